@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,10 @@ SHARED = Path(__file__).parents[2] / "shared"
 # A busy machine is no fault of an example.
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
+
+# A shell that runs the tests in the background has their programs ignore Ctrl-C, which is what some tests send.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class WordEncoder:
