@@ -20,12 +20,13 @@ _EVIDENCE = (
 
 
 def time_lines(course: OverTime | None) -> Iterator[str]:
-    """List what is found over time, an alarm first; nothing where domains are no periods."""
+    """List what is found over time, an alarm first, and none last; nothing where domains are no periods."""
     if course is None:
         return
+    lines = [_course_line(course)]
     if course.alarm is not None:
-        yield _alarm_line(course.alarm, course)
-    yield _course_line(course)
+        lines.insert(int(course.alarm.at is None), _alarm_line(course.alarm, course))
+    yield from lines
     if course.alarm is None and any(each.is_reference for each in course.periods):
         yield "No period follows the reference, so there is no alarm yet."
 

@@ -101,6 +101,13 @@ def test_an_alarm_ends_with_code_3_in_both_doors(place: Path) -> None:
     assert run("--reference", "2025-01..2025-06", "--json", "-").exit_code == 3
 
 
+def test_a_decline_comes_before_the_alarm_that_it_does_not_raise(place: Path) -> None:
+    write_periods(DECLINE, place)  # two months that differ by 6 points allow for as much jitter
+    lines = run("--reference", "2025-01..2025-02").output.splitlines()
+    assert lines[0].startswith("Accuracy falls by 6.9 [")
+    assert lines[1].startswith("No alarm: accuracy is not shown to fall below the reference")
+
+
 def test_a_history_is_appended_and_sounds_the_alarm(place: Path) -> None:
     write_periods({f"2025-W{week:02}": 0.86 for week in range(1, 9)}, place)
     first = run("--history", "runs.jsonl")
