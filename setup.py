@@ -21,7 +21,7 @@ class BuildAfresh(build_py):
 # The reference results, 5 MB of small files, are for readers of the repository.
 found = find_namespace_packages(
     include=[name for room in ROOMS for name in (room, f"{room}.*")],
-    exclude=["baselines.results", "baselines.results.*"],
+    exclude=["baselines.results.*"],
 )
 front = find_namespace_packages(
     include=["shiftbench", "shiftbench.*"], exclude=[n for r in ROOMS for n in (f"shiftbench.{r}", f"shiftbench.{r}.*")]

@@ -119,7 +119,8 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
     """Turn predictions that are a plain list, one for each row of a table, into a table with ids.
 
     Args:
-        given: a list, an array or a series; everything else is returned as it is.
+        given: a list, an array or a series, of labels or, for each row, of all labels' probabilities by their names;
+            everything else is returned as it is.
         data: the rows.
         trained_on: the domain that the model was trained on; None for elsewhere.
         columns: how the rows are read.
@@ -133,7 +134,12 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
         what, cure = "a dataset folder has ids, which predictions must name", "give a table with columns id, prediction"
         raise InvalidInput(Problem(what, "predictions", "a list", cure))
     frame = read_tables([Path(data)])[0].frame if isinstance(data, str | Path) else as_frame(data, "data")
-    values = pl.Series(list(given))
+    values, chances = pl.Series(list(given)), pl.DataFrame()
+    if isinstance(values.dtype, pl.Struct):
+        chances = values.struct.unnest()
+        names = pl.Series(chances.columns)
+        values = names.gather(pl.Series(chances.fill_null(0).to_numpy().argmax(axis=1)))
+        chances = chances.rename(lambda name: f"probability_{name}")
     if values.dtype.is_numeric() or values.dtype == pl.Boolean:  # labels that are numbers, as the rows write them
         values = pl.Series(class_names(values.to_numpy()))
     if len(values) != len(frame):
@@ -154,7 +160,8 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
         columns = {**columns, "id": _ROW}
     ids = frame[columns["id"]].cast(pl.String)
     source = pl.repeat(trained_on or ELSEWHERE, len(ids), eager=True)
-    return pl.DataFrame({"id": ids, "source": source, "prediction": values}), frame, columns
+    predicted = pl.DataFrame({"id": ids, "source": source, "prediction": values})
+    return pl.concat([predicted, chances], how="horizontal"), frame, columns
 
 
 def _is_frame(given: Any) -> bool:

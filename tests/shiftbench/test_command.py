@@ -360,5 +360,5 @@ def test_benchmarks_are_a_program_of_their_own() -> None:
         [sys.executable, "-m", "benchmarks", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert re.findall(r"^  (\w+)  ", done.stdout, flags=re.M) == [
-        "scores", "build", "app", "train", "check", "prompt", "coverage", "comparisons", "advice",
+        "scores", "build", "app", "train", "check", "prompt", "coverage", "comparisons", "install", "advice", "time",
     ]  # fmt: skip

@@ -226,6 +226,16 @@ def test_columns_come_as_they_are(rows: pl.DataFrame, tmp_path: Path) -> None:
         sb.check(predicted.with_columns(confidense=pl.lit(0.5)), rows, **COLUMNS)
 
 
+def test_a_list_may_hold_the_probabilities_of_all_labels(rows: pl.DataFrame) -> None:
+    model = fitted(rows)
+    each = model.predict_proba(rows["said"].to_list())
+    chances = [dict(zip(reversed(model.classes_), reversed(row), strict=True)) for row in each.tolist()]
+    found = sb.check(chances, rows, **COLUMNS).to_json()
+    assert_same(sb.check(model, rows, **COLUMNS).to_json()["domains"], found["domains"])
+    assert sb.gate(chances, rows, **COLUMNS, min_score=2).passed
+    assert sb.score(chances, rows, **COLUMNS).scores.tasks[0].confidence is not None
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_predictions_without_a_source_are_of_a_model_trained_elsewhere(
     rows: pl.DataFrame, ending: str, tmp_path: Path

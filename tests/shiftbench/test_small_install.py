@@ -126,7 +126,10 @@ REFUSED = {
     "submit": (("submit", "right.csv", "--to", "http://127.0.0.1:9"), "submit"),
     "serve": (("serve", "--data", "no", "--store", "store"), "app"),
     "train": (("train", "finetune-classifier", "sa", "--data", "no", "--out", "p.parquet"), "train"),
-    "check-encoder": (("check", "model.skops", "--data", "mine.csv", *COLUMNS, "--probes"), "encoder"),
+    "check-encoder": (
+        ("check", "model.skops", "--data", "mine.csv", *COLUMNS, "--trained-on", "lamps", "--train-file", "mine.csv"),
+        "encoder",
+    ),
     "check-hub": (("check", "acme/model", "--data", "mine.csv", *COLUMNS), "train"),
     "build-encoder": (("build", "synthetic", "--out", "no"), "encoder"),
     "grid": (("grid", "no.toml", "--ray", "local"), "cluster"),
