@@ -9,10 +9,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 from markupsafe import Markup, escape
 
+from shiftbench.scoring.reports import numbers
 from shiftbench.validation.plain_text import escape_invisible
 
 __all__ = ["Markup", "escape", "join", "link", "load_templates", "tag"]
 
+TEMPLATES = Path(__file__).parent / "templates"
+_FILTERS = {
+    "points": numbers.points,
+    "drop": numbers.drop_points,
+    "interval": numbers.interval,
+    "half_width": numbers.half_width,
+    "share": numbers.share,
+    "count": numbers.count,
+}
 VOID = frozenset({"br", "col", "input", "link", "meta"})
 _SPECIAL = re.compile("[&<>\"']|[^\n\t\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff]")
 """What may have to be escaped: HTML's own characters, and those that do not surely show."""
@@ -46,16 +56,16 @@ def link(url: str, text: str, **attributes: str | None) -> Markup:
     return tag("a", text, href=url, rel="noopener noreferrer nofollow", target="_blank", **attributes)
 
 
-def load_templates(folder: Path, **known: object) -> Environment:
-    """Read the templates of a folder; values are escaped unless they are ``Markup``, and a missing one is an error.
+def load_templates(*folders: Path, **known: object) -> Environment:
+    """Read the templates of folders; values are escaped unless they are ``Markup``, and a missing one is an error.
 
     Args:
-        folder: holds the templates.
-        **known: what they know without being given it.
+        *folders: hold the templates, besides the frame's own ones (the macros in ``parts.html``).
+        **known: what they know without being given it, besides the filters that write figures.
     Returns: the environment, whose ``get_template(name).render(...)`` writes one.
     """
     environment = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         auto_reload=False,
@@ -63,6 +73,7 @@ def load_templates(folder: Path, **known: object) -> Environment:
         finalize=_escape_value,
     )
     environment.globals.update(known)
+    environment.filters.update(_FILTERS)
     return environment
 
 

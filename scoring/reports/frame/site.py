@@ -24,18 +24,24 @@ def report_file(title: str, parts: Iterable[Markup], made_with: str, *, class_: 
     """
     body, sheet = tag("div", *parts, class_=class_), Markup(style_sheet())
     facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "made_with": made_with}
-    return Markup(_templates().get_template("report.html").render(**facts, body=body))
+    return render("report.html", **facts, body=body)
+
+
+def render(template: str, **values: object) -> Markup:
+    """Write a template of the frame's; values are escaped unless they are ``Markup``, and a missing one is an error."""
+    return Markup(_templates().get_template(template).render(values))
 
 
 @cache
 def _templates() -> Environment:
-    return load_templates(_HERE / "templates")
+    return load_templates()
 
 
 @cache
 def style_sheet() -> str:
-    """Join the style sheet: the parts in ``css``, the theme first."""
-    parts = sorted((_HERE / "css").glob("*.css"), key=lambda path: (path.name != "theme.css", path.name))
+    """Join the style sheet: the parts in ``css``, tokens and theme first."""
+    first = {"tokens.css": 0, "theme.css": 1}
+    parts = sorted((_HERE / "css").glob("*.css"), key=lambda path: (first.get(path.name, 2), path.name))
     return "\n".join(path.read_text(encoding="utf-8") for path in parts)
 
 

@@ -52,7 +52,7 @@ def test_its_files_are_the_rooms_and_what_starts_them() -> None:
     # What no program reads.
     unread = {".md", ".png", ".pyc", ".typed"}
     read = {file for home in homes for file in home.rglob("*.*") if file.is_file() and file.suffix not in unread}
-    assert {"theme.css", "page.html", "sources.toml", "citations.bib"} <= {file.name for file in read}
+    assert {"tokens.css", "parts.html", "page.html", "sources.toml", "citations.bib"} <= {file.name for file in read}
     inside = {f"shiftbench/{home.name}/{file.relative_to(home).as_posix()}" for home in homes for file in read
               if file.is_relative_to(home)}  # fmt: skip
     assert inside | {"shiftbench/__init__.py"} <= set(files)
