@@ -2,6 +2,8 @@
 
 import json
 import reprlib
+from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -33,6 +35,15 @@ Url = Annotated[
     pydantic.StringConstraints(pattern=r"^https://[^\s<>\"'\\]+$", max_length=500),
     pydantic.AfterValidator(_plain_link),
 ]
+
+
+def _real_day(text: str) -> str:
+    date.fromisoformat(text)
+    return text
+
+
+Day = Annotated[str, pydantic.StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), pydantic.AfterValidator(_real_day)]
+"""A day as ISO 8601 writes it, such as 2024-05-31."""
 
 
 class Card(pydantic.BaseModel):
@@ -78,6 +89,10 @@ class Card(pydantic.BaseModel):
     )
     contact: Text | None = None
     licence: Text | None = pydantic.Field(None, description="Licence of the model")
+    open_weights: bool | None = pydantic.Field(
+        None, strict=True, description="Whether everybody may download the model's weights"
+    )
+    released: Day | None = pydantic.Field(None, description="Day on which the model was released, such as 2024-05-31")
     data: Sha256 = pydantic.Field(description="Content hash of the dataset folder, from its shiftbench.json")
     settings: Sha256 | None = pydantic.Field(
         None, description="Settings hash of the dataset folder, from its shiftbench.json"
@@ -166,18 +181,19 @@ def card_path(predictions: Path) -> Path:
     return predictions.with_name(f"{predictions.stem}.card.yaml")
 
 
-def parse_card(text: str, file: str = "card") -> Card:
+def parse_card(text: str, file: str = "card", given: Mapping[str, str] | None = None) -> Card:
     """Parse the text of a YAML or JSON card, within the bounds of ``shiftbench.validation.yaml_text``.
 
     Args:
         text: the card, at most 64 KiB.
         file: names it in problems.
+        given: values of keys that the text does not have.
     Returns: the card.
     Raises: InvalidInput naming every key that is wrong, missing or unknown.
     """
     content = parse_mapping(text, "card", file)
     try:
-        return Card.model_validate(content)
+        return Card.model_validate({**(given or {}), **content})
     except pydantic.ValidationError as error:
         raise InvalidInput(_problem(detail, file) for detail in error.errors(include_context=False)) from error
 

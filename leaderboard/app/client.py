@@ -1,6 +1,7 @@
 """Sending predictions to a leaderboard: to its page over HTTP, as the page's own form does, or into its store."""
 
 import json
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,10 +16,13 @@ from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.board.submission import submission_summary
 from shiftbench.leaderboard.pages.addresses import SUBMIT
 from shiftbench.leaderboard.store import folder_of, open_store
+from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
 from shiftbench.validation.cards import Card
 from shiftbench.validation.command_line import require
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
+
+log = logging.getLogger(__name__)
 
 
 def is_url(to: str) -> bool:
@@ -72,11 +76,20 @@ def send(
     store = open_store(to)
     given = PredictionInput.of(predictions)
     held_out = None if validation is None else replace(given, path=validation)
-    entry, new = store.submit(given, card, at_hand, validation=held_out)
+    entry, new = store.submit(given, card, at_hand, validation=held_out, ask_hub=_ask_hub)
     folder = folder_of(card, at_hand)
     scores = store.scores(entry, folder) if folder.has_public_labels else None
     boards = boards_of([folder], [(folder.content_hash, card.subset)])
     return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
+
+
+def _ask_hub(card: Card) -> HubFacts | None:
+    """Ask the Hub about the model; where it does not answer, the card's own facts are enough, and a line says so."""
+    try:
+        return read_hub_facts(card)
+    except InvalidInput as error:
+        log.warning("facts about the model are the card's own: %s", error)
+        return None
 
 
 def built_here(card: Card) -> DatasetFolder:

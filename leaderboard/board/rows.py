@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from shiftbench.leaderboard.store import Entry
+from shiftbench.leaderboard.store.model_facts import MODEL_FACTS, model_facts
 from shiftbench.metrics.robustness import SCENARIOS
 from shiftbench.scoring.scores.coverage import LAMBDAS, is_ranked, unranked_lines
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, Scores, TaskScores
@@ -33,7 +34,8 @@ CARD_LINKS = ("paper_url", "code_url", "model_url", "url")
 """The card's links."""
 _TEXTS = (
     "id", "data", "subset", "task", "name", "model", "submitter", "submitted_at", "date", "paradigm", "base_model",
-    "family", "model_selection", "extra_data", "basis", "trained_on", "stamp", *CARD_LINKS,
+    "family", "model_selection", "extra_data", "basis", "trained_on", "stamp", "licence",
+    "released", *CARD_LINKS,
 )  # fmt: skip
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials", "n_shifts")
 SCHEMA = pl.Schema(
@@ -43,6 +45,7 @@ SCHEMA = pl.Schema(
         "cost_usd": pl.Float64(),
         "complete": pl.Boolean(),
         "at_floor": pl.Boolean(),
+        "open_weights": pl.Boolean(),
         "missing": pl.List(pl.String),
         **{f"{figure}{part}": pl.Float64() for figure in FIGURES for part in PARTS},
         **{f"{figure}{NO_INTERVAL}": pl.String() for figure in FIGURES},
@@ -59,7 +62,9 @@ name), ``submitter``, ``submitted_at``, ``date``, ``paradigm``, ``basis``, ``sta
 ``index_cache.stamp``), ``n_shifts``, ``complete`` (see ``is_ranked``), ``missing`` (empty where nothing
 is) and ``unparsed``. ``at_floor``
 marks a mean ST that is not shown to be above the level that needs no skill: its drops say nothing. Null elsewhere: the
-card does not say, or the figure is undefined. Figures and shares are fractions.
+card does not say, or the figure is undefined. Figures and shares are fractions. ``licence``, ``open_weights``,
+``released`` (a day, ISO 8601), ``parameters`` and ``base_model`` are the card's, else the Hub's
+(``shiftbench.leaderboard.store.model_facts``).
 """
 
 
@@ -87,7 +92,7 @@ def unreleased_rows(entry: Entry, tasks: Iterable[str], stamp: str) -> Iterator[
 
 
 def _card_columns(entry: Entry, stamp: str) -> dict[str, Any]:
-    card = entry.card
+    card, facts = entry.card, model_facts(entry.card, entry.hub)
     return {
         "id": entry.id,
         "data": card.data,
@@ -101,10 +106,11 @@ def _card_columns(entry: Entry, stamp: str) -> dict[str, Any]:
         **{
             name: getattr(card, name)
             for name in (
-                "paradigm", "base_model", "family", "model_selection", "extra_data", "parameters", "tunable_parameters",
-                "shots", "training_size", "tuning_trials", "cost_usd", *CARD_LINKS,
+                "paradigm", "family", "model_selection", "extra_data", "tunable_parameters", "shots", "training_size",
+                "tuning_trials", "cost_usd", *CARD_LINKS,
             )
         },
+        **{name: facts[name].value if name in facts else None for name in MODEL_FACTS},
     }  # fmt: skip
 
 

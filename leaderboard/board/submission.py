@@ -3,15 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, public_message
-from shiftbench.leaderboard.board.boards import Board
+from shiftbench.leaderboard.board.boards import Board, boards_of, find_board
 from shiftbench.leaderboard.release import TargetFeedback, feedback, nominate
 from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
 from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, unranked_lines
 from shiftbench.scoring.scores.score import IN_THIS_PROCESS, FileChecks, token_encoder
 from shiftbench.scoring.scores.shape import Scores
@@ -54,13 +55,16 @@ def check(
     checks: FileChecks = IN_THIS_PROCESS,
     *,
     validation: str | Path | PredictionInput | None = None,
+    board: str | None = None,
 ) -> SubmissionAnswer:
     """Check a submission without keeping it, and preview its scores where anybody could compute them.
 
-    Files are None where none was sent; a server has ``checks`` made by another process. Problems are in the answer.
+    Files are None where none was sent; a server has ``checks`` made by another process. Problems are in the answer. The
+    name of a ``board`` stands for the card's ``data`` and ``subset``, and the file must have predictions of its task.
     """
 
-    def score(path: PredictionInput, card: Card, held_out: PredictionInput | None) -> SubmissionAnswer:
+    def score(sent: _Sent) -> SubmissionAnswer:
+        path, card, held_out, checks = sent
         folder = folder_of(card, index.folders)
         frame = checks.predictions(path, folder, card.subset)
         if held_out is not None:
@@ -76,7 +80,7 @@ def check(
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
-    return _answer_upload(index, (file, validation), card_text, score, checks)
+    return _answer_upload(index, (file, validation), card_text, score, checks, board)
 
 
 def submit(
@@ -88,6 +92,7 @@ def submit(
     daily_quota: int | None,
     checks: FileChecks = IN_THIS_PROCESS,
     validation: str | Path | PredictionInput | None = None,
+    board: str | None = None,
 ) -> SubmissionAnswer:
     """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
@@ -99,8 +104,18 @@ def submit(
     except InvalidInput as error:
         return refusal_answer(index, error.problems)
 
-    def keep(path: PredictionInput, card: Card, held_out: PredictionInput | None) -> SubmissionAnswer:
+    def keep(sent: _Sent) -> SubmissionAnswer:
+        path, card, held_out, checks = sent
         folder = folder_of(card, index.folders)
+        unknown: list[str] = []
+
+        def ask_hub(card: Card) -> HubFacts | None:
+            try:
+                return read_hub_facts(card)
+            except InvalidInput as error:  # the card's own facts are enough, and the sender hears of it
+                unknown.extend(f"Facts about the model are the card's own: {problem}." for problem in error.problems)
+                return None
+
         entry, new = index.store.submit(
             path,
             card,
@@ -110,20 +125,33 @@ def submit(
             score=lambda rows: not (index.background and takes_long(rows, folder)),
             checks=checks,
             validation=held_out,
+            ask_hub=ask_hub,
         )
         index.refresh()
         if not folder.has_public_labels:
             return _feedback_answer(entry, folder, feedback(index.store, entry, folder), new=new)
         if entry.id in index.waiting():
             note = "It is stored. Scoring generated text takes minutes: the board shows it afterwards."
-            return _accepted(entry=entry.id, new=new, note=note)
-        note = " ".join(
+            return _accepted(entry=entry.id, new=new, note=" ".join([note, *unknown]))
+        copies = (
             f"{task}: the same predictions as entry {first}, which has the row on the board."
             for task, first in index.originals(entry.id).items()
         )
+        note = " ".join([*copies, *unknown])
         return _accepted(index.scores(entry.id), entry.id, new=new, note=note, boards=index.boards())
 
-    return _answer_upload(index, (file, validation), card_text, keep, checks)
+    return _answer_upload(index, (file, validation), card_text, keep, checks, board)
+
+
+def boards_to_submit_to(folders: Sequence[DatasetFolder]) -> list[Board]:
+    """List the boards that a file may be sent to, those of subsets without any entry too."""
+    subsets = {
+        (folder.content_hash, name)
+        for folder in folders
+        for info in folder.manifest.tasks.values()
+        for name in info.subsets
+    }
+    return boards_of(folders, subsets)
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> SubmissionAnswer:
@@ -158,18 +186,24 @@ def _answer_upload(
     index: Index,
     files: tuple[str | Path | PredictionInput | None, str | Path | PredictionInput | None],
     card_text: str,
-    score: Callable[[PredictionInput, Card, PredictionInput | None], SubmissionAnswer],
+    score: Callable[["_Sent"], SubmissionAnswer],
     checks: FileChecks,
+    board: str | None,
 ) -> SubmissionAnswer:
     """Answer with what ``score`` does; ``files`` are predictions and, where they were sent, validation predictions."""
     problems: list[Problem] = []
     file, more = files
     path, held_out = _file(file, problems), _file(more, problems) if more else None
-    card = _card(index, card_text, problems)
+    chosen = _board(index, board, problems)
+    card = _card(index, card_text, problems, chosen)
+    if chosen is not None:
+        checks = _OfTask(checks, chosen.task)
     try:
         if path is not None and card is not None and not problems:
-            return score(path, card, held_out)
-        if path is not None:
+            return score(_Sent(path, card, held_out, checks))
+        if path is not None and chosen is not None:
+            checks.predictions(path, chosen.folder, chosen.subset)
+        elif path is not None:
             _check_without_card(index, path, checks)
     except InvalidInput as error:
         problems += error.problems
@@ -234,13 +268,53 @@ def _file(file: str | Path | PredictionInput | None, problems: list[Problem]) ->
     return given
 
 
-def _card(index: Index, text: str, problems: list[Problem]) -> Card | None:
+class _Sent(NamedTuple):
+    """What was sent, each part of it sound by itself, and what checks the files."""
+
+    predictions: PredictionInput
+    card: Card
+    validation: PredictionInput | None
+    checks: FileChecks
+
+
+class _OfTask(FileChecks):
+    """Checks that refuse a file without any prediction of a task."""
+
+    def __init__(self, checks: FileChecks, task: str) -> None:
+        self._checks, self._task = checks, task
+        self.validation = checks.validation  # type: ignore[method-assign]
+        self.scores = checks.scores  # type: ignore[method-assign]
+
+    def predictions(self, path: Path | PredictionInput, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
+        """Read and check a file, as the other checks do."""
+        frame = self._checks.predictions(path, folder, subset)
+        tasks = frame["task"].unique().sort().to_list()
+        if self._task not in tasks:
+            what, cure = f"the file has no predictions of the chosen task '{self._task}'", "choose the task of the file"
+            raise InvalidInput(Problem(what, str(PredictionInput.of(path).path), ", ".join(tasks), cure))
+        return frame
+
+
+def _board(index: Index, name: str | None, problems: list[Problem]) -> Board | None:
+    try:
+        return find_board(name, boards_to_submit_to(index.folders)) if name else None
+    except InvalidInput as error:
+        problems += error.problems
+        return None
+
+
+def _card(index: Index, text: str, problems: list[Problem], board: Board | None) -> Card | None:
     if not text.strip():
         cure = "paste the card that was written beside the predictions, or load its file"
         problems.append(Problem("there is no card", "card", cure=cure))
         return None
     try:
-        card = parse_card(text)
+        card = parse_card(
+            text, given={} if board is None else {"data": board.folder.content_hash, "subset": board.subset}
+        )
+        if board is not None and (card.data, card.subset) != board.key[:2]:
+            what, cure = f"the card is for other data than the board '{board.name}'", "choose the card's board, or none"
+            raise InvalidInput(Problem(what, "card", f"{card.version}, subset {card.subset}", cure))
         folder_of(card, index.folders)
     except InvalidInput as error:
         problems += error.problems

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from shiftbench.leaderboard.store.model_facts import HubFacts
 from shiftbench.scoring.scores.score import SCORE_COLUMNS, Scored
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
 from shiftbench.validation.cards import Card
@@ -41,7 +42,7 @@ class Entry:
 
     ``submitted_at`` is in UTC, ISO 8601, to the microsecond (in older entries to the second), since the earlier of two
     entries with the same predictions has the row on the board; ``has_validation`` says whether predictions on
-    validation rows lie beside its predictions.
+    validation rows lie beside its predictions; ``hub`` is what the Hub said of its model on that day.
     """
 
     id: str
@@ -49,6 +50,7 @@ class Entry:
     submitted_at: str
     card: Card
     has_validation: bool = False
+    hub: HubFacts | None = None
 
 
 class SubmissionRecord(NamedTuple):
@@ -133,6 +135,7 @@ def entry_bytes(entry: Entry) -> bytes:
         "submitted_at": entry.submitted_at,
         "card": entry.card.as_dict(),
         **({"validation": True} if entry.has_validation else {}),
+        **({"hub": entry.hub.model_dump(exclude_none=True)} if entry.hub else {}),
     }
     return json.dumps(content, indent=2, ensure_ascii=False).encode()
 
@@ -142,7 +145,8 @@ def parse_entry(content: bytes, identity: str) -> Entry:
     try:
         read = parse_json(content)
         card, has_validation = Card.model_validate(read["card"]), read.get("validation") is True
-        entry = Entry(str(read["id"]), str(read["submitter"]), str(read["submitted_at"]), card, has_validation)
+        hub = HubFacts.model_validate(read["hub"]) if "hub" in read else None
+        entry = Entry(str(read["id"]), str(read["submitter"]), str(read["submitted_at"]), card, has_validation, hub)
         datetime.fromisoformat(entry.submitted_at)
     except (ValueError, KeyError, TypeError) as error:
         raise _damaged(identity, type(error).__name__) from error

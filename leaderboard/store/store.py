@@ -49,6 +49,7 @@ from shiftbench.leaderboard.store.entries import (
 )
 from shiftbench.leaderboard.store.hub import HubPlace
 from shiftbench.leaderboard.store.local import LocalPlace
+from shiftbench.leaderboard.store.model_facts import HubFacts
 from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.scoring.scores.score import (
     IN_THIS_PROCESS,
@@ -156,12 +157,14 @@ class Store:
         score: Callable[[pl.DataFrame], bool] = lambda _: True,
         checks: FileChecks = IN_THIS_PROCESS,
         validation: Path | PredictionInput | None = None,
+        ask_hub: Callable[[Card], HubFacts | None] = lambda _: None,
     ) -> tuple[Entry, bool]:
         """Check and score a prediction file, and store it; ``card.data`` says which of the folders it is for.
 
         A submitter may send ``daily_quota`` entries on one UTC day; None for any number. Without ``score`` the checked
         predictions are scored when ``scores`` is asked; those on withheld labels never are (see
-        ``shiftbench.leaderboard.release``). The entry keeps ``validation`` predictions for forecasts.
+        ``shiftbench.leaderboard.release``). The entry keeps ``validation`` predictions for forecasts, and what
+        ``ask_hub`` (``model_facts.read_hub_facts``) finds out about a new one's model.
 
         Returns: the entry, durable, and whether it is new (False for a file sent before, which costs no quota).
         Raises: InvalidInput with every problem; nothing is stored then.
@@ -185,11 +188,12 @@ class Store:
                 derived |= derived_files(identity, scored)
         else:
             return self.entry(identity), False
+        hub = ask_hub(card)
 
         def make() -> Files | None:
             if not self._accepts(identity, submitter, daily_quota):
                 return None
-            entry = Entry(identity, submitter, now(), card, held_out is not None)
+            entry = Entry(identity, submitter, now(), card, held_out is not None, hub)
             return {**derived, card_path(identity): entry_bytes(entry)}
 
         new = self._place.add(make)

@@ -7,6 +7,7 @@ quotas.
 
 import hashlib
 import json
+import math
 import secrets
 import socket
 import threading
@@ -24,9 +25,9 @@ from fastapi import Depends, FastAPI, Form, Header, Request
 from fastapi.responses import FileResponse, JSONResponse, Response
 
 from tests.hub.faults import Faults
-from tests.hub.repositories import Refused, Repositories, Repository, changed, is_lfs, listing
+from tests.hub.repositories import Refused, Repositories, Repository, Tree, changed, is_lfs, listing
 from tests.hub.sign_in import add_sign_in
-from tests.hub.spaces import OtherRepositories, stored_name
+from tests.hub.spaces import MODEL_PREFIX, OtherRepositories, stored_name
 
 READ, WRITE, ORGANISATION = "hf_read", "hf_write", "hf_organisation"
 ACCOUNTS = {
@@ -38,6 +39,9 @@ ACCOUNTS = {
 """The tokens that the Hub knows: name and type of the account, role of the token."""
 PAGE = 1_000
 """Entries of a tree that come in one answer."""
+
+CREATED_AT = "2024-05-31T08:00:00.000Z"
+"""When each repository was created."""
 
 Authorization = Annotated[str, Header()]
 
@@ -117,6 +121,22 @@ def _add_account(app: FastAPI, stored: Repositories) -> None:
         return JSONResponse({"errors": [], "warnings": []})
 
 
+def _about(stored: Repositories, files: Tree) -> dict[str, Any]:
+    """Return what the Hub reads in a repository's files: the head of its README, and the size of its weights."""
+    about: dict[str, Any] = {}
+    if "README.md" in files:
+        parts = (stored.objects / files["README.md"].sha256).read_bytes().decode().split("---")
+        about["cardData"] = yaml.safe_load(parts[1]) if len(parts) > 2 else {}
+    weights = [
+        (stored.objects / file.sha256).read_bytes() for path, file in files.items() if path.endswith(".safetensors")
+    ]
+    if weights:
+        tensors = [json.loads(each[8 : 8 + int.from_bytes(each[:8], "little")]) for each in weights]
+        sizes = [math.prod(tensor["shape"]) for head in tensors for name, tensor in head.items() if name[0] != "_"]
+        about["safetensors"] = {"parameters": {"F32": sum(sizes)}, "total": sum(sizes)}
+    return about
+
+
 def _add_reading(app: FastAPI, stored: Repositories, page: int) -> None:
     @app.get("/api/datasets/{org}/{name}")
     @app.get("/api/datasets/{org}/{name}/revision/{revision}")
@@ -132,7 +152,9 @@ def _add_reading(app: FastAPI, stored: Repositories, page: int) -> None:
             "tags": [],
             "downloads": 0,
             "likes": 0,
+            "createdAt": CREATED_AT,
             "siblings": [{"rfilename": path} for path in commit.files],
+            **(_about(stored, commit.files) if org.startswith(MODEL_PREFIX) else {}),
         }
 
     @app.get("/api/datasets/{org}/{name}/auth-check/write", dependencies=[Depends(_writer)])

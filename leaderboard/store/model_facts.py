@@ -1,0 +1,119 @@
+"""Facts about an entry's model: what its card says, and where that is silent, the model's page on the Hugging Face Hub.
+
+The Hub is asked once, when an entry is submitted, and its answer is kept in the entry. The model is the card's
+``model_url`` on the Hub, else its ``base_model`` where that is a repository's name. What the card says always counts
+first, so a card corrects the Hub.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import pydantic
+
+from shiftbench.builders.hub_access import reaching_hub
+from shiftbench.validation.cards import Card, Day
+from shiftbench.validation.outside import MAX_COUNT, MAX_NAME, Count, OutsideText
+from shiftbench.validation.plain_text import escape_invisible
+
+MODEL_FACTS = ("licence", "open_weights", "released", "parameters", "base_model")
+"""Keys of the card that the Hub may answer, too."""
+SECONDS_FOR_HUB = 5.0
+FROM_CARD, OF_MODEL, OF_BASE_MODEL = "card", "model", "base model"
+"""Where a fact is from: the card, or the Hub's page of the model or of its base model."""
+_HUB = "https://huggingface.co/"
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
+_WEIGHTS = (".safetensors", ".gguf", "pytorch_model.bin", ".h5", ".msgpack", ".onnx", ".skops")
+"""What the names of files with weights end in."""
+
+
+class HubFacts(pydantic.BaseModel):
+    """What the Hub says of a model, at a revision of its repository; None where it says nothing."""
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    repository: OutsideText
+    revision: OutsideText | None = None
+    is_base: bool = False
+    licence: OutsideText | None = None
+    open_weights: bool | None = None
+    released: Day | None = None
+    parameters: Count | None = None
+    base_model: OutsideText | None = None
+
+    @property
+    def source(self) -> str:
+        """Return whose page it is."""
+        return OF_BASE_MODEL if self.is_base else OF_MODEL
+
+
+class Fact(NamedTuple):
+    """A fact of a model with its source: ``FROM_CARD``, ``OF_MODEL`` or ``OF_BASE_MODEL``."""
+
+    value: str | int | bool
+    source: str
+
+
+def model_facts(card: Card, hub: HubFacts | None = None) -> dict[str, Fact]:
+    """Return what is known of ``MODEL_FACTS``, by key of the card."""
+    facts = {}
+    for key in MODEL_FACTS:
+        stated, found = getattr(card, key), getattr(hub, key, None)
+        if stated is not None:
+            facts[key] = Fact(stated, FROM_CARD)
+        elif hub is not None and found is not None:
+            facts[key] = Fact(found, hub.source)
+    return facts
+
+
+def hub_repository(card: Card) -> tuple[str, bool] | None:
+    """Return the repository of a card's model on the Hub, and whether it is that of its base model.
+
+    >>> hub_repository(Card(name="a", paradigm="other", data="0" * 64, model_url="https://huggingface.co/lab/a/tree/main"))
+    ('lab/a', False)
+    >>> hub_repository(Card(name="a", paradigm="other", data="0" * 64, base_model="microsoft/deberta-v3-base"))
+    ('microsoft/deberta-v3-base', True)
+    """
+    if card.model_url and card.model_url.startswith(_HUB):
+        name = "/".join(card.model_url.removeprefix(_HUB).split("?")[0].split("#")[0].split("/")[:2])
+        if _HUB_ID.fullmatch(name) and not name.startswith(("datasets/", "spaces/")):
+            return name, False
+    if card.base_model and _HUB_ID.fullmatch(card.base_model):
+        return card.base_model, True
+    return None
+
+
+def read_hub_facts(card: Card) -> HubFacts | None:
+    """Ask the Hub about a card's model, as everybody may: without a token, so no private page is told of.
+
+    Returns: None where the card names no model there, or says all of ``MODEL_FACTS`` itself.
+    Raises: InvalidInput when the Hub cannot be read, or has no such model for everybody.
+    """
+    from huggingface_hub import HfApi
+
+    named = hub_repository(card)
+    if named is None or all(getattr(card, key) is not None for key in MODEL_FACTS):
+        return None
+    repository, is_base = named
+    with reaching_hub(f"the model {repository}", "state licence, size and release in the card"):
+        info = HfApi(token=False).model_info(repository, timeout=SECONDS_FOR_HUB)
+    about: Mapping[str, Any] = vars(info.card_data) if info.card_data else {}
+    files = [each.rfilename for each in info.siblings or ()]
+    n_weights = info.safetensors.total if info.safetensors else None
+    base = about.get("base_model")
+    base = base[0] if isinstance(base, list) and len(base) == 1 else base
+    return HubFacts(
+        repository=repository,
+        revision=info.sha,
+        is_base=is_base,
+        licence=_plain(about.get("license_name") if about.get("license") == "other" else about.get("license")),
+        open_weights=any(name.endswith(_WEIGHTS) for name in files),
+        released=info.created_at.date().isoformat() if info.created_at else None,
+        parameters=n_weights if isinstance(n_weights, int) and 0 <= n_weights <= MAX_COUNT else None,
+        base_model=None if is_base else _plain(base),
+    )
+
+
+def _plain(value: object) -> str | None:
+    """Return a text of somebody's page as one line that shows; None for anything else."""
+    return escape_invisible(value)[:MAX_NAME] if isinstance(value, str) and value.strip() else None
