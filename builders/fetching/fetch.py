@@ -1,11 +1,12 @@
 """What is missing under RAW, which download brings it, and fetching it: several at a time, each whole or not at all."""
 
 import logging
+import os
 import shutil
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -25,7 +26,6 @@ from shiftbench.builders.fetching.records import (
 )
 from shiftbench.builders.fetching.transfer import (
     NOTES,
-    PART,
     Gauge,
     RefusedError,
     StoppedError,
@@ -158,7 +158,7 @@ def fetch(
     if requests:
         check_folder(raw, "nothing can be written to the folder of upstream files", str(raw), _OTHER_FOLDER)
         with _scratch(raw) as scratch, open_client() as client:
-            _remove_leftovers(requests, scratch)
+            _remove_leftovers(scratch, requests)
             left = {_key(request.download): _count_left(request, scratch) for request in requests}
             _check_space(requests, raw, sum(left.values()))
             for source in (source for source in plan.terms if source not in refused):
@@ -167,6 +167,12 @@ def fetch(
                 users = Counter(_key(request.download) for request in requests)
                 run = _Run(raw, scratch, client, _open_gauge(bar), api, left, users)
                 outcomes = _map_parallel(run.start, requests, parallel, run.gauge.stop)
+    elif os.access(raw / _SCRATCH, os.W_OK):
+        from filelock import FileLock, Timeout
+
+        # Another fetch that is at work removes its own; nothing is to be brought, so it is not in the way.
+        with suppress(Timeout), FileLock(raw / _SCRATCH / _LOCK, blocking=False):
+            _remove_leftovers(raw / _SCRATCH)
     problems += [problem for outcome in outcomes for problem in outcome.problems]
     if problems:
         raise InvalidInput(dict.fromkeys(problems)) from next(filter(None, (each.cause for each in outcomes)), None)
@@ -364,8 +370,9 @@ class _FailedError(Exception):
     """No address of a download brings what it is for; it says what each answered."""
 
 
-_SCRATCH, _STAGED = ".fetching", "staged"
-"""A folder under RAW with a lock and a folder for each download that is not in its place yet; and one inside that."""
+_SCRATCH, _STAGED, _LOCK = ".fetching", "staged", "lock"
+"""A folder under RAW with a lock and a folder for each download that is not in its place yet; one inside that, in which
+nothing is left once all is in its place; and the lock."""
 _OTHER_FOLDER = "give another folder first; run it again then: what came is kept"
 
 
@@ -377,19 +384,28 @@ def _scratch(raw: Path) -> Iterator[Path]:
     scratch = raw / _SCRATCH
     scratch.mkdir(exist_ok=True)
     try:
-        with FileLock(scratch / "lock", blocking=False):
+        with FileLock(scratch / _LOCK, blocking=False):
             yield scratch
     except Timeout as error:
         cure = "wait until it has ended"
         raise InvalidInput(Problem("another fetch is writing to this folder", str(raw), cure=cure)) from error
 
 
-def _remove_leftovers(requests: Sequence[Request], scratch: Path) -> None:
-    """Remove what runs left that were killed while they wrote a record, or had put everything in its place."""
+def _remove_leftovers(scratch: Path, requests: Sequence[Request] = ()) -> None:
+    """Remove what runs left that were killed while they wrote a record, or had put everything in its place.
+
+    What was not unpacked yet, or came in part, stays for the task that asked for it, even where this run is for others.
+    """
     wanted = {_key(request.download) for request in requests}
-    for folder in scratch.iterdir():
-        if folder.is_dir() and folder.name not in wanted and not list(folder.glob(f"*{PART}")):
-            shutil.rmtree(folder)
+    for path in scratch.iterdir():
+        if not path.is_dir():
+            if path.name != _LOCK:
+                path.unlink()
+        elif path.name not in wanted:
+            files = [file for file in path.rglob("*") if file.is_file()]
+            staged = path / _STAGED
+            if not files or (staged.is_dir() and not any(file.is_relative_to(staged) for file in files)):
+                shutil.rmtree(path)
 
 
 def _check_space(requests: Sequence[Request], raw: Path, left: int) -> None:

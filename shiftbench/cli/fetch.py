@@ -75,7 +75,7 @@ def fetch_files(
     plan = plan_fetch(specs, raws)
     show(plan_lines(plan, raws[0], accepted), stderr=True)
     failed = None
-    if plan.requests and not dry_run:
+    if not dry_run:
         try:
             fetch_plan(leave_out_refused(plan, accepted), raws[0], accepted=accepted)
         except UnknownChoice:

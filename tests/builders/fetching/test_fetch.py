@@ -293,6 +293,55 @@ def test_one_fetch_at_a_time_writes_to_a_folder(raw: Path, release: Release, mon
     fetch(planned(raw, "letters/post.csv"), raw)
 
 
+def test_what_a_killed_run_left_goes_once_it_is_in_place_and_stays_until_then(
+    raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release.files = {"/x.zip": Served(as_zip({"a.csv": BODY, "b.csv": BODY})), "/c.csv": Served(BODY)}
+    url = release.url
+    declare(
+        monkeypatch,
+        letters=archive(url + "/x.zip", {"letters/a.csv": "a.csv", "letters/b.csv": "b.csv"}),
+        posts=download(url + "/c.csv", place="posts/c.csv"),
+    )
+
+    class KilledError(BaseException):
+        """A process ends at once: nothing is tidied up."""
+
+    def kill_at(name: str, after: int) -> None:
+        usual, calls = getattr(fetch_module, name), iter(range(10))
+
+        def act(*given: object) -> object:
+            if next(calls) == after:
+                raise KilledError
+            return usual(*given)
+
+        with monkeypatch.context() as patch, pytest.raises(KilledError):
+            patch.setattr(fetch_module, name, act)
+            fetch(planned(raw, "letters/a.csv", "letters/b.csv"), raw)
+
+    def left() -> list[str]:
+        return sorted(path.name for path in (raw / ".fetching").rglob("*") if path.is_file() and path.name != "lock")
+
+    kill_at("unpack_members", 0)
+    assert left() == ["0-x.zip"], "it came, and is not unpacked"
+    fetch(planned(raw, "posts/c.csv"), raw)
+    fetch(planned(raw, "posts/c.csv"), raw)
+    assert left() == ["0-x.zip"], "what another task asked for stays"
+    kill_at("put_in_place", 1)
+    fetch(planned(raw, "posts/c.csv"), raw)
+    assert left() == ["0-x.zip", "b.csv"], "one of two is in its place"
+    kill_at("_format_outcome", 0)
+    assert whole_files(raw).keys() == {"letters/a.csv", "letters/b.csv", "posts/c.csv"}
+    assert left() == ["0-x.zip"], "all are in their places"
+    (raw / ".fetching/fetched.json").write_text("{")  # killed while it was written
+    with FileLock(raw / ".fetching/lock"):
+        assert fetch(planned(raw, "letters/a.csv"), raw) == ()
+        assert left() == ["0-x.zip", "fetched.json"], "another fetch is at work"
+    assert fetch(planned(raw, "letters/a.csv"), raw) == ()
+    assert [path.name for path in (raw / ".fetching").iterdir()] == ["lock"]
+    assert len(release.asked("/x.zip")) == 1
+
+
 def test_a_disk_that_fills_up_is_named_once(raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
     release.files["/a.csv"] = Served(BODY)
     url = release.url + "/a.csv"
