@@ -315,9 +315,11 @@ def test_what_a_killed_run_left_goes_once_it_is_in_place_and_stays_until_then(
                 raise KilledError
             return usual(*given)
 
-        with monkeypatch.context() as patch, pytest.raises(KilledError):
+        plan = planned(raw, "letters/a.csv", "letters/b.csv")
+        with monkeypatch.context() as patch:
             patch.setattr(fetch_module, name, act)
-            fetch(planned(raw, "letters/a.csv", "letters/b.csv"), raw)
+            with pytest.raises(KilledError):
+                fetch(plan, raw)
 
     def left() -> list[str]:
         return sorted(path.name for path in (raw / ".fetching").rglob("*") if path.is_file() and path.name != "lock")
