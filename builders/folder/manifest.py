@@ -287,7 +287,11 @@ class SourceFacts(_Facts):
     @property
     def lacks(self) -> str:
         """Return what the files read lack of the release, as a sentence; empty for nothing."""
-        lacking = [f"{file.path} lacks {' and '.join(file.lacks)}" for file in self.files if file.lacks]
+        by_lack: dict[str, list[str]] = {}
+        for file in self.files:
+            if file.lacks:
+                by_lack.setdefault(" and ".join(file.lacks), []).append(file.path)
+        lacking = [f"{', '.join(paths)} lack{'s' * (len(paths) == 1)} {lack}" for lack, paths in by_lack.items()]
         return f"{'; '.join(lacking)}, which the release has." if lacking else ""
 
     @property

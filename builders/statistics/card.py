@@ -69,17 +69,21 @@ def _duplicates(statistics: TaskStatistics) -> str:
     }
     domains = {repeats.domain: repeats for repeats in duplicates.across_domains if repeats.split == "test"}
     columns = ["domain", "test rows", "in test", "in train", "in other domains"]
-    rows = []
+    rows, without = [], []
     for domain in [domain for domain in statistics.domains if domain in within]:
         others = [where.get(domain) for where in (within, train, domains)]
+        if all(other is not None and other.exact + other.near == 0 for other in others):
+            without.append(domain)
+            continue
         cells = [UNDEFINED if other is None else f"{other.exact:,} + {other.near:,}" for other in others]
         rows.append([domain, f"{within[domain].rows:,}", *cells])
-    if not rows:
+    if not rows and not without:
         return "There are no test rows."
     said = "Test rows with a duplicate: exact + near (Jaccard similarity of word 3-shingles at least 0.8, other group)."
     if duplicates.uncompared:
         said += " Some similar texts are so frequent that not all were compared: there may be more near-duplicates."
-    return f"{said}\n\n{table(columns, rows)}"
+    none = f"None: {', '.join(without)}." if without else ""
+    return "\n\n".join(filter(None, (said, table(columns, rows), none)))
 
 
 _TEST_IN_TRAIN = ("test", "train")

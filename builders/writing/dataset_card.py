@@ -58,7 +58,10 @@ def _differences(manifest: Manifest) -> str:
         "What the code that the paper's authors published does with each data set, and what is done here. Rows that it "
         "takes from the Hub are read here from their upstream release; the order of rows is not compared. Counts are "
         "of files that were at hand when the code was read.\n\n"
-        "| data set | the authors' code | here | what it affects |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
+        + folded(
+            "Differences",
+            "| data set | the authors' code | here | what it affects |\n|---|---|---|---|\n" + "\n".join(lines),
+        )
     )
 
 

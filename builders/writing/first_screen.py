@@ -202,7 +202,7 @@ def _config_table(manifest: Manifest, seen: Seen | None) -> str:
         slugs = dict.fromkeys(slug for facts in task.domains.values() for slug in facts.sources)
         counts = " / ".join(f"{config.rows[split]:,}" if split in config.rows else "-" for split in splits)
         size = "" if seen is None else _megabytes(seen.sizes[config.name])
-        rows.append([f"`{config.name}`", licence_links(manifest.sources[slug] for slug in slugs), counts, size])
+        rows.append([f"`{config.name}`", counts, size, licence_links(manifest.sources[slug] for slug in slugs)])
     example = find_example(manifest)
     task = manifest.tasks[example.task]
     said = [f"Each domain is a config, too, such as `{config_name(example.task, task)}.{example.domain}`."]
@@ -211,8 +211,8 @@ def _config_table(manifest: Manifest, seen: Seen | None) -> str:
     depths = [f"`{name}`" for name in by_name if name.endswith(".depth")]
     if depths:
         said.append(f"How deep each text lies in each source domain: {', '.join(depths)}.")
-    # One column for all splits, whose numbers a phone breaks into lines.
-    listed = table(["config", "licence", " / ".join(splits), "size"], rows, words=("licence",))
+    # One column for all splits, whose numbers a phone breaks into lines; what is widest comes last there.
+    listed = table(["config", " / ".join(splits), "size", "licence"], rows, words=("licence",))
     return f"{listed}\n\n{' '.join(said)}\n"
 
 

@@ -30,7 +30,7 @@ def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | Non
     notes = "Notes" if manifest.benchmark not in (*PAPERS, "df1") else "Differences from the paper"
     parts = [
         f"## {name}: {task.title}\n",
-        _domain_table(manifest, name),
+        (_placebo_domains if name.endswith(PLACEBO) else _domain_table)(manifest, name),
         "".join(f"{line}.\n" for line in pairing_lines(task, statistics)),
         f"{notes}:\n\n" + "".join(f"- {escape(note, quote=False)}\n" for note in task.notes) if task.notes else "",
         _paper_sizes(manifest, name),
@@ -45,27 +45,53 @@ def _domain_table(manifest: Manifest, name: str) -> str:
     """List the domains here with rows, groups and licences, and say what the columns hold."""
     task, config = manifest.tasks[name], config_name(name, manifest.tasks[name])
     splits = [split for split in SPLITS if any(split in facts.splits for facts in task.domains.values())]
+    every = [facts for domain in task.domains.values() for facts in domain.splits.values()]
+    has_groups = any(facts.groups != facts.rows for facts in every)
+    licences = [
+        licence_links(manifest.sources[slug] for slug in facts.sources) + ", own use" * facts.rebuild_only
+        for facts in task.domains.values()
+    ]
+    is_one = len(set(licences)) == 1
     rows = [
         [
             f"`{config}.{domain}`",
-            licence_links(manifest.sources[slug] for slug in facts.sources) + ", own use" * facts.rebuild_only,
             " / ".join(
-                f"{facts.splits[split].rows:,} ({facts.splits[split].groups:,})" if split in facts.splits else "-"
+                f"{facts.splits[split].rows:,}" + f" ({facts.splits[split].groups:,})" * has_groups
+                if split in facts.splits
+                else "-"
                 for split in splits
             ),
+            *([] if is_one else [licence]),
         ]
-        for domain, facts in task.domains.items()
+        for (domain, facts), licence in zip(task.domains.items(), licences, strict=True)
     ]
     shortfalls = [shortfall for split, size in task.sizes.items() if (shortfall := size.shortfall(split))]
     labels = ", ".join(f"{code} {label}" for code, label in enumerate(task.labels))
     said = [
-        "Rows, and in brackets groups of rows that belong together.",
+        *(["Rows, and in brackets groups of rows that belong together."] if has_groups else []),
         *([f"All domains have the size of the smallest. {'. '.join(shortfalls)}."] if shortfalls else []),
         f"Inputs: {', '.join(task.inputs)}. To predict: {GOLD[task.kind]}{f' ({labels})' if labels else ''}. "
         f"Primary metric: {task.metric}.",
+        *([f"Licence: {licences[0]}."] if is_one else []),
     ]
-    listed = table(["config", "licence", " / ".join(splits)], rows, words=("licence",))
+    columns = ["config", " / ".join(splits), *([] if is_one else ["licence"])]
+    listed = table(columns, rows, words=("licence",))
     return "\n\n".join(filter(None, (listed, " ".join(said)))) + "\n"
+
+
+def _placebo_domains(manifest: Manifest, name: str) -> str:
+    """Name the domains of a placebo task, which have nearly one size, the rows and terms of the real ones."""
+    task, config = manifest.tasks[name], config_name(name, manifest.tasks[name])
+    if not task.domains:
+        return ""
+    sizes = []
+    for split in SPLITS:
+        n_rows = [facts.splits[split].rows for facts in task.domains.values() if split in facts.splits]
+        if n_rows:
+            least, most = min(n_rows), max(n_rows)
+            sizes.append(f"{least:,}{f' to {most:,}' if most > least else ''} {split}")
+    named = ", ".join(f"`{config}.{domain}`" for domain in task.domains)
+    return f"{named}: each of {', '.join(sizes)} rows, with the columns and licences of the real task.\n"
 
 
 def _paper_sizes(manifest: Manifest, name: str) -> str:
@@ -76,6 +102,7 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
 
 
 OVERLAP_COLUMNS = ("data set", "rows of", "also in", "rows", "in both", "share", "in both, recorded")
+_NO_RECORD = "not recorded"
 OVERLAP_TITLE = "Upstream rows whose inputs are in another split, too, before any step drops them"
 
 
@@ -94,7 +121,7 @@ def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
             f"{overlap.rows:,}",
             f"{overlap.repeated:,}",
             f"{overlap.repeated / overlap.rows:.1%}",
-            "not recorded" if overlap.recorded is None else f"{overlap.recorded:,}",
+            _NO_RECORD if overlap.recorded is None else f"{overlap.recorded:,}",
         )
         for domain, facts in (task.domains | task.withheld).items()
         for overlap in facts.overlaps
@@ -102,8 +129,13 @@ def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
 
 
 def _overlaps(task: TaskInfo) -> str:
-    """Format the rows that upstream splits share; empty where there are not two."""
-    return folded(OVERLAP_TITLE, table(OVERLAP_COLUMNS, overlap_cells(task), words=OVERLAP_COLUMNS[1:3]))
+    """Format the rows that upstream splits share, those that share none in a line; empty where there are not two."""
+    every = overlap_cells(task)
+    rows = [cells for cells in every if cells[4] != "0" or cells[-1] not in ("0", _NO_RECORD)]
+    without = dict.fromkeys(cells[0] for cells in every if cells not in rows)
+    none = f"None: {', '.join(without)}" + " (in the splits that are not listed)" * bool(rows) + "." if without else ""
+    listed = table(OVERLAP_COLUMNS, rows, words=OVERLAP_COLUMNS[1:3])
+    return folded(OVERLAP_TITLE, "\n\n".join(filter(None, (listed, none))))
 
 
 def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str]:

@@ -10,7 +10,7 @@ import yaml
 
 from shiftbench.builders.folder.citations import READ_OFF, TAXONOMY
 from shiftbench.builders.folder.configs import configs
-from shiftbench.builders.folder.manifest import OWN_LICENCE, Manifest, SourceFacts
+from shiftbench.builders.folder.manifest import OWN_LICENCE, Manifest, SourceFacts, SplitOverlap
 from shiftbench.builders.folder.publication import Publication
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.writing.dataset_card import dataset_card
@@ -82,6 +82,30 @@ def test_size_counts_rows_once(synthetic: DatasetFolder) -> None:
     assert card_of(synthetic, tasks=thrice)[0]["size_categories"] == ["1K<n<10K"]
 
 
+def test_placebo_domains_and_splits_that_share_nothing_take_a_line(synthetic: DatasetFolder) -> None:
+    (task, *_) = synthetic.manifest.tasks.values()
+    domains = [*task.domains]
+
+    def shared(repeated: int, recorded: int | None) -> tuple[SplitOverlap, ...]:
+        return (SplitOverlap(split="test", other="train", rows=50, repeated=repeated, recorded=recorded),)
+
+    overlaps = dict(zip(domains, (shared(0, 0), shared(0, None), shared(5, 5), shared(0, 2)), strict=True))
+    of_real = {name: facts.model_copy(update={"overlaps": overlaps[name]}) for name, facts in task.domains.items()}
+    tasks = {"nli": task.model_copy(update={"domains": of_real}), "nli.placebo": task}
+    _, text = card_of(synthetic, tasks=tasks)
+    lines = text.splitlines()
+    assert f"None: {domains[0]}, {domains[1]} (in the splits that are not listed)." in lines
+    assert [line for line in lines if "| test | train |" in line] == [
+        f"| {domains[2]} | test | train | 50 | 5 | 10.0% | 5 |",
+        f"| {domains[3]} | test | train | 50 | 0 | 0.0% | 2 |",
+    ]
+    section = text.partition("## nli.placebo: ")[2].partition("\n## ")[0]
+    rows = [facts.splits["train"].rows for facts in task.domains.values()]
+    span = f"{min(rows)} to {max(rows)}" if min(rows) < max(rows) else f"{rows[0]}"
+    assert f"`nli.placebo.{domains[-1]}`: each of {span} train, " in section
+    assert "Licence" not in section
+
+
 def test_it_says_how_to_submit(synthetic: DatasetFolder) -> None:
     _, text = card_of(synthetic)
     columns = ("`source`", "`id`", "`prediction`", "`seed` (optional)", "`confidence` (optional)",
@@ -116,7 +140,7 @@ def test_the_first_screen_loads_a_row_and_lists_the_configs(synthetic: DatasetFo
         sum(facts.splits[split].rows for facts in synthetic.task("nli").domains.values() if split in facts.splits)
         for split in SPLITS
     ]
-    assert f"| `nli` | {licence} | {' / '.join(f'{count:,}' for count in counts)} | {size} |\n" in first
+    assert f"| `nli` | {' / '.join(f'{count:,}' for count in counts)} | {size} | {licence} |\n" in first
     assert "lies in each source domain: `nli.depth`, `sa.depth`.\n" in first
     assert len(first.splitlines()) <= 32
     assert dataset_card(synthetic.manifest, {}, repo="org/demo").count('load_dataset("org/demo", ') == 1

@@ -82,9 +82,14 @@ def test_the_card_is_yaml_that_names_every_config(built: DatasetFolder) -> None:
     assert "&id" not in front
     assert "**Synthetic data.**" in text
     facts = folder.task("sa").domains["lamps"].splits
-    cells = " / ".join(f"{facts[split].rows} ({facts[split].groups})" for split in facts)
+    assert all(facts[split].rows == facts[split].groups for split in facts)
+    cells = " / ".join(f"{facts[split].rows}" for split in facts)
+    nli = folder.task("nli").domains["harbour"].splits
+    grouped = " / ".join(f"{nli[split].rows} ({nli[split].groups})" for split in nli)
     address = "https://spdx.org/licenses/Apache-2.0.html"
-    assert f"| `sa.lamps` | [Apache-2.0]({address}) | {cells} |" in text
+    assert f"| `sa.lamps` | {cells} |\n" in text
+    assert f"Licence: [Apache-2.0]({address}).\n" in text, "one of all domains is named once"
+    assert f"| `nli.harbour` | {grouped} |\n" in text, "groups are named where they are not the rows"
 
 
 def sharded(out: Path, monkeypatch: pytest.MonkeyPatch, shard: int = 2**12, group: int = 2**10) -> DatasetFolder:
