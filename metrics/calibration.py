@@ -180,6 +180,37 @@ def brier_scores(probabilities: ArrayLike, labels: ArrayLike) -> Floats:
     return np.asarray((table**2).sum(axis=-1) - 2 * right + 1)
 
 
+def brier_limits(probabilities: ArrayLike, unlisted: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
+    """Compute the least and the most that Brier scores can be where part of the probability is not known.
+
+    The true probabilities are ``p + u q`` for some q of the simplex. The squared error is convex in q: its most is at a
+    corner; its least levels the differences ``p_k - [label = k]`` from below (a projection on the simplex).
+
+    Args:
+        probabilities: the known part of every class, shape (n, n_classes); rows add up to 1 - ``unlisted``.
+        unlisted: u, what is not known of any class, shape (n,), in [0, 1].
+        labels: class codes, shape (n,).
+    Returns: lowest and highest scores, in [0, 2], shape (n,) each.
+    Raises: ValueError when shapes differ or rows do not add up.
+
+    >>> [limit.round(3).tolist() for limit in brier_limits([[0.6, 0.0]], [0.4], [0])]
+    [[0.0], [0.32]]
+    """
+    table, free = np.asarray(probabilities, dtype=np.float64), np.asarray(unlisted, dtype=np.float64)
+    if table.ndim != 2 or free.shape != table.shape[:1]:
+        raise ValueError(f"probabilities (n, n_classes) and unlisted (n,) must fit, got {table.shape}, {free.shape}")
+    if not np.allclose(table.sum(axis=1) + free, 1.0) or np.any(free < 0):
+        raise ValueError("the known part and what is unlisted must add up to 1 in each row")
+    known = brier_scores(table, labels)
+    gaps = np.sort(table - (np.asarray(labels)[:, None] == np.arange(table.shape[1])), axis=1)
+    most = known + 2 * free * gaps[:, -1] + free**2
+    # The j smallest gaps are raised to one level; the least of these levels uses up exactly what is free.
+    counts = np.arange(1, table.shape[1] + 1)
+    level = ((free[:, None] + np.cumsum(gaps, axis=1)) / counts).min(axis=1)
+    least = (np.maximum(gaps, level[:, None]) ** 2).sum(axis=1)
+    return np.where(free > 0, least, known), most
+
+
 def top_label_brier_scores(confidence: ArrayLike, correct: ArrayLike) -> Floats:
     """Compute the Brier score of each prediction's own confidence: ``(confidence - correct)^2``.
 

@@ -37,6 +37,10 @@ def list_doubts(
         doubts.append(f"{share} texts are longer than the model reads: their ends were cut")
     if counts.empty:
         doubts.append(f"{counted(counts.empty, 'row')} of {counts.rows:,} had an empty text")
+    unlike = {ending: n for ending, n in counts.endings.items() if ending != "complete"}
+    if unlike:
+        found = ", ".join(f"{n:,} {ending}" for ending, n in sorted(unlike.items()))
+        doubts.append(f"of {sum(counts.endings.values()):,} answers not all ended by themselves: {found}")
     return tuple(doubts)
 
 

@@ -1,6 +1,7 @@
 """What every loaded model has: the interface, counts of what it could not read, and refusals that name a row."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,11 +19,13 @@ class TextCounts:
         rows: all rows; each call of ``predict`` adds its own.
         empty: rows of which an input is empty or white space alone.
         truncated: rows whose texts are longer than the model reads; None where that is not known.
+        endings: of a language model's answers, how many ended in which way.
     """
 
     rows: int = 0
     empty: int = 0
     truncated: int | None = None
+    endings: dict[str, int] = field(default_factory=dict)
 
     @property
     def truncated_share(self) -> float | None:
@@ -32,6 +35,20 @@ class TextCounts:
     def add_truncated(self, n: int) -> None:
         """Count rows that were cut."""
         self.truncated = (self.truncated or 0) + n
+
+    def add(self, other: "TextCounts") -> None:
+        """Count the rows of another part, too."""
+        self.rows += other.rows
+        self.empty += other.empty
+        if other.truncated is not None:
+            self.add_truncated(other.truncated)
+        self.endings = dict(Counter(self.endings) + Counter(other.endings))
+
+    def since(self, earlier: "TextCounts") -> "TextCounts":
+        """Return what was counted after an earlier state."""
+        truncated = None if self.truncated is None else self.truncated - (earlier.truncated or 0)
+        endings = dict(Counter(self.endings) - Counter(earlier.endings))
+        return TextCounts(self.rows - earlier.rows, self.empty - earlier.empty, truncated, endings)
 
 
 class RowFailure(InvalidInput):

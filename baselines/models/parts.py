@@ -55,7 +55,7 @@ def _new_part(
 ) -> pl.DataFrame:
     """Predict the next part and keep it; where the model fails in it, keep what it predicted before that."""
     part_rows = ordered.slice(start, model.part_rows)
-    earlier = asdict(model.counts)
+    earlier = replace(model.counts)
     try:
         part = model.predict(part_rows)
     except RowFailure as failure:
@@ -65,9 +65,7 @@ def _new_part(
         done = _join_parts([*before, failure.done])
         raise RowFailure(_with_id(failure.problems[0], row, n_kept=len(done)), row[_PLACE], done) from failure
     if work:
-        later = asdict(model.counts)
-        counts = {key: None if later[key] is None else later[key] - (earlier[key] or 0) for key in later}
-        work.write_finished(_part_name(start), 0, part, counts)
+        work.write_finished(_part_name(start), 0, part, asdict(model.counts.since(earlier)))
     return part
 
 
@@ -77,11 +75,7 @@ def _kept_part(model: LoadedModel, start: int, work: WorkFolder | None) -> pl.Da
     if kept is None:
         return None
     part, record = kept
-    counts = TextCounts(**record) if record else TextCounts(len(part))
-    model.counts.rows += counts.rows
-    model.counts.empty += counts.empty
-    if counts.truncated is not None:
-        model.counts.add_truncated(counts.truncated)
+    model.counts.add(TextCounts(**record) if record else TextCounts(len(part)))
     return part
 
 

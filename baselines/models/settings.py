@@ -45,6 +45,7 @@ class ModelSettings:
         None, SERVED, "environment variable with the server's key; by default OPENAI_API_KEY, where it is set"
     )
     concurrency: int = _setting(8, SERVED, "requests under way at once", low=1, high=1024)
+    timeout: int = _setting(300, SERVED, "seconds to wait for one answer", low=1, high=86_400)
     trust_pickle: bool = _setting(False, PICKLES, "load a pickle of this machine, which can run any code")
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shiftbench.baselines.prompting.cache import AnswerStore, answer_key
 from shiftbench.baselines.prompting.models import LanguageModel, ModelAnswer, Request
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, and_more, counted
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -45,7 +45,7 @@ class Asker:
 
     Attributes:
         asked: requests that the model answered in this run.
-        answers: all answers by key, each once, whether asked for now or before.
+        answers: all answers by key, each once, whether asked for now or before; of text None where all tries failed.
     """
 
     def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
@@ -53,21 +53,24 @@ class Asker:
             cure = "give --price-in and --price-out, in US dollars per million tokens"
             raise InvalidInput(Problem("the cost cannot be limited without prices", "--max-cost", cure=cure))
         self._model, self._store, self._prices, self._budget = model, store, prices, budget
-        self._spent = 0.0
+        self._spent, self._tried = 0.0, 0
         self.asked = 0
         self.answers: dict[bytes, ModelAnswer] = {}
 
     def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[ModelAnswer]:
         """Return the answer to each request, from the cache or the model; equal requests are sent once.
 
+        An answer's text is None where each try brought a response without an answer; such a request is asked again by
+        the next call.
+
         Raises: InvalidInput when the model fails or the budget is spent; what was answered by then is in the cache.
         """
         keys = [answer_key(self._model.identity(request)) for request in requests]
         by_key = dict(zip(keys, requests, strict=True))
         self.answers |= self._store.get([key for key in by_key if key not in self.answers])
-        lacking = [key for key in by_key if key not in self.answers]
+        lacking = [key for key in by_key if key not in self.answers or self.answers[key].text is None]
         bar.update(len(keys) - len(lacking))
-        allowed = len(lacking) if self._budget.requests is None else max(0, self._budget.requests - self.asked)
+        allowed = len(lacking) if self._budget.requests is None else max(0, self._budget.requests - self._tried)
         self._ask([(key, by_key[key]) for key in lacking[:allowed]], bar)
         if allowed < len(lacking):
             left = counted(len(lacking) - allowed, "request")
@@ -79,9 +82,10 @@ class Asker:
     def _ask(self, requests: Sequence[tuple[bytes, Request]], bar: "tqdm[Any]") -> None:
         def keep(place: int, answer: ModelAnswer) -> None:
             key = requests[place][0]
+            self._tried += 1
             self.answers[key] = answer
-            self.asked += 1
             if answer.text is not None:
+                self.asked += 1
                 self._store.put(key, answer)
             bar.update()
             self._spend(answer)
@@ -123,3 +127,19 @@ class Asker:
     def spent(self) -> float:
         """Return the US dollars spent in this run."""
         return self._spent
+
+
+def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:
+    """Raise InvalidInput if requests stayed without an answer.
+
+    Args:
+        missing: what each of these is about, such as the id of a row.
+        n: all requests.
+        server: who was asked.
+        again: the command that asks for the missing answers alone.
+    """
+    if missing:
+        what = f"{len(missing):,} of {counted(n, 'request')} stayed without an answer"
+        found = f"{', '.join(missing[:5])}{and_more(max(0, len(missing) - 5))}"
+        cure = f"the other answers are kept; ask for these again with: {again}"
+        raise InvalidInput(Problem(what, server, found, cure))

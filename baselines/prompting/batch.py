@@ -16,7 +16,7 @@ from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
 from shiftbench.baselines.prompting.cache import AnswerStore
 from shiftbench.baselines.prompting.models import ModelAnswer, Request
 from shiftbench.baselines.prompting.server import ModelServer
-from shiftbench.baselines.prompting.wire import Api
+from shiftbench.baselines.prompting.wire import Api, NoAnswerError
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem, counted, first_line
@@ -154,10 +154,12 @@ def _keep_answers(model: ModelServer, requests: Mapping[bytes, Request], text: s
             continue
         if key not in requests or not isinstance(response, dict) or response.get("status_code") != 200:
             continue
-        read = model.read(json.dumps(response.get("body")), requests[key])
-        if read.text is not None:
-            store.put(key, read)
-            n_kept += 1
+        try:
+            read = model.read(json.dumps(response.get("body")), requests[key])
+        except NoAnswerError:
+            continue
+        store.put(key, read)
+        n_kept += 1
     return n_kept
 
 

@@ -7,12 +7,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from shiftbench.baselines.prompting.models import ModelAnswer
+from shiftbench.baselines.prompting.models import Ending, ModelAnswer
 from shiftbench.builders.cache import cache_folder, cache_key
+
+_VERSION = 1
 
 
 def answer_key(identity: Mapping[str, Any]) -> bytes:
-    """Hash what an answer depends on: the model and where it runs, the messages, the parameters."""
+    """Hash what an answer depends on: the model, the messages, the parameters."""
     return bytes.fromhex(cache_key(identity))
 
 
@@ -29,10 +31,16 @@ class AnswerStore:
         path = (folder or cache_folder()) / "answers.sqlite"
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)  # one thread at a time
-        self._connection.execute(
-            "CREATE TABLE IF NOT EXISTS answers "
-            "(key BLOB PRIMARY KEY, text TEXT NOT NULL, tokens_in INTEGER, tokens_out INTEGER) WITHOUT ROWID"
-        )
+        with self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            # Before version 1 no answer had an ending, and keys held the server's address: none can be found again.
+            if self._connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
+                self._connection.execute("DROP TABLE IF EXISTS answers")
+                self._connection.execute(f"PRAGMA user_version = {_VERSION}")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, text TEXT NOT NULL, tokens_in INTEGER, "
+                "tokens_out INTEGER, ending TEXT NOT NULL) WITHOUT ROWID"
+            )
         self._waiting: dict[bytes, ModelAnswer] = {}
         self._lock, self._is_writing = Lock(), False
         self._writer, self._written = ThreadPoolExecutor(1), Future[None]()
@@ -55,8 +63,9 @@ class AnswerStore:
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             marks = ",".join("?" * len(part))
-            query = f"SELECT key, text, tokens_in, tokens_out FROM answers WHERE key IN ({marks})"
-            answers |= {key: ModelAnswer(*answer) for key, *answer in self._connection.execute(query, part)}
+            query = f"SELECT key, text, tokens_in, tokens_out, ending FROM answers WHERE key IN ({marks})"
+            found = self._connection.execute(query, part)
+            answers |= {key: ModelAnswer(text, read, wrote, Ending(end)) for key, text, read, wrote, end in found}
         return answers
 
     def put(self, key: bytes, answer: ModelAnswer) -> None:
@@ -83,8 +92,8 @@ class AnswerStore:
             try:
                 with self._connection:
                     self._connection.executemany(
-                        "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)",
-                        [(key, each.text, each.tokens_in, each.tokens_out) for key, each in taken.items()],
+                        "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)",
+                        [(key, each.text, each.tokens_in, each.tokens_out, each.ending) for key, each in taken.items()],
                     )
             except BaseException:
                 self._is_writing = False  # so that the next put raises it

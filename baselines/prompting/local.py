@@ -1,6 +1,5 @@
 """A language model on this machine, through transformers: greedy, in batches of similar length."""
 
-import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
@@ -9,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from shiftbench.baselines.prompting.gguf import find_gguf
-from shiftbench.baselines.prompting.models import KeepAnswer, Message, ModelAnswer, Request
-from shiftbench.baselines.prompting.wire import plain_text
+from shiftbench.baselines.prompting.models import Ending, KeepAnswer, Message, ModelAnswer, Request
+from shiftbench.baselines.prompting.scored_labels import LabelScores, have_prefixes
+from shiftbench.baselines.prompting.wire import label_continuations, plain_text
 from shiftbench.baselines.training.options import Precision
 from shiftbench.builders.cache import cache_key
 from shiftbench.builders.checksums import file_state, folder_state
@@ -71,18 +71,23 @@ class LocalModel:
         context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         prompts = {place: self._tokens(request.messages, ends_open=request.ends_open) for place, request in requests}
         for names in dict.fromkeys(request.labels for _, request in requests):
-            # After a text's "Answer:" a label begins with a blank; in a conversation it begins the turn.
-            texts = list(names) if self._is_chat else [f" {name}" for name in names]
+            # After a text's "Answer:" a label begins with a blank; in a conversation it is the whole turn.
+            texts = list(names) if self._is_chat else label_continuations(names)
             labels = self._tokenizer(texts, add_special_tokens=False)["input_ids"]
+            if self._is_chat and have_prefixes(labels):
+                labels = [[*label, self._tokenizer.eos_token_id] for label in labels]
             longest = max(map(len, labels))
             own = [place for place, request in requests if request.labels == names]
             fitting = [place for place in own if len(prompts[place]) + longest <= context_length]
             for place in sorted(set(own) - set(fitting)):
-                keep(place, ModelAnswer("", 0, 0))
+                keep(place, ModelAnswer("", 0, 0, Ending.TOO_LONG))
             fitting.sort(key=lambda place: (-len(prompts[place]), prompts[place]))
             label_scores = score_labels(self._model, [prompts[place] for place in fitting], labels, self._batch)
             for place, scores in zip(fitting, chain.from_iterable(label_scores), strict=True):
-                keep(place, ModelAnswer(json.dumps(scores), len(prompts[place]) + sum(map(len, labels)), 0))
+                keep(
+                    place,
+                    ModelAnswer(LabelScores(tuple(scores)).to_text(), len(prompts[place]) + sum(map(len, labels)), 0),
+                )
 
     def _generate_answers(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         prompts = [self._tokens(request.messages) for request in requests]
@@ -93,7 +98,7 @@ class LocalModel:
             if len(prompts[place]) + requests[place].max_tokens <= context_length:
                 fitting.append(place)
             else:
-                keep(place, ModelAnswer("", 0, 0))
+                keep(place, ModelAnswer("", 0, 0, Ending.TOO_LONG))
         for start in range(0, len(fitting), self._batch):
             places = fitting[start : start + self._batch]
             most = [requests[place].max_tokens for place in places]
@@ -127,9 +132,11 @@ class LocalModel:
             end = next((place for place, token in enumerate(row) if token in ends), len(row))
             written = row[: min(end, longest)]
             text = self._tokenizer.decode(written, skip_special_tokens=True)
-            answers.append(
-                ModelAnswer(text if self._is_chat else text.strip().split("\n\n")[0], len(prompt), len(written))
-            )
+            shown = text if self._is_chat else text.strip().split("\n\n")[0]
+            # A text that went on past an empty line had ended before.
+            is_whole = end < longest or (not self._is_chat and "\n\n" in text.strip())
+            ending = Ending.COMPLETE if is_whole else Ending.TRUNCATED
+            answers.append(ModelAnswer(shown, len(prompt), len(written), ending))
         return answers
 
     @property

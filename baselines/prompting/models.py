@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Protocol
 
 Message = dict[str, str]
@@ -25,17 +26,29 @@ class Request:
     ends_open: bool = False
 
 
+class Ending(StrEnum):
+    """How an answer ended."""
+
+    COMPLETE = "complete"
+    TRUNCATED = "truncated"
+    """At the number of tokens that it may have, or that the model can write."""
+    REFUSED = "refused"
+    """By the model or by a filter in front of it."""
+    TOO_LONG = "too long"
+    """Before it began: the prompt leaves the model no room."""
+
+
 @dataclass(frozen=True)
 class ModelAnswer:
-    """What a model said; tokens are None where that is not known.
+    """What a model wrote, and how it ended; tokens are None where they are not known.
 
-    ``text`` is "" where the model cannot be asked this, as with too long a text, and None where what came back was no
-    answer at all: such an answer is not kept for the next time.
+    ``text`` is None where each try failed to bring an answer: tokens are those of the tries, and nothing is stored.
     """
 
     text: str | None
     tokens_in: int | None = None
     tokens_out: int | None = None
+    ending: Ending = Ending.COMPLETE
 
 
 KeepAnswer = Callable[[int, ModelAnswer], None]

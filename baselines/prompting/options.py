@@ -14,7 +14,7 @@ from shiftbench.baselines.program import Data, Out, Probabilities, Seeds, Source
 from shiftbench.baselines.prompting.batch import BatchStage
 from shiftbench.baselines.prompting.gguf import GGUF_SUFFIX
 from shiftbench.baselines.prompting.local import LocalModel
-from shiftbench.baselines.prompting.server import ModelServer
+from shiftbench.baselines.prompting.server import TIMEOUT, ModelServer
 from shiftbench.baselines.prompting.wire import Api, Guided
 from shiftbench.baselines.training.options import Precision
 from shiftbench.validation.command_line import require
@@ -141,6 +141,9 @@ class PromptingOptions:
             max=1024,
         ),
     ] = None
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for one answer of a server.", min=1)
+    ] = TIMEOUT
     param: Annotated[
         list[str] | None,
         typer.Option(
@@ -199,6 +202,7 @@ class PromptingOptions:
             api=self.api,
             scores_labels=self.score_labels,
             guided=self.guided,
+            timeout=self.timeout,
         )
 
     def _check(self) -> None:
@@ -209,6 +213,7 @@ class PromptingOptions:
             "--api": self.api is not Api.CHAT,
             "--guided": self.guided,
             "--batch": self.batch,
+            "--timeout": self.timeout != TIMEOUT,
         }
         given = [name for name, value in for_servers.items() if value]
         if self.local and given:

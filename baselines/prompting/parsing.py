@@ -4,28 +4,66 @@ Lenient about what stands around an answer, strict about the answer itself: noth
 """
 
 import re
+import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from itertools import groupby
 
 from shiftbench.baselines.prompting.instructions import NO_ANSWER
+from shiftbench.baselines.prompting.models import Ending
 from shiftbench.validation.limits import MAX_CHARACTERS
 
 OUTSIDE = "O"
 """The tag of a word that is part of nothing."""
 
-_REASONING = re.compile(r"\A.*</think>|\A\s*<think>.*", re.DOTALL)
 _QUOTED = re.compile(r"""(["'“‘`])(.+)(["'”’`])""", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class AnswerForms:
+    """What ``answers.toml`` lists: the words of endings, and patterns of reasoning and of what wraps an answer.
+
+    Attributes:
+        endings: by a server's word, in lower case; the words of answers that failed are those of None.
+        reasoning: where reasoning starts and where it ends, a pair for each family of models.
+        wrapper: what is removed around an answer.
+    """
+
+    endings: dict[str, Ending | None]
+    reasoning: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
+    wrapper: re.Pattern[str]
+
+
+@cache
+def answer_forms() -> AnswerForms:
+    """Read ``answers.toml``."""
+    data = tomllib.loads(files(__package__).joinpath("answers.toml").read_text(encoding="utf-8"))
+    kinds = {"truncated": Ending.TRUNCATED, "refused": Ending.REFUSED, "failed": None}
+    return AnswerForms(
+        {word: kinds[kind] for kind, words in data["endings"].items() for word in words},
+        tuple((re.compile(each["start"]), re.compile(each["end"], re.DOTALL)) for each in data["reasoning"]),
+        re.compile("|".join(data["wrappers"]["patterns"])),
+    )
 
 
 def usable_text(response: str) -> str:
     """Remove the reasoning that some models put before an answer, and white space around the answer.
 
-    Reasoning that was cut off before its end has no answer after it.
+    Reasoning that was cut off before its end has no answer after it. The patterns are those of ``answers.toml``.
 
-    >>> usable_text("<think>positive? no</think> Negative."), usable_text("<think>It may be positive, but")
+    >>> usable_text("<think>positive? no</think> Negative."), usable_text("[THINK]It may be positive, but")
     ('Negative.', '')
     """
-    return _REASONING.sub("", response).strip()
+    forms = answer_forms()
+    for start, end in forms.reasoning:
+        # Some templates write the start themselves, so that an answer has the end alone.
+        past = max((match.end() for match in end.finditer(response)), default=0)
+        response = response[past:]
+        if begun := start.search(response):
+            response = response[: begun.start()]
+    return forms.wrapper.sub("", response).strip()
 
 
 def first_label(response: str, labels: Sequence[str]) -> str | None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.baselines.program import check_out_path, make_card, write_outputs
-from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
+from shiftbench.baselines.program import check_out_path, make_card, typed_command, write_outputs
+from shiftbench.baselines.prompting.asking import Asker, Budget, Prices, refuse_unanswered
 from shiftbench.baselines.prompting.batch import (
     BatchStage,
     RequestCollector,
@@ -21,7 +21,7 @@ from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations
 from shiftbench.baselines.prompting.local import LocalModel
 from shiftbench.baselines.prompting.models import Request
 from shiftbench.baselines.prompting.options import PromptingOptions
-from shiftbench.baselines.prompting.run import choose_subset, log_account, prompt_and_predict
+from shiftbench.baselines.prompting.run import choose_subset, log_account, prompt_and_predict, with_confidences
 from shiftbench.baselines.prompting.server import ModelServer
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 from shiftbench.builders.cache import check_cache
@@ -85,7 +85,8 @@ class PromptingProgram:
             choose: chooses demonstrations; None asks without any.
             libraries: those of the program alone, for the card.
             facts: the program's own facts of the card, its name among them.
-        Raises: InvalidInput when the model fails or its budget is spent; what was answered is kept.
+        Raises: InvalidInput when the model fails, its budget is spent, or requests stay without an answer, which are
+            named with the command that asks for them again; what was answered is kept.
         """
         options = self.options
         with AnswerStore() as store:
@@ -96,8 +97,15 @@ class PromptingProgram:
                 if not self._run_stage(self.model, noted.noted, options.batch, store):
                     return
             asker = Asker(self.model, store, prices, budget)
-            predictions = self._predict(asker, choose)
-        log_account(asker, predictions)
+            asked = self._predict(asker, choose)
+        log_account(asker, asked)
+        missing = asked.filter(pl.col("ending").is_null())["id"].to_list()
+        refuse_unanswered(missing, len(asked), options.model_name, typed_command())
+        predictions = asked.drop("ending")
+        if options.score_labels:
+            rows = self.folder.test(options.task, self.subset)
+            gold = {} if rows["label"].has_nulls() else dict(zip(rows["id"], rows["label"], strict=True))
+            predictions = with_confidences(predictions, gold, probabilities=options.probabilities)
         card = make_card(
             self.folder,
             libraries=[*libraries, *(["torch", "transformers"] if options.local else ["openai"])],
@@ -124,7 +132,6 @@ class PromptingProgram:
             subset=self.subset,
             scores_labels=options.score_labels,
             calibrates=options.calibrate,
-            probabilities=options.probabilities,
         )
 
     def _run_stage(

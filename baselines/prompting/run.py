@@ -1,24 +1,30 @@
 """The loop of programs that prompt: every source lends demonstrations, every target's test rows are asked about."""
 
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import polars as pl
 
 from shiftbench.baselines.prompting.asking import Asker
 from shiftbench.baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
 from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations
+from shiftbench.baselines.prompting.models import Ending, ModelAnswer
+from shiftbench.baselines.prompting.scored_labels import LabelScores
 from shiftbench.baselines.prompting.task_prompt import TaskPrompt
+from shiftbench.baselines.prompting.wire import TOP
 from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.validation.json_text import parse_json
+from shiftbench.metrics.calibration import brier_limits
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 
 log = logging.getLogger(__name__)
 FEWSHOT = "fewshot"
+MOST_UNLISTED = 0.01
+"""Mean share of the labels' probability that may be unknown where confidences are given."""
 
 
 def choose_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
@@ -46,7 +52,6 @@ def prompt_and_predict(
     subset: str,
     scores_labels: bool = False,
     calibrates: bool = False,
-    probabilities: bool = False,
 ) -> pl.DataFrame:
     """Predict the test rows of every target by prompting a model with demonstrations from every source.
 
@@ -63,9 +68,11 @@ def prompt_and_predict(
         subset: the test rows.
         scores_labels: the model's answers are the labels' log-probabilities.
         calibrates: labels' log-probabilities are compared with those for inputs without content.
-        probabilities: keep the probabilities of all labels, of labels that are scored.
-    Returns: a prediction frame (source, id, prediction, seed; confidence and probabilities of labels that are scored).
-    Raises: InvalidInput when the model fails or its budget is spent; what was answered is kept.
+    Returns: source, id, prediction and seed; ``ending`` (an ``Ending``; null where no try brought an answer); of labels
+        that are scored also ``shares`` (the least that each label has; null where no label is listed) and
+        ``unlisted`` (what they lack of 1).
+    Raises: InvalidInput when the model fails, its budget is spent, or a label to be calibrated is censored; what was
+        answered is kept.
     """
     rows = folder.test(task, subset)
     domains = rows["domain"].unique(maintain_order=True).to_list()
@@ -92,62 +99,152 @@ def prompt_and_predict(
             if calibrates:  # asked with the others, because what prompts begin with is then read once
                 requests += [each for examples in shown for each in prompt.content_free_requests(examples)]
             answers = asker.ask(requests, bar)
+            own = answers[: len(rows)]
             if scores_labels:
-                predictions = _read_scores([answer.text or "" for answer in answers], len(rows), prompt.labels)
+                scores = [_scores_of(answer) for answer in answers]
+                if calibrates:
+                    scores = _calibrated(scores, len(rows), prompt.labels)
+                predictions = _choose_labels(scores, prompt.labels)
             else:
-                pairs = zip(answers, test, strict=True)
                 predictions = pl.DataFrame(
-                    {"prediction": [prompt.prediction(answer.text or "", row) for answer, row in pairs]},
+                    {"prediction": [prompt.read(answer, row) for answer, row in zip(own, test, strict=True)]},
                     schema={"prediction": pl.String},
                 )
+            # A row is answered when its inputs without content are, too.
+            groups = [[answer, *answers[len(rows) + place :: len(rows)]] for place, answer in enumerate(own)]
+            endings = [None if any(each.text is None for each in group) else group[0].ending for group in groups]
             asked = rows.select(source=pl.lit(source), id="id")
-            parts.append(asked.with_columns(predictions, seed=pl.lit(seed, pl.Int64)))
-    columns = ["source", "id", "prediction", "seed", *(["confidence"] if scores_labels else [])]
-    return pl.concat(parts).select(*columns, *(["probabilities"] if probabilities else []))
+            ended = pl.Series("ending", endings, dtype=pl.String)
+            parts.append(asked.with_columns(predictions, seed=pl.lit(seed, pl.Int64), ending=ended))
+    return pl.concat(parts)
 
 
-def _read_scores(texts: Sequence[str], n: int, labels: Sequence[str]) -> pl.DataFrame:
-    """Read labels' log-probabilities: the likeliest label, its share among the labels, and the shares of all.
+def _scores_of(answer: ModelAnswer) -> LabelScores | None:
+    """Read scored labels; None where the model did not score any, as of a prompt that is too long."""
+    if not answer.text or answer.ending is not Ending.COMPLETE:
+        return None
+    return LabelScores.from_text(answer.text)
 
-    The texts are those of n rows, and where labels are calibrated behind them those of each row's inputs without
-    content. A row that lacks any, as of a prompt that is too long, gets no prediction, confidence or probabilities.
+
+def _calibrated(scores: Sequence[LabelScores | None], n: int, labels: Sequence[str]) -> list[LabelScores | None]:
+    """Calibrate the scores of n rows by those of each row's inputs without content, which stand behind them.
+
+    Raises: InvalidInput naming the labels that are censored anywhere: their bound would be divided as if it were a
+        value, and the label that no text ever got would win.
     """
-    from scipy.special import softmax
+    censored = {place for each in scores if each is not None for place in each.censored}
+    if censored:
+        found = ", ".join(f"'{labels[place]}'" for place in sorted(censored))
+        cure = "give --api completions, or --local, which score each label itself; or leave --calibrate out"
+        what = f"labels that are not among the {TOP} likeliest tokens cannot be calibrated"
+        raise InvalidInput(Problem(what, "--calibrate", found, cure))
+    step = len(CONTENT_FREE)
+    free = [scores[start : start + step] for start in range(n, len(scores), step)]
+    return [
+        None
+        if own is None or None in group
+        else LabelScores(tuple(calibrated_scores(_values(own), [_values(each) for each in group if each]).tolist()))
+        for own, group in zip(scores[:n], free, strict=True)
+    ]
 
-    scores = [parse_json(text) if text else None for text in texts]
-    if len(scores) > n:
-        step = len(CONTENT_FREE)
-        content_free: list[Any] = [scores[start : start + step] for start in range(n, len(scores), step)]
-        scores = [
-            None if own is None or None in free else calibrated_scores(own, free).tolist()
-            for own, free in zip(scores[:n], content_free, strict=True)
-        ]
-    shares = [None if each is None else softmax(each).tolist() for each in scores]
+
+def _values(scores: LabelScores) -> list[float]:
+    return [value for value in scores.log_p if value is not None]
+
+
+def _choose_labels(scores: Sequence[LabelScores | None], labels: Sequence[str]) -> pl.DataFrame:
+    """Choose the label with the largest share; a row where none is listed gets no prediction and no shares."""
+    listed = [each if each is not None and any(each.shares) else None for each in scores]
     return pl.DataFrame(
         {
-            "prediction": [UNPARSED if each is None else labels[each.index(max(each))] for each in shares],
-            "confidence": [None if each is None else max(each) for each in shares],
-            "probabilities": shares,
+            "prediction": [UNPARSED if each is None else labels[int(np.argmax(each.shares))] for each in listed],
+            "shares": [None if each is None else each.shares for each in listed],
+            "unlisted": [0.0 if each is None else each.unlisted_share for each in scores],
         },
-        schema={"prediction": pl.String, "confidence": pl.Float64, "probabilities": pl.List(pl.Float64)},
+        schema={"prediction": pl.String, "shares": pl.List(pl.Float64), "unlisted": pl.Float64},
     )
 
 
-def log_account(asker: Asker, predictions: pl.DataFrame) -> None:
-    """Log how many requests were answered, their tokens and cost, and the unusable answers.
+def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilities: bool) -> pl.DataFrame:
+    """Return the predictions of scored labels with confidences, if these are known well enough.
+
+    Where censored labels may have 1% of the probability or more, on average, neither confidences nor probabilities are
+    given, because any calibration error could be made of them: the limits of the Brier score are logged instead. Below
+    that, what is not known goes to the labels of a row in equal parts.
+
+    Args:
+        asked: what ``prompt_and_predict`` returned, of scored labels.
+        gold: codes of the gold labels by id; none where they are withheld.
+        probabilities: keep the probabilities of all labels.
+    Returns: source, id, prediction, seed, and perhaps confidence and probabilities.
+    """
+    plain = asked.drop("shares", "unlisted")
+    scored = asked.filter(pl.col("shares").is_not_null())
+    if scored.is_empty():
+        return plain
+    unlisted = float(scored["unlisted"].mean())  # type: ignore[arg-type]
+    if unlisted:
+        undecided = int((scored["shares"].list.max() <= scored["unlisted"]).sum())
+        line = f"{100 * unlisted:.1f}% of the labels' probability is not listed by the server"
+        if undecided:
+            line += f"; in {counted(undecided, 'text')} of {len(scored):,} it may hide a likelier label"
+        if gold:
+            shares = np.array(scored["shares"].to_list())
+            codes = [gold[each] for each in scored["id"]]
+            low, high = (100 * limit.mean() for limit in brier_limits(shares, scored["unlisted"].to_numpy(), codes))
+            line += f"; the Brier score is between {low:.1f} and {high:.1f}"
+        if unlisted >= MOST_UNLISTED:
+            line += "; no confidences are written, because calibration error would rest on what is not known"
+        log.warning("%s; --api completions, where the server can echo, scores each label itself", line)
+    if unlisted >= MOST_UNLISTED:
+        return plain
+    lists = pl.col("shares") + pl.col("unlisted") / pl.col("shares").list.len()
+    columns = [
+        pl.col("shares").list.max().alias("confidence"),
+        *([pl.col("shares").alias("probabilities")] * probabilities),
+    ]
+    return asked.with_columns(shares=lists).select(*plain.columns, *columns)
+
+
+def log_account(asker: Asker, asked: pl.DataFrame) -> None:
+    """Log how many requests were answered, their tokens and cost, and how many answers could not be used, and why.
 
     Args:
         asker: what asked the model.
-        predictions: all predictions, with ``prediction``.
+        asked: what ``prompt_and_predict`` returned.
     """
-    known = len(asker.answers) - asker.asked
+    missing = sum(answer.text is None for answer in asker.answers.values())
+    known = len(asker.answers) - asker.asked - missing
     line = f"{counted(asker.asked, 'request')} answered now, {known:,} answered before"
+    if missing:
+        line += f", {missing:,} without an answer"
     if asker.tokens is not None:
         line += f"; {asker.tokens[0]:,} tokens read, {asker.tokens[1]:,} written"
     if asker.cost is not None:
         line += f"; ${asker.cost:,.4f}, ${asker.spent:,.4f} of it now"
-    unparsed = int((predictions["prediction"] == UNPARSED).sum())
-    log.info("%s; %s of %s predictions could not be read", line, f"{unparsed:,}", f"{len(predictions):,}")
+    usable = pl.col("prediction") != UNPARSED
+    log.info("%s; %s", line, endings_line(asked["ending"].to_list(), asked.select(usable).to_series().to_list()))
+
+
+def endings_line(endings: Sequence[str | None], usable: Sequence[bool]) -> str:
+    """Describe how answers ended, and how many of each kind could not be read.
+
+    >>> endings_line(["complete", "complete", "truncated", "refused"], [True, False, False, False])
+    '3 of 4 predictions could not be read: 1 truncated (give --max-tokens more), 1 refused, 1 unparsed'
+    """
+    words = {
+        Ending.TRUNCATED: "truncated (give --max-tokens more)",
+        Ending.REFUSED: "refused",
+        Ending.TOO_LONG: "too long for the model",
+        Ending.COMPLETE: "unparsed",
+    }
+    answered = [(ending, fine) for ending, fine in zip(endings, usable, strict=True) if ending is not None]
+    lost = Counter(ending for ending, fine in answered if not fine)
+    line = f"{lost.total():,} of {len(answered):,} predictions could not be read"
+    if lost:
+        line += ": " + ", ".join(f"{lost[ending]:,} {words[ending]}" for ending in words if lost[ending])
+    cut = sum(ending == Ending.TRUNCATED for ending, fine in answered if fine)
+    return line + (f"; {cut:,} more were truncated and read all the same" if cut else "")
 
 
 def _demonstrations(

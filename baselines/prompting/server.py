@@ -3,30 +3,43 @@
 import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from shiftbench.baselines.prompting.models import KeepAnswer, ModelAnswer, Request
-from shiftbench.baselines.prompting.wire import Api, Guided, UnscoredError, read_answer, request_body
+from shiftbench.baselines.prompting.models import Ending, KeepAnswer, ModelAnswer, Request
+from shiftbench.baselines.prompting.wire import (
+    Api,
+    Guided,
+    NoAnswerError,
+    UnscoredError,
+    read_answer,
+    request_body,
+)
 from shiftbench.validation.credentials import without_credentials
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.retries import draw_wait, read_retry_after
 
 TRIES = 5
-"""How often a request is made that the server fails at: an error of its own, no answer in time, no connection."""
+"""How often a request is made that the server fails at: an error of its own, no answer in time or in the response, no
+connection."""
 MOST_PAUSES = 8
 """How often in a row, with no answer between, the server may refuse because of too many requests."""
 LONGEST_PAUSE = 600
 """Seconds; a server that asks for more is not waited for."""
-MOST_NONSENSE = 5
-"""Responses in a row without an answer after which asking stops."""
+MOST_UNANSWERED = 5
+"""Requests in a row whose responses hold no answer after ``TRIES`` tries, after which asking stops."""
+TIMEOUT = 300
+"""Seconds to wait for an answer, unless told otherwise."""
 LONGEST_WAIT = 60
 """Seconds between tries where the server does not say how long to wait."""
 
 _KEPT = "answers are kept: run the same command again to continue"
-_UNANSWERABLE = (
-    *("context_length", "context length", "maximum context", "exceed_context_size", "string_above_max_length"),
-    *("content_filter", "content management policy", "content_policy"),
-)
+_UNANSWERABLE = {
+    Ending.TOO_LONG: (
+        "context_length", "context length", "maximum context", "exceed_context_size", "string_above_max_length",
+    ),
+    Ending.REFUSED: ("content_filter", "content management policy", "content_policy"),
+}  # fmt: skip
 """What servers say, in code or words, where one text is too long for the model or they will not read it."""
 _NO_CHAT = ("chat template", "chat_template", "not a chat model", "not support chat")
 _ONLY_CHAT = ("is a chat model", "only supports chat", "not support completion", "use v1/chat/completions")
@@ -64,7 +77,7 @@ class ModelServer:
         api: Api = Api.CHAT,
         scores_labels: bool = False,
         guided: Guided | None = None,
-        timeout: float = 300,
+        timeout: float = TIMEOUT,
         first_wait: float = 1,
     ) -> None:
         self._model, self._concurrency, self._first_wait = model, concurrency, first_wait
@@ -74,20 +87,22 @@ class ModelServer:
         self.address = without_credentials(base_url)
         self._pause_asked = self._pause_over = 0.0  # by the monotonic clock
         self._pauses = 0
-        self._nonsense = 0  # answers in a row
+        self._unanswered = 0  # requests in a row
         self._failed = False
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Return what the answer depends on: address, model, messages and parameters."""
-        return {"address": self.address, "model": self._model, **self._body(request)}
+        """Return what the answer depends on: model, messages and parameters; wherever the model is served."""
+        return self.body(request)
 
     def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         """Answer all requests, ``concurrency`` at once, prompts that begin alike one after the other.
 
-        Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or answers nonsense again
-            and again; requests under way are waited for before, and their answers kept.
+        A response without an answer is a failed try; after ``TRIES`` of them the request stays without (text None).
+
+        Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or gives no answer to
+            request after request; requests under way are waited for before, and their answers kept.
         """
-        self._failed, self._nonsense = False, 0
+        self._failed, self._unanswered = False, 0
         asyncio.run(self._answer_all(requests, keep))
 
     def body(self, request: Request) -> dict[str, Any]:
@@ -97,7 +112,8 @@ class ModelServer:
     def read(self, text: str, request: Request) -> ModelAnswer:
         """Read the body of the server's response to a request.
 
-        Raises: InvalidInput when labels were to be scored and what they are scored by is not there.
+        Raises: NoAnswerError when it holds none; InvalidInput when labels were to be scored and what they are scored by
+            is not there.
         """
         try:
             return read_answer(text, request, self.api, scores_labels=self.scores_labels)
@@ -147,7 +163,7 @@ class ModelServer:
         """Answer one request; None if another worker failed first."""
         import openai
 
-        failures = 0
+        failures, spent = 0, (0, 0)
         while True:
             while not self._failed and (wait := self._pause_over - time.monotonic()) > 0:
                 await asyncio.sleep(min(wait, 0.2))  # the pause may grow, or another worker fail
@@ -155,10 +171,15 @@ class ModelServer:
                 return None
             sent = time.monotonic()
             try:
-                return await self._post(client, request)
+                return _add_tokens(await self._post(client, request), spent)
+            except NoAnswerError as error:
+                failures, spent = failures + 1, (spent[0] + error.tokens[0], spent[1] + error.tokens[1])
+                if failures == TRIES:
+                    return ModelAnswer(None, *spent)
+                await asyncio.sleep(self._wait(failures))
             except openai.APIError as error:
-                if _is_unanswerable(error):
-                    return ModelAnswer("", 0, 0)
+                if ending := _unanswerable_ending(error):
+                    return ModelAnswer("", *spent, ending)
                 if _is_limit(error):
                     self._pause(sent, error)
                 else:
@@ -222,19 +243,19 @@ class ModelServer:
         return draw_wait(tries, first=self._first_wait, longest=LONGEST_WAIT)
 
     def _hand_on(self, place: int, answer: ModelAnswer, keep: KeepAnswer) -> None:
-        """Pass an answer on; raises InvalidInput after too many responses in a row without one."""
-        if answer.text is None:
-            self._nonsense += 1
-            if self._nonsense == MOST_NONSENSE:
-                what, found = (
-                    "the server's responses hold no answer",
-                    f"{MOST_NONSENSE} responses in a row without a message",
-                )
-                cure = f"check --base-url, which mostly ends in /v1; {_KEPT}"
-                raise InvalidInput(Problem(what, self.address, found, cure))
-        else:
-            self._pauses = self._nonsense = 0
+        """Pass an answer on; raises InvalidInput after too many requests in a row without one."""
         keep(place, answer)
+        if answer.text is not None:
+            self._pauses = self._unanswered = 0
+            return
+        self._unanswered += 1
+        if self._unanswered == MOST_UNANSWERED:
+            what, found = (
+                "the server's responses hold no answer",
+                f"{MOST_UNANSWERED} requests in a row, {TRIES} tries each",
+            )
+            cure = f"check --base-url, which mostly ends in /v1; {_KEPT}"
+            raise InvalidInput(Problem(what, self.address, found, cure))
 
 
 def _prefix(request: Request) -> str:
@@ -248,10 +269,19 @@ def _status(error: Any) -> int | None:
     return getattr(error, "status_code", None)
 
 
-def _is_unanswerable(error: Any) -> bool:
-    """Return whether the server refuses this text in particular: too long for the model, or filtered."""
+def _add_tokens(answer: ModelAnswer, spent: tuple[int, int]) -> ModelAnswer:
+    """Add the tokens of failed tries to those of the answer, where these are known."""
+    if answer.tokens_in is None or answer.tokens_out is None:
+        return answer
+    return replace(answer, tokens_in=answer.tokens_in + spent[0], tokens_out=answer.tokens_out + spent[1])
+
+
+def _unanswerable_ending(error: Any) -> Ending | None:
+    """Return how the server refuses this text in particular, too long or filtered; None for any other error."""
     said = f"{error.code} {error.message}".casefold()
-    return _status(error) in (400, 413, 422) and any(words in said for words in _UNANSWERABLE)
+    if _status(error) not in (400, 413, 422):
+        return None
+    return next((ending for ending, words in _UNANSWERABLE.items() if any(word in said for word in words)), None)
 
 
 def _is_limit(error: Any) -> bool:

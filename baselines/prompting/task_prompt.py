@@ -13,7 +13,7 @@ from typing import Any
 
 from shiftbench.baselines.prompting.calibration import CONTENT_FREE
 from shiftbench.baselines.prompting.instructions import NO_ANSWER, Wording, wording, wordings
-from shiftbench.baselines.prompting.models import Message, Request
+from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
 from shiftbench.baselines.prompting.parsing import (
     OUTSIDE,
     entity_lists,
@@ -105,6 +105,12 @@ class TaskPrompt:
         """Build the requests about inputs without content, after the same demonstrations."""
         columns = [column for column, _ in self.words.fields]
         return [self.request(dict.fromkeys(columns, text), demonstrations) for text in CONTENT_FREE]
+
+    def read(self, answer: ModelAnswer, row: Row) -> str:
+        """Read a model's answer to a test example; ``UNPARSED`` if it cannot be used, or the model refused."""
+        if not answer.text or answer.ending is Ending.REFUSED:
+            return UNPARSED
+        return self.prediction(answer.text, row)
 
     def prediction(self, response: str, row: Row) -> str:
         """Parse a model's answer to a test example; ``UNPARSED`` if it cannot be used."""

@@ -1,16 +1,25 @@
 """Bodies of requests to an OpenAI-compatible server and of its responses: chat, completions, and scored labels."""
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from shiftbench.baselines.prompting.models import Message, ModelAnswer, Request
+from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
+from shiftbench.baselines.prompting.parsing import answer_forms
+from shiftbench.baselines.prompting.scored_labels import (
+    LabelScores,
+    have_prefixes,
+    read_listed_tokens,
+    tokens_to_tell,
+)
 from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.report import first_line
 
 TOP = 20
-"""Alternatives of an answer's first token that a chat is asked for: the most that OpenAI's servers give."""
+"""Alternatives of an answer's tokens that a chat is asked for: the most that OpenAI's servers give."""
+LABEL_END = "\n"
+"""What follows a label that is scored behind a text, where a label begins another one."""
 
 
 class Api(StrEnum):
@@ -51,6 +60,27 @@ class UnscoredError(Exception):
     """A server answered without the log-probabilities that labels are scored by; says what came instead."""
 
 
+class NoAnswerError(Exception):
+    """A response of status 200 holds no answer; says what came instead.
+
+    Attributes:
+        tokens: read and written, as far as the response counts them.
+    """
+
+    def __init__(self, found: str, tokens: tuple[int, int] = (0, 0)) -> None:
+        super().__init__(found)
+        self.tokens = tokens
+
+
+def label_continuations(labels: Sequence[str]) -> list[str]:
+    """Return what is scored behind a text that ends in "Answer:" for each label.
+
+    >>> label_continuations(["yes", "no"]), label_continuations(["join", "joint"])
+    ([' yes', ' no'], [' join\\n', ' joint\\n'])
+    """
+    return [f" {label}{LABEL_END * have_prefixes(labels)}" for label in labels]
+
+
 def plain_text(messages: Sequence[Message], *, ends_open: bool = False) -> str:
     """Format a conversation for a model that only continues a text.
 
@@ -78,7 +108,7 @@ def request_body(
         parameters: over the defaults; None leaves one out.
         scores_labels: ask for the log-probabilities of the request's labels in place of an answer. Completions are
             sent the prompt once with each label behind it, and give back what is known of its tokens (``echo``); a chat
-            is asked for the likeliest first tokens of its answer.
+            is asked for the likeliest tokens of its answer, as many as may be needed to tell the labels apart.
         guided: let the server hold the answer to the labels.
     Returns: JSON data.
     """
@@ -89,49 +119,91 @@ def request_body(
         scoring: dict[str, Any] = {"logprobs": True, "top_logprobs": TOP}
     else:
         asks = {"prompt": text, **asks, "stop": ["\n\n"]}
-        scoring = {"prompt": [f"{text} {label}" for label in request.labels], "echo": True, "logprobs": 1, "stop": None}
+        prompts = [text + more for more in label_continuations(request.labels)]
+        scoring = {"prompt": prompts, "echo": True, "logprobs": 1, "stop": None}
     asks |= parameters
     if scores_labels and request.labels:
-        # One token: not all servers take 0.
+        # One token at least: not all servers take 0.
         name = "max_completion_tokens" if asks.get("max_completion_tokens") else "max_tokens"
-        asks |= {**scoring, name: 1}
+        asks |= {**scoring, name: tokens_to_tell(request.labels) if api is Api.CHAT else 1}
     elif guided is not None and request.labels:
         asks |= _GUIDED[guided](request.labels)
     return {name: value for name, value in asks.items() if value is not None}
 
 
 def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -> ModelAnswer:
-    """Read a server's answer; its text is None if the response holds none.
-
-    Of scored labels the text is their log-probabilities as a JSON list; "" where no label is among the likeliest.
+    """Read a server's answer.
 
     Args:
-        text: the body of the server's response.
+        text: the body of the server's response, of status 200.
         request: what was asked.
         api: how.
-        scores_labels: whether its labels were to be scored.
-    Returns: the answer with its tokens.
-    Raises: UnscoredError when the log-probabilities are not there.
+        scores_labels: whether its labels were to be scored: the answer's text is then a ``LabelScores`` as JSON.
+    Returns: the answer with its tokens and how it ended. The text of a refused answer is what the model gave as reason.
+    Raises: NoAnswerError when the response holds none; UnscoredError when the log-probabilities are not there.
     """
     try:
         body = parse_json(text)
+    except ValueError as error:
+        raise NoAnswerError("no JSON") from error
+    tokens = _read_tokens(body)
+    try:
         choices = body["choices"]
-        contents = [each["message"]["content"] if api is Api.CHAT else each["text"] for each in choices]
-        content = contents[0]
-    except (ValueError, LookupError, TypeError):
-        return ModelAnswer(None, 0, 0)
-    if not isinstance(content, str | None):
-        return ModelAnswer(None, 0, 0)
-    if scores_labels and request.labels:
-        read = _scores_of_first_token if api is Api.CHAT else _scores_of_echoes
-        scores = read(choices, request.labels)
-        content = json.dumps(scores) if scores else ""
-    usage = body.get("usage")
-    tokens = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")] if isinstance(usage, dict) else []
-    tokens = [count for count in tokens if type(count) is int and count >= 0]
+        first = choices[0]
+        content, refusal = _read_message(first["message"]) if api is Api.CHAT else (first["text"], None)
+    except (LookupError, TypeError) as error:
+        raise NoAnswerError(_found_instead(body), tokens or (0, 0)) from error
+    word = str(first.get("finish_reason") or "").casefold()
+    ending = answer_forms().endings.get(word, Ending.COMPLETE)
+    if ending is None or body.get("error") or first.get("error"):
+        raise NoAnswerError(_found_instead(body if body.get("error") else first), tokens or (0, 0))
+    if refusal:
+        content, ending = refusal, Ending.REFUSED
+    if not isinstance(content, str):
+        raise NoAnswerError("a message that is no text", tokens or (0, 0))
+    if scores_labels and request.labels and ending is not Ending.REFUSED:
+        if api is Api.CHAT:
+            scores = _scores_of_listed(first, request.labels, ended=ending is Ending.COMPLETE)
+        else:
+            scores = LabelScores(tuple(_scores_of_echoes(choices, request.labels)))
+        content, ending = scores.to_text(), Ending.COMPLETE  # it was not to write more
     # JSON may hold half of a surrogate pair, which cannot be written to a file.
-    sound = (content or "").encode("utf-8", "replace").decode()
-    return ModelAnswer(sound, *tokens) if len(tokens) == 2 else ModelAnswer(sound)
+    sound = content.encode("utf-8", "replace").decode()
+    read, written = tokens or (None, None)
+    return ModelAnswer(sound, read, written, ending)
+
+
+def _read_message(message: Mapping[str, Any]) -> tuple[Any, str | None]:
+    """Return the text of a message, "" where it has none, and the reason of a refusal.
+
+    Some servers give a list of parts, of which those of type ``text`` are the answer. Reasoning that a server has
+    already taken out (``reasoning``, ``reasoning_content``) is not read.
+    """
+    refusal = message.get("refusal")
+    content = message.get("content") if "role" in message else message["content"]
+    if isinstance(content, list):
+        content = "".join(part["text"] for part in content if part["type"] == "text")
+    return "" if content is None else content, refusal if isinstance(refusal, str) else None
+
+
+def _read_tokens(body: Any) -> tuple[int, int] | None:
+    """Return the tokens read and written; None where the server does not count them."""
+    usage = body.get("usage") if isinstance(body, dict) else None
+    read, written = (
+        usage.get(f"{kind}_tokens") if isinstance(usage, dict) else None for kind in ("prompt", "completion")
+    )
+    if type(read) is not int or type(written) is not int or min(read, written) < 0:
+        return None
+    return read, written
+
+
+def _found_instead(body: Any) -> str:
+    """Describe a response without an answer: the message of its error if it has one."""
+    error = body.get("error") if isinstance(body, dict) else None
+    if error:
+        said = error.get("message") if isinstance(error, dict) else error
+        return first_line(Exception(str(said)))
+    return "a response without choices" if isinstance(body, dict) and not body.get("choices") else "no message"
 
 
 def _scores_of_echoes(choices: Sequence[Any], labels: Sequence[str]) -> list[float]:
@@ -139,7 +211,8 @@ def _scores_of_echoes(choices: Sequence[Any], labels: Sequence[str]) -> list[flo
     if len(choices) != len(labels):
         raise UnscoredError(f"{len(choices)} choices for {len(labels)} labels")
     by_index = {each.get("index", place): each for place, each in enumerate(choices)}
-    return [_label_log_p(by_index[place].get("logprobs"), f" {label}") for place, label in enumerate(labels)]
+    scored = enumerate(label_continuations(labels))
+    return [_label_log_p(by_index[place].get("logprobs"), text) for place, text in scored]
 
 
 def _label_log_p(log_probabilities: Any, label: str) -> float:
@@ -160,22 +233,11 @@ def _label_log_p(log_probabilities: Any, label: str) -> float:
     raise UnscoredError(f"log-probabilities of {len(tokens)} tokens, the label not among them")
 
 
-def _scores_of_first_token(choices: Sequence[Any], labels: Sequence[str]) -> list[float]:
-    """Add up the probabilities of the first tokens that begin one label alone; a label without any gets the lowest.
-
-    Returns: log-probabilities; none where no label is begun.
-    """
+def _scores_of_listed(choice: Mapping[str, Any], labels: Sequence[str], *, ended: bool) -> LabelScores:
     try:
-        given = choices[0]["logprobs"]["content"][0]["top_logprobs"]
-        top = [(str(each["token"]).strip().casefold(), float(each["logprob"])) for each in given]
-    except (LookupError, TypeError, ValueError) as error:
-        raise UnscoredError("no alternatives of the first token (top_logprobs)") from error
-    mass = [0.0] * len(labels)
-    for token, log_p in top:
-        begun = [place for place, label in enumerate(labels) if token and label.casefold().startswith(token)]
-        if len(begun) == 1:
-            mass[begun[0]] += math.exp(log_p)
-    if not any(mass):
-        return []
-    least = min(log_p for _, log_p in top)
-    return [math.log(each) if each else least for each in mass]
+        positions = choice["logprobs"]["content"]
+        if not positions:
+            raise ValueError("no tokens")
+        return read_listed_tokens(positions, labels, ended=ended)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise UnscoredError("no alternatives of the answer's tokens (top_logprobs)") from error

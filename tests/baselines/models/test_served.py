@@ -5,12 +5,13 @@ from typing import Any
 
 import polars as pl
 import pytest
+from fastapi.responses import JSONResponse
 
-from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models import list_doubts, load_model
 from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
-from tests.baselines.prompting.chat_server import ChatServer, running_chat_server
+from tests.baselines.prompting.chat_server import ChatServer, completion, running_chat_server
 
 
 @pytest.fixture
@@ -54,3 +55,25 @@ def test_what_goes_with_a_server_and_what_does_not(server: ChatServer, tmp_path:
         load(str(tmp_path))
     with pytest.raises(InvalidInput, match="the address holds a password"):
         load("http://me:secret@localhost/v1")
+
+
+def test_how_answers_ended_is_told_and_a_missing_one_refused(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reply(body: Any) -> Any:
+        answer = completion("positive")
+        answer["choices"][0]["finish_reason"] = "length" if "lamp" in body["messages"][-1]["content"] else "stop"
+        return JSONResponse(answer)
+
+    server.reply = reply
+    model = load(server.url, settings=ModelSettings(timeout=9))
+    assert model.server.client().timeout == 9
+    gold = pl.Series([1, 1])
+    found = model.predict(pl.DataFrame({"text": ["a fine kettle", "a lamp"]}))["prediction"]
+    assert "of 2 answers not all ended by themselves: 1 truncated" in list_doubts(
+        model, gold, found, ["negative", "positive"]
+    )
+    monkeypatch.setattr("shiftbench.baselines.prompting.server.LONGEST_WAIT", 0.01)
+    server.reply = lambda _: JSONResponse(completion("x") | {"choices": []})
+    with pytest.raises(InvalidInput, match="chatty: 1 of 2 requests stayed without an answer; found text 2"):
+        model.predict(pl.DataFrame({"text": ["a fine kettle", "a tent"]}))

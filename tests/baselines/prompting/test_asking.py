@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tqdm import tqdm
 
 from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
 from shiftbench.baselines.prompting.cache import AnswerStore, answer_key
-from shiftbench.baselines.prompting.models import KeepAnswer, ModelAnswer, Request
+from shiftbench.baselines.prompting.models import Ending, KeepAnswer, ModelAnswer, Request
 from shiftbench.validation.report import InvalidInput
 
 
@@ -106,6 +107,26 @@ def test_an_answer_that_was_none_is_asked_for_again(tmp_path: Path) -> None:
         with AnswerStore(tmp_path) as store:
             assert ask(asker(model, store), "a", "odd") == ["A", None]
     assert again.asked == ["odd"]
+
+
+def test_how_an_answer_ended_is_kept(tmp_path: Path) -> None:
+    key, cut = b"k", ModelAnswer("The label", 5, 8, Ending.TRUNCATED)
+    with AnswerStore(tmp_path) as store:
+        store.put(key, cut)
+    with AnswerStore(tmp_path) as store:
+        assert store.get([key]) == {key: cut}
+
+
+def test_answers_of_an_earlier_version_are_not_read(tmp_path: Path) -> None:
+    """They do not say how they ended: a cut answer is among them as an empty one."""
+    with closing(sqlite3.connect(tmp_path / "answers.sqlite")) as old, old:
+        old.execute("CREATE TABLE answers (key BLOB PRIMARY KEY, text TEXT, tokens_in INTEGER, tokens_out INTEGER)")
+        old.execute("INSERT INTO answers VALUES (?, '', 0, 0)", [b"k"])
+    with AnswerStore(tmp_path) as store:
+        assert store.get([b"k"]) == {}
+        store.put(b"k", ModelAnswer("A"))
+    with AnswerStore(tmp_path) as store:
+        assert store.get([b"k"]) == {b"k": ModelAnswer("A")}
 
 
 def test_no_more_requests_than_allowed(tmp_path: Path) -> None:

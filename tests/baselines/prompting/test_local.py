@@ -11,7 +11,8 @@ import pytest
 from shiftbench.baselines.prompt_llm import main
 from shiftbench.baselines.prompting.label_scores import score_labels
 from shiftbench.baselines.prompting.local import LocalModel
-from shiftbench.baselines.prompting.models import Message, ModelAnswer, Request
+from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
+from shiftbench.baselines.prompting.scored_labels import LabelScores
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
@@ -85,7 +86,7 @@ def test_each_answer_has_the_tokens_that_it_may_have(plain: Path) -> None:
 
 def test_a_prompt_without_room_for_the_answer_is_not_asked(plain: Path) -> None:
     long = Request(({"role": "user", "content": "w1 " * 300},), 6)
-    assert ask(LocalModel(str(plain)), [long, *requests(1)])[0] == ModelAnswer("", 0, 0)
+    assert ask(LocalModel(str(plain)), [long, *requests(1)])[0] == ModelAnswer("", 0, 0, Ending.TOO_LONG)
 
 
 @pytest.mark.parametrize(
@@ -141,11 +142,11 @@ def test_labels_score_as_each_does_behind_its_own_prompt(
             with torch.inference_mode():
                 log_p = model._model(torch.tensor([prompt + tokens])).logits[0].log_softmax(dim=-1)
             expected.append(sum(float(log_p[len(prompt) - 1 + i, token]) for i, token in enumerate(tokens)))
-        assert json.loads(answer.text or "") == pytest.approx(expected, abs=1e-4)
+        assert list(LabelScores.from_text(answer.text or "").log_p) == pytest.approx(expected, abs=1e-4)
         assert (answer.tokens_in, answer.tokens_out) == (len(prompt) + 6, 0)
     assert model.identity(asked[0]) != LocalModel(str(folder)).identity(asked[0])
     long = Request(({"role": "user", "content": "w1 " * 300},), 6, labels)
-    assert ask(model, [long, asked[0], Request(asked[0].messages, 2)])[0] == ModelAnswer("", 0, 0)
+    assert ask(model, [long, asked[0], Request(asked[0].messages, 2)])[0] == ModelAnswer("", 0, 0, Ending.TOO_LONG)
 
 
 @pytest.mark.parametrize("window", [None, 3])
@@ -204,3 +205,29 @@ def test_prompt_llm_on_a_local_model(plain: Path, synthetic: DatasetFolder, tmp_
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"the model cannot be loaded; found .*; give the folder of a causal"):
         ask(LocalModel(str(tmp_path)), requests(1))
+
+
+@pytest.mark.parametrize("template", [None, TEMPLATE])
+def test_a_label_that_begins_another_is_scored_with_its_end(template: str | None, tmp_path: Path) -> None:
+    """Without an end the shorter label could only win: it would be a part of the longer one."""
+    import torch
+
+    words = [*(f"w{place}" for place in range(60)), "\n"]
+    model: Any = LocalModel(str(save_model(tmp_path, template, words=words)), scores_labels=True)
+    (request,) = [Request(each.messages, 6, ("w3", "w3 w8")) for each in requests(1)]
+    short, long = LabelScores.from_text(ask(model, [request])[0].text or "").log_p
+    prompt, tokenizer = model._tokens(request.messages), model._tokenizer
+    end = [tokenizer.eos_token_id] if template else tokenizer("\n", add_special_tokens=False)["input_ids"]
+    expected = []
+    for label in ("w3", "w3 w8"):
+        tokens = tokenizer(label, add_special_tokens=False)["input_ids"] + end
+        with torch.inference_mode():
+            log_p = model._model(torch.tensor([prompt + tokens])).logits[0].log_softmax(dim=-1)
+        expected.append(sum(float(log_p[len(prompt) - 1 + i, token]) for i, token in enumerate(tokens)))
+    assert [short, long] == pytest.approx(expected, abs=1e-4)
+
+
+def test_an_answer_that_was_cut_is_told(plain: Path) -> None:
+    asked = [Request(request.messages, most) for request, most in zip(requests(3), (1, 200, 1), strict=True)]
+    endings = [answer.ending for answer in ask(LocalModel(str(plain)), asked)]
+    assert endings[0] is Ending.TRUNCATED

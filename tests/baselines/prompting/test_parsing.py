@@ -103,9 +103,42 @@ def test_spans(response: str, answer: str | None) -> None:
     assert span(response) == answer
 
 
-def test_reasoning_before_an_answer_is_no_part_of_it() -> None:
-    assert usable_text("<think>\nneutral?\n</think>\n\ncontradiction") == "contradiction"
-    assert usable_text(" plain ") == "plain"
+REASONING = "neutral? The premise says so, but entailment"
+MARKED = {
+    "think": ("<think>", "</think>"),
+    "thinking": ("<thinking>", "</thinking>"),
+    "magistral": ("[THINK]", "[/THINK]"),
+    "reasoning": ("<reasoning>", "</reasoning>"),
+    "seed": ("<seed:think>", "</seed:think>"),
+    "exaone": ("<thought>", "</thought>"),
+    "kimi": ("\u25c1think\u25b7", "\u25c1/think\u25b7"),
+    "command-a": ("<|START_THINKING|>", "<|END_THINKING|><|START_RESPONSE|>"),
+    "gemma": ("<|channel>thought\n", "<channel|>"),
+    "gpt-oss": ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+    "gpt-oss, constrained": (
+        "<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>",
+    ),
+    "gpt-oss, two channels": (
+        "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary<|message|>",
+        "<|end|><|start|>assistant<|channel|>final<|message|>",
+    ),
+    "gpt-oss without special tokens": ("analysisIs it ", "assistantfinal"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("start", "end"), MARKED.values(), ids=MARKED.keys())
+def test_reasoning_before_an_answer_is_no_part_of_it(start: str, end: str) -> None:
+    whole = f"{start}{REASONING}{end}"
+    assert usable_text(f"{whole}\n\ncontradiction") == "contradiction"
+    assert first_label(usable_text(f"\n{whole}Contradiction.<|return|>"), NLI) == "contradiction"
+    assert usable_text(f"{REASONING}{end} contradiction") == "contradiction"  # the template wrote the start
+    assert usable_text(f"{start}{REASONING}") == ""  # cut off before an answer
+
+
+@pytest.mark.parametrize("text", ["plain", "analysis of the text", "I think: neutral", "the final channel"])
+def test_an_answer_without_reasoning_stays(text: str) -> None:
+    assert usable_text(f" {text} ") == text
+    assert usable_text(f"<answer>{text}</answer>") == text
 
 
 @settings(max_examples=40)

@@ -1,11 +1,13 @@
 """prompt-llm from command to scores: every kind of task, sources and shots, resuming, what goes wrong."""
 
 import os
+import shlex
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,8 +16,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from fastapi.responses import JSONResponse
 
 from shiftbench.baselines.prompt_llm import main
+from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
@@ -23,7 +27,7 @@ from shiftbench.validation.cards import Card, read_card
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import UNPARSED
 
-from .chat_server import ChatServer, refusal
+from .chat_server import ChatServer, completion, refusal, running_chat_server
 
 ROOT = Path(__file__).parents[3]
 
@@ -139,7 +143,7 @@ def test_a_rerun_asks_nothing_and_writes_the_same(
     unparsed = int((first["prediction"] == UNPARSED).sum())
     said = heard.text
     assert "0 requests answered now, 60 answered before; 600 tokens read, 120 written; " in said
-    assert f"{unparsed} of 60 predictions could not be read" in said
+    assert f"{unparsed} of 60 predictions could not be read: {unparsed} unparsed" in said
     assert unparsed > 0
 
 
@@ -215,9 +219,93 @@ def test_a_failing_server_ends_in_one_message_and_the_run_goes_on_later(
     assert len(server.asked) == 61
 
 
+def test_what_stays_without_an_answer_is_named_with_the_command_that_asks_again(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server whose responses of status 200 hold no answer for some texts: these are no wrong predictions."""
+    typed = ["shiftbench", "train", "prompt-llm", "sa", "--data", "build/x", "--out", "p.parquet", "--model", "m"]
+    monkeypatch.setattr(sys, "argv", typed)
+    monkeypatch.setattr("shiftbench.baselines.prompting.server.LONGEST_WAIT", 0.01)
+    lost = {0, 7}
+    texts = synthetic.split("sa", "tents", "test")
+    lost_texts = [texts["text"][place] for place in lost]
+    empty = JSONResponse(completion("x") | {"choices": []})
+    is_lost = lambda body: any(text in body["messages"][-1]["content"] for text in lost_texts)  # noqa: E731
+    server.reply = lambda body: empty if is_lost(body) else "positive"
+    out, options = tmp_path / "p.parquet", {"source": ["lamps"], "target": ["tents"], "concurrency": 1}
+    with pytest.raises(InvalidInput) as refused:
+        run(synthetic, server, out, "sa", **options)
+    said = str(refused.value)
+    assert "m: 2 of 30 requests stayed without an answer" in said
+    assert all(texts["id"][place] in said for place in lost)
+    assert said.endswith(f"ask for these again with: {shlex.join(typed)}")
+    assert not out.exists()
+    server.asked.clear()
+    server.reply = lambda _: "positive"
+    frame, card = run(synthetic, server, out, "sa", **options)
+    assert len(server.asked) == 2
+    assert set(frame["prediction"]) == {"positive"}
+    assert card.tokens == 30 * 12
+
+
+def test_answers_that_cannot_be_used_are_counted_apart(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path, heard: pytest.LogCaptureFixture
+) -> None:
+    kinds: list[Any] = [
+        ("<think>positive?", "length"),
+        ("positive, because", "length"),
+        ("", "content_filter"),
+        ("hm", "stop"),
+    ]
+
+    def reply(body: dict[str, Any]) -> JSONResponse:
+        content, reason = kinds[len(body["messages"][-1]["content"]) % 4]
+        answer = completion(content)
+        answer["choices"][0]["finish_reason"] = reason
+        return JSONResponse(answer)
+
+    server.reply = reply
+    options = {"source": ["lamps"], "target": ["tents"]}
+    n = Counter(len(text) % 4 for text in server_texts(synthetic))
+    for _ in range(2):  # the second run reads the cache: a truncated answer is not an empty one there, either
+        frame, _card = run(synthetic, server, tmp_path / "p.parquet", "sa", **options)
+        lost = 30 - n[1]
+        assert (
+            f"{lost} of 30 predictions could not be read: {n[0]} truncated (give --max-tokens more), {n[2]} refused, "
+            f"{n[3]} unparsed; {n[1]} more were truncated and read all the same" in heard.text
+        )
+        assert int((frame["prediction"] == UNPARSED).sum()) == lost
+        assert len(server.asked) == 30
+        heard.clear()
+    run(synthetic, server, tmp_path / "p.parquet", "sa", max_tokens=200, **options)
+    assert len(server.asked) == 60
+
+
+def server_texts(folder: DatasetFolder) -> list[str]:
+    return [f"Text: {text}" for text in folder.split("sa", "tents", "test")["text"]]
+
+
+def test_the_same_model_at_another_address_is_not_asked_again(
+    synthetic: DatasetFolder, server: ChatServer, tmp_path: Path
+) -> None:
+    options = {"source": ["lamps"], "target": ["tents"]}
+    run(synthetic, server, tmp_path / "p.parquet", "sa", **options)
+    assert len(server.asked) == 30
+    with running_chat_server() as other:
+        run(synthetic, other, tmp_path / "p.parquet", "sa", **options)
+        assert other.asked == []
+
+
+def test_a_server_is_waited_for_as_long_as_told(synthetic: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
+    options = PromptingOptions("sa", synthetic.path, tmp_path / "p.csv", "m", base_url=server.url, timeout=7.5)
+    model: Any = options.open_model()
+    assert model.client().timeout == 7.5
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        ({"local": True, "base_url": None, "timeout": 5.0}, "--timeout: this is for a server"),
         ({"base_url": "localhost:8000"}, "--base-url: this is not the address of a server; found localhost:8000"),
         ({"base_url": "http://[::1/v1"}, r"--base-url: this is not the address of a server; found http://\[::1/v1"),
         ({"base_url": "http://localhost:99999/v1"}, "--base-url: this is not the address of a server"),

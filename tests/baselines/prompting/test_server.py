@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from fastapi.responses import JSONResponse, Response
 
-from shiftbench.baselines.prompting.models import ModelAnswer, Request
-from shiftbench.baselines.prompting.server import MOST_NONSENSE, MOST_PAUSES, TRIES, ModelServer
+from shiftbench.baselines.prompting.models import Ending, ModelAnswer, Request
+from shiftbench.baselines.prompting.server import MOST_PAUSES, MOST_UNANSWERED, TRIES, ModelServer
 from shiftbench.validation.report import InvalidInput
 
 from .chat_server import ChatServer, completion, refusal
@@ -162,11 +162,17 @@ def test_a_refusal_for_good_is_not_repeated(status: int, server: ChatServer) -> 
 def test_a_text_that_the_model_cannot_read_is_an_empty_answer(server: ChatServer) -> None:
     long = refusal(400, "This model's maximum context length is 8192 tokens", code="context_length_exceeded")
     server.reply = lambda body: long if body["messages"][-1]["content"] == "text 1" else "positive"
-    assert ask(client(server), 3)[1] == ModelAnswer("", 0, 0)
+    assert ask(client(server), 3)[1] == ModelAnswer("", 0, 0, Ending.TOO_LONG)
     assert len(server.asked) == 3
 
 
-NONSENSE = {
+def test_a_text_that_a_filter_refuses_is_a_refusal(server: ChatServer) -> None:
+    filtered = refusal(400, "The response was filtered by the content management policy", code="content_filter")
+    server.reply = lambda body: filtered if body["messages"][-1]["content"] == "text 1" else "positive"
+    assert ask(client(server), 3)[1] == ModelAnswer("", 0, 0, Ending.REFUSED)
+
+
+NONSENSE: dict[str, Response] = {
     "html": Response("<html>sign in</html>", media_type="text/html"),
     "cut": Response('{"choices": [{"mess', media_type="application/json"),
     "no-choices": JSONResponse(completion("x") | {"choices": []}),
@@ -179,24 +185,47 @@ NONSENSE = {
 }
 
 
+NONSENSE |= {
+    "error-object": JSONResponse({"error": {"message": "upstream is overloaded", "code": 502}}),
+    "error-and-choices": JSONResponse(completion("") | {"error": {"message": "upstream is overloaded"}}),
+    "error-in-a-choice": JSONResponse(
+        completion("") | {"choices": [{"finish_reason": "error", "message": {"role": "assistant", "content": ""}}]}
+    ),
+}
+
+
 @pytest.mark.parametrize("bad", NONSENSE.values(), ids=NONSENSE.keys())
-def test_an_answer_that_is_none_does_not_stop_the_others(bad: Response, server: ChatServer) -> None:
+def test_a_response_without_an_answer_is_a_failed_try(bad: Response, server: ChatServer) -> None:
+    """Of 180 responses 20 hold none, as of a server that fails under load: no answer is lost."""
+    count = itertools.count(1)
+    server.reply = lambda _: bad if next(count) % 9 == 0 else "positive"
+    answers = ask(client(server, first_wait=0.001), 160)
+    assert {answer.text for answer in answers.values()} == {"positive"}
+    assert len(answers) == 160
+    assert len(server.asked) >= 178
+
+
+def test_what_failed_tries_cost_is_counted(server: ChatServer) -> None:
+    server.reply = first(2, NONSENSE["no-choices"])
+    assert ask(client(server), 1)[0] == ModelAnswer("positive", 30, 6)
+    server.reply = lambda _: NONSENSE["no-choices"]
+    assert ask(client(server), 1)[0] == ModelAnswer(None, 10 * TRIES, 2 * TRIES)
+
+
+@pytest.mark.parametrize("bad", NONSENSE.values(), ids=NONSENSE.keys())
+def test_a_request_that_stays_without_an_answer_does_not_stop_the_others(bad: Response, server: ChatServer) -> None:
     server.reply = lambda body: bad if body["messages"][-1]["content"] == "text 1" else "positive"
-    answers = ask(client(server, concurrency=1), 3)
+    answers = ask(client(server, concurrency=1, first_wait=0.001), 3)
     assert {place: answer.text for place, answer in answers.items()} == {0: "positive", 1: None, 2: "positive"}
+    assert len(server.asked) == 2 + TRIES
 
 
 @pytest.mark.parametrize("bad", [NONSENSE["html"], NONSENSE["no-choices"]], ids=["html", "no-choices"])
 def test_a_server_of_nonsense_is_not_asked_on(bad: Response, server: ChatServer) -> None:
     server.reply = lambda _: bad
-    with pytest.raises(InvalidInput, match="the server's responses hold no answer"):
-        ask(client(server, concurrency=1), 50)
-    assert len(server.asked) == MOST_NONSENSE
-
-
-def test_few_answers_that_are_none_are_no_failure(server: ChatServer) -> None:
-    server.reply = lambda _: NONSENSE["html"]
-    assert {answer.text for answer in ask(client(server), 3).values()} == {None}
+    with pytest.raises(InvalidInput, match="the server's responses hold no answer; found 5 requests in a row, 5 tries"):
+        ask(client(server, concurrency=1, first_wait=0.001), 50)
+    assert len(server.asked) == MOST_UNANSWERED * TRIES
 
 
 @pytest.mark.parametrize(("content", "text"), [(None, ""), ("half a pair: \ud83d", "half a pair: ?")])

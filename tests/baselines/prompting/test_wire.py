@@ -12,8 +12,9 @@ from fastapi.responses import JSONResponse
 from shiftbench.baselines.prompt_llm import Demonstrations, main
 from shiftbench.baselines.prompting.models import ModelAnswer, Request
 from shiftbench.baselines.prompting.options import PromptingOptions
+from shiftbench.baselines.prompting.scored_labels import LabelScores
 from shiftbench.baselines.prompting.server import ModelServer
-from shiftbench.baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer, request_body
+from shiftbench.baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
@@ -98,10 +99,10 @@ def test_labels_are_scored_by_their_own_tokens(synthetic: DatasetFolder, server:
     assert len(server.asked) == n_asked
 
 
-def read(choices: list[Any], api: Api) -> list[float]:
+def read(choices: list[Any], api: Api) -> LabelScores:
     found = read_answer(json.dumps({"choices": choices}), ASKED, api, scores_labels=True)
     assert found.text is not None
-    return list(json.loads(found.text)) if found.text else []
+    return LabelScores.from_text(found.text)
 
 
 def test_tokens_of_a_label_add_up_however_they_are_cut() -> None:
@@ -112,19 +113,7 @@ def test_tokens_of_a_label_add_up_however_they_are_cut() -> None:
     ]
     log_p = [[None, -9.0, -0.5, -0.25], [-9.0, -2.0, -9.0], [None, -9.0, -1.0, -0.5, -0.25, -9.0]]
     body = text_completion("", "", "", tokens=tokens, token_logprobs=log_p)
-    assert read(body["choices"][::-1], Api.COMPLETIONS) == [-0.75, -2.0, -1.75]
-
-
-def test_a_chat_scores_labels_by_their_first_token() -> None:
-    top = [("Pos", 0.5), (" positive", 0.1), ("ne", 0.2), ("Neg", 0.05), ("The", 0.02)]
-    alternatives = [{"token": token, "logprob": math.log(p)} for token, p in top]
-    choice = {"message": {"content": "Pos"}, "logprobs": {"content": [{"top_logprobs": alternatives}]}}
-    # 'ne' begins two labels; what was not among the alternatives has at most the probability of the last one.
-    assert read([choice], Api.CHAT) == pytest.approx([math.log(0.05), math.log(0.02), math.log(0.6)])
-    nothing = {"message": {"content": "x"}, "logprobs": {"content": [{"top_logprobs": alternatives[-1:]}]}}
-    assert read([nothing], Api.CHAT) == []
-    body = request_body(ASKED, Api.CHAT, {}, scores_labels=True, guided=None)
-    assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 1)
+    assert read(body["choices"][::-1], Api.COMPLETIONS) == LabelScores((-0.75, -2.0, -1.75))
 
 
 @pytest.mark.parametrize(

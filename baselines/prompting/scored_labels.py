@@ -1,0 +1,161 @@
+"""Log-probabilities of labels as a model gave them: all of them, or those among a server's likeliest tokens.
+
+A server lists the 20 likeliest tokens alone. A label that none of them begins is censored: its probability is not
+known, only that it is at most what the listed tokens leave of 1.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from shiftbench.validation.json_text import parse_json
+
+
+@dataclass(frozen=True)
+class LabelScores:
+    """The log-probabilities of a request's labels, natural logarithms.
+
+    Attributes:
+        log_p: of each label; None where the label is censored.
+        unlisted: probability that may be the labels' in part: what no listed token takes where a label is censored, and
+            that of listed tokens that begin several labels.
+    """
+
+    log_p: tuple[float | None, ...]
+    unlisted: float = 0.0
+
+    @classmethod
+    def from_text(cls, text: str) -> "LabelScores":
+        """Read scores that ``to_text`` wrote."""
+        data = parse_json(text)
+        return cls(tuple(data["log_p"]), data["unlisted"])
+
+    def to_text(self) -> str:
+        """Format the scores as JSON."""
+        return json.dumps({"log_p": self.log_p, "unlisted": self.unlisted})
+
+    @property
+    def censored(self) -> tuple[int, ...]:
+        """Return the places of the censored labels."""
+        return tuple(place for place, value in enumerate(self.log_p) if value is None)
+
+    @property
+    def shares(self) -> list[float]:
+        """Return the least share of each label among all labels; they add up to 1 - ``unlisted_share``.
+
+        The true shares are these plus ``unlisted_share``, divided among the labels in some way.
+
+        >>> scores = LabelScores((math.log(0.6), None, math.log(0.2)), 0.2)
+        >>> [round(share, 3) for share in scores.shares], round(scores.unlisted_share, 3)
+        ([0.6, 0.0, 0.2], 0.2)
+        """
+        values = [value for value in self.log_p if value is not None]
+        if not values:
+            return [0.0] * len(self.log_p)
+        top = max(values)
+        parts = [0.0 if value is None else math.exp(value - top) for value in self.log_p]
+        whole = sum(parts) + self.unlisted * math.exp(-top)
+        return [part / whole for part in parts]
+
+    @property
+    def unlisted_share(self) -> float:
+        """Return the share of the labels' probability that is not known to be any label's: 1 where none is listed."""
+        return max(0.0, 1.0 - sum(self.shares)) if self.unlisted else 0.0
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether the likeliest label is the likeliest whatever the censored ones have."""
+        return max(self.shares) > self.unlisted_share
+
+
+def tokens_to_tell(labels: Sequence[str]) -> int:
+    """Count the tokens of an answer after which labels are told apart, however they are cut into tokens.
+
+    >>> tokens_to_tell(["yes", "no"]), tokens_to_tell(["negative", "neutral"]), tokens_to_tell(["join", "joint"])
+    (1, 3, 5)
+    """
+    shared = [_common_prefix(_folded(left), _folded(right)) for left, right in combinations(labels, 2)]
+    return 1 + max(shared, default=0)
+
+
+def have_prefixes(labels: Sequence[Sequence[Any]]) -> bool:
+    """Test whether a label begins another one: as sequences of letters, or of tokens.
+
+    >>> have_prefixes(["yes", "no"]), have_prefixes([[3, 4], [3]])
+    (False, True)
+    """
+    return any(_common_prefix(left, right) == min(len(left), len(right)) for left, right in combinations(labels, 2))
+
+
+def _common_prefix(left: Sequence[Any], right: Sequence[Any]) -> int:
+    pairs = zip(left, right, strict=False)
+    return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(left), len(right)))
+
+
+def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[str], *, ended: bool) -> LabelScores:
+    """Add up the probabilities of listed tokens by the label that they begin.
+
+    A token that begins several labels is followed along the answer that was written: the alternatives of the next
+    token divide its probability. A label that begins another one is meant where something else follows it. Servers
+    that do not list the end of an answer leave open how likely it was: a label that ends the answer gets all of its
+    probability, and as much is not listed.
+
+    Args:
+        positions: of each token of the answer what was written (``token``) and the likeliest alternatives
+            (``top_logprobs``, each with ``token`` and ``logprob``), in order.
+        labels: the labels; case does not count, and an underscore is a space.
+        ended: whether the answer ended with the last position by itself.
+    Returns: the labels' scores.
+    Raises: KeyError, TypeError or ValueError where the alternatives are not there.
+    """
+    folded = [_folded(label) for label in labels]
+    mass = np.zeros(len(labels))
+    ambiguous, left, prefix, reached = 0.0, 0.0, "", 1.0
+    for place, position in enumerate(positions):
+        is_last, followed = place == len(positions) - 1, 0.0
+        written = str(position.get("token"))
+        listed = [(str(each["token"]), reached * math.exp(float(each["logprob"]))) for each in position["top_logprobs"]]
+        if not listed:
+            raise ValueError("no alternatives of a token")
+        left += max(0.0, reached - sum(p for _, p in listed))
+        for token, p in listed:
+            begun = _begun_by(prefix, token, folded)
+            if len(begun) == 1:
+                mass[begun[0]] += p
+            elif begun and token == written and not is_last:
+                followed = p
+            elif begun:
+                ambiguous += p
+                if ended and token == written and _joined(prefix, token).rstrip() in folded:
+                    mass[folded.index(_joined(prefix, token).rstrip())] += p
+        if not followed:
+            break
+        reached, prefix = followed, _joined(prefix, written)
+    censored = mass == 0
+    values = tuple(None if no else math.log(each) for no, each in zip(censored, mass, strict=True))
+    return LabelScores(values, float(ambiguous + left * censored.any()))
+
+
+def _begun_by(prefix: str, token: str, folded: Sequence[str]) -> list[int]:
+    """Find the labels that an answer may still become; the one that it has become where it goes on otherwise."""
+    text = _joined(prefix, token)
+    begun = [
+        place
+        for place, label in enumerate(folded)
+        if (label.startswith(text) or label == text.rstrip()) and not (prefix and not token)
+    ]
+    return begun or [place for place, label in enumerate(folded) if prefix and label == prefix.rstrip()]
+
+
+def _folded(text: str) -> str:
+    # SentencePiece writes its spaces as a bar.
+    return text.replace("\u2581", " ").replace("_", " ").casefold()
+
+
+def _joined(prefix: str, token: str) -> str:
+    return (prefix + _folded(token)).lstrip()
