@@ -215,5 +215,41 @@ def over_time(
     write_json({"draws": draws, "seed": seed} | content, json_)
 
 
+@app.command()
+def forecasts(
+    data: Annotated[
+        list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of reference results; repeat for more.")
+    ],
+    predictions: Annotated[
+        list[Path] | None,
+        typer.Option("--predictions", metavar="FILE", help="Judge the methods on this file, too; repeat for more."),
+    ] = None,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Draws of each simulated setting.", min=10)] = 1000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    json_: JsonOption = None,
+) -> None:
+    """Judge forecasts without labels by error and by order, on real boards and their placebos; simulate orders.
+
+    Example: python -m benchmarks forecasts --data build/dr --data build/boss
+    """
+    from benchmarks.forecasts import judge, judged_tables, order_table, read_forecasts, simulate_orders
+    from shiftbench.builders.folder.reader import DatasetFolder
+
+    folders = [DatasetFolder.open(each) for each in data]
+    content = {}
+    for name, is_placebo in (("real boards", False), ("placebo", True)):
+        found, left_out = read_forecasts(folders, predictions or [], placebos=is_placebo)
+        if not found:
+            continue
+        judged = judge(found)
+        content[name] = [asdict(each) | {"errors": each.errors.model_dump(mode="json")} for each in judged]
+        if json_ != "-":
+            show([*judged_tables(judged, name), *(f"Left out: {line}." for line in left_out)])
+    orders = simulate_orders(draws, seed)
+    if json_ != "-":
+        show([order_table(orders)])
+    write_json(content | {"draws": draws, "seed": seed, "orders": [asdict(cell) for cell in orders]}, json_)
+
+
 if __name__ == "__main__":
     run_app(app)

@@ -361,27 +361,6 @@ _DOCUMENTATION = (".md", ".rst", ".pdf", ".png", ".jpg", ".jpeg", ".svg")
 _LEGAL = ("LICENSE", "LICENCE", "NOTICE")
 
 
-class CachedVectors:
-    """Vectors that an encoder left in the cache of this machine; no model is loaded, and none need be installed.
-
-    Args:
-        revision: the encoder's.
-        cache: folder of cached vectors; default ``cache_folder()``.
-    """
-
-    def __init__(self, revision: str, cache: Path | None = None) -> None:
-        self._file = (cache or cache_folder()) / "vectors" / f"{revision[:16]}.sqlite"
-
-    def encode(self, texts: Sequence[str], description: str = "") -> Vectors:
-        """Return unit vectors, shape (n, d), float32, in the order given; KeyError where a text has none."""
-        if not self._file.is_file():
-            raise KeyError("no vectors are cached")
-        keys = [hashlib.sha256(text.encode()).digest() for text in texts]
-        with _VectorStore(self._file) as store:
-            vector_of = store.get(list(dict.fromkeys(keys)))
-        return np.stack([vector_of[key] for key in keys]) if keys else np.zeros((0, 0), np.float32)
-
-
 class _VectorStore:
     """Vectors by content hash in one SQLite file; each chunk is durable once written, so a kill loses little."""
 

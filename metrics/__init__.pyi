@@ -74,58 +74,16 @@ from .new_domain import (
     paired_test as paired_test,
     skill as skill,
 )
-from .forecasts.lines import (
-    agreement_on_the_line as agreement_on_the_line,
+from .domain_order import (
+    judge_order as judge_order,
+    separated as separated,
 )
-from .forecasts.simple import (
-    average_forecast as average_forecast,
-)
-from .forecasts.confidence import (
-    average_confidence as average_confidence,
-)
-from .forecasts.shift import (
-    accuracy_at_shares as accuracy_at_shares,
-    black_box_shares as black_box_shares,
-    joint_counts as joint_counts,
-)
-from .forecasts.lines import (
-    score_by_depth as score_by_depth,
-)
-from .forecasts.confidence import (
+from .forecasts import (
     difference_of_confidences as difference_of_confidences,
-)
-from .forecasts.lines import (
-    agreement_of_seeds as agreement_of_seeds,
-)
-from .forecasts.lines import (
-    score_by_divergence as score_by_divergence,
-)
-from .forecasts.shift import (
-    expected_confusion as expected_confusion,
-    expected_macro_f1 as expected_macro_f1,
-)
-from .forecasts.shift import (
-    importance_weighted as importance_weighted,
-    importance_weights as importance_weights,
-)
-from .forecasts.simple import (
-    less_mean_drop as less_mean_drop,
-)
-from .forecasts.confidence import (
-    accuracy_by_norm as accuracy_by_norm,
-    nuclear_norm as nuclear_norm,
-)
-from .forecasts.confidence import (
-    transported_confidence as transported_confidence,
-)
-from .forecasts.shift import (
-    shares_by_em as shares_by_em,
-)
-from .forecasts.simple import (
+    less_mean_error as less_mean_error,
     source_accuracy as source_accuracy,
-)
-from .forecasts.confidence import (
     thresholded_confidence as thresholded_confidence,
+    transported_confidence as transported_confidence,
 )
 from .generation import (
     bert_score as bert_score,

@@ -15,7 +15,6 @@ ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboa
 WRONG = {
     "shiftbench.validation": "shiftbench.builders.cache",
     "shiftbench.metrics": "shiftbench.validation.report",
-    "shiftbench.metrics.forecasts": "polars",
     "shiftbench.builders.specs": "shiftbench.builders.readers.squad",
     "shiftbench.builders.fetching": "shiftbench.builders.building.build",
     "shiftbench.builders.specs.benchmarks": "shiftbench.builders.readers.squad",

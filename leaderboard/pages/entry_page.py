@@ -24,7 +24,7 @@ from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.scoring.reports.above_line_part import AboveLine
 from shiftbench.scoring.reports.cells import card_html, choices, scroll_box
 from shiftbench.scoring.reports.exports import bibtex_text
-from shiftbench.scoring.reports.forecast_words import errors_table, shifts_table
+from shiftbench.scoring.reports.forecast import errors_table, shifts_table
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
@@ -267,8 +267,8 @@ def _table(place: BoardPlace) -> Markup:
 _TABLE = "sb-table sb-shifts"
 
 _ABOUT = (
-    "Its accuracy on each domain, forecast without a label of that domain: the source score less the mean drop of the "
-    "other domains (each row names its method), the interval that those domains set, and the true score."
+    "Its accuracy on each domain, forecast without a label of that domain (each row names its method), the interval "
+    "that the other domains set, and the true score."
 )
 
 

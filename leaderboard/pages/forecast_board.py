@@ -21,12 +21,12 @@ from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE
-from shiftbench.scoring.forecasting.errors import MIN_MODELS, sort_methods
+from shiftbench.scoring.forecasting.errors import sort_methods
 from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
 from shiftbench.scoring.forecasting.samples import SCORES
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodErrors
 from shiftbench.scoring.reports.cells import choices, scroll_box
-from shiftbench.scoring.reports.forecast_words import CANNOT_TELL, PREFERRED
+from shiftbench.scoring.reports.forecast import CANNOT_TELL, PREFERRED
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
@@ -46,13 +46,10 @@ _READING = (
     "A forecast uses no label of its target, and nothing of the target as a source either: lines, mean drops and "
     "intervals are set on the other domains alone.",
     "Each entry is forecast from its own predictions once, when it is scored, so nobody's forecasts change because "
-    "someone else submits. Agreement on the line has therefore an entry's own runs alone; 'shiftbench study "
-    "score-forecasts --store' draws it through all models.",
+    "someone else submits.",
     "A model of a submitter counts once on each board, as on the overall board: by its newest entry that covers every "
     "shift or, without such, its newest one.",
     "Held-out texts of the source are the validation rows that were sent with an entry, and its own test rows at home.",
-    "Importance weighting and the depth curve need embeddings; they are there where all of a board's texts are in the "
-    "cache of the machine that computed them.",
 )
 _WITHHELD = (
     "A forecast beside the truth, or one that is set on scores at home, would reveal them, so none is made here."
@@ -279,10 +276,17 @@ _HEADS: tuple[tuple[str, ...], ...] = (
         f"Floor: the source accuracy less the mean drop on the other domains. {_ABOUT_SKILL}",
     ),
     (
-        "rank",
-        "Rank corr.",
-        "Spearman correlation of forecast and truth over the models of one shift, its mean over shifts: whether the "
-        f"method puts models in their order. It needs {MIN_MODELS} models on a shift. Higher is better.",
+        "regret",
+        "Regret",
+        "What labelling the target that the method names worst misses, in points: its true score less that of the "
+        "worst target, mean over models and sources. Below it what a forecast without knowledge has, and p over "
+        "permutations of the domains, all models at once. Lower is better.",
+    ),
+    (
+        "pairs",
+        "Pairs",
+        "Share of the pairs of targets that labels separate that the method puts in their order. Below it p, likewise. "
+        "Higher is better.",
     ),
     (
         "domains",
@@ -315,7 +319,7 @@ def _row(each: MethodErrors) -> Markup:
         _cell(None if each.interval_score is None else points(each.interval_score)),
         _cell(None if each.held is None else f"{each.held.held} of {each.held.n_domains}"),
         *(_skill(each, floor) for floor in FLOORS),
-        _cell(None if each.rank_correlation is None else f"{each.rank_correlation:.2f}".replace("-", "\N{MINUS SIGN}")),
+        *_order(each),
         tag("td", str(each.n_domains), class_="sb-num"),
     ]
     return tag("tr", tag("th", TITLES.get(each.method, each.method), scope="row"), *cells)
@@ -323,6 +327,18 @@ def _row(each: MethodErrors) -> Markup:
 
 def _cell(text: str | None) -> Markup:
     return tag("td", text or MISSING, class_="sb-num" if text else "sb-num sb-na")
+
+
+def _order(each: MethodErrors) -> tuple[Markup, Markup]:
+    order = each.order
+    if order is None:
+        return _cell(None), _cell(None)
+    by_chance = tag("span", f"{points(order.chance)} by chance, p {p_text(order.p_regret)}", class_="sb-interval")
+    regret = tag("td", points(order.regret), by_chance, class_="sb-num")
+    if order.pairs is None or order.p_pairs is None:
+        return regret, _cell(None)
+    p = tag("span", f"p {p_text(order.p_pairs)}", class_="sb-interval")
+    return regret, tag("td", f"{100 * order.pairs:.0f}%", p, class_="sb-num")
 
 
 def _skill(each: MethodErrors, floor: str) -> Markup:

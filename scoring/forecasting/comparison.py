@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from shiftbench.metrics.new_domain import LEVELS, domain_quantile, interval_level
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
-from shiftbench.scoring.forecasting.errors import Point, errors_by_domain, method_errors
+from shiftbench.scoring.forecasting.errors import Point, errors_by_domain, method_errors, order_domains
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodComparison, TaskForecast
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 
@@ -45,7 +45,7 @@ def compare_methods(
     """
     own_levels, found = levels or {}, _number_repeated(found)
     boards = list(dict.fromkeys(each.board for each in found))
-    points = {board: _list_points([each for each in found if each.board == board], own_levels) for board in boards}
+    points = {board: list_points([each for each in found if each.board == board], own_levels) for board in boards}
     if set_on is not None:
         reach = _set_reaches(points, set_on)
         for board in boards:
@@ -54,12 +54,10 @@ def compare_methods(
                     name: mine if name in own_levels else [_set_interval(point, reach.get(name)) for point in mine]
                     for name, mine in points[board].items()
                 }
-    parts = [_compare_on_board(board, points[board], None if board == set_on else set_on) for board in boards]
+    parts = [_compare_on_board(board, [points[board]], None if board == set_on else set_on) for board in boards]
     pooled = [board for board in boards if board != set_on]
     if len(pooled) > 1:
-        methods = dict.fromkeys(name for board in pooled for name in points[board])
-        together = {name: [point for board in pooled for point in points[board].get(name, ())] for name in methods}
-        parts.append(_compare_on_board(None, together, set_on))
+        parts.append(_compare_on_board(None, [points[board] for board in pooled], set_on))
     return MethodComparison(boards=tuple(parts), left_out=tuple(left_out), concept_shift=CONCEPT_SHIFT)
 
 
@@ -74,14 +72,17 @@ def _number_repeated(found: Sequence[Forecasted]) -> list[Forecasted]:
     return numbered
 
 
-def _compare_on_board(board: str | None, points: Points, set_on: str | None) -> BoardStandings:
+def _compare_on_board(board: str | None, by_board: Sequence[Points], set_on: str | None) -> BoardStandings:
     """Compare the methods of one board, or of several."""
+    methods = dict.fromkeys(name for each in by_board for name in each)
+    points = {name: [point for each in by_board for point in each.get(name, ())] for name in methods}
     models = dict.fromkeys(point.model for mine in points.values() for point in mine)
-    standings = [made for name in points if (made := method_errors(name, points)) is not None]
+    orders = {name: order_domains([each.get(name, ()) for each in by_board]) for name in methods}
+    standings = [made for name in points if (made := method_errors(name, points, orders[name])) is not None]
     return BoardStandings(board=board, models=tuple(models), standings=tuple(standings), set_on=set_on)
 
 
-def _list_points(found: Sequence[Forecasted], levels: Mapping[str, float]) -> Points:
+def list_points(found: Sequence[Forecasted], levels: Mapping[str, float]) -> Points:
     """List all forecasts of one board by method."""
     points: Points = {}
     for board, model, task in found:
@@ -92,7 +93,10 @@ def _list_points(found: Sequence[Forecasted], levels: Mapping[str, float]) -> Po
             for each in shift.forecasts:
                 if each.value is not None:
                     level = levels.get(each.method) or shift.level
-                    one = Point(domain, model, shift.source, shift.truth, each.value, each.low, each.high, level)
+                    one = Point(
+                        domain, model, shift.source, shift.truth, each.value, each.low, each.high, level,
+                        shift.truth_error,
+                    )  # fmt: skip
                     points.setdefault(each.method, []).append(one)
     return points
 

@@ -1,31 +1,22 @@
-"""Forecasts of a stored entry, computed once, from its own predictions alone: nobody else's entry changes them.
-
-So agreement on the line has the entry's own runs and no other models; ``shiftbench study score-forecasts --store``
-draws it through all of them.
-"""
-
-from importlib.util import find_spec
+"""Forecasts of a stored entry, computed once, from its own predictions alone: nobody else's entry changes them."""
 
 import polars as pl
 import pydantic
 
-from shiftbench.builders.encoder import DEFAULT_ENCODER, CachedVectors, Encoder, offline_weights
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.forecasting.methods import NO_PROBABILITIES, NO_VECTORS
-from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
-from shiftbench.scoring.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
-from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
-from shiftbench.scoring.forecasting.text_vectors import TextVectors
+from shiftbench.scoring.forecasting.methods import NO_PROBABILITIES, chosen_methods
+from shiftbench.scoring.forecasting.run import forecast_task
+from shiftbench.scoring.forecasting.samples import reason_against_forecasts, task_samples
+from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.scoring.scores.shape import Record
 from shiftbench.validation.probabilities import PROBABILITIES
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import PLACEBO
 
-FORECAST_VERSION = "2"
+FORECAST_VERSION = "3"
 """Changes when the same predictions would give other forecasts: those of another version are made again."""
 MAX_PREDICTIONS = 1_000_000
 """Predictions of one task up to which a server forecasts them: some minutes of one core."""
-NO_CACHED_VECTORS = "no embeddings of all its texts are cached on the machine that computed this"
 
 
 class EntryForecasts(Record):
@@ -48,8 +39,6 @@ class EntryForecasts(Record):
 def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, folder: DatasetFolder) -> EntryForecasts:
     """Forecast the accuracy of an entry on every shift by all methods.
 
-    Embeddings are taken where those of all texts are cached; methods that need them are left out elsewhere.
-
     Args:
         predictions: its checked predictions on test rows.
         validation: its checked predictions on validation rows; None without.
@@ -70,8 +59,7 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
         try:
             if reason is None:
                 samples = task_samples(task, rows, folder, held_out)
-                made = forecast_task(samples, chosen_methods(None), _vectors(samples, folder))
-                found.append(_explain_missing_vectors(made))
+                found.append(forecast_task(samples, chosen_methods(None)))
         except InvalidInput as error:
             reason = error.problems[0].what
         if reason is not None:
@@ -98,28 +86,3 @@ def _why_not(task: str, rows: pl.DataFrame, folder: DatasetFolder) -> str | None
     if len(rows) > MAX_PREDICTIONS:
         return f"it has {len(rows):,} predictions, and a server forecasts {MAX_PREDICTIONS:,} at most"
     return None
-
-
-def _vectors(samples: TaskSamples, folder: DatasetFolder) -> TextVectors | None:
-    """Return the embeddings of a task's texts where all of them are cached on this machine."""
-    facts = folder.manifest.encoder
-    is_at_hand = offline_weights(DEFAULT_ENCODER) is not None and find_spec("sentence_transformers") is not None
-    if facts is None and not is_at_hand:
-        return None
-    revision = facts.revision if facts is not None else Encoder(DEFAULT_ENCODER).revision
-    try:
-        return TextVectors(samples, folder, CachedVectors(revision))
-    except KeyError:
-        return None
-
-
-def _explain_missing_vectors(task: TaskForecast) -> TaskForecast:
-    """Replace the reason why texts have no embeddings: readers of a page cannot choose an encoder."""
-
-    def forecast(each: Forecast) -> Forecast:
-        return each.model_copy(update={"reason": NO_CACHED_VECTORS}) if each.reason == NO_VECTORS else each
-
-    def shift(each: ShiftForecast) -> ShiftForecast:
-        return each.model_copy(update={"forecasts": tuple(map(forecast, each.forecasts))})
-
-    return task.model_copy(update={"shifts": tuple(map(shift, task.shifts))})

@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shiftbench.metrics.correlation import spearman
+from shiftbench.metrics.domain_order import Board, order_boards
 from shiftbench.metrics.new_domain import coverage_by_domain, interval_score, mean_by_domain, paired_test, skill
 from shiftbench.scoring.forecasting.methods import FLOORS
-from shiftbench.scoring.forecasting.shape import HeldIn, MethodErrors
+from shiftbench.scoring.forecasting.shape import HeldIn, MethodErrors, MethodOrder
+from shiftbench.scoring.scores.figures import none_if_nan
 
-MIN_MODELS = 10
-"""Models of a shift below which their ranks are not correlated."""
 _SEED = 0
 
 
@@ -30,6 +29,7 @@ class Point(NamedTuple):
         low: lower end of its interval; None without one.
         high: upper end.
         level: of the interval.
+        truth_error: standard error of the truth over test texts; None where unknown.
     """
 
     domain: str
@@ -40,6 +40,7 @@ class Point(NamedTuple):
     low: float | None = None
     high: float | None = None
     level: float | None = None
+    truth_error: float | None = None
 
     @property
     def error(self) -> float:
@@ -47,19 +48,21 @@ class Point(NamedTuple):
         return self.value - self.truth
 
 
-def method_errors(method: str, points: Mapping[str, Sequence[Point]]) -> MethodErrors | None:
+def method_errors(
+    method: str, points: Mapping[str, Sequence[Point]], order: MethodOrder | None = None
+) -> MethodErrors | None:
     """Measure how a method does; None where it has no forecast.
 
     Args:
         method: its name.
         points: of each method, the floors among them.
+        order: how it orders domains, where that was judged (``order_domains``).
     """
     mine = points.get(method, ())
     if not mine:
         return None
     errors, domains = np.array([point.error for point in mine]), [point.domain for point in mine]
     held, winkler = _count_held(mine)
-    rank_correlation, n_ranked = _correlate_ranks(mine)
     compared = {
         floor: _compare_with_floor(mine, points.get(floor, ()), f"{method}/{floor}")
         for floor in FLOORS
@@ -76,8 +79,7 @@ def method_errors(method: str, points: Mapping[str, Sequence[Point]]) -> MethodE
         held=held,
         skill={floor: saved for floor, (saved, _) in compared.items()},
         p={floor: p for floor, (_, p) in compared.items()},
-        rank_correlation=rank_correlation,
-        n_ranked=n_ranked,
+        order=order,
     )
 
 
@@ -127,12 +129,29 @@ def _compare_with_floor(mine: Sequence[Point], floor: Sequence[Point], about: st
     return None if np.isnan(saved) else saved, None if np.isnan(p) else p
 
 
-def _correlate_ranks(points: Sequence[Point]) -> tuple[float | None, int]:
-    """Correlate forecasts and truths over the models of each shift; the mean over shifts, and their number."""
-    shifts: dict[tuple[str, str], list[tuple[float, float]]] = {}
+def order_domains(boards: Sequence[Sequence[Point]]) -> MethodOrder | None:
+    """Judge how a method orders the targets of each source.
+
+    Args:
+        boards: its forecasts on each board.
+    Returns: the judgement; None where no source has two targets.
+    """
+    made = [_arrange(points) for points in boards if points]
+    found = order_boards(made, np.random.default_rng(_SEED))
+    if found is None:
+        return None
+    shown = found._asdict() | {"pairs": none_if_nan(found.pairs), "p_pairs": none_if_nan(found.p_pairs)}
+    return MethodOrder.model_validate(shown)
+
+
+def _arrange(points: Sequence[Point]) -> Board:
+    """Arrange the forecasts of one board as arrays (models, sources, targets)."""
+    models, sources = sorted({point.model for point in points}), sorted({point.source for point in points})
+    domains = sorted({point.domain for point in points})
+    names = {point.domain: point.domain.split(" ", 1)[-1] for point in points}
+    arrays = np.full((3, len(models), len(sources), len(domains)), np.nan)
     for point in points:
-        shifts.setdefault((point.domain, point.source), []).append((point.value, point.truth))
-    pairs = [np.array(each).T for each in shifts.values() if len(each) >= MIN_MODELS]
-    found = [float(spearman(forecasts, truths)) for forecasts, truths in pairs]
-    defined = [each for each in found if not np.isnan(each)]
-    return (float(np.mean(defined)), len(defined)) if defined else (None, 0)
+        place = models.index(point.model), sources.index(point.source), domains.index(point.domain)
+        arrays[:, *place] = point.value, point.truth, point.truth_error or 0.0
+    targets = {names[domain]: number for number, domain in enumerate(domains)}
+    return Board(arrays[0], arrays[1], arrays[2], np.array([targets.get(source, -1) for source in sources]))

@@ -1,18 +1,18 @@
 """From a prediction file, or checked predictions, to forecasts of every task that has predictions."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
 
-from shiftbench.builders.encoder import Encoder, encoder_texts
+from shiftbench.builders.encoder import encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
-from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
+from shiftbench.scoring.forecasting.methods import chosen_methods
+from shiftbench.scoring.forecasting.run import forecast_task
 from shiftbench.scoring.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.forecasting.text_vectors import TextVectors, word_likeness
 from shiftbench.scoring.scores.validation_rows import read_validation, validation_file
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 from shiftbench.validation.vocabulary import source_parts
@@ -24,7 +24,7 @@ class Unlabelled:
 
     Attributes:
         samples: by run and target.
-        texts: what the encoder sees of each text, by id.
+        texts: what a model reads of each text, by id.
     """
 
     samples: Mapping[tuple[Run, str], Sample] = field(default_factory=dict)
@@ -44,7 +44,6 @@ def forecast_predictions(
     *,
     validation: pl.DataFrame | None = None,
     methods: Sequence[str] | None = None,
-    encoder: Encoder | None = None,
     unlabelled: Unlabelled | None = None,
     targets: Sequence[str] = (),
 ) -> Forecasts:
@@ -56,7 +55,6 @@ def forecast_predictions(
         folder: the dataset.
         validation: checked ones on validation rows.
         methods: names; None takes all.
-        encoder: embeds texts; None leaves out the methods that need vectors.
         unlabelled: predictions on targets that the folder does not have; the folder has one task then.
         targets: the domains to forecast; empty takes all. Others still set intervals.
     Returns: forecasts by task; tasks of tags are left out, and refused where nothing else is there.
@@ -76,11 +74,9 @@ def forecast_predictions(
         held_out = None if validation is None else validation.filter(pl.col("task") == task)
         samples = task_samples(task, rows, folder, held_out, more.samples, name)
         _check_targets(targets, samples, folder)
-        vectors = None if encoder is None else TextVectors(samples, folder, encoder, more.texts)
-        tests = _test_texts(samples, folder, more)
-        made = forecast_task(replace(samples, likeness=word_likeness(tests)), chosen, vectors)
+        made = forecast_task(samples, chosen)
         shown = tuple(shift for shift in made.shifts if not targets or shift.target in targets)
-        notes = [*made.notes, *_texts_in_train(samples, folder, tests)]
+        notes = [*made.notes, *_texts_in_train(samples, folder, _test_texts(samples, folder, more))]
         found.append(made.model_copy(update={"shifts": shown, "notes": tuple(notes)}))
     left_out = tuple(f"task '{task}': {NO_MEANING}" for task in tasks if task not in able)
     return Forecasts(predictions=name, tasks=tuple(found), left_out=left_out, concept_shift=CONCEPT_SHIFT)

@@ -6,57 +6,58 @@ from functools import cached_property
 
 import numpy as np
 
-from shiftbench.metrics.depth import effective_size
-from shiftbench.metrics.forecasts._checks import NoForecastError
-from shiftbench.metrics.forecasts.confidence import (
-    Score,
-    average_confidence,
+from shiftbench.metrics.forecasts import (
+    NoForecastError,
     difference_of_confidences,
+    source_accuracy,
     thresholded_confidence,
     transported_confidence,
 )
-from shiftbench.metrics.forecasts.lines import MIN_MODELS, agreement_of_seeds, agreement_on_the_line, score_by_depth
-from shiftbench.metrics.forecasts.shift import (
-    accuracy_at_shares,
-    black_box_shares,
-    importance_weighted,
-    importance_weights,
-    shares_by_em,
-)
-from shiftbench.metrics.forecasts.simple import source_accuracy
 from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
-from shiftbench.scoring.forecasting.samples import Codes, Floats, Run, Sample, TaskSamples
-from shiftbench.scoring.forecasting.text_vectors import ShiftVectors, TextPair
+from shiftbench.scoring.forecasting.samples import Floats, Run, Sample, TaskSamples
+from shiftbench.validation.report import Problem, UnknownChoice, did_you_mean
 
 NO_HOME = "no labelled held-out texts of the source"
 NO_PROBABILITIES = "the predictions have no probabilities of all labels"
 NO_LABELS = "the task's outputs are no labels"
-NO_VECTORS = "texts were not embedded (set SHIFTBENCH_ENCODER, or name the method)"
 
 FLOORS = ("source-accuracy", "mean-drop")
 TITLES = {
     "source-accuracy": "source accuracy (floor)",
     "mean-drop": "less mean drop (floor)",
-    "average-confidence": "average confidence",
     "doc": "difference of confidences",
     "atc": "ATC, confidence",
-    "atc-entropy": "ATC, entropy",
-    "gde": "agreement of seeds",
-    "agreement-line": "agreement on the line",
     "cot": "optimal transport",
-    "nuclear-norm": "nuclear norm",
-    "importance": "importance weighting",
-    "bbse": "label shift, BBSE",
-    "em": "label shift, EM",
-    "depth": "depth curve",
-    "divergence": "line on divergence",
-    "average": "average of methods",
+    "cot-corrected": "optimal transport, corrected",
 }
 """All methods, in the order in which they are shown."""
-ACROSS = ("mean-drop", "nuclear-norm", "divergence", "average")
-"""Methods that need other domains' shifts, or other methods: ``shiftbench.scoring.forecasting.run``."""
-OF_TEXTS = ("importance", "depth")
-"""Methods that need the texts' embeddings."""
+CORRECTED = {"mean-drop": "source-accuracy", "cot-corrected": "cot"}
+"""Methods that are another one less its mean error on the other labelled domains."""
+ORDERING = ("cot", "doc", "atc")
+"""Methods that may order domains, the first of equally good ones first: none of them sees another domain's labels,
+and a floor is the same for all domains."""
+GONE = (
+    "average-confidence", "atc-entropy", "gde", "agreement-line", "nuclear-norm", "importance", "bbse", "em", "depth",
+    "divergence", "average",
+)  # fmt: skip
+"""Methods of former versions that on real boards forecast neither the score nor the order better than these."""
+
+
+def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return methods in the order in which they are shown, floors always among them.
+
+    Args:
+        names: what was asked for; None asks for all.
+    Raises: InvalidInput proposing the nearest name where there is no such method, or saying that it went.
+    """
+    for name in names or ():
+        if name in GONE:
+            what = "this method went: on real boards it forecast neither the score nor the order better than those left"
+            raise UnknownChoice(Problem(what, "--method", f"'{name}'", f"choose from {', '.join(TITLES)}"))
+        if name not in TITLES:
+            what = "there is no such method of forecasting"
+            raise UnknownChoice(Problem(what, "--method", f"'{name}'", did_you_mean(name, list(TITLES))))
+    return tuple(name for name in TITLES if names is None or name in (*FLOORS, *names))
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,6 @@ class ShiftRun:
         away: what it predicted on the target.
         temperature: set at home; 1 without home or probabilities.
         n_classes: number of labels.
-        siblings: what runs of the same source and other seeds predicted on the target.
-        on_line: its forecast by agreement on the line, or the reason why there is none.
-        vectors: embeddings of both sides; None where texts were not embedded.
     """
 
     run: Run
@@ -81,9 +79,6 @@ class ShiftRun:
     away: Sample
     temperature: float
     n_classes: int
-    siblings: Sequence[Codes]
-    on_line: float | str
-    vectors: Callable[[], TextPair] | None
 
     @property
     def at_home(self) -> Sample:
@@ -102,43 +97,14 @@ class ShiftRun:
         """Calibrated probabilities on the target."""
         return self._calibrate(self.away)
 
-    @property
-    def codes(self) -> Codes:
-        """Predicted codes on the target; NoForecastError where outputs are no labels."""
-        if self.away.predicted is None:
-            raise NoForecastError(NO_LABELS)
-        return self.away.predicted
-
-    @property
-    def home_codes(self) -> tuple[Codes, Codes]:
-        """Gold and predicted codes at home; NoForecastError where outputs are no labels."""
-        home = self.at_home
-        if home.labels is None or home.predicted is None:
-            raise NoForecastError(NO_LABELS)
-        return home.labels, home.predicted
-
     @cached_property
     def prior(self) -> Floats:
         """Shares of the labels at home, shape (n_classes,)."""
-        counts = np.bincount(self.home_codes[0], minlength=self.n_classes)
+        labels = self.at_home.labels
+        if labels is None:
+            raise NoForecastError(NO_LABELS)
+        counts = np.bincount(labels, minlength=self.n_classes)
         return np.asarray(counts / counts.sum())
-
-    @cached_property
-    def texts(self) -> TextPair:
-        """The embeddings of both sides; NoForecastError without."""
-        if self.vectors is None:
-            raise NoForecastError(NO_VECTORS)
-        return self.vectors()
-
-    @property
-    def effective_size(self) -> float | None:
-        """Source texts that importance weighting effectively rests on; None where it has no weights."""
-        if self.home is None or self.vectors is None:
-            return None
-        try:
-            return effective_size(importance_weights(self.texts.target_probability, len(self.texts.target)))
-        except NoForecastError:
-            return None
 
     def _calibrate(self, sample: Sample) -> Floats:
         if sample.probabilities is None:
@@ -148,43 +114,11 @@ class ShiftRun:
         return adjust_to_prior(sample.probabilities, same, same, self.temperature)
 
 
-def _forecast_on_line(shift: ShiftRun) -> float:
-    if isinstance(shift.on_line, str):
-        raise NoForecastError(shift.on_line)
-    return shift.on_line
-
-
-def _forecast_by_bbse(shift: ShiftRun) -> float:
-    found = black_box_shares(*shift.home_codes, shift.codes, shift.n_classes)
-    return accuracy_at_shares(*shift.home_codes, found)
-
-
-def _forecast_by_em(shift: ShiftRun) -> float:
-    return accuracy_at_shares(*shift.home_codes, shares_by_em(shift.table, shift.prior))
-
-
-def _forecast_by_importance(shift: ShiftRun) -> float:
-    right, pair = shift.at_home.scores, shift.texts
-    return importance_weighted(right, pair.target_probability, len(pair.target)).value
-
-
-def _forecast_by_threshold(shift: ShiftRun, score: Score) -> float:
-    return thresholded_confidence(shift.home_table, shift.at_home.scores, shift.table, score)
-
-
 METHODS: Mapping[str, Callable[[ShiftRun], float]] = {
     "source-accuracy": lambda shift: source_accuracy(shift.at_home.scores),
-    "average-confidence": lambda shift: average_confidence(shift.table),
     "doc": lambda shift: difference_of_confidences(shift.home_table, shift.at_home.scores, shift.table),
-    "atc": lambda shift: _forecast_by_threshold(shift, "confidence"),
-    "atc-entropy": lambda shift: _forecast_by_threshold(shift, "entropy"),
-    "gde": lambda shift: agreement_of_seeds(shift.codes, shift.siblings),
-    "agreement-line": _forecast_on_line,
+    "atc": lambda shift: thresholded_confidence(shift.home_table, shift.at_home.scores, shift.table),
     "cot": lambda shift: transported_confidence(shift.table, shift.prior),
-    "importance": _forecast_by_importance,
-    "bbse": _forecast_by_bbse,
-    "em": _forecast_by_em,
-    "depth": lambda shift: score_by_depth(shift.texts.depths[0], shift.at_home.scores, shift.texts.depths[1]),
 }
 """Methods that need the shift itself and nothing else."""
 
@@ -200,72 +134,15 @@ def forecast_run(shift: ShiftRun, methods: Sequence[str]) -> dict[str, float | s
     return found
 
 
-def shift_runs(samples: TaskSamples, vectors: ShiftVectors | None) -> Iterator[ShiftRun]:
+def shift_runs(samples: TaskSamples) -> Iterator[ShiftRun]:
     """List every run on every target, by target, source and seed."""
     temperatures = {run: _fit_home_temperature(home) for run, home in samples.home.items()}
-    lines: dict[tuple[str, str], Mapping[int, float] | str] = {}
     for run, target in sorted(samples.shifts, key=lambda each: (each[1], *each[0])):
-        source, seed = run
-        group = {other: samples.shifts[(source, other), target] for other in _list_seeds(samples, source, target)}
-        if (source, target) not in lines:
-            lines[source, target] = _fit_agreement_line(source, target, samples)
-        line = lines[source, target]
         home, away = samples.home.get(run), samples.shifts[run, target]
-        yield ShiftRun(
-            run,
-            target,
-            home,
-            away,
-            temperatures.get(run, 1.0),
-            len(samples.labels),
-            [other.predicted for number, other in group.items() if number != seed and other.predicted is not None],
-            line if isinstance(line, str) else line.get(seed, NO_HOME),
-            None if vectors is None or home is None else _defer_pair(vectors, source, target, home, away),
-        )
-
-
-def _defer_pair(vectors: ShiftVectors, source: str, target: str, home: Sample, away: Sample) -> Callable[[], TextPair]:
-    return lambda: vectors.pair(source, target, home.ids, away.ids)
+        yield ShiftRun(run, target, home, away, temperatures.get(run, 1.0), len(samples.labels))
 
 
 def _fit_home_temperature(home: Sample) -> float:
     if home.probabilities is None or home.labels is None:
         return 1.0
     return fit_temperature(home.probabilities, home.labels)
-
-
-def _list_seeds(samples: TaskSamples, source: str, target: str) -> list[int]:
-    return sorted(seed for (name, seed), where in samples.shifts if name == source and where == target)
-
-
-def _fit_agreement_line(source: str, target: str, samples: TaskSamples) -> Mapping[int, float] | str:
-    """Forecast the runs of a source on a target by agreement on the line, by seed; the reason where there is no line.
-
-    Runs of other models count where they were at home on the same texts.
-    """
-    own = [seed for seed in _list_seeds(samples, source, target) if (source, seed) in samples.home]
-    if not own:
-        return NO_HOME
-    ids = samples.home[source, own[0]].ids
-    models = [
-        (each.home[source, seed], each.shifts[(source, seed), target], seed if each is samples else None)
-        for each in (samples, *samples.pool)
-        for seed in _list_seeds(each, source, target)
-        if (source, seed) in each.home and each.home[source, seed].ids.equals(ids)
-    ]
-    if not samples.labels:
-        return NO_LABELS
-    if len(models) < MIN_MODELS:
-        return f"a line of agreements needs {MIN_MODELS} models of one source, there are {len(models)}"
-    home = np.stack([_require_codes(at_home) for at_home, _, _ in models])
-    away = np.stack([_require_codes(on_target) for _, on_target, _ in models])
-    try:
-        values = agreement_on_the_line(home, [at_home.scores.mean() for at_home, _, _ in models], away)
-    except NoForecastError as reason:
-        return str(reason)
-    return {seed: float(value) for (_, _, seed), value in zip(models, values, strict=True) if seed is not None}
-
-
-def _require_codes(sample: Sample) -> Codes:
-    assert sample.predicted is not None
-    return sample.predicted

@@ -1,32 +1,31 @@
-"""From the samples of a task to forecasts of all its shifts, their intervals, and how methods did where labels are."""
+"""From the samples of a task to forecasts of all its shifts, their intervals and order, and how methods did."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from shiftbench.metrics.classification import confusion_counts, macro_f1
-from shiftbench.metrics.forecasts._checks import NoForecastError
-from shiftbench.metrics.forecasts.confidence import accuracy_by_norm, nuclear_norm
-from shiftbench.metrics.forecasts.lines import score_by_divergence
-from shiftbench.metrics.forecasts.shift import expected_macro_f1
-from shiftbench.metrics.forecasts.simple import average_forecast, less_mean_drop
+from shiftbench.metrics.domain_order import MIN_ORDERED, judge_order, separated
+from shiftbench.metrics.forecasts import NoForecastError, less_mean_error
 from shiftbench.metrics.new_domain import domain_quantile, interval_level
 from shiftbench.scoring.forecasting.errors import Point, errors_by_domain, method_errors
 from shiftbench.scoring.forecasting.methods import (
-    ACROSS,
+    CORRECTED,
     FLOORS,
     METHODS,
-    NO_HOME,
-    NO_PROBABILITIES,
-    TITLES,
+    ORDERING,
     forecast_run,
     shift_runs,
 )
 from shiftbench.scoring.forecasting.samples import TaskSamples
-from shiftbench.scoring.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
-from shiftbench.scoring.forecasting.text_vectors import ShiftVectors, mean_likeness
-from shiftbench.validation.report import Problem, UnknownChoice, did_you_mean, quote_names
+from shiftbench.scoring.forecasting.shape import (
+    Forecast,
+    MethodErrors,
+    OrderEvidence,
+    ShiftForecast,
+    TaskForecast,
+)
+from shiftbench.validation.report import quote_names
 from shiftbench.validation.vocabulary import source_parts
 
 
@@ -39,13 +38,9 @@ class Cell:
         n_texts: texts of the target.
         n_runs: seeds.
         truth: score on the target; None where its labels are unknown.
+        truth_error: its standard error over test texts; None likewise.
         source_score: score at home; None without labelled held-out texts.
-        norm: nuclear norm of the calibrated probabilities; None without.
-        divergence: of source and target; None where unknown.
         own: what each method of ``METHODS`` forecasts, or why it does not.
-        expected_macro_f1: forecast of macro-F1; None without probabilities.
-        macro_f1: what it is; None where labels are unknown.
-        effective_size: source texts that importance weighting effectively rests on; None where it was not asked for.
     """
 
     source: str
@@ -53,52 +48,38 @@ class Cell:
     n_texts: int
     n_runs: int
     truth: float | None
+    truth_error: float | None
     source_score: float | None
-    norm: float | None
-    divergence: float | None
-    own: Mapping[str, float | str] = field(default_factory=dict)
-    expected_macro_f1: float | None = None
-    macro_f1: float | None = None
-    effective_size: float | None = None
+    own: Mapping[str, float | str]
 
     def involves(self, domains: Collection[str]) -> bool:
         """Check whether one of these domains is its target or a part of its source."""
         return bool({self.target, *source_parts(self.source)} & set(domains))
 
 
-def grid_cells(samples: TaskSamples, vectors: ShiftVectors | None, methods: Sequence[str]) -> list[Cell]:
+def grid_cells(samples: TaskSamples, methods: Sequence[str]) -> list[Cell]:
     """Forecast every shift by the methods that need no other one.
 
     Args:
         samples: of one task.
-        vectors: embeddings of its texts; None leaves out the methods that need them.
-        methods: names; what the average takes is computed with it.
+        methods: names.
     Returns: cells by target and source.
     """
-    asked = set(METHODS) if "average" in methods else set(methods)
-    names = [name for name in METHODS if name in asked]
+    names = [name for name in METHODS if name in {*methods, *(CORRECTED.get(each, each) for each in methods)}]
     by_cell: dict[tuple[str, str], list[Cell]] = {}
-    for shift in shift_runs(samples, vectors):
-        source, target = shift.run[0], shift.target
-        away, table = shift.away, None if shift.away.probabilities is None else shift.table
-        counts = None
-        if away.labels is not None and away.predicted is not None:
-            counts = confusion_counts(away.labels, away.predicted, shift.n_classes)
+    for shift in shift_runs(samples):
+        away = shift.away
         cell = Cell(
-            source,
-            target,
+            shift.run[0],
+            shift.target,
             len(away.ids),
             1,
             float(away.scores.mean()) if away.is_labelled else None,
+            away.error if away.is_labelled else None,
             None if shift.home is None else float(shift.home.scores.mean()),
-            None if table is None else nuclear_norm(table),
-            _average_divergence(samples, source, target),
             forecast_run(shift, names),
-            None if table is None else expected_macro_f1(table, shift.codes),
-            None if counts is None else float(macro_f1(counts)),
-            shift.effective_size if "importance" in names else None,
         )
-        by_cell.setdefault((target, source), []).append(cell)
+        by_cell.setdefault((cell.target, cell.source), []).append(cell)
     return [_average_seeds(cells) for _, cells in sorted(by_cell.items())]
 
 
@@ -107,51 +88,30 @@ def forecast_cell(cell: Cell, cells: Sequence[Cell], left_out: Collection[str], 
 
     Args:
         cell: the cell.
-        cells: all cells of the grid; those with known labels that involve neither the target nor a domain of
-            ``left_out`` are what lines and mean drops are taken from.
+        cells: all cells of the grid; what a method is corrected by are those with known labels that involve neither
+            the target nor a domain of ``left_out``: of the same source where there are any.
         left_out: further domains that must not be known.
         method: its name.
     Returns: a fraction, or the reason why there is none.
     """
     if method in METHODS:
         return cell.own[method]
+    value = cell.own[CORRECTED[method]]
+    if isinstance(value, str):
+        return value
     avoided = {cell.target, *left_out}
-    known = [(each, each.truth) for each in cells if each.truth is not None and not each.involves(avoided)]
+    known = [
+        (each.source, said, each.truth)
+        for each in cells
+        if each.truth is not None
+        and not each.involves(avoided)
+        and not isinstance(said := each.own[CORRECTED[method]], str)
+    ]
+    pairs = [each[1:] for each in known if each[0] == cell.source] or [each[1:] for each in known]
     try:
-        return _forecast_from_others(cell, known, cells, left_out, method)
+        return less_mean_error(value, [said for said, _ in pairs], [came for _, came in pairs])
     except NoForecastError as reason:
         return str(reason)
-
-
-def _forecast_from_others(
-    cell: Cell, known: Sequence[tuple[Cell, float]], cells: Sequence[Cell], left_out: Collection[str], method: str
-) -> float:
-    """Forecast by a method of ``ACROSS``; ``known`` are the cells that may be learnt from, with their accuracies."""
-    if method == "average":
-        others = [name for name in (*METHODS, *ACROSS) if name not in (*FLOORS, "average")]
-        values = [forecast_cell(cell, cells, left_out, name) for name in others]
-        return average_forecast([value for value in values if not isinstance(value, str)])
-    if method == "nuclear-norm":
-        if cell.norm is None:
-            raise NoForecastError(NO_PROBABILITIES)
-        usable = [(each.norm, truth) for each, truth in known if each.norm is not None]
-        return accuracy_by_norm(cell.norm, [norm for norm, _ in usable], [truth for _, truth in usable])
-    if cell.source_score is None:
-        raise NoForecastError(NO_HOME)
-    drops = [(each.divergence, each.source_score, truth) for each, truth in known if each.source_score is not None]
-    if method == "mean-drop":
-        return less_mean_drop(cell.source_score, [score for _, score, _ in drops], [truth for *_, truth in drops])
-    if cell.divergence is None:
-        raise NoForecastError("the dataset does not tell how far source and target are apart")
-    apart = [(divergence, score - truth) for divergence, score, truth in drops if divergence is not None]
-    return score_by_divergence(cell.source_score, cell.divergence, [d for d, _ in apart], [drop for _, drop in apart])
-
-
-def _average_divergence(samples: TaskSamples, source: str, target: str) -> float | None:
-    """Average the divergences of the target from the parts of a source; None where one is unknown."""
-    found = [samples.divergence.get(part, {}).get(target) for part in source_parts(source)]
-    known = [value for value in found if value is not None]
-    return float(np.mean(known)) if known and len(known) == len(found) else None
 
 
 def _average_seeds(cells: Sequence[Cell]) -> Cell:
@@ -172,43 +132,26 @@ def _average_seeds(cells: Sequence[Cell]) -> Cell:
     return replace(
         first,
         n_runs=len(cells),
-        own=own,
         truth=mean("truth"),
+        truth_error=mean("truth_error"),
         source_score=mean("source_score"),
-        norm=mean("norm"),
-        effective_size=mean("effective_size"),
-        expected_macro_f1=mean("expected_macro_f1"),
-        macro_f1=mean("macro_f1"),
+        own=own,
     )
 
 
+_SEED = 0
 _MIN_TESTED = 2
 """Domains that must be left to set an interval on when one is left out to test it."""
 
 
-def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return methods in the order in which they are shown, floors always among them.
-
-    Args:
-        names: what was asked for; None asks for all.
-    Raises: InvalidInput proposing the nearest name where there is no such method.
-    """
-    unknown = [name for name in names or () if name not in TITLES]
-    if unknown:
-        cure = did_you_mean(unknown[0], list(TITLES))
-        raise UnknownChoice(Problem("there is no such method of forecasting", "--method", f"'{unknown[0]}'", cure))
-    return tuple(name for name in TITLES if names is None or name in (*FLOORS, *names))
-
-
-def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVectors | None = None) -> TaskForecast:
+def forecast_task(samples: TaskSamples, methods: Sequence[str]) -> TaskForecast:
     """Forecast every shift of a task, and see how methods did on the targets whose labels are known.
 
     Args:
         samples: of the task.
         methods: names, from ``chosen_methods``.
-        vectors: embeddings of its texts; None leaves out the methods that need them.
     """
-    grid = Grid(grid_cells(samples, vectors, methods), methods, samples.likeness)
+    grid = Grid(grid_cells(samples, methods), methods)
     return TaskForecast(
         task=samples.task,
         metric=samples.metric,
@@ -216,6 +159,7 @@ def forecast_task(samples: TaskSamples, methods: Sequence[str], vectors: ShiftVe
         labelled=grid.labelled,
         n_validation=samples.n_validation,
         shifts=tuple(grid.shift(cell) for cell in grid.cells),
+        orders=tuple(grid.order(source) for source in dict.fromkeys(cell.source for cell in grid.cells)),
         errors=tuple(found for name in methods if (found := grid.errors(name)) is not None),
         notes=tuple(_list_notes(samples, grid)),
     )
@@ -227,16 +171,10 @@ class Grid:
     Args:
         cells: all of them.
         methods: names.
-        likeness: of domains, from ``word_likeness``; empty where their texts are not at hand.
     """
 
-    def __init__(
-        self,
-        cells: Sequence[Cell],
-        methods: Sequence[str],
-        likeness: Mapping[str, Mapping[str, float]] | None = None,
-    ) -> None:
-        self.cells, self.methods, self.likeness = cells, methods, likeness or {}
+    def __init__(self, cells: Sequence[Cell], methods: Sequence[str]) -> None:
+        self.cells, self.methods = cells, methods
         self.labelled = tuple(sorted({cell.target for cell in cells if cell.truth is not None}))
         self._values: dict[tuple[str, str, frozenset[str], str], float | str] = {}
         self._known: dict[str, list[Point]] = {}
@@ -275,16 +213,38 @@ class Grid:
             n_texts=cell.n_texts,
             n_runs=cell.n_runs,
             truth=cell.truth,
+            truth_error=cell.truth_error,
             source_score=cell.source_score,
             level=level,
             set_on=tuple(others),
             forecasts=tuple(self._forecast_by(cell, name, level) for name in self.methods),
-            expected_macro_f1=cell.expected_macro_f1,
-            macro_f1=cell.macro_f1,
-            effective_size=cell.effective_size,
-            likeness={name: alike for name, alike in self.likeness.get(cell.target, {}).items() if name in others},
-            likeness_among=mean_likeness(self.likeness, others),
         )
+
+    def order(self, source: str) -> OrderEvidence:
+        """Choose the method that orders the targets of a source, and judge its order where labels are known.
+
+        Below ``MIN_ORDERED`` labelled targets it is the first method that has a forecast of every target, unjudged.
+        """
+        cells = [cell for cell in self.cells if cell.source == source]
+        able = [
+            name
+            for name in ORDERING
+            if name in self.methods and not any(isinstance(cell.own[name], str) for cell in cells)
+        ]
+        known = [
+            (cell, cell.truth, cell.truth_error)
+            for cell in cells
+            if cell.truth is not None and cell.truth_error is not None
+        ]
+        if not able or len(known) < MIN_ORDERED:
+            return OrderEvidence(source=source, method=able[0] if able else None, n_domains=len(known))
+        values = [[float(cell.own[name]) for cell, *_ in known] for name in able]
+        signs = separated([truth for _, truth, _ in known], [error for *_, error in known])
+        found = judge_order(values, signs, np.random.default_rng([_SEED, *source.encode()]))
+        return OrderEvidence(
+            source=source, method=able[found.method], n_domains=len(known), n_methods=len(able), right=found.right,
+            n_pairs=found.n_pairs, p=found.p,
+        )  # fmt: skip
 
     def _sets_interval(self, domain: str, target: str) -> bool:
         """Check whether a labelled domain has a shift that does not involve a target."""
@@ -329,7 +289,7 @@ class Grid:
 
 def _build_point(cell: Cell, truth: float, value: float) -> Point:
     """Return a forecast of a cell whose truth is known; a prediction file is one model, so it has no name."""
-    return Point(cell.target, "", cell.source, truth, value)
+    return Point(cell.target, "", cell.source, truth, value, truth_error=cell.truth_error)
 
 
 def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.metrics.precision import sum_by_group
 from shiftbench.scoring.scores.outcomes import folded_codes, outcomes
 from shiftbench.scoring.scores.validation_rows import check_agreement
 from shiftbench.validation.probabilities import PROBABILITIES
@@ -40,6 +41,7 @@ class Sample:
         probabilities: shape (n, n_classes), equal ones for an unusable output without any; None where there are none.
         labels: gold codes, shape (n,); None where they are unknown, or outputs are no labels.
         graded: score of each output that is no label, in [0, 1], shape (n,); None where gold is unknown.
+        groups: group of each text, whose scores are not independent, codes, shape (n,); None where unknown.
     """
 
     ids: pl.Series
@@ -47,6 +49,7 @@ class Sample:
     probabilities: Floats | None
     labels: Codes | None
     graded: Floats | None = None
+    groups: Codes | None = None
 
     @property
     def is_labelled(self) -> bool:
@@ -61,6 +64,14 @@ class Sample:
         assert self.labels is not None
         return np.asarray(self.predicted == self.labels, dtype=np.float64)
 
+    @property
+    def error(self) -> float:
+        """Standard error of the mean score over other groups of texts; the sample must be labelled."""
+        scores = self.scores
+        groups = np.arange(scores.size) if self.groups is None else self.groups
+        sums = sum_by_group((scores - scores.mean())[None], groups)[0]
+        return float(np.sqrt((sums**2).sum() * sums.size / max(sums.size - 1, 1)) / scores.size)
+
 
 @dataclass(frozen=True)
 class TaskSamples:
@@ -73,11 +84,8 @@ class TaskSamples:
         home: by run what it predicted on held-out texts of its source, with labels: validation rows, and its own test
             rows where their labels are known. Runs without any are not there.
         shifts: by run and target what it predicted on the target's test texts.
-        divergence: of pairs of domains, by source, then target, in [0, 1]; empty where the dataset tells none.
-        likeness: of the words of pairs of domains, in [0, 1] (``word_likeness``); empty where texts are not at hand.
         n_validation: held-out texts of the sources that are validation rows, all sources together.
         few_texts: labelled targets with too few test texts to count, and how many they have; they are left out.
-        pool: samples of other models of the same task and test rows; agreement on the line is drawn through them, too.
     """
 
     task: str
@@ -85,11 +93,8 @@ class TaskSamples:
     labels: tuple[str, ...]
     home: Mapping[Run, Sample]
     shifts: Mapping[tuple[Run, str], Sample]
-    divergence: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     n_validation: int = 0
     few_texts: Mapping[str, int] = field(default_factory=dict)
-    pool: Sequence["TaskSamples"] = ()
-    likeness: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @property
     def domains(self) -> list[str]:
@@ -163,13 +168,11 @@ def task_samples(
     )
     joined = {run: _join_samples(parts) for run, parts in home.items()}
     metric = SCORES[info.kind]
-    return TaskSamples(
-        task, metric, info.labels, joined, shifts, _read_divergence(folder, task), n_validation, few_texts
-    )
+    return TaskSamples(task, metric, info.labels, joined, shifts, n_validation, few_texts)
 
 
 def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
-    """Build a sample of rows with the columns id and prediction, and ``probabilities`` where they are there.
+    """Build a sample of rows with the columns id and prediction, and ``probabilities`` and ``group`` where they are.
 
     Args:
         rows: n rows.
@@ -186,7 +189,7 @@ def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None,
         folded = np.zeros_like(table)
         np.add.at(folded.T, folds[:-1], table.T)
         table = folded
-    return Sample(rows["id"], scored_as[predicted], table, gold)
+    return Sample(rows["id"], scored_as[predicted], table, gold, groups=_group_codes(rows))
 
 
 def _split_by_run(
@@ -196,7 +199,7 @@ def _split_by_run(
         return _grade_by_run(frame, info, folder, task, split)
     found: dict[tuple[Run, str], Sample] = {}
     for (target,), rows in frame.partition_by("target", as_dict=True).items():
-        gold = folder.split(task, str(target), split).select("id", "label")
+        gold = folder.split(task, str(target), split).select("id", "label", "group")
         known = not gold["label"].has_nulls()
         counts = np.bincount(gold["label"].to_numpy(), minlength=len(info.labels)) if known else None
         folds = folded_codes(info, counts > 0) if counts is not None and info.label_folds else None
@@ -219,8 +222,15 @@ def _grade_by_run(
         for (source, seed), run in rows.partition_by("source", "seed", as_dict=True).items():
             ordered = run.sort("id")
             graded = outcomes(info, gold, every, ordered["prediction"], None).example_scores[0] if known else None
-            found[(str(source), int(str(seed))), str(target)] = Sample(ordered["id"], None, None, None, graded)
+            sample = Sample(ordered["id"], None, None, None, graded, _group_codes(gold))
+            found[(str(source), int(str(seed))), str(target)] = sample
     return found
+
+
+def _group_codes(rows: pl.DataFrame) -> Codes | None:
+    if "group" not in rows.columns or rows["group"].has_nulls():
+        return None
+    return (rows["group"].rank("dense").to_numpy() - 1).astype(np.int64)
 
 
 def _tabulate_probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
@@ -239,7 +249,7 @@ def _join_samples(parts: Sequence[Sample]) -> Sample:
     names = ("predicted", "probabilities", "labels", "graded")
     arrays = [[getattr(part, name) for part in parts] for name in names]
     joined = [None if any(each is None for each in column) else np.concatenate(column) for column in arrays]
-    return Sample(pl.concat([part.ids for part in parts]), *joined)
+    return Sample(pl.concat([part.ids for part in parts]), *joined)  # at home groups are not asked for
 
 
 def _refuse_other_order(samples: Sequence[Sample], split: str, labels: tuple[str, ...], task: str, file: str) -> None:
@@ -251,14 +261,6 @@ def _refuse_other_order(samples: Sequence[Sample], split: str, labels: tuple[str
             agreed += int((sample.probabilities.argmax(axis=1) == sample.predicted)[usable].sum())
             n += int(usable.sum())
     check_agreement(agreed, n, split, labels, task, file)
-
-
-def _read_divergence(folder: DatasetFolder, task: str) -> Mapping[str, Mapping[str, float]]:
-    from shiftbench.builders.folder.statistics import read_statistics
-
-    if not (folder.path / "statistics" / f"{task}.json").is_file():
-        return {}
-    return read_statistics(folder.path, task).divergence
 
 
 def _problem_of_spans(folder: DatasetFolder, task: str) -> Problem:

@@ -22,10 +22,7 @@ class ShiftForecast(Record):
     """All forecasts of one source on one target, means over ``n_runs`` seeds.
 
     ``level`` is that of the intervals, ``set_on`` the domains whose errors set them: neither the target, nor with it as
-    their source. ``likeness`` to the target, by domain of ``set_on``, is 1 for the same words and 0 for none in common;
-    ``likeness_among`` is its mean over every two of these domains. It weighs nothing in the interval.
-    ``effective_size`` is the number of held-out source texts that importance weighting effectively rests on.
-    ``expected_macro_f1`` is that of the confusion table to expect from calibrated probabilities.
+    their source. ``truth_error`` is the standard error of the truth over test texts.
     """
 
     source: str
@@ -33,19 +30,33 @@ class ShiftForecast(Record):
     n_texts: int
     n_runs: int
     truth: float | None
+    truth_error: float | None = None
     source_score: float | None
     level: float | None
     set_on: tuple[str, ...]
     forecasts: tuple[Forecast, ...]
-    expected_macro_f1: float | None
-    macro_f1: float | None
-    effective_size: float | None = None
-    likeness: dict[str, float] = pydantic.Field(default_factory=dict)
-    likeness_among: float | None = None
 
     def of(self, method: str) -> Forecast | None:
         """Return a method's forecast; None where it was not asked for."""
         return next((each for each in self.forecasts if each.method == method), None)
+
+
+class OrderEvidence(Record):
+    """By which method the targets of a source are ordered, and how right its order is where labels are known.
+
+    ``method`` is null where none has a forecast of every target. ``right`` of the ``n_pairs`` pairs of labelled targets
+    that their labels separate are ordered right, each by the method chosen (of ``n_methods``) without the domain that
+    is judged; ``p`` is exact, over the orders of the domains with the choice made again in each. All three are null
+    below 6 labelled domains: too few to judge an order.
+    """
+
+    source: str
+    method: str | None
+    n_domains: int
+    n_methods: int = 0
+    right: float | None = None
+    n_pairs: int | None = None
+    p: float | None = None
 
 
 class HeldIn(Record):
@@ -64,14 +75,30 @@ class HeldIn(Record):
     high: float
 
 
+class MethodOrder(Record):
+    """How a method orders the targets of each source, means over models and sources of the boards.
+
+    ``regret`` is the true score of the target named worst less the lowest one, ``chance`` what a forecast without
+    knowledge has on average; ``pairs`` is the share of the pairs that labels separate that are ordered right. Each
+    ``p`` is over permutations of the domains, of all models at once. ``n_domains`` are the targets ordered.
+    """
+
+    regret: float
+    chance: float
+    p_regret: float
+    pairs: float | None
+    p_pairs: float | None
+    n_domains: int
+
+
 class MethodErrors(Record):
     """How a method did where labels are known: means over target domains of means over their models and sources.
 
     ``error`` is the mean absolute error, ``bias`` the mean of forecast less truth, ``interval_score`` Winkler's, at the
     levels of ``held``. ``skill`` by floor is the share of its error that the method saves, on shifts that both
     forecast; ``p`` is that of a paired test over target domains, null with fewer than 6 of them: the test cannot tell.
-    ``rank_correlation`` is Spearman's over the models of a shift, its mean over the ``n_ranked`` shifts of 10 or more.
-    Over several boards, ``n_domains`` counts the target domains of all of them.
+    ``order`` is null where no source has two targets. Over several boards,
+    ``n_domains`` counts the target domains of all of them.
     """
 
     method: str
@@ -84,15 +111,14 @@ class MethodErrors(Record):
     held: HeldIn | None
     skill: dict[str, float | None]
     p: dict[str, float | None]
-    rank_correlation: float | None
-    n_ranked: int
+    order: MethodOrder | None = None
 
 
 class TaskForecast(Record):
     """Forecasts of all shifts of one task of one prediction file.
 
     ``metric`` is the mean over texts that is forecast. ``labelled`` are the target domains whose labels are known:
-    their errors set the intervals. ``notes`` have domains in single quotes.
+    their errors set the intervals. ``orders`` has one for each source; ``notes`` have domains in single quotes.
     """
 
     task: str
@@ -101,6 +127,7 @@ class TaskForecast(Record):
     labelled: tuple[str, ...]
     n_validation: int
     shifts: tuple[ShiftForecast, ...]
+    orders: tuple[OrderEvidence, ...] = ()
     errors: tuple[MethodErrors, ...]
     notes: tuple[str, ...]
 

@@ -12,7 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.cells import figure_table, number_cell, section
 from shiftbench.scoring.reports.confidence import FIGURES
-from shiftbench.scoring.reports.forecast_words import forecast_table, unlabelled_lines
+from shiftbench.scoring.reports.forecast import unlabelled_lines, unlabelled_pictures, unlabelled_tables
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import report_file
@@ -394,6 +394,8 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
     if forecasts is not None:
         yield "\nDomains without labels"
         yield from unlabelled_lines(forecasts)
+        yield from unlabelled_tables(forecasts)
+        yield forecasts.concept_shift
 
 
 def _row(domain: DomainScore, check: DomainCheck) -> list[str]:
@@ -520,10 +522,9 @@ def _sections(shown: CheckShown) -> Iterator[Markup]:
         figure = tag("figure", scores_by_domain(counted, check.home), class_="sb-figure")
         yield section(title, f"{_INTERVALS} {_signed_text(spread_line(check))}", figure, _scores(check))
     if shown.forecasts is not None:
-        *lines, about = unlabelled_lines(shown.forecasts)
-        tables = [forecast_table(shift) for task in shown.forecasts.tasks for shift in task.shifts]
-        content = tag("ul", *(tag("li", line) for line in lines)), html(tables)
-        yield section("Domains without labels: forecasts of accuracy", about, *content)
+        words = tag("ul", *(tag("li", line) for line in unlabelled_lines(shown.forecasts)))
+        content = words, *unlabelled_pictures(shown.forecasts), html(unlabelled_tables(shown.forecasts))
+        yield section("Domains without labels: forecasts of accuracy", shown.forecasts.concept_shift, *content)
     if check.explained:
         yield section("Harder or shifted", _EXPLAINED, _explained(check.explained))
     if check.probes:

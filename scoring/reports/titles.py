@@ -76,10 +76,8 @@ def with_forecast_titles(forecasts: Forecasts, titles: Mapping[str, str]) -> For
     """Return forecasts in which domains are called by their titles; those without one keep their names."""
     tasks = []
     for task in _with_titles(forecasts.tasks, titles, "domains", "labelled"):
-        shifts = [
-            shift.model_copy(update={"likeness": {titles.get(name, name): n for name, n in shift.likeness.items()}})
-            for shift in _with_titles(task.shifts, titles, "source", "target", "set_on")
-        ]
+        shifts = _with_titles(task.shifts, titles, "source", "target", "set_on")
+        orders = _with_titles(task.orders, titles, "source")
         notes = tuple(_QUOTED.sub(lambda name: f"'{_titled(name[1], titles)}'", note) for note in task.notes)
-        tasks.append(task.model_copy(update={"shifts": tuple(shifts), "notes": notes}))
+        tasks.append(task.model_copy(update={"shifts": shifts, "orders": orders, "notes": notes}))
     return forecasts.model_copy(update={"tasks": tuple(tasks)})

@@ -1,7 +1,5 @@
 """Opening of sentence encoders by name; their models are loaded when they are first used."""
 
-from collections.abc import Sequence
-
 from shiftbench.builders.encoder import Encoder, machine_encoder
 
 
@@ -11,14 +9,6 @@ def load_encoder(name: str | None = None) -> Encoder:
     Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
     """
     return Encoder(name)
-
-
-def text_encoder(name: str | None, methods: Sequence[str] | None) -> Encoder | None:
-    """Open what embeds texts, where an encoder was named or set, or a method that needs it was; None otherwise."""
-    from shiftbench.scoring.forecasting.methods import OF_TEXTS
-
-    is_wanted = name or (machine_encoder() if methods is None else set(OF_TEXTS) & set(methods))
-    return load_encoder(name) if is_wanted else None
 
 
 def check_encoder(name: str | None, *, probes: bool | None, has_depth: bool) -> Encoder | None:

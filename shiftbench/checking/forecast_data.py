@@ -11,12 +11,11 @@ import polars as pl
 
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.encoders import text_encoder
 from shiftbench.checking.inputs import is_own, read_own_predictions, renamed_problems
 from shiftbench.checking.opened_data import OwnFile, opened_data
 from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
 from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_validation_beside
-from shiftbench.scoring.forecasting.run import chosen_methods
+from shiftbench.scoring.forecasting.methods import chosen_methods
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.titles import with_forecast_titles
 from shiftbench.validation.predictions import check_predictions
@@ -125,7 +124,6 @@ def run_forecast(
     *,
     methods: Sequence[str] | None = None,
     targets: Sequence[str] = (),
-    encoder: str | None = None,
     subset: str | None = None,
 ) -> Forecasts:
     """Forecast a model's accuracy on domains without labels.
@@ -134,16 +132,13 @@ def run_forecast(
         predictions: the prediction file.
         data: a dataset folder, or a file of one's own.
         own: how the file is read; refused for a folder.
-        methods: names; None for all that need no encoder, and with one those that do.
+        methods: names; None for all.
         targets: domains to forecast, as the file writes them; empty for all.
-        encoder: embeds texts for the methods that need it, Hub id or path; by default the machine's, where one is set
-            or a method needs it.
         subset: the subset of a folder that predictions cover; None finds it from their ids.
     Returns: forecasts; domains are called as the file does.
     Raises: InvalidInput with everything that is wrong with the rows, the predictions or the names.
     """
     chosen_methods(methods)  # before any work
-    vectors = text_encoder(encoder, methods)
     with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):
         found = forecast_predictions(
             predictions.name,
@@ -151,7 +146,6 @@ def run_forecast(
             given.folder,
             validation=given.validation,
             methods=methods,
-            encoder=vectors,
             unlabelled=given.unlabelled,
             targets=[given.domain(name) for name in targets],
         )

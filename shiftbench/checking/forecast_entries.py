@@ -1,7 +1,6 @@
 """Prediction files and a store's entries, forecast by all methods, so that methods can be compared."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -10,14 +9,12 @@ import polars as pl
 
 from shiftbench.baselines.grid.collect import by_entry
 from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, is_whole
-from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, folder_of, is_at_hand
 from shiftbench.scoring.forecasting.comparison import Forecasted
 from shiftbench.scoring.forecasting.files import read_validation_beside
 from shiftbench.scoring.forecasting.run import forecast_task
 from shiftbench.scoring.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
-from shiftbench.scoring.forecasting.text_vectors import TextVectors
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.validation_rows import validation_file
 from shiftbench.validation.cards import Card, card_path, read_card
@@ -124,21 +121,21 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
 
 
 def forecast_entrants(
-    entrants: Sequence[Entrant], methods: Sequence[str], encoder: Encoder | None
+    entrants: Sequence[Entrant], methods: Sequence[str], *, placebos: bool = False
 ) -> tuple[list[Forecasted], list[str]]:
-    """Forecast every task of labels of every model; models on one board draw the line of agreements together.
+    """Forecast every task of labels of every model.
 
     Args:
         entrants: the models.
         methods: names, from ``chosen_methods``.
-        encoder: embeds texts; None leaves out the methods that need vectors.
+        placebos: forecast the placebo tasks, and no others.
     Returns: the forecasts, and what was left out, with the reason (``reason_against_forecasts`` among others).
     """
     boards: dict[str, list[tuple[Entrant, TaskSamples]]] = {}
     left_out = []
     for each in entrants:
         for task in each.predictions["task"].unique(maintain_order=True).to_list():
-            if task.endswith(PLACEBO):
+            if task.endswith(PLACEBO) != placebos:
                 continue
             name = f"{each.folder.manifest.benchmark}/{task}" + ("" if each.subset == "all" else f" ({each.subset})")
             rows = each.predictions.filter(pl.col("task") == task)
@@ -158,9 +155,6 @@ def forecast_entrants(
     with progress(total=total, desc="forecasting", unit=" models") as bar:
         for board, models in boards.items():
             for entrant, samples in models:
-                others = [other for _, other in models if other is not samples]
-                vectors = None if encoder is None else TextVectors(samples, entrant.folder, encoder)
-                made = forecast_task(replace(samples, pool=others), methods, vectors)
-                found.append(Forecasted(board, entrant.model, made))
+                found.append(Forecasted(board, entrant.model, forecast_task(samples, methods)))
                 bar.update()
     return found, left_out

@@ -6,7 +6,6 @@ import typer
 
 from shiftbench.cli.data_options import (
     AnyDataOption,
-    FormerEncoderOption,
     FormerSubsetOption,
     MethodOption,
     own_file,
@@ -33,16 +32,15 @@ def forecast(
             "--target", metavar="NAME", help="Show this domain alone; repeat. Default: all. Others set intervals."
         ),
     ] = None,
-    encoder: FormerEncoderOption = None,
     subset: FormerSubsetOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Forecast a model's accuracy on domains without labels.
+    """Forecast accuracy on domains without labels, worst first.
 
-    Forecasts are made from its probabilities, intervals from the other domains.
+    Forecasts are made from its probabilities and its errors on the labelled domains, intervals and order from these.
 
     Example: shiftbench forecast preds.parquet --data build/dr --report forecast.html
 
@@ -51,12 +49,11 @@ def forecast(
     Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read beside the file.
     """
     from shiftbench.checking.forecast_data import run_forecast
-    from shiftbench.scoring.reports.forecast_words import forecast_html, forecast_lines
+    from shiftbench.scoring.reports.forecast import forecast_html, forecast_lines
 
     found = run_forecast(
-        predictions, data, own_file(columns, min_texts), methods=method, targets=target or (),
-        encoder=encoder, subset=subset,
-    )  # fmt: skip
+        predictions, data, own_file(columns, min_texts), methods=method, targets=target or (), subset=subset
+    )
     main = method[0] if method else None
     if json_ != "-":
         show(forecast_lines(found, main))

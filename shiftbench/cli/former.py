@@ -34,6 +34,9 @@ GONE_OPTIONS = {
     "--price": (("grid",), "multiply the hours that --dry-run prints by your price"),
     "--eval-tokens": (("train",), "prediction reads half as many texts at once by itself where memory is short"),
     "--from-scratch": (("train",), "save a model of random weights with transformers, and give its folder"),
+    "--encoder": (
+        ("forecast", "study score-forecasts"), "the methods that embedded texts went: they forecast no better"
+    ),
     "--rounds": (("train setfit",), "SetFit has the settings of its paper; --shots is what is left to choose"),
 }  # fmt: skip
 """Options whose work went: the commands that had them, and what does it now."""

@@ -241,7 +241,6 @@ def score_forecasts(
         typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
     ] = None,
     method: MethodOption = None,
-    encoder: FormerEncoderOption = None,
     set_on: Annotated[
         str | None,
         typer.Option(
@@ -261,7 +260,7 @@ def score_forecasts(
 ) -> None:
     """Compare methods of forecasting where labels are known.
 
-    By their errors, intervals and skill against two floors, with tests.
+    By their errors, intervals, skill against two floors, and the order of domains, with tests.
 
     Example: shiftbench study score-forecasts --predictions preds.parquet --data build/dr
 
@@ -278,13 +277,12 @@ def score_forecasts(
     if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
         raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.checking.encoders import text_encoder
     from shiftbench.checking.forecast_entries import forecast_entrants, read_files, read_store
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.forecasting.comparison import compare_methods
+    from shiftbench.scoring.forecasting.methods import chosen_methods
     from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts
-    from shiftbench.scoring.forecasting.run import chosen_methods
-    from shiftbench.scoring.reports.forecast_words import comparison_html, method_comparison_lines
+    from shiftbench.scoring.reports.forecast import comparison_html, method_comparison_lines
 
     chosen = chosen_methods(method)
     folders = [DatasetFolder.open(path) for path in data]
@@ -292,7 +290,7 @@ def score_forecasts(
         folder.refuse_withheld()
     entrants, left_out = read_store(open_store(store), folders) if store else ([], [])
     entrants += read_files(predictions or [], folders)
-    found, more = forecast_entrants(entrants, chosen, text_encoder(encoder, method))
+    found, more = forecast_entrants(entrants, chosen)
     levels = {}
     if forecasts is not None:
         levels[forecasts.stem] = level

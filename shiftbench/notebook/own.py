@@ -180,7 +180,6 @@ def forecast(
     *,
     target: str | Sequence[str] | None = None,
     method: str | Sequence[str] | None = None,
-    encoder: str | None = None,
     **columns: Unpack[OwnColumns],
 ) -> ForecastResult:
     """Forecast a model's accuracy on domains without labels, from its probabilities. As ``shiftbench forecast``.
@@ -189,8 +188,7 @@ def forecast(
         predictions: as ``score`` takes them.
         data: as ``check`` takes it; rows of a domain to forecast have no label.
         target: the domains to forecast; by default all.
-        method: the methods, of which sentences are about the first; by default all.
-        encoder: embeds texts for the methods that need it; by default the machine's, where one is set.
+        method: the methods, of which tables are about the first; by default all.
         **columns: how a table is read (``OwnColumns``); rows without labels need ``id``.
     Returns: forecasts with intervals where enough domains have labels; fractions.
     Raises: InvalidInput with everything that is wrong with the rows or the predictions.
@@ -201,7 +199,7 @@ def forecast(
     methods = [method] if isinstance(method, str) else None if method is None else list(method)
     with prediction_file(predictions) as file, data_place(data) as place:
         own = OwnFile.of_names(**columns)
-        found = run_forecast(file, place, own, methods=methods, targets=targets, encoder=encoder)
+        found = run_forecast(file, place, own, methods=methods, targets=targets)
     return ForecastResult(found, _name(data, place), methods[0] if methods else None)
 
 

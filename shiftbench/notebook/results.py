@@ -14,7 +14,7 @@ from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.check import check_lines
 from shiftbench.scoring.reports.exports import markdown_text
-from shiftbench.scoring.reports.forecast_words import forecast_html, forecast_lines
+from shiftbench.scoring.reports.forecast import forecast_html, forecast_lines
 from shiftbench.scoring.reports.frame.html import join, tag
 from shiftbench.scoring.reports.gate import gate_lines, junit_xml
 from shiftbench.scoring.reports.plain_tables import (

@@ -20,11 +20,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
-from shiftbench.scoring.forecasting.methods import TITLES
-from shiftbench.scoring.forecasting.run import chosen_methods, forecast_task
+from shiftbench.scoring.forecasting.methods import TITLES, chosen_methods
+from shiftbench.scoring.forecasting.run import forecast_task
 from shiftbench.scoring.forecasting.samples import Sample, TaskSamples, task_samples
 from shiftbench.scoring.forecasting.shape import TaskForecast
-from shiftbench.scoring.forecasting.text_vectors import TextPair
 from shiftbench.scoring.papers.analysis.canvas import (
     BLUE,
     GREEN,
@@ -59,19 +58,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
-class Points:
-    """The points of a simulated task, as vectors of its texts."""
-
-    def __init__(self, points: dict[str, Floats]) -> None:
-        self._points = points
-
-    def pair(self, source: str, target: str, home_ids: pl.Series, target_ids: pl.Series) -> TextPair:
-        """Return the points of the source and of one step of the shift."""
-        return TextPair(*(self._points[name].astype(np.float32) for name in (source, target)))
-
-
-def known_shifts(seed: int = 0) -> Iterator[tuple[str, TaskSamples, Points]]:
-    """Simulate the three tasks: cause, samples, points; each has a target for each step."""
+def known_shifts(seed: int = 0) -> Iterator[tuple[str, TaskSamples]]:
+    """Simulate the three tasks: cause and samples; each has a target for each step."""
     for cause in CAUSES:
         rng = np.random.default_rng([seed, CAUSES.index(cause)])
         means = [far * np.eye(3) for far in (_EASY_FAR, _HARD_FAR)]
@@ -89,11 +77,7 @@ def known_shifts(seed: int = 0) -> Iterator[tuple[str, TaskSamples, Points]]:
                     home[HOME, seed_] = sample
                 else:
                     shifts[(HOME, seed_), name] = sample
-        yield (
-            cause,
-            TaskSamples(cause, "accuracy", ("a", "b", "c"), home, shifts),
-            Points({n: p for n, (p, _) in texts.items()}),
-        )
+        yield cause, TaskSamples(cause, "accuracy", ("a", "b", "c"), home, shifts)
 
 
 def _shifted(rng: np.random.Generator, means: list[Floats], cause: str, size: float) -> tuple[Floats, Codes]:
@@ -141,8 +125,6 @@ are 'simulated'. Rows by cause, board, entry and shift. ``low`` and ``high`` are
 def find_forecasts(results: Sequence[Result]) -> Findings:
     """Forecast the shifts of all entries whose predictions can be read, and three simulated shifts of known cause.
 
-    Methods that look at texts see the points of simulated ones alone: entries are not embedded here.
-
     Returns: rows of ``SCHEMA``; none where no entry has a forecast.
     """
     rows: list[dict[str, Any]] = []
@@ -157,8 +139,8 @@ def find_forecasts(results: Sequence[Result]) -> Findings:
         if without:
             left_out.append(f"{board}: {n_entries(without)} for which no accuracy can be forecast")
     if rows:
-        for cause, samples, points in known_shifts():
-            rows += _forecast_rows(cause, "simulated", "simulated", forecast_task(samples, methods, points))
+        for cause, samples in known_shifts():
+            rows += _forecast_rows(cause, "simulated", "simulated", forecast_task(samples, methods))
     return build_findings(rows, left_out, "no entry has predictions of labels in domain and under shift", SCHEMA)
 
 

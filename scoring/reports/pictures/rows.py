@@ -1,6 +1,7 @@
 """Pictures of rows, one for each domain or shift: ticks above them, names before them, a box in which many scroll."""
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import points, score_text
@@ -135,3 +136,46 @@ def _depth_row(target: str, values: Sequence[float], x: Axis, top: float, *, own
         box,
         line(median, top + 3, median, top + _HEIGHT - 3, "sb-median"),
     )
+
+
+class ForecastRow(NamedTuple):
+    """A domain's forecast with its interval, if it has one, and its true score where labels are known; fractions."""
+
+    domain: str
+    value: float
+    low: float | None
+    high: float | None
+    truth: float | None
+
+
+def forecasts_by_domain(rows: Sequence[ForecastRow], metric: str) -> Markup:
+    """Draw each domain's forecast on a row, in the order given; the true score, where it is known, is a filled mark.
+
+    Args:
+        rows: at least one.
+        metric: what is forecast, in words.
+    """
+    values = [100 * end for row in rows for end in (row.value, row.low, row.high, row.truth) if end is not None]
+    x = round_axis(values, _NAMES, WIDTH - RIGHT)
+    bottom = _TOP + _HEIGHT * len(rows)
+    parts = [row_grid(x, _TOP, bottom)]
+    for number, row in enumerate(rows):
+        middle = _TOP + _HEIGHT * number + _HEIGHT / 2
+        words = f"{row.domain}: forecast {points(row.value)}"
+        marks = [row_name(row.domain, x, middle, _LETTERS)]
+        if row.low is not None and row.high is not None:
+            words += f", {points(row.low)} to {points(row.high)}"
+            marks.append(
+                line(x.at(100 * row.low), middle, x.at(100 * row.high), middle, "sb-whisker sb-strong sb-accent")
+            )
+        marks.append(mark(x.at(100 * row.value), middle, "circle", "sb-accent", size=4))
+        if row.truth is not None:
+            words += f"; {metric} {points(row.truth)}"
+            marks.append(mark(x.at(100 * row.truth), middle, "diamond", "sb-classic", size=4))
+        parts.append(tag("g", tag("title", words), *marks))
+    has_truth = any(row.truth is not None for row in rows)
+    keys = [(mark_sign("circle", "sb-accent"), "forecast, with its interval over domains")]
+    keys += [(mark_sign("diamond", "sb-classic"), f"{metric} by labels")] if has_truth else []
+    about = f"{len(rows)} domains, those without labels first, the worst first. Every value stands in the table."
+    drawn = picture(f"Forecast {metric} by domain", about, bottom + 6, *parts)
+    return join([legend(keys), row_box(drawn, "Forecasts")])

@@ -35,7 +35,7 @@ def task(n_targets: int) -> TaskForecast:
         shifts.append(
             ShiftForecast(
                 source="home", target=target, n_texts=100, n_runs=1, truth=TRUTH, source_score=0.7, level=0.8,
-                set_on=tuple(targets), forecasts=tuple(made), expected_macro_f1=None, macro_f1=None,
+                set_on=tuple(targets), forecasts=tuple(made),
             )
         )  # fmt: skip
     return TaskForecast(
@@ -65,9 +65,19 @@ def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown) -
     assert beaten in page.text
     # 7 domains of one sign are 2 of 128 patterns, and the page makes 4 tests.
     assert "No method is shown to beat a floor" in Visible(forecast_page(shown, found(7))).text
-    heads = ("Method", "Mean error", "Bias", "Interval score", "Held", "Skill, source", "Skill, drop", "Rank corr.")
+    heads = (
+        "Method",
+        "Mean error",
+        "Bias",
+        "Interval score",
+        "Held",
+        "Skill, source",
+        "Skill, drop",
+        "Regret",
+        "Domains",
+    )
     markup = str(forecast_page(shown, found(9)))
-    for head in (*heads, "Domains"):
+    for head in (*heads, "Pairs"):
         assert f'aria-label="What is {head}?"' in markup
     assert "p 0.0039" in page.text
     assert "+0.77" in page.text  # saves 8 of 10.4 points
@@ -82,10 +92,11 @@ def test_with_few_domains_no_test_can_tell(shown: Shown) -> None:
     assert "p 0." not in page.text
 
 
-def test_models_are_put_in_order_from_ten_on(shown: Shown) -> None:
-    rows = [[each.rank_correlation for each in found(2, n).compared.boards[0].standings] for n in (9, 10)]
-    assert rows[0] == [None, None, None]
-    assert "n/a" in Visible(forecast_page(shown, found(2, 9))).text
+def test_domains_are_put_in_order_from_two_on(shown: Shown) -> None:
+    orders = [[each.order for each in found(n).compared.boards[0].standings] for n in (1, 2)]
+    assert orders[0] == [None, None, None]
+    assert all(each is not None for each in orders[1])
+    assert "by chance, p" in Visible(forecast_page(shown, found(2))).text
 
 
 def test_an_empty_page_says_what_fills_it(shown: Shown) -> None:

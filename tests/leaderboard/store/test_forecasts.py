@@ -14,7 +14,7 @@ from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.entries import entry_id
 from shiftbench.leaderboard.store.rescore import rescore
 from shiftbench.scoring.forecasting import entries as entry_forecasts
-from shiftbench.scoring.forecasting.entries import NO_CACHED_VECTORS, NO_PROBABILITIES, forecast_entry
+from shiftbench.scoring.forecasting.entries import NO_PROBABILITIES, forecast_entry
 from shiftbench.scoring.forecasting.samples import ONE_LABEL
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
@@ -72,7 +72,6 @@ def test_forecasts_are_made_of_the_rows_that_were_sent(kept: Sent) -> None:
     assert (found.has_validation, len(task.shifts)) == (True, len(domains) * (len(domains) - 1))
     by_method = {each.method: each for each in task.shifts[0].forecasts}
     assert by_method["doc"].value is not None
-    assert by_method["depth"].reason == NO_CACHED_VECTORS
 
 
 @pytest.mark.parametrize(

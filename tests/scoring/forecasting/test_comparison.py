@@ -7,7 +7,7 @@ from shiftbench.scoring.forecasting.comparison import Forecasted, compare_method
 from shiftbench.scoring.forecasting.errors import sort_methods
 from shiftbench.scoring.forecasting.methods import TITLES
 from shiftbench.scoring.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
-from shiftbench.scoring.reports.forecast_words import method_table
+from shiftbench.scoring.reports.forecast import method_table
 from shiftbench.validation.report import InvalidInput
 
 
@@ -27,11 +27,11 @@ def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8
                 Forecast(method=name, value=value, low=value - 0.05, high=value + 0.05)
                 for name, value in values.items()
             ]
-            made.append(Forecast(method="gde", value=None, reason="there is one seed"))
+            made.append(Forecast(method="cot", value=None, reason="the task's outputs are no labels"))
             shifts.append(
                 ShiftForecast(
-                    source=source, target=target, n_texts=100, n_runs=1, truth=truth, source_score=home, level=level,
-                    set_on=(), forecasts=tuple(made), expected_macro_f1=None, macro_f1=None,
+                    source=source, target=target, n_texts=100, n_runs=1, truth=truth, truth_error=0.02,
+                    source_score=home, level=level, set_on=(), forecasts=tuple(made),
                 )
             )  # fmt: skip
     return TaskForecast(
@@ -52,7 +52,7 @@ def standings(found: list[Forecasted], place: int = 0) -> dict[str, MethodErrors
 
 def test_the_better_method_is_found_and_the_equal_one_is_not() -> None:
     found = standings([Forecasted("b/t", f"model {seed}", task(7, seed)) for seed in range(3)])
-    assert "gde" not in found
+    assert "cot" not in found
     doc, atc = found["doc"], found["atc"]
     assert doc.error == pytest.approx(0.02 * np.sqrt(2 / np.pi), rel=0.15)
     assert doc.skill["source-accuracy"] == pytest.approx(1 - doc.error / found["source-accuracy"].error)
@@ -67,14 +67,19 @@ def test_the_better_method_is_found_and_the_equal_one_is_not() -> None:
     assert atc.held.held == 0
     assert atc.held.low == 0.0
     assert doc.interval_score == pytest.approx(0.1, abs=0.01)
+    assert doc.order is not None
+    assert doc.order.regret < 0.03 < doc.order.chance
+    assert doc.order.p_pairs is not None
+    assert doc.order.p_pairs < 0.01
+    assert found["source-accuracy"].order.regret == pytest.approx(doc.order.chance, abs=0.01)  # type: ignore[union-attr]
 
 
 def test_methods_that_lack_domains_stand_last() -> None:
     found = standings([Forecasted("b/t", "model", task(7, 0))])
-    best, fewer = found["doc"], found["doc"].model_copy(update={"method": "gde", "n_domains": 6, "error": 0.0})
-    assert [each.method for each in sort_methods([fewer, found["atc"], best])] == ["doc", "atc", "gde"]
+    best, fewer = found["doc"], found["doc"].model_copy(update={"method": "cot", "n_domains": 6, "error": 0.0})
+    assert [each.method for each in sort_methods([fewer, found["atc"], best])] == ["doc", "atc", "cot"]
     table = method_table("t", [fewer, best])
-    assert [row[:2] for row in table.rows] == [(TITLES["doc"], "7"), (TITLES["gde"], "6")]
+    assert [row[:2] for row in table.rows] == [(TITLES["doc"], "7"), (TITLES["cot"], "6")]
 
 
 def test_models_of_one_name_stay_apart() -> None:
@@ -93,16 +98,6 @@ def test_few_domains_cannot_tell_alone_but_can_over_boards() -> None:
     (doc,) = [each for each in pooled.standings if each.method == "doc"]
     assert doc.n_domains == 8
     assert doc.p["source-accuracy"] == pytest.approx(2 / 256)
-
-
-def test_models_are_ranked_where_there_are_ten() -> None:
-    nine = [Forecasted("b/t", f"model {seed}", task(3, seed)) for seed in range(9)]
-    assert standings(nine)["doc"].rank_correlation is None
-    twelve = [Forecasted("b/t", f"model {seed}", task(3, seed)) for seed in range(12)]
-    doc = standings(twelve)["doc"]
-    assert doc.rank_correlation is not None
-    assert doc.rank_correlation > 0.9
-    assert doc.n_ranked == 6
 
 
 def test_without_a_level_there_is_no_interval_score() -> None:

@@ -6,7 +6,7 @@ import pytest
 from shiftbench.scoring.forecasting.methods import METHODS
 from shiftbench.scoring.forecasting.run import Cell, Grid
 
-SHOWN = ("source-accuracy", "doc", "mean-drop", "nuclear-norm", "divergence", "average")
+SHOWN = ("source-accuracy", "doc", "mean-drop", "cot-corrected")
 
 
 def grid(rng: np.random.Generator, domains: int) -> Grid:
@@ -23,9 +23,8 @@ def grid(rng: np.random.Generator, domains: int) -> Grid:
             truth = float(np.clip(home[s] - 0.2 * apart + ease[t] + rng.normal(0, 0.01), 0, 1))
             doc = float(np.clip(truth + shared[t] + rng.normal(0, 0.01), 0, 1))
             own: dict[str, float | str] = dict.fromkeys(METHODS, "not here")
-            own |= {"source-accuracy": float(home[s]), "doc": doc}
-            norm = truth + rng.normal(0, 0.02) + shared[t] / 2
-            cells.append(Cell(source, target, 500, 1, truth, float(home[s]), norm, apart, own))
+            own |= {"source-accuracy": float(home[s]), "doc": doc, "cot": min(doc + 0.05, 1.0)}
+            cells.append(Cell(source, target, 500, 1, truth, 0.02, float(home[s]), own))
     return Grid(cells, SHOWN)
 
 
@@ -64,9 +63,9 @@ def unlike_grid(rng: np.random.Generator, lost_more: float) -> Grid:
     for target in range(5):
         for source in set(range(5)) - {target}:
             share = np.clip(home[source] - drops[target] * rng.gamma(64, 1 / 64), 0, 1)
-            scores = rng.binomial(500, [share, home[source]]) / 500
-            own: dict[str, float | str] = dict.fromkeys(METHODS, "not here")
-            cells.append(Cell(f"d{source}", f"d{target}", 500, 1, *scores.tolist(), None, None, own))
+            score, at_home = (rng.binomial(500, [share, home[source]]) / 500).tolist()
+            own: dict[str, float | str] = {**dict.fromkeys(METHODS, "not here"), "source-accuracy": at_home}
+            cells.append(Cell(f"d{source}", f"d{target}", 500, 1, score, 0.02, at_home, own))
     return Grid(cells, ("mean-drop",))
 
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shiftbench.scoring.forecasting.run import Cell, Grid, chosen_methods
+from shiftbench.scoring.forecasting.methods import GONE, TITLES, chosen_methods
+from shiftbench.scoring.forecasting.run import Cell, Grid
 from shiftbench.scoring.forecasting.shape import ShiftForecast
 from shiftbench.validation.report import InvalidInput
 
 DOMAINS = tuple("abcdef")
-METHODS = ("source-accuracy", "mean-drop", "doc", "nuclear-norm", "divergence", "average")
+METHODS = ("source-accuracy", "mean-drop", "doc", "cot", "cot-corrected")
 
 
 def grid(seed: int = 0, unknown: tuple[str, ...] = (), sources: tuple[str, ...] = DOMAINS) -> Grid:
@@ -22,15 +23,10 @@ def grid(seed: int = 0, unknown: tuple[str, ...] = (), sources: tuple[str, ...] 
                 continue
             home, truth = rng.uniform(0.7, 0.9), rng.uniform(0.5, 0.8)
             doc = truth + rng.normal(0, 0.05)
-            cells.append(
-                Cell(
-                    source, target, 100, 1, None if target in unknown else truth, home, truth + rng.normal(0, 0.02),
-                    rng.uniform(0.1, 0.6), {"source-accuracy": home, "doc": doc, "gde": "there is one seed"},
-                )
-            )  # fmt: skip
-    full = dict.fromkeys(("average-confidence", "atc", "atc-entropy", "agreement-line", "cot"), "not here")
-    full |= dict.fromkeys(("importance", "bbse", "em", "depth"), "not here")
-    return Grid([replace(cell, own={**full, **cell.own}) for cell in cells], METHODS)
+            own = {"source-accuracy": home, "doc": doc, "cot": truth + rng.normal(0.1, 0.05), "atc": "not here"}
+            truth = None if target in unknown else truth
+            cells.append(Cell(source, target, 100, 1, truth, None if truth is None else 0.01, home, own))
+    return Grid(cells, METHODS)
 
 
 def shifts(made: Grid, target: str) -> list[ShiftForecast]:
@@ -109,13 +105,46 @@ def test_a_method_that_knows_the_truth_errs_nowhere_and_saves_all() -> None:
 def test_reasons_stand_where_there_is_no_forecast() -> None:
     made = grid()
     cell = made.cells[0]
-    assert made.value(cell, "gde") == "there is one seed"
+    assert Grid(made.cells, ("atc",)).value(cell, "atc") == "not here"
     lonely = Grid([cell], METHODS)
     assert lonely.value(cell, "mean-drop") == "no shift between other domains has labels"
-    assert lonely.value(cell, "nuclear-norm") == "a line needs 3 labelled shifts between other domains, there are 0"
+    assert lonely.value(cell, "cot-corrected") == "no shift between other domains has labels"
 
 
-def test_a_method_that_is_not_there_is_refused_with_the_nearest() -> None:
+def test_a_method_is_corrected_by_its_errors_of_the_same_source() -> None:
+    made = grid()
+    cell = next(each for each in made.cells if (each.source, each.target) == ("a", "f"))
+    own = [each for each in made.cells if each.source == "a" and each.target != "f"]
+    off = np.mean([float(each.own["cot"]) - float(each.truth or 0) for each in own])
+    assert made.value(cell, "cot-corrected") == pytest.approx(float(cell.own["cot"]) - off)
+    # Without labelled shifts of its own source those of the others stand in, none that involves the target.
+    alone = [each for each in made.cells if each.source != "a" or each.target == "f"]
+    others = [each for each in alone if each.source != "a" and not each.involves({"f"})]
+    off = np.mean([float(each.own["cot"]) - float(each.truth or 0) for each in others])
+    assert Grid(alone, METHODS).value(cell, "cot-corrected") == pytest.approx(float(cell.own["cot"]) - off)
+
+
+def test_an_order_is_judged_from_six_labelled_domains_on() -> None:
+    cells = [
+        Cell("home", f"d{n}", 500, 1, 0.5 + 0.05 * n, 0.01, 0.9, {"cot": 0.7, "doc": 0.6 + 0.03 * n, "atc": "not here"})
+        for n in range(6)
+    ]
+    cells.append(replace(cells[0], target="new", truth=None, truth_error=None))
+    found = Grid(cells, ("doc", "cot", "atc")).order("home")
+    assert (found.method, found.n_domains, found.n_methods) == ("doc", 6, 2)
+    assert (found.right, found.n_pairs) == (15.0, 15)
+    assert found.p is not None
+    assert found.p < 0.01
+    few = Grid(cells[1:], ("doc", "cot")).order("home")
+    assert (few.method, few.n_domains, few.right, few.p) == ("cot", 5, None, None)
+    assert Grid(cells, ("atc",)).order("home").method is None
+
+
+def test_a_method_that_is_not_there_is_refused_with_the_nearest_and_one_that_went_with_those_left() -> None:
     assert chosen_methods(["atc"]) == ("source-accuracy", "mean-drop", "atc")
-    with pytest.raises(InvalidInput, match="did you mean 'atc-entropy'"):
-        chosen_methods(["atc-entrop"])
+    assert len(TITLES) == 6
+    with pytest.raises(InvalidInput, match="did you mean 'cot'"):
+        chosen_methods(["cott"])
+    for name in GONE:
+        with pytest.raises(InvalidInput, match=f"this method went.*'{name}'; choose from source-accuracy, mean-drop"):
+            chosen_methods([name])

@@ -1,41 +1,66 @@
-"""Forecasts from a model's own confidences on texts without labels.
+"""Forecasts of a model's accuracy on a domain without labels: arrays in, one number out.
 
-Average confidence: the mean of the highest probability, which is accuracy where confidences are calibrated.
+No method here sees a change of what labels mean: where the same text would get another label in the target
+(concept shift), probabilities and class shares can stay as they were. Each method rests on an assumption of its own,
+which its docstring names; without labels of the target none of them can be checked.
 
-Difference of confidences (DoC): accuracy falls by as much as the mean confidence does.
+Source accuracy: nothing changes. Difference of confidences (DoC): accuracy falls by as much as mean confidence does.
+Average thresholded confidence (ATC): the share of target texts above the threshold that fits the source. Confidence by
+optimal transport (COT): confidence when predictions must match the source's class shares. Each may be corrected by its
+mean error on other labelled domains: of the source accuracy, that is the source score less the mean drop.
 
-Average thresholded confidence (ATC): the share of target texts above the threshold that fits the source.
-
-Nuclear norm: probabilities that are sure and spread over the classes have a large one; accuracy goes with it.
-
-Confidence by optimal transport (COT): confidence when predictions must match the source's class shares.
+Methods raise ``NoForecastError`` with the reason where they have no meaning.
 """
 
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from shiftbench.metrics.forecasts._checks import Floats, fit_shift_line, probability_table, shares
+Floats = NDArray[np.float64]
 
 
-def average_confidence(target: ArrayLike) -> float:
-    """Forecast the mean confidence: ``mean_i max_k p_ik``.
+class NoForecastError(ValueError):
+    """A method has no meaning for these inputs; the message is the reason, in a few words."""
 
-    It assumes that probabilities stay calibrated under the shift.
+
+def source_accuracy(correct: ArrayLike) -> float:
+    """Forecast that nothing changes.
 
     Args:
-        target: probabilities of the target texts, shape (n, n_classes), calibrated at home.
-    Returns: a fraction in [1 / n_classes, 1].
-    Raises: ValueError when the table holds no distributions.
-    Source: Hendrycks and Gimpel, "A baseline for detecting misclassified and out-of-distribution examples in neural
-        networks" (2017), for the score; as an estimate of accuracy, AC in Garg et al. (2022).
+        correct: score of each held-out source text in [0, 1] (0 or 1 of a label), shape (n,), n > 0.
+    Returns: their mean, in [0, 1].
+    Raises: ValueError when the shape or a value is wrong.
 
-    >>> average_confidence([[0.5, 0.5], [1.0, 0.0]])
+    >>> source_accuracy([1, 1, 0, 1])
     0.75
     """
-    return float(probability_table("target", target).max(axis=1).mean())
+    return float(_shares("correct", correct).mean())
+
+
+def less_mean_error(value: float, known_values: ArrayLike, known_truths: ArrayLike) -> float:
+    """Forecast what a method does, less its mean error on known shifts.
+
+    Of the source accuracy that is the source score less the mean drop. The target must be neither source nor target
+    of the known shifts, or its labels are in the forecast. It assumes that the method is as far off on the target.
+
+    Args:
+        value: the method's forecast, in [0, 1].
+        known_values: its forecasts of known shifts, shape (n_shifts,), in [0, 1].
+        known_truths: the scores that came, same shape.
+    Returns: a fraction, cut to [0, 1].
+    Raises: NoForecastError without a known shift; ValueError when a shape or a value is wrong.
+    Source: a regression of the drop on the method's own forecast, as of Guillory et al. (2021), with slope 1.
+
+    >>> round(less_mean_error(0.8, [0.9, 0.7], [0.8, 0.5]), 6)
+    0.65
+    """
+    if np.size(known_values) == 0:
+        raise NoForecastError("no shift between other domains has labels")
+    said, came = _shares("known_values", known_values), _shares("known_truths", known_truths)
+    if said.shape != came.shape:
+        raise ValueError(f"forecasts and truths must share a shape, got {said.shape} and {came.shape}")
+    return float(np.clip(value - (said - came).mean(), 0.0, 1.0))
 
 
 def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:
@@ -54,23 +79,17 @@ def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: Arr
     >>> round(difference_of_confidences([[0.9, 0.1], [0.7, 0.3]], [1, 0], [[0.6, 0.4]]), 6)
     0.3
     """
-    home, right = probability_table("source", source), shares("correct", correct)
+    home, right = _probability_table("source", source), _shares("correct", correct)
     if right.size != len(home):
         raise ValueError(f"source and correct differ in length: {len(home)} and {right.size}")
-    away = probability_table("target", target)
+    away = _probability_table("target", target)
     return float(np.clip(right.mean() + away.max(axis=1).mean() - home.max(axis=1).mean(), 0.0, 1.0))
 
 
-Score = Literal["confidence", "entropy"]
-_LEAST = 1e-20
+def thresholded_confidence(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:
+    """Forecast the share of target texts whose highest probability reaches a threshold set at home.
 
-
-def thresholded_confidence(
-    source: ArrayLike, correct: ArrayLike, target: ArrayLike, score: Score = "confidence"
-) -> float:
-    """Forecast the share of target texts whose score reaches a threshold set at home.
-
-    The threshold is the score of the ``n_wrong``-th least sure source text: as many texts lie at or below it as were
+    The threshold is that of the ``n_wrong``-th least sure source text: as many texts lie at or below it as were
     predicted wrong. It assumes that the same threshold fits the target. Texts at the threshold count as right, as in
     the authors' code, so that on the source itself the forecast is ``1 / n`` above its accuracy.
 
@@ -78,72 +97,22 @@ def thresholded_confidence(
         source: probabilities of held-out source texts, shape (n_source, n_classes).
         correct: whether each was predicted right, 0 or 1, shape (n_source,).
         target: probabilities of the target texts, shape (n_target, n_classes).
-        score: the highest probability, or the negative entropy.
     Returns: a fraction in [0, 1]; 1 where no source text was wrong.
     Raises: ValueError when shapes differ or a table holds no distributions.
-    Source: Garg et al., "Leveraging unlabeled data to predict out-of-distribution performance" (2022), ATC-MC and
-        ATC-NE; with ties as in their code (`ATC_helper.py`).
+    Source: Garg et al., "Leveraging unlabeled data to predict out-of-distribution performance" (2022), ATC-MC;
+        with ties as in their code (`ATC_helper.py`).
 
     >>> thresholded_confidence([[0.9, 0.1], [0.6, 0.4]], [1, 0], [[0.5, 0.5], [0.8, 0.2]])
     0.5
     """
-    home, right = probability_table("source", source), shares("correct", correct)
+    home, right = _probability_table("source", source), _shares("correct", correct)
     if right.size != len(home):
         raise ValueError(f"source and correct differ in length: {len(home)} and {right.size}")
     n_wrong = round(float((1 - right).sum()))
     if not n_wrong:
         return 1.0
-    threshold = np.partition(_score_sureness(home, score), n_wrong - 1)[n_wrong - 1]
-    return float((_score_sureness(probability_table("target", target), score) >= threshold).mean())
-
-
-def _score_sureness(table: Floats, score: Score) -> Floats:
-    if score == "confidence":
-        return np.asarray(table.max(axis=1))
-    return np.asarray((table * np.log(table + _LEAST)).sum(axis=1))
-
-
-def nuclear_norm(probabilities: ArrayLike) -> float:
-    """Return the nuclear norm as a share of the largest that a table of this shape can have.
-
-    ``sum of singular values / sqrt(min(n, n_classes) n)``: 1 where all texts are sure and classes equally frequent.
-
-    Args:
-        probabilities: shape (n, n_classes).
-    Returns: a number in (0, 1].
-    Raises: ValueError when the table holds no distributions.
-    Source: Deng, Suh, Gould, Zheng, "Confidence and dispersity speak: characterizing prediction matrix for
-        unsupervised accuracy estimation" (2023), the normalised nuclear norm.
-
-    >>> round(nuclear_norm([[1.0, 0.0], [0.0, 1.0]]), 6)
-    1.0
-    """
-    table = probability_table("probabilities", probabilities)
-    n, n_classes = table.shape
-    # Singular values from the Gram matrix of the classes: its size does not grow with the texts.
-    squares = np.linalg.eigvalsh(table.T @ table) if n >= n_classes else np.linalg.eigvalsh(table @ table.T)
-    return float(np.sqrt(np.maximum(squares, 0.0)).sum() / np.sqrt(min(n, n_classes) * n))
-
-
-def accuracy_by_norm(norm: float, known_norms: ArrayLike, known_scores: ArrayLike) -> float:
-    """Forecast accuracy by the line of accuracy on norm through other domains' shifts.
-
-    The paper draws the line through many changed copies of one test set; here it is through the labelled shifts
-    between other domains. It assumes that one line holds for all of them.
-
-    Args:
-        norm: of the target, from ``nuclear_norm``.
-        known_norms: of the known shifts, shape (n_shifts,).
-        known_scores: their accuracies, same shape.
-    Returns: a fraction, cut to [0, 1].
-    Raises: NoForecastError where ``fit_shift_line`` finds no line.
-    Source: as ``nuclear_norm``, which regresses accuracy on the norm linearly.
-
-    >>> round(accuracy_by_norm(0.6, [0.5, 0.7, 0.9], [0.5, 0.6, 0.7]), 6)
-    0.55
-    """
-    slope, intercept = fit_shift_line(known_norms, known_scores)
-    return float(np.clip(slope * norm + intercept, 0.0, 1.0))
+    threshold = np.partition(home.max(axis=1), n_wrong - 1)[n_wrong - 1]
+    return float((_probability_table("target", target).max(axis=1) >= threshold).mean())
 
 
 _NONE = 1e-9
@@ -168,7 +137,7 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
     >>> round(transported_confidence([[0.9, 0.1], [0.8, 0.2]], [0.5, 0.5]), 6)
     0.55
     """
-    table = probability_table("target", target)
+    table = _probability_table("target", target)
     n, n_classes = table.shape
     prior = np.asarray(source_prior, dtype=np.float64)
     if prior.shape != (n_classes,) or np.any(prior < 0) or abs(prior.sum() - 1) > 1e-6:
@@ -189,9 +158,7 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
     return float((given * table).sum() / n)
 
 
-def _find_cheapest_moves(
-    table: Floats, given: Floats
-) -> tuple[Floats, "np.ndarray[tuple[int, int], np.dtype[np.int64]]"]:
+def _find_cheapest_moves(table: Floats, given: Floats) -> tuple[Floats, NDArray[np.int64]]:
     """Find, for each pair of classes, the text that loses least when its label changes from one to the other.
 
     Returns: the losses, infinite where the class has no text, and the texts, shape (n_classes, n_classes) each.
@@ -222,3 +189,38 @@ def _find_shortest_path(loss: Floats, surplus: Floats) -> list[int]:
     while before[path[-1]] >= 0:
         path.append(int(before[path[-1]]))
     return path[::-1]
+
+
+def _probability_table(name: str, values: ArrayLike) -> Floats:
+    """Return probabilities as an array.
+
+    Args:
+        name: what messages call them.
+        values: shape (n, n_classes), n > 0, in [0, 1], rows summing to 1 within 1e-3; they are scaled to 1.
+    Raises: ValueError naming the first row that is no distribution.
+    """
+    table = np.asarray(values, dtype=np.float64)
+    if table.ndim != 2 or not table.size:
+        raise ValueError(f"{name} must have shape (n, n_classes), n > 0, got {table.shape}")
+    sums = table.sum(axis=1)
+    bad = ~((table >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-3))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise ValueError(f"{name} row {row} is no distribution: {table[row].tolist()}; did you pass logits?")
+    return np.asarray(table / sums[:, None])
+
+
+def _shares(name: str, values: ArrayLike) -> Floats:
+    """Return scores or outcomes as an array.
+
+    Args:
+        name: what messages call them.
+        values: shape (n,), n > 0, in [0, 1].
+    Raises: ValueError when the shape or a value is wrong.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not array.size:
+        raise ValueError(f"{name} must have shape (n,), n > 0, got {array.shape}")
+    if not np.all((array >= 0) & (array <= 1)):
+        raise ValueError(f"{name} must lie in [0, 1]; did you pass points (x100)?")
+    return array

@@ -1,0 +1,187 @@
+"""How well forecasts without labels do, by error and by order, on reference results; and what an order's evidence is.
+
+Each target domain counts once: errors are means over its models and sources. A method is compared with the mean drop on
+domains that both forecast, p by flipping the signs of the domains' differences, the interval by Student's t over
+domains. Order is judged by permutations of the domains (``metrics.domain_order``). All p are corrected by Holm over the
+methods. On placebo boards, where texts are dealt to domains at random, there is nothing to find.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.over_time import Share
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.forecast_entries import forecast_entrants, read_files
+from shiftbench.cli.demo_results import RESULTS
+from shiftbench.metrics.domain_order import MIN_ORDERED, judge_order, separated
+from shiftbench.metrics.new_domain import mean_by_domain, paired_test
+from shiftbench.metrics.precision import student
+from shiftbench.metrics.ranking import holm
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods, list_points
+from shiftbench.scoring.forecasting.errors import Point
+from shiftbench.scoring.forecasting.methods import TITLES
+from shiftbench.scoring.forecasting.shape import MethodErrors
+from shiftbench.scoring.reports.plain_tables import PlainTable
+
+
+@dataclass(frozen=True)
+class Judged:
+    """How a method did over some boards.
+
+    Attributes:
+        errors: of the method on these boards.
+        by_board: mean error on each board; None where it has no forecast.
+        n_compared: domains on which it and the mean drop have a forecast.
+        less: its error less that of the mean drop there, and the ends of its 95% interval over domains; None without.
+        p: of that difference, corrected; None likewise.
+        p_regret, p_pairs: of its order, corrected; None without.
+    """
+
+    errors: MethodErrors
+    by_board: dict[str, float | None]
+    n_compared: int
+    less: tuple[float, float, float] | None
+    p: float | None
+    p_regret: float | None
+    p_pairs: float | None
+
+
+def read_forecasts(
+    folders: Sequence[DatasetFolder], predictions: Sequence[Path] = (), *, placebos: bool = False
+) -> tuple[list[Forecasted], list[str]]:
+    """Forecast all reference results on some datasets, and further prediction files.
+
+    Returns: the forecasts, and what was left out, with the reason.
+    """
+    runs = [
+        path for folder in folders for path in sorted(RESULTS.glob(f"{folder.manifest.benchmark}-*/runs"))
+    ]  # fmt: skip
+    found: list[Forecasted] = []
+    left_out: list[str] = []
+    for path in [*runs, *predictions]:
+        made, more = forecast_entrants(read_files([path], folders), list(TITLES), placebos=placebos)
+        found += made
+        left_out += more
+    return found, left_out
+
+
+def judge(found: Sequence[Forecasted]) -> list[Judged]:
+    """Judge all methods over all boards together, those of the smallest mean error first."""
+    compared = compare_methods(found)
+    together = compared.boards[-1]
+    boards = {part.board: {each.method: each for each in part.standings} for part in compared.boards if part.board}
+    points = list_points(found, {})
+    differences = {each.method: _less_mean_drop(points, each.method) for each in together.standings}
+    tests = {name: paired_test(d, np.random.default_rng(0)) for name, d in differences.items() if d.size > 1}
+    p = _corrected({name: each for name, each in tests.items() if not np.isnan(each) and name != "mean-drop"})
+    orders = {each.method: each.order for each in together.standings if each.order is not None}
+    able = {name: order for name, order in orders.items() if name != "source-accuracy"}
+    p_regret = _corrected({name: order.p_regret for name, order in able.items()})
+    p_pairs = _corrected({name: order.p_pairs for name, order in able.items() if order.p_pairs is not None})
+    judged = []
+    for each in together.standings:
+        d = differences[each.method]
+        reach = float(student(d.size - 1)) * float(d.std(ddof=1)) / d.size**0.5 if d.size > 1 else float("nan")
+        mean = float(d.mean()) if d.size else float("nan")
+        by_board = {
+            str(name): mine[each.method].error if each.method in mine else None for name, mine in boards.items()
+        }
+        judged.append(
+            Judged(
+                each, by_board, d.size, (mean, mean - reach, mean + reach) if d.size > 1 else None, p.get(each.method),
+                p_regret.get(each.method), p_pairs.get(each.method),
+            )
+        )  # fmt: skip
+    return sorted(judged, key=lambda each: each.errors.error)
+
+
+def _less_mean_drop(points: dict[str, list[Point]], method: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+    """Return the error of a method less that of the mean drop, by domain, where both have a forecast."""
+    floor = {point[:3]: abs(point.error) for point in points.get("mean-drop", ())}
+    both = [(point.domain, abs(point.error) - floor[point[:3]]) for point in points[method] if point[:3] in floor]
+    if not both:
+        return np.zeros(0)
+    return mean_by_domain([d for _, d in both], [domain for domain, _ in both])
+
+
+def _corrected(p: dict[str, float]) -> dict[str, float]:
+    return dict(zip(p, holm(list(p.values())).tolist(), strict=True)) if p else {}
+
+
+def judged_tables(judged: Sequence[Judged], title: str) -> list[PlainTable]:
+    """Build the table of errors, and that of orders, in points."""
+    boards = list(judged[0].by_board)
+    heads = ("method", *boards, "all", "less mean drop", "p (Holm)")
+    rows, orders = [], []
+    for each in judged:
+        name, less = TITLES[each.errors.method], each.less
+        cells = ["" if each.by_board[board] is None else f"{100 * each.by_board[board]:.1f}" for board in boards]  # type: ignore[operator]
+        compared = ""
+        if less is not None and each.errors.method != "mean-drop":
+            compared = f"{100 * less[0]:+.1f} [{100 * less[1]:+.1f}, {100 * less[2]:+.1f}], {each.n_compared} domains"
+        p = "" if each.p is None else p_text(each.p)
+        rows.append((name, *cells, f"{100 * each.errors.error:.1f} ({each.errors.n_domains})", compared, p))
+        order = each.errors.order
+        if order is not None:
+            pairs = ("", "") if order.pairs is None else (f"{100 * order.pairs:.0f}%", _p(each.p_pairs))
+            regret = f"{100 * order.regret:.2f}", f"{100 * order.chance:.2f}", _p(each.p_regret)
+            orders.append((name, str(order.n_domains), *regret, *pairs))
+    of_order = ("method", "domains", "regret", "by chance", "p (Holm)", "pairs ordered right", "p (Holm)")
+    return [
+        PlainTable(f"{title}: mean absolute error in points, target domains in brackets", heads, rows),
+        PlainTable(f"{title}: order of the targets of a source", of_order, orders),
+    ]
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else p_text(value)
+
+
+_METHODS, _TEXTS, _SPREAD = 3, 400, 0.08
+
+
+@dataclass(frozen=True)
+class OrderCell:
+    """How often an order is shown to be better than chance.
+
+    Attributes:
+        domains: labelled ones.
+        correlation: of each method's forecasts with the true scores; methods err alike in part.
+        shown: draws with p below 5%.
+    """
+
+    domains: int
+    correlation: float
+    shown: Share
+
+
+def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
+    """Simulate labelled domains whose scores spread by 8 points, 400 labels each, and three methods."""
+    cells = []
+    for k in (MIN_ORDERED, 8, 12):
+        for correlation in (0.0, 0.6, 0.9):
+            rng = np.random.default_rng([seed, k, round(10 * correlation)])
+            shown = []
+            for _ in range(draws):
+                z = rng.normal(size=k)
+                truth = np.clip(0.75 + _SPREAD * z, 0.05, 0.95)
+                scores = rng.binomial(_TEXTS, truth) / _TEXTS
+                noise = 0.8 * rng.normal(size=k) + 0.6 * rng.normal(size=(_METHODS, k))  # methods see the same texts
+                forecasts = correlation * z + (1 - correlation**2) ** 0.5 * noise
+                known = separated(scores, np.sqrt(scores * (1 - scores) / _TEXTS))
+                shown.append(judge_order(forecasts, known, rng).p < 0.05)
+            cells.append(OrderCell(k, correlation, Share.of(np.array(shown))))
+    return cells
+
+
+def order_table(cells: Sequence[OrderCell]) -> PlainTable:
+    """Build the table of how often an order is shown."""
+    rows = [[str(cell.domains), f"{cell.correlation:g}", str(cell.shown)] for cell in cells]
+    heads = ("labelled domains", "correlation of forecasts and scores", "shown better than chance, %")
+    return PlainTable(
+        "Orders that are shown to be better than chance; wanted without knowledge: at most 5%", heads, rows
+    )

@@ -1,0 +1,226 @@
+"""Order of domains: does a forecast put them in the order of their true scores, and is the one it names worst bad?
+
+Two scores are in an order only where labels separate them: a pair whose difference may be chance says nothing, and is
+left out. What a forecast that knows nothing reaches comes from permutations of the domains, all of them where there
+are few: exact, whatever the scores are, and the choice between methods is made again in each.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from math import factorial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+MIN_ORDERED = 6
+"""Labelled domains below which no order is judged: with 4 a perfect one alone reaches 5%, and the best of several
+methods that know nothing orders most pairs right."""
+_APART = 1.96
+_EXACT = 5040
+"""Permutations up to which all are counted: 7 domains."""
+_CHUNK = 256
+
+
+def separated(scores: ArrayLike, errors: ArrayLike) -> Indices:
+    """Find the pairs of domains that labels separate: scores more than 1.96 standard errors of their difference apart.
+
+    Args:
+        scores: of each domain, shape (k,).
+        errors: their standard errors over test texts, same shape.
+    Returns: 1 where the first domain of a pair has the higher score, -1 where the lower, 0 where they are not
+        separated, shape (k, k).
+
+    >>> separated([0.9, 0.8, 0.89], [0.02, 0.02, 0.02]).tolist()
+    [[0, 1, 0], [-1, 0, -1], [0, 1, 0]]
+    """
+    s, e = np.asarray(scores, dtype=np.float64), np.asarray(errors, dtype=np.float64)
+    apart = s[:, None] - s
+    return np.where(np.abs(apart) > _APART * np.hypot(e[:, None], e), np.sign(apart), 0).astype(np.int64)
+
+
+class Order(NamedTuple):
+    """How well the domains are ordered.
+
+    Attributes:
+        method: the one chosen on all domains, by its place.
+        right: pairs ordered right, each half with the method that is chosen without the one, half without the other of
+            its domains; equal forecasts count half.
+        n_pairs: pairs that labels separate.
+        p: share of the orders of the domains under which the same choices order as many right.
+    """
+
+    method: int
+    right: float
+    n_pairs: int
+    p: float
+
+
+def judge_order(forecasts: ArrayLike, signs: ArrayLike, rng: np.random.Generator) -> Order:
+    """Judge an order by methods of which the best is chosen, on domains that the choice did not see.
+
+    For each domain the method is chosen that orders the most pairs of the *other* domains right (the first of equal
+    ones), and judged on the pairs of this one.
+
+    Args:
+        forecasts: of each method for each domain, shape (n_methods, k), k >= ``MIN_ORDERED``.
+        signs: from ``separated``, shape (k, k).
+        rng: draws permutations where there are more than 7 domains: 5,040, the true order among them.
+    Raises: ValueError when shapes differ or there are fewer domains.
+    Source: permutation of whole domains, with the selection inside; Good, "Permutation, parametric and bootstrap tests
+        of hypotheses" (2005), ch. 3.
+
+    >>> forecasts = np.arange(6.0)
+    >>> judge_order([forecasts], np.sign(forecasts[:, None] - forecasts), np.random.default_rng(0))
+    Order(method=0, right=15.0, n_pairs=15, p=0.001388888888888889)
+    """
+    values, known = np.asarray(forecasts, dtype=np.float64), np.asarray(signs)
+    k = len(known)
+    if k < MIN_ORDERED or values.ndim != 2 or values.shape[1] != k or known.shape != (k, k):
+        raise ValueError(f"need forecasts of {MIN_ORDERED} domains or more, got {values.shape} and {known.shape}")
+    said = np.sign(values[:, :, None] - values[:, None, :])
+    orders = _permutations(k, rng)
+    found = [
+        _choose_apart(np.einsum("mab,pab->pma", said, known[part[:, :, None], part[:, None, :]]))
+        for part in _chunks(orders)
+    ]
+    scores = np.concatenate(found)
+    n_pairs = int(np.abs(known).sum()) // 2
+    method = int(np.einsum("mab,ab->m", said, known).argmax())
+    return Order(method, float(scores[0] / 4 + n_pairs / 2), n_pairs, float((scores >= scores[0] - 1e-9).mean()))
+
+
+def _choose_apart(agreed: Floats) -> Floats:
+    """Sum the agreement of each domain's pairs, by the method that agrees best on the pairs of the others.
+
+    Args:
+        agreed: pairs ordered right less those ordered wrong, shape (n_orders, n_methods, k).
+    """
+    without = agreed.sum(axis=2, keepdims=True) / 2 - agreed
+    chosen = without.argmax(axis=1)[:, None, :]
+    return np.asarray(np.take_along_axis(agreed, chosen, axis=1)[:, 0].sum(axis=1))
+
+
+class Ordering(NamedTuple):
+    """A method's order on the domains of a board, means over models and sources.
+
+    Attributes:
+        regret: true score of the domain named worst less the lowest one.
+        chance: regret that a forecast without knowledge has on average.
+        p_regret: share of the orders of the domains with a regret as small.
+        pairs: share of the separated pairs ordered right; NaN without any.
+        p_pairs: share of the orders that have as many right.
+        n_domains: targets that were ordered.
+    """
+
+    regret: float
+    chance: float
+    p_regret: float
+    pairs: float
+    p_pairs: float
+    n_domains: int
+
+
+class Board(NamedTuple):
+    """Scores of a board, NaN where a shift has none.
+
+    Attributes:
+        forecasts: shape (n_models, n_sources, n_targets).
+        truths: same shape.
+        errors: standard errors of the truths, same shape.
+        at: the target that each source is, -1 where it is none, shape (n_sources,).
+    """
+
+    forecasts: Floats
+    truths: Floats
+    errors: Floats
+    at: Indices
+
+
+def order_boards(boards: Sequence[Board], rng: np.random.Generator) -> Ordering | None:
+    """Judge how a method orders the targets of each source, on one board or several.
+
+    Domains are permuted as sources and targets at once (a Mantel test), the same for all models: a domain that is easy
+    for every model is one coincidence. Of several boards the means are weighted by domains.
+
+    Args:
+        boards: a source with fewer than two targets takes no part, and a board without any other neither.
+        rng: draws where there are too many permutations.
+    Returns: the judgement; None where no source has two targets, or a shift is missing.
+    Source: Mantel, "The detection of disease clustering and a generalized regression approach" (1967).
+    """
+    parts = [part for board in boards if (part := _order_board(board, rng)) is not None]
+    if not parts:
+        return None
+    sizes = np.array([size for _, size in parts], dtype=np.float64)
+    n = [len(found) for found, _ in parts]
+    # The first of each board is what was observed; boards are permuted apart.
+    n_draws = int(np.prod(n)) if np.prod([float(each) for each in n]) <= _EXACT else _EXACT
+    exact = n_draws == int(np.prod(n))
+    places = np.array(np.unravel_index(np.arange(n_draws), n)) if exact else rng.integers(0, n, (n_draws, len(n))).T
+    places[:, 0] = 0
+    drawn = np.stack([found[place] for (found, _), place in zip(parts, places, strict=True)])  # (boards, draws, 2)
+    weights = np.where(np.isnan(drawn), 0.0, sizes[:, None, None])
+    with np.errstate(invalid="ignore"):
+        mean = (np.nan_to_num(drawn) * weights).sum(axis=0) / weights.sum(axis=0)
+    regret, pairs = mean.T
+    p_pairs = float((pairs >= pairs[0] - 1e-9).mean()) if not np.isnan(pairs[0]) else float("nan")
+    p_regret = float((regret <= regret[0] + 1e-9).mean())
+    return Ordering(float(regret[0]), float(regret.mean()), p_regret, float(pairs[0]), p_pairs, int(sizes.sum()))
+
+
+def _order_board(board: Board, rng: np.random.Generator) -> tuple[Floats, int] | None:
+    """Compute regret and pairs under each permutation, the identity first, shape (n, 2); and count the targets."""
+    known = ~np.isnan(board.truths)
+    kept = (known.sum(axis=2) > 1).any(axis=0)
+    if not kept.any() or np.isnan(board.forecasts[known]).any():
+        return None
+    k, n_sources = board.truths.shape[2], board.truths.shape[1]
+    truths = np.where(kept[:, None], board.truths, np.nan)
+    lowest = np.nanmin(np.where(known, truths, np.inf), axis=2, keepdims=True)
+    apart = truths[..., :, None] - truths[..., None, :]
+    far = np.abs(apart) > _APART * np.hypot(board.errors[..., :, None], board.errors[..., None, :])
+    signs = np.where(far & ~np.isnan(apart), np.sign(apart), 0.0)
+    source_of = {int(target): row for row, target in enumerate(board.at) if target >= 0}
+    found = []
+    for part in _chunks(_permutations(k, rng)):
+        rows = np.tile(np.arange(n_sources), (len(part), 1))
+        for row, target in enumerate(board.at):
+            if target >= 0:
+                rows[:, row] = [source_of.get(int(each), -1) for each in part[:, target]]
+        values = board.forecasts[:, rows[:, :, None], part[:, None, :]]  # (models, permutations, sources, targets)
+        used = np.broadcast_to((known & kept[:, None])[:, None], values.shape)
+        if (rows < 0).any() or np.isnan(values[used]).any():
+            return None
+        masked = np.where(used, values, np.inf)
+        named = (masked <= masked.min(axis=3, keepdims=True) + 1e-12) & used
+        n_named = np.maximum(named.sum(axis=3), 1)
+        lost = np.where(named, np.nan_to_num(truths - np.where(np.isinf(lowest), 0, lowest))[:, None], 0).sum(axis=3)
+        has_row = used.any(axis=3)
+        regret = (lost / n_named).sum(axis=(0, 2)) / has_row.sum(axis=(0, 2))
+        said = np.sign(np.nan_to_num(values[..., :, None] - values[..., None, :]))
+        n_pairs = np.abs(signs).sum()
+        right = (
+            (said * signs[:, None]).sum(axis=(0, 2, 3, 4)) / n_pairs / 2 + 0.5
+            if n_pairs
+            else np.full(len(part), np.nan)
+        )
+        found.append(np.stack([regret, right], axis=1))
+    return np.concatenate(found), k
+
+
+def _permutations(k: int, rng: np.random.Generator) -> Indices:
+    """Return all orders of k things where they are few, the identity first; otherwise as many drawn ones."""
+    if factorial(k) <= _EXACT:
+        return np.array(list(permutations(range(k))), dtype=np.int64)
+    drawn = rng.permuted(np.tile(np.arange(k), (_EXACT, 1)), axis=1)
+    drawn[0] = np.arange(k)
+    return drawn
+
+
+def _chunks(orders: Indices) -> Iterator[Indices]:
+    for start in range(0, len(orders), _CHUNK):
+        yield orders[start : start + _CHUNK]

@@ -1,0 +1,411 @@
+"""Forecasts of domains without labels: sentences, what commands print, and their pages, all from the same words."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+
+from shiftbench.metrics.domain_order import MIN_ORDERED
+from shiftbench.metrics.new_domain import LEVELS, MIN_DOMAINS
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE
+from shiftbench.scoring.forecasting.errors import sort_methods
+from shiftbench.scoring.forecasting.methods import CORRECTED, FLOORS, TITLES
+from shiftbench.scoring.forecasting.shape import (
+    BoardStandings,
+    Forecast,
+    Forecasts,
+    MethodComparison,
+    MethodErrors,
+    OrderEvidence,
+    ShiftForecast,
+    TaskForecast,
+)
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.numbers import metric_name, plain_points
+from shiftbench.scoring.reports.pictures.rows import ForecastRow, forecasts_by_domain
+from shiftbench.scoring.reports.plain_tables import PlainTable, html
+from shiftbench.validation.report import counted
+
+CANNOT_TELL = "cannot tell"
+_UNTESTED = "?"
+_LEVEL = 0.05
+MIN_LABELLED = LEVELS[-1][0]
+"""Labelled domains below which there is no interval."""
+
+PREFERRED = ("cot-corrected", "mean-drop", "cot", "doc", "source-accuracy")
+"""The method that tables are about: the first that has a forecast. It is fixed beforehand, on real boards
+(``python -m benchmarks forecasts``), not chosen by errors on the data at hand."""
+_IN_SENTENCES = {
+    "mean-drop": "the source score less the mean drop of the labelled domains, which reads no text of the target and "
+    "is the same for all targets",
+    "source-accuracy": "the source score as it is",
+    "doc": "the source score less the fall of the mean confidence (DoC)",
+    "atc": "the share of texts whose confidence reaches a threshold set at home (ATC)",
+    "cot": "the confidence that is left when predictions must match the source's class shares (optimal transport, COT)",
+}
+_OF_COT = f"{_IN_SENTENCES['cot']}, less its mean error on the labelled domains"
+ABOUT = (
+    "Accuracy, or the mean score of answers and texts, on a domain without labels (score under shift, ST). The drop "
+    "from home (SD) is the source score less the forecast; the drop against a model trained there (TD) cannot be "
+    "forecast: it needs the target's labels."
+)
+
+
+def main_forecast(shift: ShiftForecast, method: str | None = None) -> Forecast | None:
+    """Return the forecast that tables are about; None where no method has one.
+
+    Args:
+        shift: all forecasts of one shift.
+        method: the method to take; by default the first of ``PREFERRED``.
+    """
+    by_name = {each.method: each for each in shift.forecasts if each.value is not None}
+    names = PREFERRED if method is None else (method,)
+    return next((by_name[name] for name in names if name in by_name), None)
+
+
+class _Model:
+    """What is forecast of the models of one source.
+
+    Args:
+        task: the task.
+        source: its name.
+        method: as for ``main_forecast``.
+    """
+
+    def __init__(self, task: TaskForecast, source: str, method: str | None) -> None:
+        self.task, self.source = task, source
+        self.order = next((each for each in task.orders if each.source == source), None)
+        found = [(shift, main_forecast(shift, method)) for shift in task.shifts if shift.source == source]
+        self.without = [shift for shift, made in found if made is None]
+        rows = [(shift, made) for shift, made in found if made is not None]
+        self.unlabelled = sorted((row for row in rows if row[0].truth is None), key=self._place)
+        self.labelled = sorted((row for row in rows if row[0].truth is not None), key=self._place)
+
+    @property
+    def set_on(self) -> Sequence[str]:
+        """Domains that set the intervals of those without labels."""
+        return self.unlabelled[0][0].set_on if self.unlabelled else ()
+
+    @property
+    def order_method(self) -> str | None:
+        return None if self.order is None else self.order.method
+
+    def _place(self, row: tuple[ShiftForecast, Forecast]) -> tuple[float, str]:
+        shift, made = row
+        by_order = None if self.order_method is None else shift.of(self.order_method)
+        value = made.value if by_order is None or by_order.value is None else by_order.value
+        return (0.0 if value is None else value), shift.target
+
+    def table(self, rows: Sequence[tuple[ShiftForecast, Forecast]], *, is_labelled: bool) -> PlainTable:
+        """Build the table of targets, the worst first, in points."""
+        main = {made.method for _, made in rows}
+        order = self.order_method
+        has_order = order is not None and not main <= {order, *(name for name in CORRECTED if CORRECTED[name] == order)}
+        metric = metric_name(self.task.metric)
+        levels = sorted({shift.level for shift, made in rows if made.low is not None and shift.level is not None})
+        interval = f"{' or '.join(f'{100 * level:.0f}' for level in levels)}% interval" if levels else "interval"
+        head = ["domain", "texts", "forecast", interval, *([TITLES[order]] if has_order and order else [])]
+        head += [metric] if is_labelled else []
+        cells = []
+        for shift, made in rows:
+            ends = "none" if made.low is None else f"{plain_points(made.low)} to {plain_points(made.high)}"
+            cell = [shift.target, f"{shift.n_texts:,}", plain_points(made.value), ends]
+            if has_order and order:
+                by_order = shift.of(order)
+                cell.append("" if by_order is None or by_order.value is None else plain_points(by_order.value))
+            cells.append([*cell, *([plain_points(shift.truth)] if is_labelled else [])])
+        what = "Labelled domains, each forecast without its own labels" if is_labelled else "Domains without labels"
+        by = f", by {TITLES[order]}" if has_order and order else ""
+        return PlainTable(f"{what}: {metric} in points, worst first{by}; model of {self.source}", head, cells)
+
+    def lines(self) -> Iterator[str]:
+        """List what may be believed of the domains without labels, the main thing first."""
+        n = len(self.set_on)
+        if self.unlabelled and n < MIN_LABELLED:
+            labelled = f"{counted(n, 'other domain')} with labels" if n else "no other domain with labels"
+            yield (
+                f"Do not plan on these numbers: there {'is' if n < 2 else 'are'} {labelled}, and how far off a "
+                f"forecast may be is known from {MIN_LABELLED} on."
+            )
+        for shift in self.without:
+            yield f"No forecast for {shift.target}: {shift.forecasts[0].reason}."
+        if not self.unlabelled:
+            return
+        shift, made = self.unlabelled[0]
+        if n >= MIN_LABELLED and made.low is not None:
+            about = f"{plain_points(made.value)}, between {plain_points(made.low)} and {plain_points(made.high)}"
+            first = "Worst of" if len(self.unlabelled) > 1 else "Forecast of"
+            name = f"{len(self.unlabelled)}: {shift.target}" if len(self.unlabelled) > 1 else shift.target
+            yield f"{first} {name}, {metric_name(self.task.metric)} {about}."
+            errors = next((each for each in self.task.errors if each.method == made.method), None)
+            yield (
+                f"Intervals: {100 * (shift.level or 0):.0f}%, if new domains differ from each other as these {n} do; "
+                f"{held_words(errors)}."
+            )
+        yield from () if len(self.unlabelled) < 2 or self.order is None else (order_line(self.order),)
+        yield from self._outside()
+        for name in dict.fromkeys(made.method for _, made in self.unlabelled):
+            words = _OF_COT if name == "cot-corrected" else _IN_SENTENCES[name]
+            yield f"The forecast is {words}."
+
+    def _outside(self) -> Iterator[str]:
+        """List the targets on which the model's confidence is unlike that on every labelled domain."""
+        if self.order_method is None or len(self.labelled) < 2:
+            return
+        known = [made.value for shift, _ in self.labelled if (made := shift.of(self.order_method)) and made.value]
+        for shift, _ in self.unlabelled:
+            made = shift.of(self.order_method)
+            if made is None or made.value is None or not known or min(known) <= made.value <= max(known):
+                continue
+            yield (
+                f"{shift.target} is unlike the labelled domains: {TITLES[made.method]} says "
+                f"{plain_points(made.value)} there, and {plain_points(min(known))} to {plain_points(max(known))} on "
+                "them; the interval may fail."
+            )
+
+    def reasons(self) -> Iterator[str]:
+        """List why methods have no forecast, those of one reason together."""
+        by_reason: dict[str, list[str]] = {}
+        for shift, _ in self.unlabelled or self.labelled:
+            for each in shift.forecasts:
+                if each.reason is not None and TITLES[each.method] not in by_reason.setdefault(each.reason, []):
+                    by_reason[each.reason].append(TITLES[each.method])
+        for reason, names in by_reason.items():
+            yield f"No forecast by {', '.join(names)}: {reason}."
+
+    def picture(self) -> Markup:
+        """Draw the forecasts with their intervals, those without labels first, each part the worst first."""
+        rows = [
+            ForecastRow(shift.target, made.value or 0.0, made.low, made.high, shift.truth)
+            for shift, made in (*self.unlabelled, *self.labelled)
+        ]
+        return tag("figure", forecasts_by_domain(rows, metric_name(self.task.metric)), class_="sb-figure")
+
+
+def order_line(order: OrderEvidence) -> str:
+    """Write what shows that the order of the targets is right."""
+    if order.method is None:
+        return "The domains have no order: no method that orders them has a forecast of each."
+    by = f"The order is by {TITLES[order.method]}"
+    if order.n_pairs is None or order.right is None:
+        return (
+            f"{by}; whether it is right is not known: {counted(order.n_domains, 'labelled domain')}, too few to judge "
+            f"an order (it takes {MIN_ORDERED})."
+        )
+    if not order.n_pairs or order.p is None:
+        return f"{by}; whether it is right is not known: labels separate no two of the {order.n_domains} domains."
+    shown = "is shown to be better than chance" if order.p < _LEVEL else "is not shown to be better than chance"
+    pairs = f"{order.right:g} of {counted(order.n_pairs, 'pair')} of the {order.n_domains} labelled domains"
+    return (
+        f"{by}, and {shown}: {pairs} that labels separate are in the right order, each by the method chosen without it "
+        f"(p {p_text(order.p)}, exact, the choice among {counted(order.n_methods, 'method')} included)."
+    )
+
+
+def held_words(errors: MethodErrors | None) -> str:
+    """Write in how many domains intervals held, each set on the others alone."""
+    if errors is None or errors.held is None:
+        return "whether they hold was not counted: too few domains have labels"
+    held = errors.held
+    at = "" if round(held.level, 2) in (0.8, 0.9) else f" at {100 * held.level:.0f}%"
+    return f"left out in turn{at}, they held on {held.held} of {held.n_domains}"
+
+
+def _models(task: TaskForecast, method: str | None) -> list[_Model]:
+    return [_Model(task, source, method) for source in dict.fromkeys(shift.source for shift in task.shifts)]
+
+
+def unlabelled_lines(forecasts: Forecasts) -> Iterator[str]:
+    """List what may be believed of domains without labels."""
+    for task in forecasts.tasks:
+        for model in _models(task, None):
+            yield from model.lines()
+
+
+def unlabelled_tables(forecasts: Forecasts) -> list[PlainTable]:
+    """Build the table of domains without labels of each model."""
+    models = [model for task in forecasts.tasks for model in _models(task, None)]
+    return [model.table(model.unlabelled, is_labelled=False) for model in models if model.unlabelled]
+
+
+def unlabelled_pictures(forecasts: Forecasts) -> list[Markup]:
+    """Draw the forecasts of each model that has domains without labels."""
+    return [model.picture() for task in forecasts.tasks for model in _models(task, None) if model.unlabelled]
+
+
+def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[RenderableType]:
+    """List forecasts, those of domains without labels first.
+
+    Args:
+        forecasts: of a prediction file.
+        method: the method that tables are about; by default the first of ``PREFERRED``.
+    """
+    for task in forecasts.tasks:
+        yield from _task_parts(task, method)
+    yield from (f"Left out: {line}." for line in forecasts.left_out)
+    yield ABOUT
+    yield f"\n{forecasts.concept_shift}"
+
+
+def _task_parts(task: TaskForecast, method: str | None) -> Iterator[str | PlainTable]:
+    models = _models(task, method)
+    for model in models:
+        yield from model.lines()
+        if model.unlabelled:
+            yield model.table(model.unlabelled, is_labelled=False)
+    for model in models:
+        if model.labelled and model.unlabelled:
+            yield model.table(model.labelled, is_labelled=True)
+    if not any(model.unlabelled for model in models):
+        yield shifts_table(task, method)
+    if task.errors:
+        yield errors_table(task)
+    yield from dict.fromkeys(line for model in models for line in model.reasons())
+    yield from task.notes
+
+
+def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
+    """Build the table of a row a shift: the main forecast, its interval, and the truth if known."""
+    rows = []
+    for shift in task.shifts:
+        found = main_forecast(shift, method)
+        value = "" if found is None else plain_points(found.value)
+        ends = "" if found is None or found.low is None else f"{plain_points(found.low)} to {plain_points(found.high)}"
+        name = "" if found is None else TITLES[found.method]
+        truth = "unknown" if shift.truth is None else plain_points(shift.truth)
+        rows.append((f"{shift.source} to {shift.target}", value, ends, truth, name))
+    head = ("shift", "forecast", "interval", metric_name(task.metric), "method")
+    known = sorted({shift.level for shift in task.shifts if shift.level is not None})
+    levels = f", {' and '.join(f'{100 * level:.0f}%' for level in known)} intervals" if known else ""
+    return PlainTable(f"{task.task}: every shift, in points{levels}", head, rows)
+
+
+def errors_table(task: TaskForecast) -> PlainTable:
+    """Build the table of how methods did on a task's domains with labels, in points."""
+    return method_table(f"{task.task}: forecasts where labels are known", task.errors)
+
+
+def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
+    """Build the page.
+
+    Args:
+        forecasts: of a prediction file.
+        data: what the data is called.
+        method: the method that tables are about; by default the first of ``PREFERRED``.
+    Returns: one HTML page that needs no other file.
+    """
+    title = f"Forecasts for {forecasts.predictions} on {data}"
+    parts = [
+        tag("h1", title, class_="sb-name"),
+        tag("div", tag("strong", forecasts.concept_shift), class_="sb-notice", role="note"),
+        *(tag("p", f"Left out: {line}.") for line in forecasts.left_out),
+    ]
+    for task in forecasts.tasks:
+        pictures = [model.picture() for model in _models(task, method)]
+        words = [html([part]) if isinstance(part, PlainTable) else tag("p", part) for part in _task_parts(task, method)]
+        parts.append(tag("section", tag("h2", task.task), *pictures, *words, class_="sb-section"))
+    parts.append(tag("p", ABOUT, class_="sb-soft"))
+    return report_file(title, parts, "shiftbench forecast")
+
+
+_FEW = f"{_UNTESTED} {CANNOT_TELL}: with fewer than {MIN_DOMAINS} target domains no test over them can be significant."
+_SKILL = (
+    "Int. score: Winkler's interval score, lower is better. Skill: share of a floor's error that a method saves, and p "
+    "of a paired test over target domains."
+)
+_HELD = (
+    "Held: target domains in which the share of shifts inside was at least the level (behind the comma), each domain "
+    "left out of what set its intervals; inside: that share, its mean over domains, and its 95% interval over domains."
+)
+_ORDER = (
+    "Regret: true score of the target that a method names worst less the lowest one, mean over models and sources, "
+    "beside what chance has; pairs: those that labels separate that are in the right order. p in brackets: exact, over "
+    "permutations of the domains, all models at once."
+)
+_SET_ON = (
+    "Intervals of the other boards are set on the domains of {board}: it is assumed that methods are as far off on "
+    "theirs. Held and inside test this assumption."
+)
+
+
+def standings_table(part: BoardStandings) -> PlainTable:
+    """Build the table of a board: a row a method, in the order of ``sort_methods``."""
+    name = part.board or ("all boards" if part.set_on is None else f"all boards but {part.set_on}")
+    of = f"{name}: forecasts against truth, {counted(len(part.models), 'model')}"
+    return method_table(of if part.set_on is None else f"{of}; intervals set on {part.set_on}", part.standings)
+
+
+def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
+    """Build the table of how methods did where labels are known, in points, in the order of ``sort_methods``."""
+    is_ordered = any(each.order is not None for each in errors)
+    skills = ("skill, source", "skill, drop")
+    head = ("method", "domains", "error", "bias", "int. score", "held", "inside", "interval", *skills)
+    rows = [(*_row(each), *(_order_cells(each) if is_ordered else ())) for each in sort_methods(errors)]
+    return PlainTable(title, (*head, "regret (chance)", "pairs") if is_ordered else head, rows, n_names=1)
+
+
+def _order_cells(each: MethodErrors) -> tuple[str, str]:
+    order = each.order
+    if order is None:
+        return "", ""
+    regret = f"{plain_points(order.regret)} ({plain_points(order.chance)}; p {p_text(order.p_regret)})"
+    if order.pairs is None or order.p_pairs is None:
+        return regret, ""
+    return regret, f"{plain_points(order.pairs, 0)}% (p {p_text(order.p_pairs)})"
+
+
+def _row(each: MethodErrors) -> tuple[str, ...]:
+    against: list[str] = []
+    for floor in FLOORS:
+        saved, p = each.skill.get(floor), each.p.get(floor)
+        test = _UNTESTED if p is None else f"({p_text(p)})"
+        against.append("" if saved is None else f"{saved:+.2f} {test}")
+    held = share = ends = ""
+    if each.held is not None:
+        held = f"{each.held.held}/{each.held.n_domains}, {100 * each.held.level:.0f}%"
+        share = f"{plain_points(each.held.share, 0)}%"
+        ends = f"{plain_points(each.held.low, 0)}-{plain_points(each.held.high, 0)}"  # without spaces: cells wrap there
+    return (
+        TITLES.get(each.method, each.method),
+        str(each.n_domains),
+        plain_points(each.error),
+        plain_points(each.bias, signed=True),
+        "" if each.interval_score is None else plain_points(each.interval_score),
+        held,
+        share,
+        ends,
+        *against,
+    )
+
+
+def comparison_notes(found: MethodComparison) -> Iterator[str]:
+    """List what is to be known of a comparison."""
+    yield _HELD
+    yield _SKILL
+    yield _ORDER
+    for board in dict.fromkeys(part.set_on for part in found.boards if part.set_on is not None):
+        yield _SET_ON.format(board=board)
+    if any(None in each.p.values() for part in found.boards for each in part.standings):
+        yield _FEW
+    if any(part.board is None for part in found.boards):
+        yield BOARDS_ARE_ALIKE
+    for line in found.left_out:
+        yield f"Left out: {line}."
+    yield found.concept_shift
+
+
+def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
+    """List a table a board, then what is to be known of them."""
+    yield from map(standings_table, found.boards)
+    yield from comparison_notes(found)
+
+
+def comparison_html(found: MethodComparison, title: str) -> Markup:
+    """Build the page of methods beside each other, a table a board; ``title`` stands above them.
+
+    Returns: one HTML page that needs no other file.
+    """
+    notes = [tag("p", note) for note in comparison_notes(found)]
+    tables = tag("section", html(standings_table(part) for part in found.boards), class_="sb-section")
+    return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], "shiftbench study score-forecasts")
