@@ -183,6 +183,8 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
             yield f"  {name:<{longest}}  {file.status:<18} {size:>8}  {file.record:<9}  {licence}"
             if file.checked.found:
                 yield f"    {file.checked.found}"
+            if file.status == _PRESENT["there"] and file.download is not None:
+                yield "    to download it again, remove it first"
     yield ""
     yield _sums([file for file in files if not file.partial])
     yield record_line([file.record for file in files if not file.partial])

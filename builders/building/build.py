@@ -14,6 +14,7 @@ from shiftbench.builders.specs.spec import TaskSpec, Upstream, upstream
 from shiftbench.builders.stored_rows import scratch_folder
 from shiftbench.builders.writing.withhold import label_key, secret_seed
 from shiftbench.builders.writing.writer import check_out, write_folder
+from shiftbench.validation.output_files import refuse_unwritable, replace_file
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
@@ -136,7 +137,9 @@ def build(
             store=store,
         )
     if record is not None:
-        record.write_text(reading.recorded(specs).model_dump_json(indent=2) + "\n", encoding="utf-8")
+        cure = "make room there; the folder is built, so give --overwrite then"
+        with refuse_unwritable("the record cannot be written", str(record), cure), replace_file(record) as new:
+            new.write_text(reading.recorded(specs).model_dump_json(indent=2) + "\n", encoding="utf-8")
     return Built(manifest, read.failed | reading.malformed, tuple(read.without_files))
 
 

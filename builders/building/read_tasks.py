@@ -1,7 +1,7 @@
 """From upstream files to the tasks that are written: each file is read once for all that takes rows from it."""
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -278,10 +278,7 @@ def _read_task(
         for domain in spec.domains
         if enough(len(domains.get(domain.name, {}).get(split, ())) for split in domain.files if split != "validation")
     }
-    if not domains:
-        _raise_malformed(spec, reading)
-        what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
-        raise InvalidInput(Problem(what, reading.place, cure="fetch more of the upstream files"))
+    _refuse_without_rows(spec, reading, domains, tally, partial=partial)
     sources = {domain.name: tuple(source.slug for source in domain.sources) for domain in spec.domains}
     store = reading.store if spec.as_upstream else None
     equal = spec.equal_sizes and not partial and only is None
@@ -295,6 +292,33 @@ def _read_task(
     task.upstream = upstream_rows(spec, {file: read.n_rows for file, read in found_in.items()}, reading.records)
     task.overlaps = overlaps
     return task
+
+
+def _refuse_without_rows(
+    spec: TaskSpec,
+    reading: Reading,
+    domains: Collection[str],
+    tally: Sequence[TransformCount],
+    *,
+    partial: bool,
+) -> None:
+    """Refuse a task of which no domain has rows or, where all of its files are there, one domain has none."""
+    if not domains:
+        _raise_malformed(spec, reading)
+        what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
+        raise InvalidInput(Problem(what, reading.place, cure="fetch more of the upstream files"))
+    if not partial:
+        raise_if_any([_no_rows(spec, domain, tally) for domain in spec.domains if domain.name not in domains])
+
+
+def _no_rows(spec: TaskSpec, domain: DomainSpec, tally: Sequence[TransformCount]) -> Problem:
+    """Describe a domain that lacks rows of a split: its files have none, or the step that leaves none."""
+    dropped = [count for count in tally if count.domain == domain.name and count.before and not count.after]
+    found = ", ".join(f"{each.name} leaves 0 of {each.before:,} rows of {each.split}" for each in dropped)
+    cure = "check its name, columns and values, or give --partial to build without it"
+    places = dict.fromkeys(file.path for files in domain.files.values() for file in files)
+    what = f"domain {domain.name} of {spec.id} has no rows to train and test with"
+    return Problem(what, ", ".join(places), found or "files without rows", cure)
 
 
 def _check_splits(

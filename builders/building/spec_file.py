@@ -4,7 +4,7 @@ Beside it may lie ``bench.bib``, which it cites, and ``bench.lock.json``, what `
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -36,7 +36,7 @@ class _Table(pydantic.BaseModel):
 class SpecSourceTable(SourceTable):
     """A source, as in ``sources.toml``; fewer keys are required."""
 
-    url: str = ""
+    url: Annotated[str, pydantic.StringConstraints(pattern=r"^(https?://\S+)?$")] = ""
     revision: str = "unversioned"
     cite: tuple[str, ...] = ()
     instructions: str = ""
@@ -158,6 +158,8 @@ def _key_problems(error: pydantic.ValidationError, file: str) -> Iterator[Proble
             known = _ROLES if last == "[key]" else tuple(KINDS)
             found = str(detail["input"])
             yield Problem("unknown word", file, repr(found), did_you_mean(found, known), key=key.removesuffix(".[key]"))
+        elif detail["type"] == "string_pattern_mismatch" and (wrong := _PATTERNS.get(_last_word(detail["loc"]))):
+            yield Problem(wrong[0], file, repr(detail["input"])[:100], wrong[1], key=key.removesuffix(".[key]"))
         else:
             what, cure = _FORMS.get(detail["type"], (detail["msg"].removeprefix("Value error, "), "mend it there"))
             yield Problem(what, file, repr(detail["input"])[:100], cure, key=key)
@@ -171,6 +173,15 @@ _FORMS = {
     "too_short": ("this is empty", "add one"),
 }
 """What is wrong with a value, and the cure, by pydantic's word for it."""
+_NO_PLACE = ("this is no place below RAW", "begin with a folder, that of the source: 'tickets/tickets.csv'")
+_NO_ADDRESS = ("this is no address", "begin it with https://")
+_PATTERNS = dict.fromkeys(("place", "[key]"), _NO_PLACE) | dict.fromkeys(("url", "urls", "licence_url"), _NO_ADDRESS)
+"""The same of a text in another form, by its key."""
+
+
+def _last_word(loc: Iterable[str | int]) -> str:
+    """Return the last part of a key that is not a number in a list."""
+    return [part for part in loc if isinstance(part, str)][-1]
 
 
 _ROLES: tuple[str, ...] = _Role.__args__  # type: ignore[attr-defined]

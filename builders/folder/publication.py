@@ -27,13 +27,17 @@ def _check_date(text: str) -> str:
     return text
 
 
-def _check_licence(text: str) -> str:
+def _check_spdx(text: str) -> str:
     from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
     try:
         return str(canonicalize_license_expression(text))
     except InvalidLicenseExpression as error:
         raise ValueError("this is no SPDX identifier") from error
+
+
+Spdx = Annotated[Text, pydantic.AfterValidator(_check_spdx)]
+"""An SPDX identifier of a licence, or an expression of several."""
 
 
 class _Keys(pydantic.BaseModel):
@@ -95,7 +99,7 @@ class Publication(_Keys):
     date_released: Annotated[Text, pydantic.AfterValidator(_check_date)]
     url: Url | None = None
     doi: Annotated[Text, pydantic.StringConstraints(pattern=r"^10\.\d{4,9}/\S+$")] | None = None
-    license: Annotated[Text, pydantic.AfterValidator(_check_licence)] | None = None
+    license: Spdx | None = None
     license_url: Url | None = None
     contact: tuple[Party, ...] = ()
 

@@ -380,7 +380,7 @@ def publish_folders(
 
         def plan_part(path: Path, repo_id: str, *, private: bool) -> tuple[dict[str, str], PublishPlan]:
             left_out, part = _public_part(stack, path)
-            texts = published_texts(part, publication, repo_id, api.endpoint)
+            texts = published_texts(part, publication, repo_id, api.endpoint, path)
             texts |= describe(part.manifest)
             target = Target(repo_id, revision, tag or default_tag(part, texts), private)
             plan = plan_publishing(part, target, api, _write_texts(stack, texts), offline=dry_run)

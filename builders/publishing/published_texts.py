@@ -1,5 +1,7 @@
 """The texts of a published dataset: its manifest, card and Croissant metadata with what its publisher says of it."""
 
+from pathlib import Path
+
 from shiftbench.builders.folder.manifest import MANIFEST, OWN_LICENCE, Manifest
 from shiftbench.builders.folder.publication import Publication
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -8,7 +10,11 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def published_texts(
-    folder: DatasetFolder, publication: Publication | None, repo_id: str, endpoint: str
+    folder: DatasetFolder,
+    publication: Publication | None,
+    repo_id: str,
+    endpoint: str,
+    place: Path | None = None,
 ) -> dict[str, str]:
     """Return the texts that are sent in place of a folder's own, by name.
 
@@ -17,25 +23,28 @@ def published_texts(
         publication: what its publisher says; None keeps what the folder says already.
         repo_id: the repository, from which the card then loads.
         endpoint: address of the Hub.
+        place: the folder that problems name; by default that of ``folder``, which may be a copy without closed rows.
     Raises: InvalidInput where texts may hurt and nobody is named to write to, or a licence is stated for rows that
         have one.
     """
     publication = publication or folder.manifest.publication
-    _check(folder, publication)
+    _check(folder, publication, str(place or folder.path))
     manifest, page = folder.manifest, f"{endpoint}/datasets/{repo_id}"
     if publication is not None:
-        manifest = _stated(manifest, publication.model_copy(update={"url": publication.url or page}))
+        # A Hub of one's own without TLS has no page that the manifest may name.
+        named = publication.url or (page if page.startswith("https://") else None)
+        manifest = _stated(manifest, publication.model_copy(update={"url": named}))
     texts = descriptions(folder.path, manifest, repo_id, page)
     return {MANIFEST: manifest.as_text(), **texts}
 
 
-def _check(folder: DatasetFolder, publication: Publication | None) -> None:
+def _check(folder: DatasetFolder, publication: Publication | None, place: str) -> None:
     problems = []
     sources = folder.manifest.sources_here
     if publication is None or publication.address is None:
         cure = "name whom to ask to take a text down: 'contact' with an e-mail address in the file of --cite"
         problems += [
-            Problem(f"texts of {source.title} may hurt, and nobody is named to write to", str(folder.path), cure=cure)
+            Problem(f"texts of {source.title} may hurt, and nobody is named to write to", place, cure=cure)
             for source in sources
             if source.may_hurt
         ]
@@ -44,7 +53,7 @@ def _check(folder: DatasetFolder, publication: Publication | None) -> None:
     if publication is not None and publication.license not in (None, stated) and not own:
         cure = "leave 'license' out: the card has the licence of each source"
         found = f"'{publication.license}'"
-        problems.append(Problem("a licence is stated for rows of others", str(folder.path), found, cure))
+        problems.append(Problem("a licence is stated for rows of others", place, found, cure))
     if problems:
         raise InvalidInput(problems)
 

@@ -9,13 +9,15 @@ from typing import Annotated, Any
 import pydantic
 
 from shiftbench.builders.folder.citations import cite
+from shiftbench.builders.folder.publication import Spdx
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _FILE = Path(__file__).parent / "sources.toml"
 
+_Address = Annotated[str, pydantic.StringConstraints(pattern=r"^https?://\S+$")]
 _Line = Annotated[str, pydantic.StringConstraints(pattern=r"^\S(.*\S)?$")]
 """Text of one line, not empty, without blanks at its ends."""
-
+_Url = Annotated[str, pydantic.StringConstraints(pattern=r"^(https?://|hub:)\S.*$")]
 
 _Place = Annotated[str, pydantic.StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w. -]*)+$")]
 """A file below RAW, the folder of upstream files, such as ``snli/snli_1.0/snli_1.0_train.jsonl``."""
@@ -40,7 +42,7 @@ class Download(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
-    urls: Annotated[tuple[_Line, ...], pydantic.Field(min_length=1)]
+    urls: Annotated[tuple[_Url, ...], pydantic.Field(min_length=1)]
     size: pydantic.PositiveInt | None = None
     sha256: Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
     place: _Place | None = None
@@ -85,7 +87,7 @@ class SourceTable(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
     title: _Line
-    url: _Line
+    url: _Address
     revision: _Line
     licence: _Line
     open_licence: pydantic.StrictBool
@@ -94,8 +96,8 @@ class SourceTable(pydantic.BaseModel):
     harm: _Line
     personal_data: _Line
     recorded_from: _Line | None = None
-    spdx: _Line | None = None
-    licence_url: _Line | None = None
+    spdx: Spdx | None = None
+    licence_url: _Address | None = None
     terms: _Line | None = None
     annotators: _Line | None = None
     downloads: tuple[Download, ...] = ()

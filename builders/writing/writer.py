@@ -51,7 +51,7 @@ from shiftbench.builders.writing.withhold import (
     withheld_folders,
     without_gold,
 )
-from shiftbench.validation.output_files import check_place, make_private, replace_folder
+from shiftbench.validation.output_files import check_place, make_private, refuse_unwritable, replace_folder
 from shiftbench.validation.png import has_pictures
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
@@ -65,6 +65,9 @@ GROUP_BYTES = 32 * 2**20
 """About as much uncompressed Arrow has a row group at most: whole documents are long rows."""
 SHARD_BYTES = 256 * 2**20
 """About as much uncompressed Arrow has a file at most."""
+
+
+_MAKE_ROOM = "make room, or name another folder"
 
 
 def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
@@ -159,7 +162,7 @@ def write_folder(
         lists_repeats=not rows_only,
         label_key=label_key,
     )
-    with replace_folder(out) as folder:
+    with refuse_unwritable("the dataset folder cannot be written", str(out), _MAKE_ROOM), replace_folder(out) as folder:
         if label_key is None:
             _write_whole(folder, tasks, manifest, encoder, store, rows_only=rows_only)
         else:

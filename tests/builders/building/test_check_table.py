@@ -108,8 +108,9 @@ def test_what_differs_is_below_its_file(raw: Path) -> None:
     (raw / TRAIN).write_text(TREES.splitlines()[0] + "\n", encoding="utf-8")
     done = run("build", "boss", "sa", "--check", "--raw", raw)
     assert done.returncode == 1
-    below = done.stderr.splitlines()[1 + done.stderr.splitlines().index(_line_of(done.stderr, "train.txt"))]
-    assert below == "    1 rows, 1 too few"
+    at = 1 + done.stderr.splitlines().index(_line_of(done.stderr, "train.txt"))
+    below = done.stderr.splitlines()[at : at + 2]
+    assert below == ["    1 rows, 1 too few", "    to download it again, remove it first"]
 
 
 def test_it_ends_with_0_where_every_file_is_there_and_right(

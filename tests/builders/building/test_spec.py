@@ -10,6 +10,7 @@ from shiftbench.builders.building.build import Built, build
 from shiftbench.builders.building.spec_tasks import open_spec
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.reading.checkpoint import checkpoint_key
+from shiftbench.builders.writing import writer
 from shiftbench.validation.report import InvalidInput
 
 SPEC = """
@@ -229,6 +230,10 @@ WRONG = [
     ('title = "Names in tickets"', 'title = ""', "key 'tasks.names.title': this is empty; found ''; add one"),
     ('"Names in tickets"', '"Names\\u202e"', "key 'tasks.names.title': "),
     ('column = "text"', "column = 1", "key 'tasks.urgency.steps.1.column': keep_filled: Input should be"),
+    ("CC-BY-4.0", "CC9", "key 'sources.tickets.spdx': this is no SPDX identifier; found 'CC9'"),
+    ("https://example.org", "javascript:alert(1)", "key 'sources.tickets.url': this is no address; found 'javascript:"),
+    ("cite =", 'downloads = [{ urls = ["file:///a"], place = "tickets/a.csv" }]\ncite =', "urls.1': this is no a"),
+    ("cite =", 'downloads = [{ urls = ["https://a"], place = "a.csv" }]\ncite =', "place': this is no place"),
     ("name =", "name", "bench.toml: the spec is not TOML; found Expected '=' after a key"),
 ]  # fmt: skip
 
@@ -251,6 +256,15 @@ def test_problems_are_reported_all_at_once(spec: Path) -> None:
     assert len(refused.value.problems) == 4  # the step and the labels of the task, the file of two domains
 
 
+def test_a_domain_without_rows_is_refused_unless_the_build_is_partial(spec: Path, tmp_path: Path) -> None:
+    change(spec, 'domains = ["hardware", "software"]\nsteps', 'domains = ["hardware", "software", "sofware"]\nsteps')
+    with pytest.raises(InvalidInput, match=r"domain sofware of support/urgency has no rows .*; found keep_.* leaves"):
+        built(spec, tmp_path / "out", "urgency")
+    assert not (tmp_path / "out").exists()
+    partial = build(open_spec(spec), "urgency", spec.parent, tmp_path / "out", partial=True).manifest
+    assert partial.tasks["urgency"].absent_domains == ("sofware",)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -265,3 +279,32 @@ def test_a_value_or_column_that_the_spec_does_not_know_is_refused(
     tickets.write_text(tickets.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InvalidInput, match=message):
         built(spec, tmp_path / "out", "urgency")
+
+
+def test_a_disk_that_is_full_is_named_and_leaves_no_half_record(
+    spec: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    bench = open_spec(spec)
+    with monkeypatch.context() as patch:
+        patch.setattr(writer, "_write_manifest", full)
+        patch.setattr(writer, "write_facts", full)
+        with pytest.raises(InvalidInput, match="the dataset folder cannot be written; found No space left on device"):
+            built(spec, tmp_path / "out", "urgency", record=True)
+    assert [*tmp_path.glob("out*")] == []
+    assert not bench.lock.exists()
+    usual = Path.write_text
+
+    def full_at_the_end(path: Path, *given: str, **named: str) -> int:
+        if path.name == bench.lock.name:
+            usual(path, "{")
+            full()
+        return usual(path, *given, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full_at_the_end)
+        with pytest.raises(InvalidInput, match=r"the record cannot be written; .* give --overwrite then"):
+            built(spec, tmp_path / "out", "urgency", record=True)
+    assert not bench.lock.exists()

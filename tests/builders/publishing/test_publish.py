@@ -176,6 +176,17 @@ def test_ones_own_data_has_the_licence_authors_and_contact_of_its_publisher(
     assert again == texts
 
 
+def test_a_hub_without_tls_is_no_page_and_what_is_published_opens(own: Path, tmp_path: Path) -> None:
+    publication = read_publication(cite(tmp_path, "license: CC-BY-4.0\n"))
+    texts = published_texts(DatasetFolder.open(own), publication, "org/demo", "http://hub.example.org:8080")
+    (tmp_path / "shiftbench.json").write_text(texts["shiftbench.json"])
+    assert Manifest.read(tmp_path).publication == publication
+    named = publication.model_copy(update={"url": "https://example.org/tickets"})
+    texts = published_texts(DatasetFolder.open(own), named, "org/demo", "http://hub.example.org:8080")
+    (tmp_path / "shiftbench.json").write_text(texts["shiftbench.json"])
+    assert Manifest.read(tmp_path).publication == named
+
+
 def test_a_licence_is_not_stated_for_rows_of_others(synthetic: DatasetFolder, hub: EmptyHub, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="a licence is stated for rows of others; found 'MIT'; leave 'license' out"):
         data.publish(synthetic.path, "org/demo", dry_run=True, cite=cite(tmp_path, "license: MIT\n"))
@@ -194,6 +205,7 @@ def test_texts_that_may_hurt_are_published_with_somebody_to_write_to(
         # The closed texts are not published.
         (problem,) = refused.value.problems
         assert "texts of Open texts may hurt, and nobody is named to write to; name whom to ask" in str(problem)
+        assert problem.file == str(mixed.path), "not the copy that is sent"
     assert hub.asked == 0
     contact = cite(tmp_path, "contact: [{website: 'https://example.org/takedown'}]\n")
     data.publish(mixed.path, "org/demo", dry_run=True, cite=contact)
