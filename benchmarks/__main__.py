@@ -251,5 +251,44 @@ def forecasts(
     write_json(content | {"draws": draws, "seed": seed, "orders": [asdict(cell) for cell in orders]}, json_)
 
 
+@app.command(name="rank-times")
+def rank_times(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
+    """Time rankings of large boards, beside a plain bootstrap over all pairs."""
+    from benchmarks.ranks import run_rank_bench
+
+    _run(run_rank_bench, scale, json_)
+
+
+@app.command()
+def ranks(
+    pages: Annotated[
+        int, typer.Option("--pages", metavar="N", help="Pages of each setting; fewer of many models.", min=40)
+    ] = 2000,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="FILE", help="Add finished settings to FILE; skip those in it."),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", metavar="FILE", help="Instead: one board, by a plain bootstrap and by 'logs ranks'."),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Simulate pages of 'logs ranks': equal models that are told apart, and what is found where they differ.
+
+    Example: python -m benchmarks ranks --resume ranks.jsonl
+    """
+    from benchmarks.ranks import measure, method_lines, rank_lines
+    from shiftbench.scoring.interchange.boards import read_board
+    from shiftbench.scoring.interchange.score_tables import Reading
+
+    if table is not None:
+        show(method_lines(read_board([table], Reading()), seed))
+        return
+    cells = measure(pages, seed, resume)
+    answer(rank_lines(cells), {"seed": seed, "cells": [asdict(cell) for cell in cells]}, json_)
+
+
 if __name__ == "__main__":
     run_app(app)

@@ -153,6 +153,7 @@ from .qa import (
 )
 from .ranking import (
     rank_intervals as rank_intervals,
+    rank_units as rank_units,
     run_spread as run_spread,
 )
 from .robustness import (
@@ -193,6 +194,11 @@ from .over_time import (
     trend as trend,
     variance_of_texts as variance_of_texts,
     weighted_fit as weighted_fit,
+)
+from .variance_components import (
+    other_prompts_of_each as other_prompts_of_each,
+    variance_components as variance_components,
+    with_other_prompt as with_other_prompt,
 )
 from .alarm import (
     drop_evidence as drop_evidence,

@@ -1,10 +1,13 @@
 """Intervals of ranks, the entries not told apart from the leader, and the selection bias of the leader's score.
 
+``rank_units`` ranks models by a table of their scores on units (items, tasks, clusters of either), ``RankedReplicates``
+entries by replicates of whole scores. Both take the largest difference of any pair, in standard errors (max-t).
 Comparing entries: Holm's correction, runs that fail, stability of ranks.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -12,6 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+
+MIN_UNITS = 8
+"""Units below which a table has no ranks: eight units have 128 patterns of signs."""
 
 # So that two blocks of replicates stay in the processor's cache.
 _BLOCK_ENTRIES = 64
@@ -110,7 +116,6 @@ class RankedReplicates:
         self._deviations: Floats = np.empty((0, 0))
         self._df: Floats = np.empty(0)
         self._per_df: Floats = np.empty(0)
-        self._squares: Floats = np.empty(0)
         self._kinds: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._largest: NDArray[np.float32] = np.empty(0, dtype=np.float32)
 
@@ -148,7 +153,6 @@ class RankedReplicates:
         self._per_df = np.concatenate([self._per_df, known_by])
         self._deviations = np.concatenate([self._deviations, deviations])
         self._kinds = np.concatenate([self._kinds, kinds])
-        self._squares = np.concatenate([self._squares, (deviations**2).sum(axis=1)])
         for start in range(first, self._scores.size, _BLOCK_ENTRIES):
             block = slice(start, min(start + _BLOCK_ENTRIES, self._scores.size))
             for other in range(0, block.stop, _BLOCK_ENTRIES):
@@ -206,39 +210,221 @@ class RankedReplicates:
 
     def _compare(self, block: slice, others: slice) -> None:
         """Compute the largest differences between two blocks of entries, in standard deviations, by replicate."""
-        sd = self._sds(block, others)
-        single = self._deviations[others].astype(np.float32)
-        spread = np.sqrt(self._squares[others] / single.shape[1])
-        moved = np.empty_like(single)
-        for row, entry in enumerate(range(block.start, block.stop)):
-            np.subtract(single, self._deviations[entry].astype(np.float32), out=moved)
-            np.abs(moved, out=moved)
-            # For entries that nearly coincide, single precision would show only its rounding errors.
-            close = sd[row] <= _CLOSE * spread
-            scale = np.divide(1, sd[row], out=np.zeros_like(sd[row]), where=~close)
-            np.multiply(moved, scale.astype(np.float32)[:, None], out=moved)
-            near = np.flatnonzero(close & (sd[row] > _TIE))
-            if near.size:
-                exact = np.abs(self._deviations[others][near] - self._deviations[entry])
-                moved[near] = exact / sd[row][near, None]
-            np.maximum(self._largest, moved.max(axis=0), out=self._largest)
+        _raise_largest(self._largest, self._deviations[block], self._deviations[others], self._sds(block, others))
 
     def _sds(self, some: slice, others: slice) -> Floats:
         """Compute the standard deviation of each difference of two entries' replicates, shape (n_some, n_others)."""
-        left, right = self._deviations[some], self._deviations[others]
-        scale = self._squares[some, None] + self._squares[others]
-        squares = scale - 2 * left @ right.T
-        sd = np.sqrt(np.maximum(squares, 0) / left.shape[1])
-        # The product of matrices loses the small difference of entries that nearly coincide.
-        close = squares < _CLOSE**2 * scale
         same = self._kinds[some][:, None] == self._kinds[others]
-        sd[same] = 0
-        rows, columns = np.nonzero(close & ~same)
-        for start in range(0, rows.size, _BLOCK_PAIRS):
-            pairs = slice(start, start + _BLOCK_PAIRS)
-            apart = left[rows[pairs]] - right[columns[pairs]]
-            sd[rows[pairs], columns[pairs]] = np.sqrt((apart**2).mean(axis=1))
-        return np.asarray(sd)
+        apart = _distances(self._deviations[some], self._deviations[others], same)
+        return np.asarray(apart / np.sqrt(self._deviations.shape[1]))
+
+
+def _distances(left: Floats, right: Floats, same: NDArray[np.bool_]) -> Floats:
+    """Compute the Euclidean distance of each row of one table to each of another; 0 where ``same``."""
+    scale = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
+    squares = scale - 2 * left @ right.T
+    apart = np.sqrt(np.maximum(squares, 0))
+    # The product of matrices loses the small difference of entries that nearly coincide.
+    close = squares < _CLOSE**2 * scale
+    apart[same] = 0
+    rows, columns = np.nonzero(close & ~same)
+    for start in range(0, rows.size, _BLOCK_PAIRS):
+        pairs = slice(start, start + _BLOCK_PAIRS)
+        apart[rows[pairs], columns[pairs]] = np.sqrt(((left[rows[pairs]] - right[columns[pairs]]) ** 2).sum(axis=1))
+    return np.asarray(apart)
+
+
+def _raise_largest(largest: NDArray[np.float32], left: Floats, right: Floats, sd: Floats) -> None:
+    """Raise the largest difference of each draw, in place, by those between two tables of entries.
+
+    Args:
+        largest: in standard deviations, shape (n_draws,).
+        left: the entries' deviations, shape (n_left, n_draws).
+        right: shape (n_right, n_draws).
+        sd: of each difference, shape (n_left, n_right); differences whose sd is 0 do not count.
+    """
+    single = right.astype(np.float32)
+    spread = np.sqrt((right**2).mean(axis=1))
+    moved = np.empty_like(single)
+    for row, entry in enumerate(left):
+        np.subtract(single, entry.astype(np.float32), out=moved)
+        np.abs(moved, out=moved)
+        # For entries that nearly coincide, single precision would show only its rounding errors.
+        close = sd[row] <= _CLOSE * spread
+        scale = np.divide(1, sd[row], out=np.zeros_like(sd[row]), where=~close)
+        np.multiply(moved, scale.astype(np.float32)[:, None], out=moved)
+        near = np.flatnonzero(close & (sd[row] > _TIE))
+        if near.size:
+            moved[near] = np.abs(right[near] - entry) / sd[row][near, None]
+        np.maximum(largest, moved.max(axis=0), out=largest)
+
+
+@dataclass(frozen=True)
+class UnitRanks:
+    """Ranks of models by their mean over units, and what is decided between each two of them.
+
+    Attributes:
+        points: mean of each model, shape (n_models,); NaN for a model that lacks a unit.
+        size: effective number of units, ``1 / sum w^2`` of weights that sum to 1.
+        multiple: standard errors by which two means must differ; infinite where no difference is large enough.
+        difference: mean of each model less that of each other over the units that both have, shape (n_models,
+            n_models); NaN where these are fewer than ``MIN_UNITS``.
+        se: standard error of each difference, same shape.
+        p: two-sided p of each difference, Student's, same shape; 1 where two models have equal scores.
+        p_corrected: the same, corrected over all pairs by max-t.
+        decided: whether two models are told apart, all pairs at once, same shape.
+        best: best rank that each model may have, shape (n_models,), 1 is best; 0 for a model that lacks a unit.
+        worst: worst rank, same shape.
+    """
+
+    points: Floats
+    size: float
+    multiple: float
+    difference: Floats
+    se: Floats
+    p: Floats
+    p_corrected: Floats
+    decided: NDArray[np.bool_]
+    best: NDArray[np.int64]
+    worst: NDArray[np.int64]
+
+
+def rank_units(
+    scores: ArrayLike, weights: ArrayLike | None = None, *, level: float = 0.95, n_draws: int = 1000
+) -> UnitRanks:
+    """Rank models that were scored on the same units; together all intervals hold the true ranks at ``level``.
+
+    The statistic of two models is their mean difference by the root of its squares over units, which orders differences
+    as Student's t does. Its critical value is the ``level`` quantile of the largest one of any pair where the signs of
+    units are flipped, the same for every model: a studentised wild bootstrap with the null imposed. Up to 12 units all
+    patterns are taken. Where two models are equal and their differences as often above as below 0, the chance of any
+    false separation is at most ``1 - level``, with any number of units, variances and weights. Resampling units with
+    replacement promises it for many units only: with 20 it separates equal models on 9% of pages.
+
+    A model that lacks a unit has no rank. It is compared with each other one on the units that both have, under the
+    same correction.
+
+    Args:
+        scores: of each model on each unit, shape (n_models, n_units), higher is better; NaN where there is none.
+        weights: of the units, shape (n_units,), above 0. Default: equal.
+        level: probability, in (0, 1).
+        n_draws: draws of signs where not all are taken.
+    Returns: the ranks.
+    Raises: ValueError when shapes do not fit, a score is infinite, no model is complete, or there are fewer than
+        ``MIN_UNITS`` units.
+    Source: Romano and Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing" (2005); Mogstad,
+        Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility across neighbourhoods and
+        academic achievement across countries" (2024).
+
+    >>> table = np.random.default_rng(0).normal(size=(3, 40)) + np.array([[2.0], [0.0], [0.0]])
+    >>> ranks = rank_units(table)
+    >>> ranks.best.tolist(), ranks.worst.tolist()
+    ([1, 2, 2], [1, 3, 3])
+    """
+    table, shares = _checked_table(scores, weights, level)
+    n_models, n_units = table.shape
+    size = float(1 / (shares**2).sum())
+    is_known = np.isfinite(table)
+    complete = np.flatnonzero(is_known.all(axis=1))
+    # Units' own difficulty is in no difference; without it nothing is lost to rounding.
+    eased = np.where(is_known, table - table[complete].mean(axis=0), 0.0)
+    signs = _signs(np.sort(table, axis=None), n_units, n_draws)
+    largest = np.zeros(signs.shape[1], dtype=np.float32)
+    difference, spread = np.full((n_models, n_models), np.nan), np.full((n_models, n_models), np.nan)
+    sizes = np.full((n_models, n_models), size)
+    points = eased[complete] @ shares
+    moved = eased[complete] * shares
+    same = np.array([hash(row.tobytes()) for row in table[complete]])
+    apart = _distances(moved, moved, same[:, None] == same)
+    difference[np.ix_(complete, complete)], spread[np.ix_(complete, complete)] = points[:, None] - points, apart
+    deviations = moved @ signs
+    for row in range(1, len(complete)):
+        _raise_largest(largest, deviations[row : row + 1], deviations[:row], apart[row : row + 1, :row])
+    later = np.concatenate([complete, np.flatnonzero(~is_known.all(axis=1))])
+    for place in range(complete.size, n_models):
+        model, others = later[place], later[:place]
+        common = is_known[others] & is_known[model]
+        enough = np.count_nonzero(common, axis=1) >= MIN_UNITS
+        rows, common = others[enough], common[enough]
+        share = common * shares
+        share /= share.sum(axis=1, keepdims=True)
+        moved = (eased[model] - eased[rows]) * share
+        apart = np.sqrt((moved**2).sum(axis=1))
+        difference[model, rows], spread[model, rows] = moved.sum(axis=1), apart
+        difference[rows, model], spread[rows, model] = -difference[model, rows], apart
+        sizes[model, rows] = sizes[rows, model] = 1 / (share**2).sum(axis=1)
+        if rows.size:
+            _raise_largest(largest, np.zeros((1, signs.shape[1])), moved @ signs, apart[None])
+    tests = _studentise(difference, spread, sizes, float(np.abs(eased).max()))
+    # The table as it is counts as one of the draws; single precision hides no tie.
+    reached = np.sort(largest.astype(np.float64)) * (1 + 1e-6)
+    corrected = (1 + reached.size - np.searchsorted(reached, tests.ratio, side="left")) / (1 + reached.size)
+    corrected = np.where(np.isnan(difference), np.nan, np.where(tests.is_apart, corrected, 1.0))
+    decided = tests.is_apart & (corrected <= 1 - level + _TIE)
+    critical = float(reached[max(int(np.ceil((1 + reached.size) * level)) - 1, 0)])
+    room = size - critical**2
+    ranked = np.ix_(complete, complete)
+    means, best, worst = np.full(n_models, np.nan), np.zeros(n_models, np.int64), np.zeros(n_models, np.int64)
+    means[complete] = table[complete] @ shares
+    best[complete] = 1 + np.count_nonzero(decided[ranked] & (difference[ranked] < 0), axis=1)
+    worst[complete] = complete.size - np.count_nonzero(decided[ranked] & (difference[ranked] > 0), axis=1)
+    multiple = float(critical * np.sqrt((size - 1) / room)) if room > 0 else float("inf")
+    return UnitRanks(means, size, multiple, difference, tests.se, tests.p, corrected, decided, best, worst)
+
+
+def _checked_table(scores: ArrayLike, weights: ArrayLike | None, level: float) -> tuple[Floats, Floats]:
+    """Return scores, and weights that sum to 1; ValueError as ``rank_units``."""
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2 or np.any(np.isinf(table)):
+        raise ValueError(f"scores must be finite or NaN, of shape (n_models, n_units), got {table.shape}")
+    if not 0 < level < 1:
+        raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
+    n_units = table.shape[1]
+    shares = np.ones(n_units) if weights is None else np.asarray(weights, dtype=np.float64)
+    if shares.shape != (n_units,) or not np.all(shares > 0):
+        raise ValueError(f"weights must be above 0, one for each of {n_units} units")
+    if n_units < MIN_UNITS:
+        raise ValueError(f"ranks need {MIN_UNITS} units, got {n_units}")
+    if not np.any(np.all(np.isfinite(table), axis=1)):
+        raise ValueError("no model has a score on every unit; leave units out")
+    return table, np.asarray(shares / shares.sum())
+
+
+class _Tests(NamedTuple):
+    """Tests of differences, each of shape (n_models, n_models): see ``UnitRanks``; ``ratio`` is to draws' ratios."""
+
+    ratio: Floats
+    se: Floats
+    p: Floats
+    is_apart: NDArray[np.bool_]
+
+
+def _studentise(difference: Floats, spread: Floats, sizes: Floats, scale: float) -> _Tests:
+    """Compute Student's p of differences, and their ratios to the root of all squares, as draws of signs have them."""
+    from scipy.special import stdtr
+
+    tiny, df = _TIE * max(scale, 1e-300), sizes - 1
+    apart = np.abs(difference)
+    is_apart = apart > tiny
+    ratio = np.divide(apart, spread, out=np.where(is_apart, np.inf, 0.0), where=spread > tiny)
+    left = np.maximum(sizes - ratio**2, 0)
+    t = np.divide(np.sqrt(df) * ratio, np.sqrt(left), out=np.where(is_apart, np.inf, 0.0), where=left > _TIE)
+    se = np.divide(apart, t, out=spread * np.sqrt(sizes / df), where=(t > _TIE) & np.isfinite(t))
+    p = np.where(is_apart, 2 * stdtr(df, -np.minimum(t, 1e150)), 1.0)
+    return _Tests(ratio, np.where(np.isinf(t), 0.0, se), np.where(np.isnan(difference), np.nan, p), is_apart)
+
+
+def _signs(values: Floats, n_units: int, n_draws: int) -> Floats:
+    """Draw signs of units, shape (n_units, n_draws): up to 12 units each pattern once, but for the opposite ones.
+
+    The pattern of the table itself is left out, because it is counted beside the draws. The values decide the others,
+    so that no luck of one draw is in the error of all tables.
+    """
+    if n_units <= 12:
+        patterns = np.arange(1, 2 ** (n_units - 1))
+        return np.asarray(1.0 - 2.0 * ((patterns >> np.arange(n_units)[:, None]) & 1))
+    generator = np.random.default_rng(np.frombuffer(sha256(values.tobytes()).digest(), dtype=np.uint32))
+    return np.asarray(1.0 - 2.0 * generator.integers(0, 2, size=(n_units, n_draws), dtype=np.int8))
 
 
 def _training_noise(training: Floats, deviations: Floats) -> Floats:

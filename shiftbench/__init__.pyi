@@ -5,6 +5,7 @@ from .notebook.api import (
     build_own as build_own,
     compare as compare,
     open_dataset as open_dataset,
+    ranks as ranks,
     score as score,
     submit as submit,
     validate as validate,
@@ -24,6 +25,7 @@ from .notebook.results import (
     GateResult as GateResult,
     LabelResult as LabelResult,
     PlanResult as PlanResult,
+    RankResult as RankResult,
     SampledResult as SampledResult,
     ScoreResult as ScoreResult,
 )

@@ -14,8 +14,9 @@ import pydantic
 from numpy.typing import NDArray
 
 from shiftbench.metrics.precision import effective_groups, effective_n, group_influences, sum_by_group
-from shiftbench.metrics.ranking import holm, rank_intervals
+from shiftbench.metrics.ranking import MIN_UNITS, holm, rank_units
 from shiftbench.scoring.comparing.shape import LEVEL, NOTHING_DRAWN
+from shiftbench.scoring.comparing.unit_ranks import N_DRAWS
 from shiftbench.scoring.scores.figures import (
     Figure,
     Part,
@@ -33,7 +34,6 @@ from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 _UNBOUNDED = (-np.inf, np.inf)
-_N_SIGNS = 1000
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class ItemScores:
 
 
 class ModelScore(Record):
-    """A model's mean score, the ranks that it may hold (null with too few clusters), and its scores by domain."""
+    """A model's mean score, the ranks that it may hold (null with fewer than 8 clusters), and its scores by domain."""
 
     name: str
     score: Estimate
@@ -211,9 +211,11 @@ def _models(
 ) -> list[ModelScore]:
     best: Sequence[int | None] = [None] * len(order)
     worst: Sequence[int | None] = best
-    if scores[0][0].no_interval is None:
-        replicates = points[:, None] + _signed(scores[0])
-        best, worst = (ends.tolist() for ends in rank_intervals(points, replicates, df=scores[0][0].df))
+    _, groups, sizes = np.unique(items.clusters, return_inverse=True, return_counts=True)
+    if scores[0][0].no_interval is None and sizes.size >= MIN_UNITS:
+        means = sum_by_group(items.scores, groups) / sizes * (-1 if items.lower_is_better else 1)
+        ranks = rank_units(means, sizes, n_draws=N_DRAWS)
+        best, worst = ranks.best.tolist(), ranks.worst.tolist()
     estimates = [[estimate(_figure(score, is_bounded=items.is_bounded)) for score in part] for part in scores]
     return [
         ModelScore(
@@ -226,13 +228,6 @@ def _models(
         )
         for model in order
     ]
-
-
-def _signed(scores: Sequence[Score]) -> Floats:
-    """Add clusters' influences up with random signs, shape (n_models, _N_SIGNS): the same signs for all models."""
-    influences = np.stack([score.influences for score in scores])
-    signs = np.random.default_rng(list(b"items")).integers(0, 2, size=(_N_SIGNS, influences.shape[1]), dtype=np.int8)
-    return np.asarray(influences @ (2.0 * signs - 1).T)
 
 
 def _differences(

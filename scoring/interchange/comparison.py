@@ -3,9 +3,10 @@
 Logs that are about different things are refused.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.scoring.comparing.item_scores import ItemScores, compare_items
+from shiftbench.scoring.comparing.runs import RunScores, compare_runs
 from shiftbench.scoring.interchange.log import SCORE, EvaluationLog
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.scoring.reports.item_tables import ItemReport
 from shiftbench.validation.outside import check_text
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 
+MAX_COMPARED = 10
+"""More models make so many pairs that hardly a difference is left to be found."""
 MAX_DOMAINS = 100
 """The most values of a field that may be used as domains."""
 _ITEM = ["id", "content_hash"]
@@ -51,12 +55,16 @@ class Joining:
 
 @dataclass(frozen=True)
 class JoinedLogs:
-    """Logs as scores of the same items; ``notes`` lists what a reader must know of how they were joined."""
+    """Logs as scores of the same items; ``notes`` lists what a reader must know of how they were joined.
+
+    ``runs`` has the single answers of models of which there are several prompts or runs; it is empty where none has.
+    """
 
     items: ItemScores
     metric: str
     task: str
     notes: tuple[str, ...]
+    runs: tuple[RunScores, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,7 @@ class ComparedLogs:
                 for name, log in self.logs
             ],
             "notes": list(report.notes),
+            "runs": report.runs.model_dump(mode="json") if report.runs else None,
             **report.comparison.model_dump(mode="json"),
         }
 
@@ -124,20 +133,42 @@ def read_logs(paths: Sequence[Path], how: Joining, filter_name: str | None = Non
 def compare_logs(logs: Sequence[EvaluationLog], how: Joining, *, names: Sequence[str] | None = None) -> ComparedLogs:
     """Compare the models of logs on the same items.
 
+    Several logs of one model, where there are logs of another, are its runs: their scores are averaged by item, and
+    their variance is split. Logs of one model alone, or logs that were given names, are compared with each other.
+
     Args:
         logs: at least two, of one benchmark.
         how: how they are joined.
         names: what to call the models; by default as the logs do.
-    Raises: InvalidInput as ``join_logs`` and ``item_scores.compare_items``.
+    Raises: InvalidInput as ``join_logs`` and ``item_scores.compare_items``, and for more than ``MAX_COMPARED`` models.
     """
     called = model_names(logs) if names is None else list(names)
-    joined = join_logs(logs, called, how)
+    of_model = None if names is not None else _logs_of_models(logs)
+    n_compared = len(of_model) if of_model else len(logs)
+    if n_compared > MAX_COMPARED:
+        what, cure = "these are too many to compare each two of them", "rank them: shiftbench logs ranks"
+        raise InvalidInput(Problem(what, str(logs[0].path), f"{n_compared} models", cure))
+    joined = join_logs(logs, called, how, of_model)
     comparison = compare_items(joined.items)
-    report = ItemReport(comparison, joined.task, joined.metric, how.by, how.cluster, joined.notes)
+    runs = compare_runs(joined.runs) if joined.runs else None
+    report = ItemReport(comparison, joined.task, joined.metric, how.by, how.cluster, joined.notes, runs)
     return ComparedLogs(report, list(zip(called, logs, strict=True)))
 
 
-def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining) -> JoinedLogs:
+def _logs_of_models(logs: Sequence[EvaluationLog]) -> dict[str, list[int]] | None:
+    """Group the logs of each model; None where no model has several, or there is one model only."""
+    found: dict[str, list[int]] = {}
+    for number, log in enumerate(logs):
+        found.setdefault(log.model, []).append(number)
+    return found if 1 < len(found) < len(logs) else None
+
+
+def join_logs(
+    logs: Sequence[EvaluationLog],
+    names: Sequence[str],
+    how: Joining,
+    of_model: Mapping[str, Sequence[int]] | None = None,
+) -> JoinedLogs:
     """Join logs by the id and content of their items.
 
     An item's score is its mean over epochs; it has none where an epoch has none.
@@ -146,7 +177,9 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
         logs: at least two, each read with the fields that ``how`` names.
         names: what to call their models.
         how: which score, and what may differ.
-    Returns: scores in the order of the logs.
+        of_model: logs of each model where some have several, which may then differ in their prompts; None: each log
+            stands for itself.
+    Returns: scores in the order of the logs, or of the models.
     Raises: InvalidInput with everything in which the logs differ: tool, items, prompts, scorers; when a log is given
         twice, an item has no score, or a field makes no domains.
     """
@@ -157,18 +190,50 @@ def join_logs(logs: Sequence[EvaluationLog], names: Sequence[str], how: Joining)
     problems += _without_scores(tables, names, how, metric)
     shared = _shared_items(tables)
     if shared.height:
-        problems += [*_other_prompts(shared, logs, names, how), *_other_fields(shared, names, how)]
+        problems += _other_fields(shared, names, how)
+        problems += [] if of_model else _other_prompts(shared, logs, names, how)
     if not (problems or shared.height):
         problems.append(Problem("no item has a score in all logs", " and ".join(names), cure="finish the runs"))
     if problems:
         raise InvalidInput(problems)
     notes = [*_item_notes(tables, shared, names, how), *_log_notes(logs, names)]
+    runs = [] if of_model is None else [_runs_of(name, which, logs, shared, metric) for name, which in of_model.items()]
+    notes += _run_notes(runs)
     values, domain_of = _value_codes(shared, how.by) if how.by else ([], np.zeros(shared.height, dtype=np.int64))
     clusters = _value_codes(shared, how.cluster)[1] if how.cluster else np.arange(shared.height)
     domains = _checked_domains(values, shared.height, how.by) if how.by else ()
-    scores = np.stack([shared[f"score{number}"].to_numpy() for number in range(len(logs))])
+    if runs:
+        names, scores = [run.name for run in runs], np.stack([run.scores.mean(axis=(1, 2)) for run in runs])
+    else:
+        scores = np.stack([shared[f"score{number}"].to_numpy() for number in range(len(logs))])
     items = ItemScores(names, scores, clusters, domains, domain_of, how.lower_is_better)
-    return JoinedLogs(items, metric, logs[0].task, tuple(notes))
+    return JoinedLogs(items, metric, logs[0].task, tuple(notes), tuple(runs))
+
+
+def _runs_of(
+    name: str, which: Sequence[int], logs: Sequence[EvaluationLog], shared: pl.DataFrame, metric: str
+) -> RunScores:
+    """Gather a model's answers: a prompt's logs and epochs are its runs, as many of each as all prompts have."""
+    by_prompt: dict[str, list[NDArray[np.float64]]] = {}
+    for number in which:
+        prompts = shared[f"prompt_hash{number}"]
+        unknown = prompts.null_count() > 0
+        sent = str(logs[number].path) if unknown else sha256("".join(prompts).encode()).hexdigest()
+        answers = logs[number].samples.sort("epoch").group_by(_ITEM).agg(pl.col(SCORE + metric))
+        each = shared.select(_ITEM).join(answers, on=_ITEM, how="left", maintain_order="left")[SCORE + metric]
+        by_prompt.setdefault(sent, []).append(np.array(each.to_list(), dtype=np.float64))
+    runs = {prompt: np.concatenate(each, axis=1) for prompt, each in by_prompt.items()}
+    fewest = min(each.shape[1] for each in runs.values())
+    return RunScores(name, tuple(runs), np.stack([each[:, :fewest] for each in runs.values()], axis=1))
+
+
+def _run_notes(runs: Sequence[RunScores]) -> Iterator[str]:
+    if not runs:
+        return
+    each = ", ".join(f"{len(run.prompts)} and {run.scores.shape[2]} of {run.name}" for run in runs)
+    yield f"Scores are means over prompts, and runs of each: {each}"
+    if len({frozenset(run.prompts) for run in runs}) > 1:
+        yield "Models were sent prompts of their own: each is compared with its own"
 
 
 def model_names(logs: Sequence[EvaluationLog]) -> list[str]:

@@ -10,7 +10,9 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from shiftbench.metrics.precision import MIN_GROUPS
+from shiftbench.metrics.ranking import MIN_UNITS
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
+from shiftbench.scoring.comparing.runs import RunReport, Spreads, survival_words
 from shiftbench.scoring.comparing.shape import LEVEL, p_text
 from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
@@ -42,6 +44,7 @@ class ItemReport:
         by: what the domains are; None without domains.
         cluster: what the clusters are; None where each item stands by itself.
         notes: what else is to be known of the data, a sentence each, without a full stop.
+        runs: what prompts and seeds add, where a model has several logs.
     """
 
     comparison: ItemComparison
@@ -50,6 +53,7 @@ class ItemReport:
     by: str | None = None
     cluster: str | None = None
     notes: Sequence[str] = ()
+    runs: RunReport | None = None
 
     @property
     def title(self) -> str:
@@ -135,6 +139,8 @@ def tables(report: ItemReport) -> list[PlainTable]:
     made = [_models(report), _pairs(report, comparison.overall)]
     if comparison.domains:
         made += [_by_domain(report), _pairs(report, comparison.by_domain, by_domain=True)]
+    if report.runs is not None:
+        made += [_spreads(report, report.runs), _other_prompt(report, report.runs)]
     return made
 
 
@@ -158,7 +164,18 @@ def lines(report: ItemReport) -> Iterator[str]:
         yield "Lower is better"
     if comparison.overall[0].p is None:
         yield f"With fewer than {MIN_GROUPS} effective clusters there are no intervals and no tests"
-    yield "Said of these runs of these models; what another training run or another prompt would change is in no log"
+    elif comparison.n_clusters < MIN_UNITS:
+        yield f"With fewer than {MIN_UNITS} clusters there are no ranks"
+    if report.runs is not None:
+        yield survival_words(report.runs, [model.name for model in comparison.models])
+        yield (
+            "Intervals and tests are over other items, with these prompts and runs; what another training run would "
+            "change is in no log"
+        )
+    else:
+        yield (
+            "Said of these runs of these models; what another training run or another prompt would change is in no log"
+        )
     if report.by is not None:
         yield f"Domains are the values of '{report.by}'. {NO_DROP}"
     if comparison.n_domain_tests < len(comparison.by_domain):
@@ -205,6 +222,37 @@ def _by_domain(report: ItemReport) -> PlainTable:
     ]
     head = ("Domain", "Items", *(model.name for model in comparison.models))
     return PlainTable(f"By {report.by}, {report.unit}; differences between rows are no drops", head, rows, n_names=1)
+
+
+def _spreads(report: ItemReport, runs: RunReport) -> PlainTable:
+    """Build the table of where an answer's variance comes from."""
+    rows = [
+        (model.name, f"{model.n_prompts} / {model.n_runs}", *_spread_cells(report, model.spreads))
+        for model in runs.models
+    ]
+    rows += [(f"{pair.a} minus {pair.b}", str(pair.n_prompts), *_spread_cells(report, pair.spreads))
+             for pair in runs.pairs if pair.spreads is not None]  # fmt: skip
+    head = ("Model", "Prompts / runs", "Items", "Prompts", "Seeds", "Rest")
+    return PlainTable(
+        f"Standard deviation of one answer by origin, {report.unit}, 95% intervals", head, rows, n_names=1
+    )
+
+
+def _spread_cells(report: ItemReport, spreads: Spreads | None) -> tuple[str, ...]:
+    if spreads is None:
+        return ("n/a",) * 4
+    each = (spreads.items, spreads.prompts, spreads.seeds, spreads.rest)
+    return tuple("n/a" if one is None else _score(one, report) for one in each)
+
+
+def _other_prompt(report: ItemReport, runs: RunReport) -> PlainTable:
+    """Build the table of each pair with one other prompt."""
+    rows = []
+    for pair in runs.pairs:
+        reach = "n/a" if pair.low is None else f"{_number(pair.low, report)} to {_number(pair.high, report)}"
+        rows.append((pair.a, pair.b, str(pair.n_prompts), "same" if pair.crossed else "own", reach, pair.survives))
+    head = ("A", "B", "Prompts", "Sent", "A minus B with another prompt", "Order survives")
+    return PlainTable(f"One other prompt of the kind, on these items, {report.unit}", head, rows, n_names=2)
 
 
 def _name(domain: str | None) -> str:

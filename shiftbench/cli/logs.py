@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from shiftbench.cli.data_options import FormatOption, FormerSubsetOption, NamesOption, parse_names
+from shiftbench.cli.data_options import FAILED, FormatOption, FormerSubsetOption, NamesOption, parse_names
 from shiftbench.cli.help import group_of
 from shiftbench.validation.command_line import (
+    OUTPUT,
     DataOption,
     JsonOption,
     LabelMap,
     PredictionOut,
     ReportOption,
     TableFormat,
+    require,
     show,
+    writable_file,
     write_json,
     write_report,
 )
@@ -38,8 +41,12 @@ _FilterOption = Annotated[
     str | None,
     typer.Option("--filter", metavar="NAME", help="For lm-eval: read the answers of this filter. Default: the first."),
 ]
-MAX_LOGS = 10
-"""More logs make so many pairs that hardly a difference is left to be found."""
+
+
+_MetricOption = Annotated[
+    str | None, typer.Option("--metric", metavar="NAME", help="Score of the logs. Default: the first that all have.")
+]
+_LowerOption = Annotated[bool, typer.Option("--lower-is-better", help="The score is an error or a perplexity.")]
 
 
 class Difference(StrEnum):
@@ -54,7 +61,8 @@ def compare_logs(
         list[Path],
         typer.Argument(
             metavar="LOG...",
-            help="lm-eval's samples_*.jsonl, Inspect's .eval or .json, or run folders of HELM; one benchmark, 2 to 10.",
+            help="lm-eval's samples_*.jsonl, Inspect's .eval or .json, or run folders of HELM; one benchmark, 2 to 10 "
+            "models. Several logs of a model (other prompts, seeds) are its runs.",
         ),
     ],
     by: Annotated[
@@ -63,9 +71,7 @@ def compare_logs(
     cluster: Annotated[
         str | None, typer.Option("--cluster", metavar="FIELD", help="Field that items of one cluster share: a passage.")
     ] = None,
-    metric: Annotated[
-        str | None, typer.Option("--metric", metavar="NAME", help="Score to compare. Default: the first that all have.")
-    ] = None,
+    metric: _MetricOption = None,
     filter_: _FilterOption = None,
     names: NamesOption = None,
     *,
@@ -78,9 +84,7 @@ def compare_logs(
             "Repeat for both.",
         ),
     ] = None,
-    lower_is_better: Annotated[
-        bool, typer.Option("--lower-is-better", help="The score is an error or a perplexity.")
-    ] = False,
+    lower_is_better: _LowerOption = False,
     swaps: Annotated[
         int | None,
         typer.Option(
@@ -101,8 +105,8 @@ def compare_logs(
     """Test whether models differ on one benchmark's items.
 
     lm-eval, Inspect or HELM ran it; models are paired by item and by cluster. Logs whose items, prompts or scorers
-    differ are refused. With --by: scores by domain. Their differences are not drops, because no model was trained on
-    one of the domains.
+    differ are refused; several prompts or seeds of a model are averaged, and their variance is split. With --by: scores
+    by domain. Their differences are not drops, because no model was trained on one of the domains.
 
     Example: shiftbench logs compare a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
     """
@@ -110,8 +114,8 @@ def compare_logs(
     from shiftbench.scoring.interchange.comparison import compare_logs as compare
     from shiftbench.scoring.reports import item_tables
 
-    if not 2 <= len(logs) <= MAX_LOGS:
-        raise typer.BadParameter(f"give 2 to {MAX_LOGS} logs")
+    if len(logs) < 2:
+        raise typer.BadParameter("give 2 logs or more")
     called = parse_names(names, logs) if names is not None else None
     differ = allow or []
     how = Joining(metric, by, cluster, Difference.ITEMS in differ, Difference.PROMPTS in differ, lower_is_better)
@@ -127,6 +131,123 @@ def compare_logs(
         }[format_]
         typer.echo(write(compared.report), nl=False)
     write_json(compared.as_dict(), json_)
+
+
+class FirstOnly(StrEnum):
+    """What a gate may ask to be decided."""
+
+    FIRST = "first"
+
+
+def rank_scores(
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="A table of scores (CSV, Markdown, Parquet, JSON), or logs, MTEB's results, lists of solved items, or "
+            "folders of them.",
+        ),
+    ],
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", metavar="items|tasks", help="What columns are, and so what is claimed. Default: found."),
+    ] = None,
+    families: Annotated[
+        Path | None, typer.Option("--families", metavar="CSV", help="Family of each task: columns task, family.")
+    ] = None,
+    lower_is_better: _LowerOption = False,
+    lower: Annotated[
+        list[str] | None, typer.Option("--lower", metavar="UNIT", help="Lower is better here; repeat for more.")
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="UNIT", help="Leave out a task or item; repeat for more.")
+    ] = None,
+    standardise: Annotated[
+        bool, typer.Option("--standardise", help="Mean of scores standardised on each unit, not of raw ones.")
+    ] = False,
+    items: Annotated[
+        int | None, typer.Option("--items", metavar="N", min=1, help="Of lists of solved items: how many there were.")
+    ] = None,
+    metric: _MetricOption = None,
+    filter_: _FilterOption = None,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="OLD", help="Earlier table: say which of its claims still hold."),
+    ] = None,
+    fail_if_undecided: Annotated[
+        FirstOnly | None,
+        typer.Option("--fail-if-undecided", metavar="first", help="Exit code 3 where several models are tied."),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="Draw the rank intervals: .svg, or .png (extra 'pictures').",
+            callback=writable_file,
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    format_: FormatOption = TableFormat.TABLE,
+    report: ReportOption = None,
+    json_: JsonOption = None,
+) -> None:
+    """Rank a leaderboard: who is tied for first, what is decided.
+
+    Nothing leaves this machine. 'shiftbench study verify' checks the JSON.
+
+    Example: shiftbench logs ranks board.csv --families families.csv --report ranks.html
+
+    Exit code 0; 3: the first place is undecided (--fail-if-undecided first); 1: the scores cannot be read.
+    """
+    from shiftbench.scoring.comparing.unit_ranks import Unit, compare_rankings, rank_table
+    from shiftbench.scoring.interchange.boards import read_board
+    from shiftbench.scoring.interchange.ranking_claims import make_ranking_claim
+    from shiftbench.scoring.interchange.score_tables import Reading, read_families
+    from shiftbench.scoring.reports import rank_tables
+    from shiftbench.scoring.reports.pictures import ranks as pictures
+
+    if unit is not None and unit not in (*Unit,):
+        raise UnknownChoice(Problem("no such unit", "--unit", f"'{unit}'", did_you_mean(unit, [*Unit])))
+    if picture is not None and picture.suffix not in (".svg", ".png"):
+        raise typer.BadParameter("--picture writes .svg or .png")
+    if picture is not None and picture.suffix == ".png":
+        require("matplotlib", "pictures")
+    how = Reading(
+        unit=None if unit is None else Unit(unit),
+        lower_is_better=lower_is_better,
+        lower=tuple(lower or ()),
+        without=tuple(without or ()),
+        families=read_families(families) if families else {},
+        n_items=items,
+        metric=metric,
+        filter_name=filter_,
+    )
+    table = read_board(files, how)
+    ranking = rank_table(table, standardised=standardise)
+    standing = None
+    if against is not None:
+        standing = compare_rankings(rank_table(read_board([against], how), standardised=standardise), ranking)
+    title = files[0].name
+    write_report(report, lambda: rank_tables.rank_html(ranking, title, standing))
+    if picture is not None:
+        drawn = pictures.interval_picture(ranking)
+        content = pictures.png(drawn) if picture.suffix == ".png" else str(pictures.svg(drawn)).encode()
+        picture.write_bytes(content)
+        typer.echo(f"{picture}: the picture", err=True)
+    if json_ != "-" and format_ is TableFormat.TABLE:
+        show(rank_tables.rank_lines(ranking, standing))
+    elif json_ != "-":
+        write = {
+            TableFormat.MARKDOWN: rank_tables.rank_markdown,
+            TableFormat.LATEX: rank_tables.rank_latex,
+            TableFormat.CSV: rank_tables.rank_csv,
+        }[format_]
+        typer.echo(write(ranking), nl=False)
+    write_json(make_ranking_claim(table, ranking, files, how, standing).model_dump(mode="json"), json_)
+    if fail_if_undecided and (reason := rank_tables.undecided_first(ranking)):
+        typer.echo(reason, err=True)
+        raise typer.Exit(FAILED)
 
 
 FilesArgument = Annotated[
@@ -268,4 +389,6 @@ def _log_source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder
     return choose_sources(folder, task, [source])[0]
 
 
-group = group_of("Read the logs of other evaluation tools.", {"compare": compare_logs, "import": import_logs})
+group = group_of(
+    "Read the logs of other evaluation tools.", {"ranks": rank_scores, "compare": compare_logs, "import": import_logs}
+)

@@ -160,7 +160,9 @@ _FORMER_CLAIM = "goes in 0.4: claims say how their file was read, but for those 
 
 
 def verify(
-    claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
+    claim: Annotated[
+        Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' or 'logs ranks --json' wrote.")
+    ],
     data: Annotated[
         Path | None,
         typer.Option(
@@ -197,8 +199,20 @@ def verify(
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.leaderboard.store import open_store
     from shiftbench.scoring.comparing.claims import check_against_scores, check_claim, read_claim
+    from shiftbench.scoring.interchange.ranking_claims import (
+        check_ranking_claim,
+        is_ranking_claim,
+        read_ranking_claim,
+    )
     from shiftbench.scoring.reports.terminal import claim_lines
 
+    if is_ranking_claim(claim):
+        differs = check_ranking_claim(read_ranking_claim(claim), claim, [data] if data else [])
+        lines = [f"{line}." for line in differs] or ["The ranking holds: every rank and every pair is the same."]
+        answer(lines, {"holds": not differs, "differs": differs}, json_)
+        if differs:
+            raise typer.Exit(FAILED)
+        return
     claimed = read_claim(claim)
     data = data or (find_inside(claimed.data, claim) if claimed.data else None)
     if data is None:

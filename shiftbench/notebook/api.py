@@ -1,4 +1,4 @@
-"""The functions of the front door: open, build, score, compare, validate, submit."""
+"""The functions of the front door: open, build, score, compare, rank, validate, submit."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from shiftbench.checking.claims import claim_of_files, read_named_file
 from shiftbench.checking.inputs import (
     as_card,
     as_folder,
+    as_frame,
     as_path,
     data_place,
     find_subset,
@@ -26,19 +27,21 @@ from shiftbench.checking.opened_data import OwnColumns, OwnFile, opened_data
 from shiftbench.checking.own_data import score_own_data
 from shiftbench.checking.predicted import in_order
 from shiftbench.leaderboard.store import folder_of
-from shiftbench.notebook.results import ComparisonResult, SampledResult, ScoreResult
+from shiftbench.notebook.results import ComparisonResult, RankResult, SampledResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.reports.titles import domain_titles, with_comparison_titles, with_titles
 from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.notices import FormerName
 from shiftbench.validation.prediction_files import PredictionInput
-from shiftbench.validation.report import InvalidInput, Problem, WrongTypeError
+from shiftbench.validation.report import InvalidInput, Problem, WrongTypeError, did_you_mean
 from shiftbench.validation.vocabulary import UNPARSED
 
 if TYPE_CHECKING:
     from shiftbench.checking.inputs import Table
     from shiftbench.notebook.own import Data, Predictions
+    from shiftbench.scoring.comparing.unit_ranks import ScoreTable
+    from shiftbench.scoring.interchange.score_tables import Reading
 
 _OWN_TASK = "own"
 
@@ -277,6 +280,78 @@ def _compare_own(
         named = [read_named_file(str(name), file) for name, file in zip(entries, files, strict=True)]
         claim = claim_of_files(opened, named, place, task=task, margin=margin)
         return ComparisonResult([with_comparison_titles(pair, opened.titles) for pair in claim.comparisons])
+
+
+def ranks(
+    scores: "str | Path | Sequence[str | Path] | Table",
+    *,
+    unit: str | None = None,
+    families: Mapping[str, str] | None = None,
+    lower_is_better: bool | Sequence[str] = False,
+    without: Sequence[str] = (),
+    standardise: bool = False,
+    n_items: int | None = None,
+    metric: str | None = None,
+    filter: str | None = None,
+    against: "str | Path | Table | None" = None,
+) -> RankResult:
+    """Rank the models of any leaderboard: who is tied for first, and what is decided.
+
+    Args:
+        scores: a table, with a row for each model and a column for each task or item, or long (``model``, ``item`` or
+            ``task``, ``score`` and, optional, ``cluster``, ``weight``, ``family``, ``date``); or paths: of a table, of
+            logs, of MTEB's results, of lists of solved items.
+        unit: ``items`` or ``tasks``, what columns are, which decides the claim; by default found.
+        families: family of each task.
+        lower_is_better: of all units, or the names of those on which it is.
+        without: units to leave out.
+        standardise: rank by the mean of scores that were standardised on each unit.
+        n_items: of lists of solved items, how many there were.
+        metric: of logs, the score; by default the first that all have.
+        filter: of lm-eval's filters, the one to read.
+        against: an earlier table, whose claims are checked.
+    Returns: the ranks, with words.
+    Raises: InvalidInput when scores cannot be read for sure; TypeError for a wrong type.
+
+    >>> table = {"model": ["a", "b"], **{f"task {n}": [0.9, 0.5 + n / 100] for n in range(10)}}
+    >>> ranks(table).tied_first
+    ('a',)
+    """
+    from shiftbench.scoring.comparing.unit_ranks import Unit, compare_rankings, rank_table
+    from shiftbench.scoring.interchange.score_tables import Reading
+
+    if unit is not None and unit not in (*Unit,):
+        raise InvalidInput(Problem("no such unit", "unit", repr(unit), did_you_mean(unit, [*Unit])))
+    lower = () if isinstance(lower_is_better, bool) else tuple(lower_is_better)
+    how = Reading(
+        None if unit is None else Unit(unit),
+        lower_is_better is True,
+        lower,
+        tuple(without),
+        dict(families or {}),
+        n_items,
+        metric,
+        filter,
+    )
+    title = Path(scores).name if isinstance(scores, str | Path) else "Ranks"
+    ranking = rank_table(_score_table(scores, "scores", how), standardised=standardise)
+    standing = None
+    if against is not None:
+        earlier = rank_table(_score_table(against, "against", how), standardised=standardise)
+        standing = compare_rankings(earlier, ranking)
+    return RankResult(ranking, title, standing)
+
+
+def _score_table(given: Any, argument: str, how: "Reading") -> "ScoreTable":
+    """Read a table of scores in memory, or what paths lead to."""
+    from shiftbench.scoring.interchange.boards import read_board
+    from shiftbench.scoring.interchange.score_tables import table_of_frame
+
+    if isinstance(given, str | Path):
+        return read_board([as_path(given, argument)], how)
+    if isinstance(given, list | tuple):
+        return read_board([as_path(each, argument) for each in given], how)
+    return table_of_frame(as_frame(given, argument), how, argument)
 
 
 def validate(

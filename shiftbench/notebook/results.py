@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES, Rows, Schema
 from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.check import check_lines
@@ -17,6 +18,7 @@ from shiftbench.scoring.reports.exports import markdown_text
 from shiftbench.scoring.reports.forecast import forecast_html, forecast_lines
 from shiftbench.scoring.reports.frame.html import join, tag
 from shiftbench.scoring.reports.gate import gate_lines, junit_xml
+from shiftbench.scoring.reports.pictures.ranks import interval_picture, svg
 from shiftbench.scoring.reports.plain_tables import (
     PlainTable,
     comparison_table,
@@ -29,6 +31,7 @@ from shiftbench.scoring.reports.plain_tables import (
     summary_table,
 )
 from shiftbench.scoring.reports.plan_tables import plan_lines
+from shiftbench.scoring.reports.rank_tables import rank_html, rank_lines
 from shiftbench.scoring.reports.terminal import comparison_lines, score_lines, warnings
 from shiftbench.scoring.scores.limits import GateReport
 from shiftbench.scoring.scores.plan import DetectionPlan
@@ -272,6 +275,42 @@ class ForecastResult(_Words):
 
     def _parts(self) -> Iterable[RenderableType]:
         return forecast_lines(self.forecasts, self._method)
+
+
+class RankResult(_Words):
+    """A leaderboard's ranks, as ``ranks`` returns them.
+
+    Attributes:
+        ranking: who is tied for first, pairs, neighbours, models left out, as ``shiftbench logs ranks --json`` has it.
+        standing: what an earlier table's claims come to; None without one.
+    """
+
+    def __init__(self, ranking: Ranking, title: str, standing: Standing | None = None) -> None:
+        self.ranking, self.standing, self._title = ranking, standing, title
+
+    @property
+    def tied_first(self) -> tuple[str, ...]:
+        """Return the models that the first is not told apart from, itself first."""
+        return self.ranking.tied_first
+
+    def table(self) -> pl.DataFrame:
+        """Build a polars table: a row for each ranked model, best first, with the fields of ``RankedModel``."""
+        return pl.DataFrame([model.model_dump() for model in self.ranking.models])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ranking as plain JSON data."""
+        return self.ranking.model_dump(mode="json")
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return the report, which needs no other file, and write it where a path is given."""
+        return _written(rank_html(self.ranking, self._title, self.standing), path)
+
+    def to_svg(self, path: str | Path | None = None) -> str:
+        """Return the picture of rank intervals, and write it where a path is given."""
+        return _written(svg(interval_picture(self.ranking)), path)
+
+    def _parts(self) -> Iterable[RenderableType]:
+        return rank_lines(self.ranking, self.standing)
 
 
 class LabelResult(_Words):

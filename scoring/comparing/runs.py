@@ -1,0 +1,153 @@
+"""Several runs of a model on the same items: what prompts, seeds and items each add, and whether an order survives.
+
+A log is a run with one prompt; its epochs, and other logs with that prompt, are further runs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Literal
+
+import numpy as np
+
+from shiftbench.metrics.variance_components import (
+    MIN_PROMPTS,
+    Component,
+    other_prompts_of_each,
+    variance_components,
+    with_other_prompt,
+)
+from shiftbench.scoring.scores.shape import Estimate, Record
+from shiftbench.scoring.scores.values import Floats
+
+Survival = Literal["yes", "no", "cannot be said"]
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """A model's scores of the items of a comparison.
+
+    Attributes:
+        name: the model's.
+        prompts: what tells its prompts apart, equal between models that were sent the same.
+        scores: shape (n_items, n_prompts, n_runs).
+    """
+
+    name: str
+    prompts: Sequence[str]
+    scores: Floats
+
+
+class Spreads(Record):
+    """Standard deviations of one answer's score by origin, with 95% limits; null where it is not in the runs."""
+
+    items: Estimate
+    prompts: Estimate | None
+    seeds: Estimate | None
+    rest: Estimate
+
+
+class ModelRuns(Record):
+    """A model's runs; ``spreads`` is null where there is one answer to an item."""
+
+    name: str
+    n_prompts: int
+    n_runs: int
+    spreads: Spreads | None
+
+
+class PairRuns(Record):
+    """A minus B with one other prompt of the kind, on these items.
+
+    ``crossed`` says that both were sent the same prompts; ``low`` and ``high`` are 95% limits, null with fewer than 5
+    prompts; ``spreads`` are of the difference where crossed.
+    """
+
+    a: str
+    b: str
+    crossed: bool
+    n_prompts: int
+    low: float | None
+    high: float | None
+    survives: Survival
+    spreads: Spreads | None
+
+
+class RunReport(Record):
+    """Runs of all models, and of each pair whether its order survives another prompt."""
+
+    models: tuple[ModelRuns, ...]
+    pairs: tuple[PairRuns, ...]
+
+    def survives(self, order: Sequence[str]) -> Survival:
+        """Return whether the order of models, best first, survives: whether that of each two neighbours does."""
+        found = {frozenset((pair.a, pair.b)): pair.survives for pair in self.pairs}
+        each = [found[frozenset(pair)] for pair in pairwise(order)]
+        return "no" if "no" in each else "cannot be said" if "cannot be said" in each else "yes"
+
+
+def compare_runs(models: Sequence[RunScores]) -> RunReport:
+    """Split the variance of several runs, and predict each pair's difference with one other prompt."""
+    return RunReport(
+        models=tuple(_model(model) for model in models), pairs=tuple(_pair(a, b) for a, b in combinations(models, 2))
+    )
+
+
+def _model(model: RunScores) -> ModelRuns:
+    _, n_prompts, n_runs = model.scores.shape
+    spreads = _spreads(model.scores) if n_prompts * n_runs > 1 and len(model.scores) > 1 else None
+    return ModelRuns(name=model.name, n_prompts=n_prompts, n_runs=n_prompts * n_runs, spreads=spreads)
+
+
+def _pair(a: RunScores, b: RunScores) -> PairRuns:
+    crossed = set(a.prompts) == set(b.prompts)
+    spreads = None
+    if crossed:
+        order = [list(b.prompts).index(prompt) for prompt in a.prompts]
+        apart = a.scores.mean(axis=2) - b.scores.mean(axis=2)[:, order]
+        errors = apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
+        other = with_other_prompt(apart.mean(axis=0), errors)
+        if apart.shape[1] > 1:
+            spreads = _spreads(apart[:, :, None])
+    else:
+        other = other_prompts_of_each(a.scores.mean(axis=(0, 2)), b.scores.mean(axis=(0, 2)))
+    said: dict[bool | None, Survival] = {True: "yes", False: "no", None: "cannot be said"}
+    return PairRuns(
+        a=a.name,
+        b=b.name,
+        crossed=crossed,
+        n_prompts=min(len(a.prompts), len(b.prompts)),
+        low=other.low,
+        high=other.high,
+        survives=said[other.survives],
+        spreads=spreads,
+    )
+
+
+def _spreads(scores: Floats) -> Spreads:
+    found = variance_components(scores)
+    return Spreads(
+        items=_sd(found.items),
+        prompts=_sd(found.prompts) if found.prompts else None,
+        seeds=_sd(found.seeds) if found.seeds else None,
+        rest=_sd(found.rest),
+    )
+
+
+def _sd(component: Component) -> Estimate:
+    value, low, high = (float(np.sqrt(each)) for each in component)
+    return Estimate(value=value, low=low, high=high)
+
+
+def survival_words(report: RunReport, order: Sequence[str]) -> str:
+    """Write whether the ranking survives another prompt, and why where that cannot be said."""
+    answer = report.survives(order)
+    fewest = min(model.n_prompts for model in report.models)
+    why = ""
+    if answer == "cannot be said" and fewest < MIN_PROMPTS:
+        why = f" ({fewest} prompts of a model are too few: {MIN_PROMPTS} are needed)"
+    elif answer == "cannot be said":
+        why = " (with another prompt neighbours may change places, or not)"
+    elif answer == "no":
+        why = " (two prompts contradict each other about neighbours)"
+    return f"The ranking survives another prompt: {answer}{why}"

@@ -1,0 +1,87 @@
+"""Several logs of a model: averaged, their variance split, and whether an order survives another prompt."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shiftbench.scoring.interchange.comparison import Joining, compare_logs, read_logs
+from shiftbench.scoring.reports.item_tables import item_lines, items_markdown
+from shiftbench.validation.report import InvalidInput
+from tests.scoring.interchange.logs import digest, lm_eval_choice, write_lm_eval
+
+N = 60
+
+
+def write_runs(folder: Path, prompts: int, *, own: bool = False, gap: float = 0.3, flip: bool = False) -> list[Path]:
+    """Write a log for each model and prompt; with ``flip`` the last prompt turns the models' order around."""
+    rng = np.random.default_rng(7)
+    paths = []
+    luck = rng.random(N)
+    for model, share in (("alpha", 0.5 + gap / 2), ("beta", 0.5 - gap / 2)):
+        for prompt in range(prompts):
+            chance = 1 - share if flip and prompt == prompts - 1 else share
+            right = 0.7 * luck + 0.3 * rng.random(N) < chance
+            sent = f"{model if own else ''} prompt {prompt}"
+            lines = [
+                lm_eval_choice(place, {"yes": -1.0, "no": -2.0}, acc=float(one), prompt_hash=digest(f"{sent} {place}"))
+                for place, one in enumerate(right)
+            ]
+            paths.append(write_lm_eval(folder / f"p{prompt}" / model, lines))
+    return paths
+
+
+def compared(paths: list[Path], **more):
+    return compare_logs(read_logs(paths, Joining()), Joining(), **more).report
+
+
+def test_with_5_prompts_an_order_may_survive(tmp_path):
+    report = compared(write_runs(tmp_path, 5))
+    assert [model.name for model in report.comparison.models] == ["alpha", "beta"]
+    (pair,) = report.runs.pairs
+    assert (pair.crossed, pair.n_prompts, pair.survives) == (True, 5, "yes")
+    assert pair.low > 0
+    text = items_markdown(report)
+    assert "The ranking survives another prompt: yes" in text
+    assert "Scores are means over prompts, and runs of each: 5 and 1 of alpha, 5 and 1 of beta" in text
+    spreads = report.runs.models[0].spreads
+    assert spreads.seeds is None
+    assert spreads.prompts.low <= spreads.prompts.value <= spreads.prompts.high
+    assert list(item_lines(report))
+
+
+def test_with_3_prompts_it_cannot_be_said(tmp_path):
+    report = compared(write_runs(tmp_path, 3))
+    assert report.runs.pairs[0].survives == "cannot be said"
+    text = items_markdown(report)
+    assert "survives another prompt: cannot be said (3 prompts of a model are too few: 5 are needed)" in text
+
+
+def test_prompts_that_contradict_each_other_are_a_no(tmp_path):
+    report = compared(write_runs(tmp_path, 6, gap=0.6, flip=True))
+    assert report.runs.pairs[0].survives == "no"
+
+
+def test_own_prompts_are_not_crossed(tmp_path):
+    report = compared(write_runs(tmp_path, 5, own=True))
+    (pair,) = report.runs.pairs
+    assert (pair.crossed, pair.spreads, pair.survives) == (False, None, "yes")
+    assert any("Models were sent prompts of their own" in note for note in report.notes)
+
+
+def test_named_logs_and_logs_of_one_model_are_compared_with_each_other(tmp_path):
+    paths = write_runs(tmp_path, 2)
+    with pytest.raises(InvalidInput, match="the prompts differ"):
+        compared(paths, names=["a", "b", "c", "d"])
+    with pytest.raises(InvalidInput, match="the prompts differ"):
+        compared(paths[:2])
+
+
+def test_too_many_models_are_sent_to_ranks(tmp_path):
+    lines = [
+        [lm_eval_choice(place, {"yes": -1.0, "no": -2.0}, acc=float(place > n)) for place in range(12)]
+        for n in range(11)
+    ]
+    paths = [write_lm_eval(tmp_path / f"m{n}", each) for n, each in enumerate(lines)]
+    with pytest.raises(InvalidInput, match=r"found 11 models; rank them: shiftbench logs ranks"):
+        compared(paths)
