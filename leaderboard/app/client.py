@@ -14,7 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.board.submission import submission_summary
-from shiftbench.leaderboard.pages.addresses import SUBMIT
+from shiftbench.leaderboard.pages.addresses import GRADIO_PAGE, SUBMIT
 from shiftbench.leaderboard.store import folder_of, open_store
 from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
 from shiftbench.validation.cards import Card
@@ -143,7 +143,9 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     from gradio_client import Client, handle_file
     from gradio_client.exceptions import AppError
 
-    url = url.rstrip("/").removesuffix(SUBMIT)  # as the address bar has it where people submit
+    url = (
+        url.rstrip("/").removesuffix(SUBMIT).removesuffix(GRADIO_PAGE)
+    )  # as the address bar has it where people submit
     token = token_for(url, any_token=any_token)
     try:
         # False keeps Gradio from sending a saved token by itself.

@@ -6,7 +6,7 @@
     /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
     /claim    the same as one claim, which ``shiftbench study verify`` checks again from the entries' files
 
-``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to the form (``shiftbench.leaderboard.app.submitting``).
+``/check``, ``/submit``, ``/withdraw`` and ``/nominate`` belong to ``shiftbench.leaderboard.app.gradio_page``.
 """
 
 from collections.abc import Callable

@@ -49,7 +49,7 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["path"].rstrip("/") == addresses.SUBMIT:
+        if scope["path"].rstrip("/") == addresses.GRADIO_PAGE:
             # Its scripts are looked for in the text, which therefore must not come packed.
             unpacked = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
             await self.app({**scope, "headers": unpacked}, receive, _FormPage(send).send)
@@ -196,7 +196,7 @@ class BodyLimit:
         ):
             await _refuse(send, 404, b"there is nothing here\n")
             return
-        upload = path.rstrip("/") in (addresses.UPLOAD, addresses.PLAIN_SUBMIT)
+        upload = path.rstrip("/") in (addresses.UPLOAD, addresses.SUBMIT)
         allowed = MAX_UPLOAD_BYTES + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
         said = headers.get(b"content-length")
         if said is not None and (not said.isdigit() or int(said) > allowed):
@@ -267,7 +267,7 @@ class OwnAddress:
     """ASGI middleware that gives the application this server's own address, whatever a request's headers name.
 
     Gradio takes the address of its page and of its answers from ``X-Forwarded-Host`` and ``X-Gradio-Server``, which
-    anybody may send: ``/config`` and ``/submit`` would name any host as theirs. The host that counts is that of the
+    anybody may send: ``/config`` and ``/gradio`` would name any host as theirs. The host that counts is that of the
     request itself; on a Space, one of those that the Space has (``SPACE_HOST``).
 
     Gradio has MCP tools run by a client of its own, which it sends for good to the address that the first request

@@ -4,7 +4,7 @@
     serve        runs it until Ctrl-C
 
 Pages (``shiftbench.leaderboard.app.pages``) need no script and answer in milliseconds. Gradio has the form at
-``/submit``, the named endpoints (``shiftbench.leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
+``/gradio``, the named endpoints (``shiftbench.leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
 """
 
 import gc
@@ -35,19 +35,19 @@ from shiftbench.leaderboard.app.checking import Checker
 from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.endpoints import add_endpoints
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
+from shiftbench.leaderboard.app.gradio_page import add_gradio_page, theme
 from shiftbench.leaderboard.app.gradio_queue import MAX_REMEMBERED_SESSIONS, GuardedBlocks
 from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
 from shiftbench.leaderboard.app.middleware import BodyLimit, HeadAsGet, NotFoundPages, OwnAddress, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
-from shiftbench.leaderboard.app.plain_submitting import plain_submit_routes
 from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns, sign_in_routes
-from shiftbench.leaderboard.app.submitting import add_submit_page, theme
+from shiftbench.leaderboard.app.submitting import SubmitPage
 from shiftbench.leaderboard.app.uploads import Uploads, add_upload
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
-from shiftbench.leaderboard.pages.addresses import BOARD, SUBMIT
+from shiftbench.leaderboard.pages.addresses import BOARD, GRADIO_PAGE
 from shiftbench.leaderboard.release import refuse_split_twice
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.reports.frame.site import style_sheet
@@ -97,7 +97,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
     add_pages(app, keeper, line, callers)
     add_upload(app, uploads)
-    plain = plain_submit_routes(
+    submitting = SubmitPage(
         keeper, uploads, checker, line, callers, sign_in=settings.sign_in, daily_quota=settings.daily_quota
     )
     title = "Submit \N{MIDDLE DOT} shiftbench"
@@ -105,14 +105,14 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
         add_endpoints(keeper)
     blocks.uploads, blocks.faults = uploads, faults
     blocks.state_session_capacity = MAX_REMEMBERED_SESSIONS
-    with blocks.route("Submit", SUBMIT):
-        add_submit_page(keeper, checker, callers, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
+    with blocks.route("Submit", GRADIO_PAGE):
+        add_gradio_page(keeper, checker, callers, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
     # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
     blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
     with warnings.catch_warnings():
         # It says that pages are not rendered on the server, which nobody asked for.
         warnings.filterwarnings("ignore", message="SSR mode")
-        _mount(app, blocks, [*plain, *sign_in_routes(sign_ins)], sign_ins)
+        _mount(app, blocks, [*submitting.routes(), *sign_in_routes(sign_ins)], sign_ins)
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
     app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(HeadAsGet)

@@ -1,295 +1,232 @@
-"""The page and the endpoints that take submissions: a Gradio form, for its uploads, queue and sign-in.
+"""The submit page: a form that works without script, and the route that its buttons post file and card to.
 
-/check     file, card text, whether labels are numbers, validation predictions -> an answer
-           (``shiftbench.leaderboard.board.submission.SubmissionAnswer``); nothing is stored
-/submit    the same, and the entry is kept
-/withdraw  entry id -> an answer; for its submitter only
-/nominate  entry id, task -> an answer; for its submitter only, where labels are withheld
+What it takes is bounded as Gradio's is (``middleware``), and goes the same way: the same line, the same checks in
+processes of their own, the same quota, the same rule about senders. Only this server's own pages may post here. What
+takes longer than a page waits is answered with its place in the line and a secret address, at which the browser asks
+again by itself.
+Where submitters sign in, Hugging Face's page does that without script, too, and the session that Gradio keeps of it
+(a signed cookie) names the submitter here as it does there; so these routes belong to Gradio's application.
 """
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+import secrets
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+from urllib.parse import urlencode
 
-import gradio as gr
-from gradio.themes import Soft
+from fastapi.responses import RedirectResponse, Response
 from gradio.utils import get_space
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.routing import Route
 
-from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.app.gradio_queue import LINE_ID
-from shiftbench.leaderboard.app.identity import Callers, local_submitter, signed_in_submitter
+from shiftbench.leaderboard.app.answers import page_answer
+from shiftbench.leaderboard.app.identity import Callers, is_own_page, local_submitter, session_user, signed_in_submitter
+from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.app.line import AT_ONCE
-from shiftbench.leaderboard.board.submission import SubmissionAnswer, check, nominate_entry, submit, withdraw
-from shiftbench.leaderboard.pages.shell import header
-from shiftbench.leaderboard.pages.submit_page import (
-    MAX_FIELD_CHARACTERS,
-    CardField,
-    answer_html,
-    card_fields,
-    card_with,
-    only_data,
-    submit_html,
+from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.app.uploads import Uploads
+from shiftbench.leaderboard.board.submission import (
+    SubmissionAnswer,
+    check,
+    nominate_entry,
+    refusal_answer,
+    submit,
+    withdraw,
 )
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.submit_page import NOTHING_SENT, Access, Sent, card_with, fill_in, submit_page
+from shiftbench.leaderboard.store.model_facts import HubFacts, find_hub_facts
+from shiftbench.scoring.reports.frame.html import tag
+from shiftbench.scoring.reports.frame.site import box
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
 from shiftbench.validation.prediction_files import PredictionInput
-from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.report import InvalidInput, Problem
 
-_CARD_EXAMPLE = """name: My model
-paradigm: fine-tuned
-base_model: roberta-base
-data: <content hash from shiftbench.json>"""
-
-Sender = Callable[[gr.Request, gr.OAuthProfile | None], str]
-
-
-def add_submit_page(
-    keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: bool, daily_quota: int | None
-) -> None:
-    """Add the form and its endpoints to the page of a ``gr.Blocks`` that is being made."""
-    _html(header("submit"))
-    _html(submit_html(keeper.index.folders, sign_in=sign_in, daily_quota=daily_quota))
-    # Elsewhere than on a Space, Gradio would sign every visitor in as the server's own user.
-    if sign_in and get_space() is not None:
-        gr.LoginButton("Sign in with Hugging Face", size="md", elem_id="sign-in")
-    with gr.Row(equal_height=False):
-        with gr.Column(min_width=300):
-            file = gr.File(label="Prediction file (required)", height=200, elem_id="prediction-file")
-            by_index = gr.Checkbox(
-                label="Labels by index",
-                info="The predictions are numbers: the position of the label in the task's list, from 0.",
-                elem_id="labels-by-index",
-            )
-            with gr.Accordion("Validation predictions, for forecasts (optional)", open=False):
-                validation_file = gr.File(
-                    label="What the same models predicted on validation rows", height=120, elem_id="validation-file"
-                )
-        with gr.Column(min_width=300):
-            card = _card_text_box(keeper.index.folders)
-    with gr.Row(elem_id="send"):
-        check_button = gr.Button("Check", variant="secondary", scale=0, min_width=150)
-        submit_button = gr.Button("Submit", variant="primary", scale=0, min_width=150)
-    answer = gr.JSON(visible=False)
-    report = _html("", elem_id="answer")
-    with gr.Accordion("Withdraw an entry of yours", open=False):
-        entry = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="withdraw-id")
-        withdraw_button = gr.Button("Withdraw", scale=0, min_width=150)
-    sender = _sender(callers, sign_in=sign_in)
-    withheld = any(not folder.has_public_labels for folder in keeper.index.folders)
-    with gr.Accordion("Nominate an entry of yours for the next round", open=False, visible=withheld):
-        chosen = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="nominate-id")
-        task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
-        nominate_button = gr.Button("Nominate", scale=0, min_width=150)
-
-    def check_file(
-        file: str | None, card: str, labels_by_index: bool = False, validation: str | None = None
-    ) -> SubmissionAnswer:
-        """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
-
-        Args:
-            file: the prediction file (.parquet, .jsonl or .csv).
-            card: the card's text, YAML or JSON.
-            labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
-            validation: a file of what the same models predicted on validation rows, for forecasts.
-        """
-        sent, held_out = _uploaded(file, validation, labels_by_index)
-        return check(keeper.index, sent, card, checks, validation=held_out)
-
-    def submit_file(
-        request: gr.Request,
-        profile: gr.OAuthProfile | None,
-        file: str | None,
-        card: str,
-        labels_by_index: bool = False,
-        validation: str | None = None,
-    ) -> SubmissionAnswer:
-        """Check, score and keep a prediction file; the same file and card sent twice are one entry.
-
-        Args:
-            request: says where it comes from.
-            profile: the user who has signed in with this browser.
-            file: the prediction file (.parquet, .jsonl or .csv).
-            card: the card's text, YAML or JSON.
-            labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
-            validation: a file of what the same models predicted on validation rows, for forecasts.
-        """
-        sent, held_out = _uploaded(file, validation, labels_by_index)
-        return submit(
-            keeper.index,
-            sent,
-            card,
-            sender=lambda: sender(request, profile),
-            daily_quota=daily_quota,
-            checks=checks,
-            validation=held_out,
-        )
-
-    def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> SubmissionAnswer:
-        """Withdraw an entry of one's own from the leaderboard.
-
-        Args:
-            entry: the entry's id.
-            request: says where it comes from.
-            profile: the user who has signed in with this browser.
-        """
-        return withdraw(keeper.index, entry, sender=lambda: sender(request, profile))
-
-    def nominate_for_round(
-        entry: str, task: str, request: gr.Request, profile: gr.OAuthProfile | None
-    ) -> SubmissionAnswer:
-        """Nominate an entry of one's own for the next round, which releases its figures on withheld labels.
-
-        Args:
-            entry: the entry's id.
-            task: one of its tasks, such as nli; empty for all of them.
-            request: says where it comes from.
-            profile: the user who has signed in with this browser.
-        """
-        return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
-
-    handlers: list[tuple[gr.Button, Callable[..., SubmissionAnswer], list[Any], str]] = [
-        (check_button, check_file, [file, card, by_index, validation_file], "check"),
-        (submit_button, submit_file, [file, card, by_index, validation_file], "submit"),
-        (withdraw_button, withdraw_entry, [entry], "withdraw"),
-    ]
-    if withheld:
-        handlers.append((nominate_button, nominate_for_round, [chosen, task], "nominate"))
-    at_once = {"concurrency_limit": AT_ONCE, "concurrency_id": LINE_ID}  # others see their place in the line
-    for button, handler, inputs, name in handlers:
-        gr.on([], handler, inputs, answer, api_name=name, **at_once)
-        button.click(_reported(handler), inputs, report, api_visibility="private", **at_once)
+SECONDS_OF_PATIENCE = 5.0
+"""How long a page waits for an answer before it says which place in the line it has."""
+SECONDS_BETWEEN_LOOKS = 2
+MAX_FIELDS, MAX_FIELD_BYTES = 40, 128 * 1024
+ACCEPTED, REFUSED, FORBIDDEN, GONE, BUSY = 202, 422, 403, 410, 503
 
 
-def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
-    """Return a function that shows what a handler answers, from the same call.
+class _Answered(NamedTuple):
+    """What was sent, as the form shows it again, and the answer to it."""
 
-    One that is sent an answer to show would show anybody anything, and keep it.
-    """
-
-    @wraps(handler)
-    def report(*arguments: Any) -> str:
-        return answer_html(handler(*arguments))
-
-    return report
+    sent: Sent
+    answer: SubmissionAnswer
 
 
-def _sender(callers: Callers, *, sign_in: bool) -> Sender:
-    def signed_in(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-        user = signed_in_submitter(profile.username if profile else None, request.headers)
-        callers.learn(request.headers, user)
+class SubmitPage:
+    """The page's answers."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        uploads: Uploads,
+        checks: FileChecks,
+        line: Line,
+        callers: Callers,
+        *,
+        sign_in: bool,
+        daily_quota: int | None,
+    ) -> None:
+        self._keeper, self._uploads, self._checks, self._callers = keeper, uploads, checks, callers
+        self._sign_in, self._daily_quota = sign_in, daily_quota
+        self._jobs: Jobs[_Answered] = Jobs(line, keeper.faults, SECONDS_OF_PATIENCE)
+
+    def routes(self) -> list[Route]:
+        """Return the page's routes, for the application that knows sessions."""
+
+        async def moved(_: Request) -> Response:
+            return RedirectResponse(addresses.SUBMIT, 308)
+
+        path = addresses.SUBMIT
+        return [
+            Route(path, self._show, methods=["GET"]),
+            Route(path, self._send, methods=["POST"]),
+            Route(addresses.PLAIN_SUBMIT, moved, methods=["GET"]),
+        ]
+
+    def _form_page(
+        self, request: Request, sent: Sent = NOTHING_SENT, answer: SubmissionAnswer | None = None
+    ) -> Response:
+        access = _access(request) if self._sign_in else Access()
+        body = submit_page(self._keeper.index.folders, sent, answer, access=access, daily_quota=self._daily_quota)
+        is_refused = answer is not None and not answer["ok"] and sent.values.get("do") != "check"
+        page = page_answer("Submit", body, "submit", REFUSED if is_refused else 200)
+        if self._sign_in:
+            page.headers["Cache-Control"] = "no-store"  # it may name the user who has signed in
+        return page
+
+    def _sender(self, request: Request) -> str:
+        if not self._sign_in:
+            return local_submitter(request.client.host if request.client else None, request.headers)
+        user = signed_in_submitter(_session_user(request), request.headers)
+        self._callers.learn(request.headers, user)
         return user
 
-    def local(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
-        return local_submitter(request.client.host if request.client else None, request.headers)
+    def _ask(self, form: FormData, request: Request) -> Job[_Answered] | Response:
+        """Keep what was sent, and return the job that answers it; where it cannot be read, the refusal."""
+        values = {key: value for key, value in form.items() if isinstance(value, str)}
+        kept = _save_upload(form.get("file"), self._uploads) or self._uploads.find(values.pop("kept", ""))
+        held_out = _save_upload(form.get("validation"), self._uploads)
+        sent = Sent(values, self._uploads.secret(kept) if kept else "")
+        try:
+            text, values, filled = fill_in(_card_text(form, values), values, sent.file_name)
+            card_with(text, values)
+        except InvalidInput as error:
+            return self._form_page(request, sent, refusal_answer(self._keeper.index, error.problems))
+        by_index, is_submission = values.get("labels_by_index") == "yes", values.get("do") == "submit"
+        files = [PredictionInput(each, by_index) if each else None for each in (kept, held_out)]
 
-    return signed_in if sign_in else local
+        def answer(_: Job[_Answered]) -> _Answered:
+            card, board = card_with(text, values), values.get("board") or None
+            hub, note = (None, "") if is_submission else _ask_hub(values)
+            if is_submission:
+                found = submit(
+                    self._keeper.index,
+                    files[0],
+                    card,
+                    sender=partial(self._sender, request),
+                    daily_quota=self._daily_quota,
+                    checks=self._checks,
+                    validation=files[1],
+                    board=board,
+                )
+            else:
+                found = check(self._keeper.index, files[0], card, self._checks, validation=files[1], board=board)
+            found["note"] = " ".join(each for each in (found["note"], note) if each)
+            return _Answered(Sent(values, sent.kept, filled, hub), found)
 
+        caller = self._callers.of(request)
+        return self._jobs.ask(
+            secrets.token_urlsafe(16), caller.name, answer, comes_first=is_submission and caller.is_signed_in
+        )
 
-def _card_text_box(folders: Sequence[DatasetFolder]) -> gr.Textbox:
-    """Add the card: its text, and beside it a form that writes the text."""
-    with gr.Tabs():
-        with gr.Tab("Card as text"):
-            card = gr.Textbox(
-                label="Card (required; YAML or JSON)",
-                placeholder=_CARD_EXAMPLE,
-                lines=8,
-                max_lines=18,
-                max_length=MAX_CARD_BYTES,
-                elem_id="card-text",
+    def _change_entry(self, form: FormData, request: Request) -> Response:
+        """Withdraw an entry of the sender's, or nominate it for the next round."""
+        identity, task = (str(form.get(name, ""))[:100] for name in ("entry", "task"))
+        known = partial(self._sender, request)
+        if form.get("do") == "withdraw":
+            return self._form_page(request, NOTHING_SENT, withdraw(self._keeper.index, identity, sender=known))
+        return self._form_page(request, NOTHING_SENT, nominate_entry(self._keeper.index, identity, task, sender=known))
+
+    async def _job_page(self, request: Request, job: Job[_Answered]) -> Response:
+        """Show the answer to a job; while there is none, its place, and ask again."""
+        if not await self._jobs.wait(job):
+            where = f"Number {job.place} in line" if job.place else "It is being checked"
+            body = tag("div", box("Your file has arrived", f"{where}."), role="status", id="submit-answer")
+            page = page_answer("Submit", body, "submit", ACCEPTED)
+            address = f"{addresses.SUBMIT}?{urlencode({'job': job.key})}"
+            page.headers["Refresh"] = f"{SECONDS_BETWEEN_LOOKS}; url={address}"
+            return page
+        self._jobs.forget(job)
+        if job.result is None:
+            return page_answer("Submit", box("Not answered", *map(str, job.problems)), "submit", 500)
+        return await run_in_threadpool(self._form_page, request, job.result.sent, job.result.answer)
+
+    async def _show(self, request: Request) -> Response:
+        key = request.query_params.get("job")
+        if key is None:
+            return self._form_page(request)
+        if (job := self._jobs.find(key)) is None:
+            words = "This answer was shown, or nobody came for it. A file that was accepted is on the board."
+            return page_answer("Submit", box("No answer here", words), "submit", GONE)
+        return await self._job_page(request, job)
+
+    async def _send(self, request: Request) -> Response:
+        if not is_own_page(request.headers):  # before a byte of the body is read
+            return page_answer(
+                "Submit", box("Not accepted", "Send this form from the leaderboard's own page."), "submit", FORBIDDEN
             )
-            card_file = gr.UploadButton("Load the card from a file", size="sm", elem_id="card-file")
-        with gr.Tab("Card as a form", elem_id="card-form"):
-            columns = card_fields(folders)
-            fields = {field.key: _field(field) for field in columns[0]}
-            with gr.Row(equal_height=False):
-                for column in columns[1:]:
-                    with gr.Column(min_width=200):
-                        fields |= {field.key: _field(field) for field in column}
-    asked = list(fields)
-    only = only_data(folders)
-
-    def filled(text: str, *values: str | None) -> str:
-        return _with_form(text, dict(zip(asked, values, strict=True)), only)
-
-    # One event for all fields: of several, a late answer to an early one would undo what came after it.
-    gr.on(
-        [field.change for field in fields.values()],
-        filled,
-        [card, *fields.values()],
-        card,
-        api_visibility="private",
-        show_progress="hidden",
-        trigger_mode="always_last",
-        concurrency_limit=8,
-    )
-    card_file.upload(_text_of, card_file, card, api_visibility="private")
-    return card
+        async with request.form(max_files=3, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as sent:
+            if sent.get("do") in ("withdraw", "nominate"):
+                return await run_in_threadpool(self._change_entry, sent, request)
+            try:
+                asked = await run_in_threadpool(self._ask, sent, request)
+            except LineFullError as error:
+                words = f"{error}: send yours again when one of them is done."
+                return page_answer("Submit", box("Not now", words), "submit", BUSY)
+        return asked if isinstance(asked, Response) else await self._job_page(request, asked)
 
 
-def _field(field: CardField) -> Any:
-    """Return the form's component for a key of the card."""
-    name = f"card-{field.key}"
-    if field.choices:
-        return gr.Dropdown(list(field.choices), value=field.value, label=field.label, info=field.info, elem_id=name)
-    return gr.Textbox(label=field.label, info=field.info, max_length=MAX_FIELD_CHARACTERS, elem_id=name)
+def _session_user(request: Request) -> str | None:
+    """Return the user who has signed in with this browser; where the server runs on no Space there are no sessions."""
+    return session_user(request.scope.get("session", {}))
 
 
-def _with_form(text: str, values: dict[str, str | None], data: str | None) -> str:
-    """Write what was filled in into the card's text, as ``card_with`` does; what it refuses shows on the page."""
+def _access(request: Request) -> Access:
+    """Return how somebody submits where submitters sign in: they have done so, or may, or no browser can."""
+    name = _session_user(request)
+    is_space = get_space() is not None
+    address = f"{addresses.SIGN_IN}?{urlencode({'_target_url': addresses.SUBMIT})}" if is_space else None
+    return Access(may_submit=name is not None, signed_in_as=name, sign_in_address=address)
+
+
+def _card_text(form: FormData, values: dict[str, str]) -> str:
+    """Return the card's text: that of its file, else the one typed."""
+    file = form.get("card_file")
+    if not isinstance(file, UploadFile) or not file.filename:
+        return values.get("card", "")
+    content = file.file.read(MAX_CARD_BYTES + 1)
+    if len(content) > MAX_CARD_BYTES:
+        raise InvalidInput(Problem("the card is too large", "card", cure="keep it under 64 KiB"))
+    return content.decode(errors="replace")
+
+
+def _ask_hub(values: dict[str, str]) -> tuple[HubFacts | None, str]:
+    """Ask the Hub about the model that the form names; what went wrong is a note beside the answer."""
     try:
-        return card_with(text, values, data)
+        return find_hub_facts(values.get("model_url"), values.get("base_model")), ""
     except InvalidInput as error:
-        raise gr.Error(f"{error}, or clear the text first", print_exception=False) from error
+        return None, f"{error}."
 
 
-def _text_of(path: str | None) -> str:
-    """Read a card's file into the text box, where its problems are then told."""
-    if path is None or Path(path).stat().st_size > MAX_CARD_BYTES:
-        raise gr.Error("the card's file is larger than 64 KiB", print_exception=False)
-    return Path(path).read_text(encoding="utf-8", errors="replace")
-
-
-def _html(value: str, **options: Any) -> gr.HTML:
-    return gr.HTML(value, elem_classes=["sb-page"], apply_default_css=False, js_on_load=None, **options)
-
-
-def _uploaded(file: str | None, validation: str | None, by_index: bool) -> list[PredictionInput | None]:
-    """Return the files that the form sent, as they are to be read; None for each that it did not send."""
-    return [PredictionInput(Path(each), by_index) if each else None for each in (file, validation)]
-
-
-_LOOKS = {
-    "*primary_700": "color_accent button_primary_background_fill button_primary_background_fill_dark "
-    "checkbox_label_background_fill_selected checkbox_label_background_fill_selected_dark",
-    "none": "block_title_background_fill block_title_background_fill_dark block_label_shadow input_shadow "
-    "button_primary_shadow button_secondary_shadow block_shadow checkbox_label_shadow",
-    "*neutral_600": "block_title_text_color block_label_text_color button_secondary_border_color_dark "
-    "button_secondary_background_fill_hover_dark",
-    "*neutral_300": "block_title_text_color_dark block_label_text_color_dark button_secondary_border_color",
-    "*neutral_50": "block_label_background_fill",
-    "*neutral_800": "block_label_background_fill_dark input_background_fill_dark",
-    "*neutral_500": "body_text_color_subdued input_placeholder_color",
-    "*neutral_400": "input_placeholder_color_dark",
-    "1px": "input_border_width button_border_width checkbox_label_border_width",
-    "*neutral_200": "input_border_color",
-    "*neutral_700": "input_border_color_dark button_secondary_background_fill_dark",
-    "white": "body_background_fill",
-    "600": "block_title_text_weight",
-    "0": "block_title_padding",
-    "0px": "block_border_width",
-    "transparent": "block_background_fill block_background_fill_dark",
-    "*primary_800": "button_primary_background_fill_hover",
-}
-"""Settings of Gradio's theme, by the value that they have."""
-
-
-def theme() -> gr.Theme:
-    """Build a theme: one accent colour dark enough to read on white, and system fonts, so that none is fetched."""
-    fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
-    mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
-    base = Soft(
-        primary_hue="teal", secondary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono
-    )
-    return base.set(**{name: value for value, names in _LOOKS.items() for name in names.split()})
+def _save_upload(sent: UploadFile | str | None, uploads: Uploads) -> Path | None:
+    """Keep what was sent as other uploads are kept, and return its path; None where no file was chosen."""
+    if not isinstance(sent, UploadFile) or not sent.filename:
+        return None
+    return uploads.keep(sent.filename, sent.file, sent.size or 0)

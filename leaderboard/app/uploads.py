@@ -65,6 +65,15 @@ class Uploads:
         """Return whether a path is that of a file uploaded to this server."""
         return Path(path) in self._arrived and Path(path).is_file()
 
+    def secret(self, path: Path) -> str:
+        """Return what names a file that was uploaded to whoever sent it: a part that nobody can guess, and its name."""
+        return path.relative_to(self.folder).as_posix()
+
+    def find(self, secret: str) -> Path | None:
+        """Return the file that a ``secret`` names; None where there is none, or it has been deleted."""
+        path = self.folder / secret
+        return path if self.holds(str(path)) else None
+
     def has_room(self, n_bytes: int = 0) -> bool:
         """Return whether the disk has room for so many more bytes; what arrives is on it from the first byte on.
 

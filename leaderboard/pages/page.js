@@ -117,3 +117,63 @@ document.addEventListener('click', async (event) => {
     show(location.search, null);
   });
 })();
+
+// The submit page: a file is checked as soon as it is chosen, and again when the card changes; the form fills itself.
+(() => {
+  const form = document.getElementById('submit-form'), answer = document.getElementById('submit-answer');
+  if (!form || !answer) return;
+  let asked = 0, isUnsent = false, timer;
+
+  async function fetched(address, options) {
+    let reply = await fetch(address, options);
+    for (let next; (next = reply.headers.get('Refresh')); reply = await fetch(next.split('url=')[1])) {
+      show(await page(reply), false);
+      await new Promise((done) => setTimeout(done, 1000 * parseFloat(next)));
+    }
+    return reply;
+  }
+  const page = async (reply) => new DOMParser().parseFromString(await reply.text(), 'text/html');
+
+  function show(sent, isDone) {
+    const told = sent.getElementById('submit-answer') || sent.querySelector('main');
+    if (told && answer.innerHTML !== told.innerHTML) answer.innerHTML = told.innerHTML;
+    if (!isDone || !sent.getElementById('kept')) return;
+    form.elements.kept.value = sent.getElementById('kept').value;
+    document.getElementById('submit-kept').innerHTML = sent.getElementById('submit-kept').innerHTML;
+    for (const field of form.querySelectorAll('.sb-plain-fields [name], [name=card]')) {
+      const other = sent.getElementById(field.id), note = document.getElementById('about-' + field.name);
+      if (!other || field === document.activeElement) continue;
+      if (!field.value || field.name === 'card') field.value = other.value;
+      field.placeholder = other.placeholder || '';
+      if (note) note.innerHTML = sent.getElementById(note.id).innerHTML;
+    }
+  }
+
+  async function check(changed) {
+    const turn = ++asked, fields = new FormData(form);
+    fields.set('do', 'check');
+    if (!isUnsent) fields.delete('file');  // the server has it
+    answer.setAttribute('aria-busy', 'true');
+    try {
+      const told = await page(await fetched(form.action, { method: 'POST', body: fields }));
+      if (turn === asked) {
+        isUnsent = false;
+        show(told, true);
+      }
+      if (turn === asked && changed === 'card_file') form.elements.card_file.value = '';  // its fields are filled in
+    } catch {
+      if (turn === asked) answer.textContent = 'The file could not be sent: press Check.';
+    }
+    if (turn === asked) answer.removeAttribute('aria-busy');
+  }
+
+  form.addEventListener('change', (event) => {
+    clearTimeout(timer);
+    const name = event.target.name;
+    isUnsent ||= name === 'file';
+    if (name === 'card_file' || form.elements.file.value || form.elements.kept.value) timer = setTimeout(() => check(name), 50);
+  });
+  form.addEventListener('submit', () => {
+    if (form.elements.file.value && !isUnsent) form.elements.file.disabled = true;  // not sent twice
+  });
+})();

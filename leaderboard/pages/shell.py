@@ -64,6 +64,11 @@ def header(active: str = "") -> Markup:
     return render("header.html", active=active, pages=PAGES)
 
 
+def footer() -> Markup:
+    """Build the foot of a page."""
+    return render("footer.html", metric_version=METRIC_VERSION)
+
+
 @cache
 def script() -> str:
     """Read the script: it makes pages quicker, and none of them needs it."""

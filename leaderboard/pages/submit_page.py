@@ -1,44 +1,125 @@
-"""The submit page: its words, the form as plain HTML, the card as a form, and what a check or a submission answered."""
+"""The submit page: what its form asks for, how it fills itself, and what a check or a submission answered."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import yaml
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.board.submission import HEADLINES, SubmissionAnswer
+from shiftbench.leaderboard.board.submission import HEADLINES, SubmissionAnswer, boards_to_submit_to
 from shiftbench.leaderboard.pages.addresses import SUBMIT, board_address, entry_address
 from shiftbench.leaderboard.pages.shell import render
-from shiftbench.scoring.reports.cells import number_cell, scroll_box
-from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.numbers import drop_points, points, share
+from shiftbench.leaderboard.pages.task_names import board_name
+from shiftbench.leaderboard.store.model_facts import MODEL_FACTS, HubFacts, model_facts
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.parts import Head
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.cards import Card
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.yaml_text import MAX_DIGITS, parse_mapping
 
 _SHOWN = 5
 """Reasons that a command prints."""
+FIRST_FIELDS = ("name", "paradigm", "model_url", *MODEL_FACTS)
+MORE_FIELDS = (
+    *("model", "family", "tunable_parameters", "training_size", "shots", "model_selection", "tuning_trials"),
+    *("extra_data", "pretraining_domains", "paper_url", "code_url", "url", "contact", "share_predictions"),
+)
+"""Keys of the card that the form asks for: of every model, and below a fold; all the others can be written as text."""
+MAX_FIELD_CHARACTERS = 500
+_LISTS = ("pretraining_domains",)
+_TRUTHS = {"yes": True, "no": False}
+_EMPTY = Card(name="-", paradigm="other", data="0" * 64)
+_SOURCES = {"model": "the model's page on the Hub", "base model": "the base model's page on the Hub"}
 
 
-def submit_html(folders: Sequence[DatasetFolder], *, sign_in: bool, daily_quota: int | None) -> Markup:
-    """Build the words about what to submit, who may, and how from a program."""
-    return render("submit.html", folders=folders, sign_in=sign_in, daily_quota=daily_quota)
+@dataclass(frozen=True)
+class CardField:
+    """One field of a form; ``info`` is what it means; ``choices`` are what can be chosen, empty for free text."""
+
+    key: str
+    label: str
+    info: str
+    choices: Sequence[str]
+    kind: str
+    is_required: bool
+
+
+@dataclass(frozen=True)
+class Access:
+    """Whether this page can submit, and not check alone; the user who has signed in; where one signs in."""
+
+    may_submit: bool = True
+    signed_in_as: str | None = None
+    sign_in_address: str | None = None
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the form holds: values by key of the card and by its own names, and the file that the server has of it.
+
+    ``kept`` is the secret by which the server finds that file again, ``filled`` names where values are from that
+    nobody typed, by key, and ``hub`` is what the model's page says, which counts where the card is silent.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    kept: str = ""
+    filled: Mapping[str, str] = field(default_factory=dict)
+    hub: HubFacts | None = None
+
+    @property
+    def on_the_hub(self) -> dict[str, tuple[str, str]]:
+        """Return what the Hub says, with where it says so, by key of the card."""
+        facts = model_facts(_EMPTY, self.hub)
+        return {key: (_written(fact.value), _SOURCES[fact.source]) for key, fact in facts.items()}
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the file that the server has; empty without one."""
+        return self.kept.partition("/")[2]
+
+
+NOTHING_SENT = Sent()
+
+
+def submit_page(
+    folders: Sequence[DatasetFolder],
+    sent: Sent = NOTHING_SENT,
+    answer: SubmissionAnswer | None = None,
+    *,
+    access: Access,
+    daily_quota: int | None,
+) -> Markup:
+    """Build the page: the answer to what was sent, None before anything was, and the form as it was sent, filled in.
+
+    A ``daily_quota`` of None is any number of entries.
+    """
+    boards: dict[str, list[tuple[str, str]]] = {}
+    for board in boards_to_submit_to(folders):
+        boards.setdefault(board.folder.manifest.title, []).append((board.name, board_name(board)))
+    names = [name for group in boards.values() for name, _ in group]
+    return render(
+        "submit.html",
+        boards=boards,
+        chosen=sent.values.get("board") or (names[0] if len(names) == 1 else ""),
+        first=[_field(key) for key in FIRST_FIELDS],
+        more=[_field(key) for key in MORE_FIELDS],
+        sent=sent,
+        answer=answer_html(answer) if answer is not None else "",
+        access=access,
+        daily_quota=daily_quota,
+        has_withheld=any(not folder.has_public_labels for folder in folders),
+    )
 
 
 def answer_html(answer: SubmissionAnswer) -> Markup:
-    """Show what a check, a submission or a withdrawal answered.
-
-    Returns: a box with the problems, or what was done.
-    """
-    if not answer["ok"]:
-        head = tag("strong", f"Not accepted: {counted(len(answer['problems']), 'problem')}. Nothing was stored.")
-        problems = tag("ol", *(tag("li", problem) for problem in answer["problems"]))
-        return tag("div", head, problems, class_="sb-answer sb-bad", role="alert")
-    note = tag("p", answer["note"]) if answer["note"] else Markup("")
-    preview = _preview(answer["summary"]) if "tasks" in answer["summary"] else _feedback(answer["summary"])
-    return tag("div", _head(answer), note, preview, class_="sb-answer sb-good", role="status")
+    """Build a box with what a check, a submission or a withdrawal answered: the problems, or what was done."""
+    summary = answer["summary"]
+    estimates = [[Estimate.model_validate(task[name]) for name in HEADLINES] for task in summary.get("tasks", ())]
+    heads = [Head(words) for words in ("Task", "Target", "Best so far", "This file", "Looks left")]
+    return render("submit_answer.html", answer=answer, summary=summary, estimates=estimates, feedback_heads=heads)
 
 
 def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
@@ -64,184 +145,72 @@ def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iter
         yield from (f"  missing for that: {line}" for line in [*why[:_SHOWN], *more])
 
 
-def _head(answer: SubmissionAnswer) -> Markup:
-    entry = answer["entry"]
-    if entry is None:
-        done = "No problems. This is what the board would show; nothing is stored yet."
-        return tag("strong", done if answer["summary"] else "No problems.")
-    link = tag("a", entry, href=entry_address(entry))
-    if answer["new"]:
-        return tag("strong", "Accepted as ", link, ".")
-    return tag("strong", "The same file and card were sent before: this is entry ", link, ".")
-
-
-def _feedback(summary: dict[str, Any]) -> Markup:
-    """Show what a sender is told of a file on withheld labels; nothing where there is nothing."""
-    feedback = summary.get("feedback", [])
-    if not feedback:
-        return Markup("")
-    names = ("Task", "Target", "Best so far", "This file", "Looks left")
-    rows = [
-        tag(
-            "tr",
-            tag("td", f"{summary['benchmark']}/{each['task']}"),
-            tag("td", each["target"]),
-            tag("td", points(each["best"], 0), class_="sb-num"),
-            tag("td", each["why_not"] or ("better by a step" if each["is_new"] else "not better by a step")),
-            tag("td", str(each["looks_left"]), class_="sb-num"),
-        )
-        for each in feedback
-    ]
-    head = tag("tr", *(tag("th", name, scope="col") for name in names))
-    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
-    words = "The best mean score under shift of your files on the feedback half of the labels, in whole points."
-    return join([tag("p", words), scroll_box(table, "Feedback")])
-
-
-def _preview(summary: dict[str, Any]) -> Markup:
-    names = ("Task", "Mean SS", "Mean ST", "Avg. drop", "Worst SD", "Worst TD", "Shifts", "Unparsed")
-    head = tag("tr", *(tag("th", name, scope="col", class_=None if name == "Task" else "sb-num") for name in names))
-    rows = [_task_row(summary["benchmark"], task) for task in summary["tasks"]]
-    missing = [tag("li", line) for line in summary["missing"]]
-    gaps = tag("div", tag("p", "Missing, so not scored:"), tag("ul", *missing)) if missing else Markup("")
-    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
-    return join([scroll_box(table, "Scores"), gaps])
-
-
-def _task_row(benchmark: str, task: dict[str, Any]) -> Markup:
-    shifts = f"{task['n_shifts']}" + ("" if task["complete"] else ", partial")
-    estimates = [Estimate.model_validate(task[name]) for name in HEADLINES]
-    return tag(
-        "tr",
-        tag("td", f"{benchmark}/{task['task']}"),
-        *(number_cell(estimate, points) for estimate in estimates[:2]),
-        *(number_cell(estimate, drop_points) for estimate in estimates[2:]),
-        tag("td", shifts, class_="sb-num"),
-        tag("td", share(task["unparsed"]), class_="sb-num"),
-    )
-
-
-COLUMNS = (
-    ("name", "model", "base_model", "family", "parameters", "tunable_parameters"),
-    ("paradigm", "model_selection", "tuning_trials", "shots", "training_size", "extra_data", "pretraining_domains"),
-    ("paper_url", "code_url", "model_url", "url", "contact", "licence", "share_predictions"),
-)
-"""Keys of the card that a form asks for, a column each; all the others can be written as text."""
-
-
-@dataclass(frozen=True)
-class CardField:
-    """One field of a form; ``info`` is what it means, if the ``label`` does not say so.
-
-    ``choices`` are label and value of what can be chosen, empty for free text; ``value`` is what is chosen before
-    anybody touches it.
-    """
-
-    key: str
-    label: str
-    info: str | None = None
-    choices: tuple[tuple[str, str], ...] = ()
-    value: str | None = None
-
-
-def card_fields(folders: Sequence[DatasetFolder]) -> list[list[CardField]]:
-    """Return the fields of the form in groups: what the predictions are for, then the columns of ``COLUMNS``."""
-    contents = [(folder.manifest.benchmark, folder.content_hash) for folder in folders]
-    hashes = tuple((f"{benchmark} {content[:12]}", content) for benchmark, content in contents)
-    names = {name for folder in folders for info in folder.manifest.tasks.values() for name in info.subsets}
-    subsets = tuple((name, name) for name in ["all", *sorted(names - {"all"})])
-    about_data = [
-        CardField("data", "Data (required)", "What the predictions are for", hashes, only_data(folders)),
-        CardField(
-            "subset",
-            "Subset",
-            "Part of the test texts that the predictions cover; all of them unless you choose one",
-            subsets,
-        ),
-    ]
-    return [about_data, *([_field(key) for key in keys] for keys in COLUMNS)]
-
-
-def only_data(folders: Sequence[DatasetFolder]) -> str | None:
-    """Return the content hash of a server's only dataset; None where there are several to choose from."""
-    return folders[0].content_hash if len(folders) == 1 else None
-
-
+@cache
 def _field(key: str) -> CardField:
     schema = Card.model_json_schema()
     asked = schema["properties"][key]
     kinds = [asked, *asked.get("anyOf", [])]
+    types = {kind.get("type") for kind in kinds}
     choices: list[str] = next((kind["enum"] for kind in kinds if "enum" in kind), [])
-    if any(kind.get("type") == "boolean" for kind in kinds):
-        choices = ["yes", "no"]
-    label = key.replace("_", " ").replace(" url", " address").capitalize()
-    if not choices and any(kind.get("type") == "integer" for kind in kinds):
-        label = f"{label} (a whole number)"
-    if key in schema["required"]:
-        label = f"{label} (required)"
-    info = asked.get("description")
-    return CardField(key, label, info, tuple((choice, choice) for choice in choices))
-
-
-@dataclass(frozen=True)
-class Access:
-    """Whether this form can submit, and not check alone; the user who has signed in; where one signs in."""
-
-    may_submit: bool = True
-    signed_in_as: str | None = None
-    sign_in_address: str | None = None
-
-
-def plain_submit_html(
-    folders: Sequence[DatasetFolder],
-    values: Mapping[str, str],
-    answer: SubmissionAnswer | None = None,
-    *,
-    access: Access,
-    daily_quota: int | None,
-) -> Markup:
-    """Build the plain form under the answer to what was sent with it (None before anything was).
-
-    ``values`` are what the fields hold, by key of the card; ``card`` is its text. A ``daily_quota`` of None is any
-    number of entries.
-    """
-    return render(
-        "plain_submit.html",
-        groups=card_fields(folders),
-        values=values,
-        answer=answer_html(answer) if answer is not None else "",
-        access=access,
-        daily_quota=daily_quota,
+    if "boolean" in types:
+        choices = list(_TRUTHS)
+    return CardField(
+        key,
+        key.replace("_", " ").replace(" url", " address").capitalize(),
+        asked.get("description", ""),
+        choices,
+        "date" if key == "released" else "number" if "integer" in types else "url" if key.endswith("url") else "text",
+        key in schema["required"],
     )
 
 
-MAX_FIELD_CHARACTERS = 500
-_LISTS = ("pretraining_domains",)
-_TRUTHS = {"yes": True, "no": False}
-_COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials")
+def fill_in(text: str, values: Mapping[str, str], file_name: str) -> tuple[str, dict[str, str], dict[str, str]]:
+    """Fill in the form: from the card's text, and the name from the file's.
+
+    Returns: the text without the keys that have a field, all values, and where those are from that nobody typed.
+    Raises: InvalidInput when the text is no card.
+    """
+    card = parse_mapping(text, "card", "card") if text.strip() else {}
+    found: dict[str, tuple[object, str]] = {
+        key: (card.pop(key), "the card's text") for key in (*FIRST_FIELDS, *MORE_FIELDS) if _fits(card.get(key))
+    }
+    if file_name:
+        found = {"name": (file_name.rpartition(".")[0] or file_name, "the file's name")} | found
+    filled = {key: (_written(value), source) for key, (value, source) in found.items() if not values.get(key)}
+    rest = yaml.safe_dump(card, sort_keys=False, allow_unicode=True) if card else ""
+    values = {**values, "card": rest, **{key: value for key, (value, _) in filled.items()}}
+    return rest, values, {key: source for key, (_, source) in filled.items()}
 
 
-def card_with(text: str, values: Mapping[str, str | None], data: str | None) -> str:
-    """Write what was filled in into the card's text, and leave all else there as it is.
+def _fits(value: object) -> bool:
+    is_list = isinstance(value, list) and all(isinstance(each, str) and "," not in each for each in value)
+    return is_list or (isinstance(value, str | int) and len(str(value)) <= MAX_FIELD_CHARACTERS)
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list) else str(value)
+
+
+def card_with(text: str, values: Mapping[str, str]) -> str:
+    """Write the values of the form's fields into the card's text, and leave all else there as it is.
 
     Raises: InvalidInput when the text is no card, or a field is too long.
     """
     card = parse_mapping(text, "card", "card") if text.strip() else {}
-    long = [key for key, value in values.items() if value and len(value) > MAX_FIELD_CHARACTERS]
-    if long:
+    given = {key: values[key].strip() for key in (*FIRST_FIELDS, *MORE_FIELDS) if values.get(key, "").strip()}
+    if long := [key for key, value in given.items() if len(value) > MAX_FIELD_CHARACTERS]:
         cure = f"keep each field under {MAX_FIELD_CHARACTERS} characters"
         raise InvalidInput(Problem("a field is too long", "card", cure=cure, key=long[0]))
-    filled_in = {key: _value(key, value.strip()) for key, value in values.items() if value and value.strip()}
-    if data and filled_in.get("data") == data and "data" in card:
-        del filled_in["data"]  # it was preselected, and the card may name another version of the data
-    return yaml.safe_dump(
-        {**({"data": data} if data else {}), **card, **filled_in}, sort_keys=False, allow_unicode=True
-    )
+    card |= {key: _value(key, value) for key, value in given.items()}
+    return yaml.safe_dump(card, sort_keys=False, allow_unicode=True) if card else ""
 
 
 def _value(key: str, text: str) -> str | int | bool | list[str]:
-    if key == "share_predictions" and text in _TRUTHS:
+    if key in ("share_predictions", "open_weights") and text in _TRUTHS:
         return _TRUTHS[text]
     if key in _LISTS:
         return [part.strip() for part in text.split(",") if part.strip()]
-    return int(text) if key in _COUNTS and text.isdecimal() and len(text) <= MAX_DIGITS else text
+    is_count = _field(key).kind == "number"
+    return int(text) if is_count and text.isdecimal() and len(text) <= MAX_DIGITS else text

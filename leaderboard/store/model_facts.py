@@ -66,33 +66,40 @@ def model_facts(card: Card, hub: HubFacts | None = None) -> dict[str, Fact]:
     return facts
 
 
-def hub_repository(card: Card) -> tuple[str, bool] | None:
+def hub_repository(model_url: str | None, base_model: str | None) -> tuple[str, bool] | None:
     """Return the repository of a card's model on the Hub, and whether it is that of its base model.
 
-    >>> hub_repository(Card(name="a", paradigm="other", data="0" * 64, model_url="https://huggingface.co/lab/a/tree/main"))
+    >>> hub_repository("https://huggingface.co/lab/a/tree/main", None)
     ('lab/a', False)
-    >>> hub_repository(Card(name="a", paradigm="other", data="0" * 64, base_model="microsoft/deberta-v3-base"))
+    >>> hub_repository(None, "microsoft/deberta-v3-base")
     ('microsoft/deberta-v3-base', True)
     """
-    if card.model_url and card.model_url.startswith(_HUB):
-        name = "/".join(card.model_url.removeprefix(_HUB).split("?")[0].split("#")[0].split("/")[:2])
+    if model_url and model_url.startswith(_HUB):
+        name = "/".join(model_url.removeprefix(_HUB).split("?")[0].split("#")[0].split("/")[:2])
         if _HUB_ID.fullmatch(name) and not name.startswith(("datasets/", "spaces/")):
             return name, False
-    if card.base_model and _HUB_ID.fullmatch(card.base_model):
-        return card.base_model, True
+    if base_model and _HUB_ID.fullmatch(base_model):
+        return base_model, True
     return None
 
 
 def read_hub_facts(card: Card) -> HubFacts | None:
-    """Ask the Hub about a card's model, as everybody may: without a token, so no private page is told of.
+    """Ask the Hub about a card's model (``find_hub_facts``), unless the card says all of ``MODEL_FACTS`` itself."""
+    if all(getattr(card, key) is not None for key in MODEL_FACTS):
+        return None
+    return find_hub_facts(card.model_url, card.base_model)
 
-    Returns: None where the card names no model there, or says all of ``MODEL_FACTS`` itself.
+
+def find_hub_facts(model_url: str | None, base_model: str | None) -> HubFacts | None:
+    """Ask the Hub about a model, as everybody may: without a token, so no private page is told of.
+
+    Returns: None where neither names a model there.
     Raises: InvalidInput when the Hub cannot be read, or has no such model for everybody.
     """
     from huggingface_hub import HfApi
 
-    named = hub_repository(card)
-    if named is None or all(getattr(card, key) is not None for key in MODEL_FACTS):
+    named = hub_repository(model_url, base_model)
+    if named is None:
         return None
     repository, is_base = named
     with reaching_hub(f"the model {repository}", "state licence, size and release in the card"):

@@ -287,7 +287,7 @@ def routes(app: Any, prefix: str = "") -> set[str]:
 def test_every_answer_of_every_route_has_the_headers(attacked: Attacked) -> None:
     """Before: 18 of 27 addresses lacked them, ``/submit`` among them."""
     known = routes(attacked.app)
-    assert {"/", "/submit", "/config", "/healthz", "/logout", "/theme.css"} <= known
+    assert {"/", "/submit", "/gradio", "/config", "/healthz", "/logout", "/theme.css"} <= known
     asked = known | {"/nothing", "/assets/none.js", "/gradio_api/file=/etc/passwd", "/gradio_api/mcp/schema"}
     lacking = []
     with attacks.client() as session:
@@ -303,7 +303,7 @@ def test_every_answer_of_every_route_has_the_headers(attacked: Attacked) -> None
 
 
 def test_the_form_runs_only_scripts_that_were_sent(attacked: Attacked) -> None:
-    answer = httpx.get(f"{attacked.url}/submit")
+    answer = httpx.get(f"{attacked.url}/gradio")
     scripts = answer.headers["content-security-policy"].split("script-src ")[1].split(";")[0]
     assert "'unsafe-inline'" not in scripts
     assert scripts.count("'sha256-") >= answer.text.count("<script>")
@@ -375,7 +375,7 @@ def test_values_that_json_cannot_repeat_are_refused(attacked: Attacked, endpoint
 
 
 def test_a_sender_who_leaves_is_no_fault(attacked: Attacked, capfd: pytest.CaptureFixture[str]) -> None:
-    head = "POST /submit-plain HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=x\r\n"
+    head = "POST /submit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: multipart/form-data; boundary=x\r\n"
     sent = f"{head}Content-Length: 1000\r\n\r\n--x".encode()
     with attacks.sockets(attacked.url, 1, sent):
         time.sleep(0.2)  # it is being read

@@ -76,10 +76,10 @@ def test_an_entry_sent_with_validation_rows_is_forecast(served: Served) -> None:
 def test_the_plain_form_takes_validation_rows_and_refuses_others(served: Served) -> None:
     def post(held_out: bytes, do: str) -> str:
         files = {"file": ("p.parquet", served.file.read_bytes()), "validation": ("v.parquet", held_out)}
-        fields = {"do": do, "name": "Sure model", "paradigm": "fine-tuned", "data": served.card.data}
+        fields = {"do": do, "name": "Sure model", "paradigm": "fine-tuned", "card": f"data: {served.card.data}"}
         headers = {"origin": served.url}
         with httpx.Client(timeout=60) as session:
-            sent = session.post(f"{served.url}/submit-plain", data=fields, files=files, headers=headers)
+            sent = session.post(f"{served.url}/submit", data=fields, files=files, headers=headers)
             return last_answer(session, sent).text
 
     before = served.store.ids()

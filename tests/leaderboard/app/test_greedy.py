@@ -99,11 +99,11 @@ def test_checks_without_javascript_of_another_visitor(
 ) -> None:
     url, store = address
     path = store.predictions(store.entry(store.ids()[0]))
-    content, fields = path.read_bytes(), {"name": "x", "paradigm": "other", "data": synthetic.content_hash}
+    content, fields = path.read_bytes(), {"name": "x", "paradigm": "other", "board": "synthetic/nli"}
 
     def send(session: httpx.Client, file: bytes) -> httpx.Response:
         files = {"file": ("p.parquet", file)}
-        return session.post(f"{url}/submit-plain", data={"do": "check", **fields}, files=files, headers={"origin": url})
+        return session.post(f"{url}/submit", data={"do": "check", **fields}, files=files, headers={"origin": url})
 
     bad = b"no predictions\n" * 10_000
     seconds, refused = measured(lambda session, _: send(session, content), lambda session, _: send(session, bad))

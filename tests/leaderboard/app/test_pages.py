@@ -29,7 +29,7 @@ PAGES = (
     "/data",
     "/about",
     "/submit",
-    "/submit-plain",
+    "/gradio",
 )
 
 # Elements whose own text has too little contrast with what is painted behind it.
@@ -286,7 +286,7 @@ def test_every_page_is_readable_and_no_wider_than_the_window(
     page = open_page(url + path.format(**{name: entry.id for name, entry in filled.entries.items()}), widths[0], scheme)
     if path.startswith("/compare"):
         page.wait_for_selector("table", timeout=60_000)
-    if path == "/submit":
+    if path == "/gradio":
         ready_to_submit(page)
         page.get_by_role("button", name="Check").click()
         page.wait_for_selector("#answer .sb-bad")

@@ -94,7 +94,7 @@ BAD: dict[str, dict[str, Any]] = {
     "half a character": {"method": "GET", "url": "/?board=%ff%fe%00"},
     "a sign-in": {"method": "GET", "url": "/login/huggingface?_target_url=x"},
     "no form": {
-        "method": "POST", "url": "/submit-plain", "content": b"x", "headers": {"content-type": "multipart/form-data"},
+        "method": "POST", "url": "/submit", "content": b"x", "headers": {"content-type": "multipart/form-data"},
     },
     "no upload": {"method": "POST", "url": "/gradio_api/upload", "content": b"x"},
     "a huge cookie": {"method": "GET", "url": "/submit", "headers": {"cookie": "session=" + "a" * 20_000}},
@@ -165,7 +165,7 @@ def test_stopping_a_busy_server_prints_no_traceback(served: Running) -> None:
             partial(attacks.upload, served.url, b"x" * 10**6),
             partial(attacks.call, client, served.url, "boards", []),
             partial(
-                client.post, f"{served.url}/submit-plain", data=fields, files={"file": ("p.csv", b"id\n" * 10**5)},
+                client.post, f"{served.url}/submit", data=fields, files={"file": ("p.csv", b"id\n" * 10**5)},
                 headers={"origin": served.url},
             ),
         ]  # fmt: skip

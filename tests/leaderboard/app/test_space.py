@@ -207,7 +207,7 @@ def test_any_query_of_the_way_back_is_answered(space: tuple[str, LoopbackHub], q
 @pytest.mark.parametrize(
     ("target", "led_to"),
     [
-        ("/submit-plain", "/submit-plain"),
+        ("/gradio", "/gradio"),
         ("/?board=dr/nli", "/?board=dr/nli"),
         ("", "/submit"),
         *[(evil, "/submit") for evil in ("https://evil.example", "http://[", "//evil.example")],
@@ -222,22 +222,22 @@ def test_signing_in_leads_to_pages_of_this_server_alone(target: str, led_to: str
 def test_signing_out_ends_a_sign_in_on_the_server(space: tuple[str, LoopbackHub]) -> None:
     """Before: a copy of the cookie signed in for eight more hours, and had Hugging Face's tokens to be read."""
     url, _ = space
-    (cookie, led_to), (other, _) = sign_in(url, "/submit-plain"), sign_in(url)
-    assert led_to == "/submit-plain"
+    (cookie, led_to), (other, _) = sign_in(url, "/gradio"), sign_in(url)
+    assert led_to == "/gradio"
     content = base64.b64decode(cookie.removeprefix("session=").split(".")[0])
     assert "ada" in content.decode()
     assert not {"access_token", "id_token", "hf_oauth", "email"} & set(re.findall(r"\w+", content.decode()))
     log_out = httpx.post(f"{url}/logout", headers={"cookie": cookie, "origin": url})
     assert log_out.status_code == 303
     for each, is_signed_in in ((cookie, False), (other, True)):
-        page = httpx.get(f"{url}/submit-plain", headers={"cookie": each})
+        page = httpx.get(f"{url}/submit", headers={"cookie": each})
         assert ("Signed in as <b>ada</b>" in page.text) == is_signed_in
     # A cookie that names no sign-in of this server, as those of an earlier version, signs nobody in.
     signer = itsdangerous.TimestampSigner(hashlib.sha256(f"{CLIENT_SECRET}-v4".encode()).hexdigest())
     info = {"expires_at": time.time() + 60, "userinfo": {"preferred_username": "ada"}}
     for session in ({"oauth_info": info}, {"oauth_info": info, "sign_in": ["x", 1]}):
         old = signer.sign(base64.b64encode(json.dumps(session).encode())).decode()
-        assert "Signed in as" not in httpx.get(f"{url}/submit-plain", headers={"cookie": f"session={old}"}).text
+        assert "Signed in as" not in httpx.get(f"{url}/submit", headers={"cookie": f"session={old}"}).text
 
 
 def test_a_space_takes_entries_of_who_signs_in(
@@ -271,12 +271,13 @@ def test_a_space_takes_entries_of_who_signs_in(
     assert send(url, synthetic, path, "Ada's second", token=False, headers=browser)["ok"]
     third = send(url, synthetic, path, "Ada's third", token=False, headers=browser)
     assert "quota" in third["problems"][0]
-    # The form without script knows who has signed in, too.
-    assert "Signed in as <b>ada</b>" in httpx.get(f"{url}/submit-plain", headers=browser).text
-    assert 'href="/login/huggingface?_target_url=%2Fsubmit-plain"' in httpx.get(f"{url}/submit-plain").text
-    fields = {"do": "submit", "name": "Ada's third", "paradigm": "other"}
+    assert "gradio" in httpx.get(f"{url}/gradio").text, "the app file starts Gradio"
+    # The page without script knows who has signed in, too.
+    assert "Signed in as <b>ada</b>" in httpx.get(f"{url}/submit", headers=browser).text
+    assert 'href="/login/huggingface?_target_url=%2Fsubmit"' in httpx.get(f"{url}/submit").text
+    fields = {"do": "submit", "name": "Ada's third", "paradigm": "other", "board": "synthetic/nli"}
     plain = httpx.post(
-        f"{url}/submit-plain",
+        f"{url}/submit",
         data=fields,
         files={"file": ("p.parquet", path.read_bytes())},
         headers=browser,

@@ -1,11 +1,11 @@
-"""Submitting as a visitor does, in headless Chromium: problems, the card as a form, an entry that comes and goes."""
+"""Submitting as a visitor does, in headless Chromium: by the page, with and without script, and by Gradio's."""
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 
 from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.store import Store
@@ -17,87 +17,97 @@ from tests.leaderboard.conftest import SCRIPT, Filled, predict
 pytestmark = pytest.mark.browser
 
 
-def test_a_bad_submission_lists_its_problems(pages_served: tuple[str, Filled], open_page: Open, tmp_path: Path) -> None:
+def bad_file(filled: Filled, folder: Path) -> Path:
+    path = folder / "bad.parquet"
+    pl.read_parquet(filled.files["good"]).rename({"prediction": "predicton"}).write_parquet(path)
+    return path
+
+
+def test_problems_appear_as_soon_as_a_file_is_chosen(
+    pages_served: tuple[str, Filled], open_page: Open, tmp_path: Path
+) -> None:
     url, filled = pages_served
-    bad = tmp_path / "bad.parquet"
-    pl.read_parquet(filled.files["good"]).rename({"prediction": "predicton"}).write_parquet(bad)
     page = open_page(f"{url}/submit")
-    ready_to_submit(page)
-    page.get_by_role("button", name="Submit", exact=True).click()
-    page.locator("#answer li").nth(1).wait_for()
-    assert "there is no prediction file" in page.locator("#answer li").first.inner_text()
-    page.set_input_files("#prediction-file input[type=file]", bad)
-    page.locator("#prediction-file").get_by_text("bad").first.wait_for()
-    page.locator("#card-text textarea").fill(f"name: x\nparadigm: {SCRIPT}\n")
+    page.select_option("#board", "synthetic/nli")
+    page.set_input_files("#file", bad_file(filled, tmp_path))
+    page.locator("#submit-answer li").filter(has_text="did you mean 'prediction'?").wait_for()
+    assert page.locator("#card-name").input_value() == "bad"
+    assert page.locator("#submit-kept").inner_text().startswith("bad.parquet is here")
+    page.set_input_files("#file", filled.files["good"])
+    page.locator("#submit-answer li").filter(has_text="'paradigm'").wait_for()
+    page.select_option("#card-paradigm", "fine-tuned")
+    page.get_by_text("nothing is stored yet").wait_for()
+    assert page.url == f"{url}/submit", "nothing was loaded again"
+    page.locator("#card-licence").fill(SCRIPT)
+    page.locator("#card-licence").blur()
     page.get_by_role("button", name="Check", exact=True).click()
-    page.locator("#answer li").filter(has_text="did you mean 'prediction'?").wait_for()
-    told = page.locator("#answer li").all_inner_texts()
-    assert any("key 'paradigm'" in line and SCRIPT in line for line in told)
-    assert any("key 'data'" in line for line in told)
-    assert page.locator("#answer strong").inner_text() == f"Not accepted: {len(told)} problems. Nothing was stored."
+    page.get_by_text("nothing is stored yet").wait_for()
+    assert page.locator("#card-licence").input_value() == SCRIPT
+    assert page.title() != "owned"
 
 
-def test_the_form_writes_the_card(pages_served: tuple[str, Filled], open_page: Open) -> None:
-    url, filled = pages_served
-    page = open_page(f"{url}/submit")
-    ready_to_submit(page)
-    page.get_by_role("tab", name="Card as a form").click()
-    page.locator("#card-name input, #card-name textarea").fill("From the form")
-    page.locator("#card-pretraining_domains input, #card-pretraining_domains textarea").fill("forest, city")
-    page.get_by_role("tab", name="Card as text").click()
-    page.wait_for_function("document.querySelector('#card-text textarea').value.includes('city')")
-    text = page.locator("#card-text textarea").input_value()
-    assert yaml.safe_load(text) == {
-        "data": filled.folder.content_hash,
-        "name": "From the form",
-        "pretraining_domains": ["forest", "city"],
-    }
-    # What somebody pasted stays, but for the key that the form is used for.
-    page.locator("#card-text textarea").fill("name: Pasted\nparadigm: zero-shot\ncommand: python predict.py\n")
-    page.get_by_role("tab", name="Card as a form").click()
-    page.locator("#card-parameters input, #card-parameters textarea").fill("1200")
-    page.get_by_role("tab", name="Card as text").click()
-    page.wait_for_function("document.querySelector('#card-text textarea').value.includes('1200')")
-    pasted = yaml.safe_load(page.locator("#card-text textarea").input_value())
-    assert (pasted["paradigm"], pasted["command"]) == ("zero-shot", "python predict.py")
-    assert (pasted["name"], pasted["parameters"]) == ("From the form", 1200)
-    assert not {"shots", "training_size", "tunable_parameters"} & set(pasted)
+def without_script(browser: Any, url: str) -> Any:
+    page = browser.browser.new_context(java_script_enabled=False).new_page()
+    page.set_default_timeout(15_000)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(url)
+    assert len(requests) <= 5, requests
+    return page
 
 
-def test_a_good_submission_lands_on_the_board_and_leaves_it(filled: Filled, open_page: Open, tmp_path: Path) -> None:
+def test_without_script_a_submission_lands_on_the_board_and_leaves_it(
+    filled: Filled, browser: Any, open_page: Open, tmp_path: Path
+) -> None:
     shutil.copytree(filled.store.root, tmp_path / "store")
     card = filled.card("poor").model_copy(update={"name": "From the page"})
     write_card(card, tmp_path / "new.card.yaml")
     predict(filled.folder, filled.folder.task("nli").domains, 0.3).write_parquet(tmp_path / "middling.parquet")
     server = serve([filled.folder], Store(tmp_path / "store"), port=free_port(), block=False)
     try:
-        page = open_page(f"{server.url}/submit")
-        ready_to_submit(page)
-        page.set_input_files("#prediction-file input[type=file]", tmp_path / "middling.parquet")
-        page.locator("#prediction-file").get_by_text("middling").first.wait_for()
-        with page.expect_file_chooser() as chooser:
-            page.locator("#card-file").click()
-        chooser.value.set_files(tmp_path / "new.card.yaml")
-        page.wait_for_function("document.querySelector('#card-text textarea').value.includes('From the page')")
+        page = without_script(browser, f"{server.url}/submit")
+        page.select_option("#board", "synthetic/nli")
+        page.set_input_files("#file", tmp_path / "middling.parquet")
+        page.set_input_files("#card_file", tmp_path / "new.card.yaml")
         page.get_by_role("button", name="Check", exact=True).click()
         page.get_by_text("nothing is stored yet").wait_for()
+        assert page.locator("#card-name").input_value() == "From the page"
         page.get_by_role("button", name="Submit", exact=True).click()
         page.get_by_text("Accepted as").wait_for()
         page.get_by_role("button", name="Submit", exact=True).click()
         page.get_by_text("The same file and card were sent before").wait_for()
-        entry = page.locator("#answer a").first.inner_text()
-        follow(page, page.locator("#answer a").first)
-        page.wait_for_selector("svg[role=img]")
+        entry = page.locator("#submit-answer a").first.inner_text()
+        follow(page, page.locator("#submit-answer a").first)
         assert page.locator("h1").inner_text() == "From the page"
         board = open_page(server.url + TASK)
         assert "From the page" in entries(board)[:4]
-        assert entries(board).index("From the page") < entries(board).index("Poor model")
-        page = open_page(f"{server.url}/submit")
-        ready_to_submit(page)
+        page = without_script(browser, f"{server.url}/submit")
         page.get_by_text("Withdraw an entry of yours").click()
-        page.locator("#withdraw-id input, #withdraw-id textarea").fill(entry)
+        page.locator("#entry").fill(entry)
         page.get_by_role("button", name="Withdraw", exact=True).click()
         page.get_by_text(f"Entry {entry} is withdrawn").wait_for()
         assert "From the page" not in entries(open_page(server.url + TASK))
     finally:
         server.close()
+
+
+def test_gradios_page_has_the_same_head_width_and_foot_and_lists_problems(
+    pages_served: tuple[str, Filled], open_page: Open, tmp_path: Path
+) -> None:
+    url, filled = pages_served
+    own = open_page(f"{url}/submit")
+    page = open_page(f"{url}/gradio")
+    ready_to_submit(page)
+    for part in (".sb-head", ".sb-foot"):
+        boxes = [each.locator(part).bounding_box() for each in (own, page)]
+        assert abs(boxes[0]["x"] - boxes[1]["x"]) <= 1
+        assert abs(boxes[0]["width"] - boxes[1]["width"]) <= 1
+        assert own.locator(part).inner_text() == page.locator(part).inner_text()
+    page.set_input_files("#prediction-file input[type=file]", bad_file(filled, tmp_path))
+    page.locator("#prediction-file").get_by_text("bad").first.wait_for()
+    page.locator("#card-text textarea").fill(f"name: x\nparadigm: {SCRIPT}\n")
+    page.get_by_role("button", name="Check", exact=True).click()
+    page.locator("#answer li").filter(has_text="did you mean 'prediction'?").wait_for()
+    told = page.locator("#answer li").all_inner_texts()
+    assert any("key 'paradigm'" in line and SCRIPT in line for line in told)
+    assert page.locator("#answer strong").inner_text() == f"Not accepted: {len(told)} problems. Nothing was stored."

@@ -110,7 +110,7 @@ def test_nobody_is_asked_where_the_card_says_all_or_names_no_model(monkeypatch: 
     ],
 )
 def test_only_a_models_page_on_the_hub_is_asked(url: str, name: str | None) -> None:
-    assert (hub_repository(card(model_url=url)) or (None,))[0] == name
+    assert (hub_repository(url, None) or (None,))[0] == name
 
 
 def test_an_entry_keeps_what_the_hub_said_and_boards_have_it(

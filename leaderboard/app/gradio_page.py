@@ -1,0 +1,247 @@
+"""Gradio's page, and the endpoints that take submissions: the Space's interface, for its uploads, queue and sign-in.
+
+/check     file, card text, whether labels are numbers, validation predictions, board -> an answer
+           (``shiftbench.leaderboard.board.submission.SubmissionAnswer``); nothing is stored
+/submit    the same, and the entry is kept
+/withdraw  entry id -> an answer; for its submitter only
+/nominate  entry id, task -> an answer; for its submitter only, where labels are withheld
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.themes import Soft
+from gradio.utils import get_space
+
+from shiftbench.leaderboard.app.gradio_queue import LINE_ID
+from shiftbench.leaderboard.app.identity import Callers, local_submitter, signed_in_submitter
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.line import AT_ONCE
+from shiftbench.leaderboard.board.submission import (
+    SubmissionAnswer,
+    boards_to_submit_to,
+    check,
+    nominate_entry,
+    submit,
+    withdraw,
+)
+from shiftbench.leaderboard.pages.shell import footer, header, render
+from shiftbench.leaderboard.pages.submit_page import answer_html
+from shiftbench.scoring.scores.score import FileChecks
+from shiftbench.validation.cards import MAX_CARD_BYTES
+from shiftbench.validation.prediction_files import PredictionInput
+
+_CARD_EXAMPLE = """name: My model
+paradigm: fine-tuned
+base_model: lab/model"""
+
+Sender = Callable[[gr.Request, gr.OAuthProfile | None], str]
+
+
+def add_gradio_page(
+    keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: bool, daily_quota: int | None
+) -> None:
+    """Add the form and its endpoints to the page of a ``gr.Blocks`` that is being made."""
+    _html(header("submit"))
+    _html(render("gradio.html", sign_in=sign_in, daily_quota=daily_quota))
+    # Elsewhere than on a Space, Gradio would sign every visitor in as the server's own user.
+    if sign_in and get_space() is not None:
+        gr.LoginButton("Sign in with Hugging Face", size="md", elem_id="sign-in")
+    names = [board.name for board in boards_to_submit_to(keeper.index.folders)]
+    with gr.Row(equal_height=False):
+        with gr.Column(min_width=300):
+            board = gr.Dropdown(
+                names, value=names[0] if len(names) == 1 else None, label="Benchmark and task", elem_id="board"
+            )
+            file = gr.File(label="Prediction file (required)", height=200, elem_id="prediction-file")
+            by_index = gr.Checkbox(
+                label="Labels by index",
+                info="The predictions are numbers: the position of the label in the task's list, from 0.",
+                elem_id="labels-by-index",
+            )
+            with gr.Accordion("Validation predictions, for forecasts (optional)", open=False):
+                validation_file = gr.File(
+                    label="What the same models predicted on validation rows", height=120, elem_id="validation-file"
+                )
+        with gr.Column(min_width=300):
+            card = gr.Textbox(
+                label="Card (required; YAML or JSON)",
+                placeholder=_CARD_EXAMPLE,
+                lines=8,
+                max_lines=18,
+                max_length=MAX_CARD_BYTES,
+                elem_id="card-text",
+            )
+    with gr.Row(elem_id="send"):
+        check_button = gr.Button("Check", variant="secondary", scale=0, min_width=150)
+        submit_button = gr.Button("Submit", variant="primary", scale=0, min_width=150)
+    answer = gr.JSON(visible=False)
+    report = _html("", elem_id="answer")
+    with gr.Accordion("Withdraw an entry of yours", open=False):
+        entry = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="withdraw-id")
+        withdraw_button = gr.Button("Withdraw", scale=0, min_width=150)
+    sender = _sender(callers, sign_in=sign_in)
+    withheld = any(not folder.has_public_labels for folder in keeper.index.folders)
+    with gr.Accordion("Nominate an entry of yours for the next round", open=False, visible=withheld):
+        chosen = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="nominate-id")
+        task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
+        nominate_button = gr.Button("Nominate", scale=0, min_width=150)
+    _html(footer())
+
+    def check_file(
+        file: str | None,
+        card: str,
+        labels_by_index: bool = False,
+        validation: str | None = None,
+        board: str | None = None,
+    ) -> SubmissionAnswer:
+        """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
+
+        Args:
+            file: the prediction file (.parquet, .jsonl or .csv).
+            card: the card's text, YAML or JSON.
+            labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
+            validation: a file of what the same models predicted on validation rows, for forecasts.
+            board: the board's name, such as dr/nli, in the place of the card's data and subset.
+        """
+        sent, held_out = _uploaded(file, validation, labels_by_index)
+        return check(keeper.index, sent, card, checks, validation=held_out, board=board)
+
+    def submit_file(
+        request: gr.Request,
+        profile: gr.OAuthProfile | None,
+        file: str | None,
+        card: str,
+        labels_by_index: bool = False,
+        validation: str | None = None,
+        board: str | None = None,
+    ) -> SubmissionAnswer:
+        """Check, score and keep a prediction file; the same file and card sent twice are one entry.
+
+        Args:
+            request: says where it comes from.
+            profile: the user who has signed in with this browser.
+            file: the prediction file (.parquet, .jsonl or .csv).
+            card: the card's text, YAML or JSON.
+            labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
+            validation: a file of what the same models predicted on validation rows, for forecasts.
+            board: the board's name, such as dr/nli, in the place of the card's data and subset.
+        """
+        sent, held_out = _uploaded(file, validation, labels_by_index)
+        return submit(
+            keeper.index,
+            sent,
+            card,
+            sender=lambda: sender(request, profile),
+            daily_quota=daily_quota,
+            checks=checks,
+            validation=held_out,
+            board=board,
+        )
+
+    def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> SubmissionAnswer:
+        """Withdraw an entry of one's own from the leaderboard.
+
+        Args:
+            entry: the entry's id.
+            request: says where it comes from.
+            profile: the user who has signed in with this browser.
+        """
+        return withdraw(keeper.index, entry, sender=lambda: sender(request, profile))
+
+    def nominate_for_round(
+        entry: str, task: str, request: gr.Request, profile: gr.OAuthProfile | None
+    ) -> SubmissionAnswer:
+        """Nominate an entry of one's own for the next round, which releases its figures on withheld labels.
+
+        Args:
+            entry: the entry's id.
+            task: one of its tasks, such as nli; empty for all of them.
+            request: says where it comes from.
+            profile: the user who has signed in with this browser.
+        """
+        return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
+
+    handlers: list[tuple[gr.Button, Callable[..., SubmissionAnswer], list[Any], str]] = [
+        (check_button, check_file, [file, card, by_index, validation_file, board], "check"),
+        (submit_button, submit_file, [file, card, by_index, validation_file, board], "submit"),
+        (withdraw_button, withdraw_entry, [entry], "withdraw"),
+    ]
+    if withheld:
+        handlers.append((nominate_button, nominate_for_round, [chosen, task], "nominate"))
+    at_once = {"concurrency_limit": AT_ONCE, "concurrency_id": LINE_ID}  # others see their place in the line
+    for button, handler, inputs, name in handlers:
+        gr.on([], handler, inputs, answer, api_name=name, **at_once)
+        button.click(_reported(handler), inputs, report, api_visibility="private", **at_once)
+
+
+def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
+    """Return a function that shows what a handler answers, from the same call.
+
+    One that is sent an answer to show would show anybody anything, and keep it.
+    """
+
+    @wraps(handler)
+    def report(*arguments: Any) -> str:
+        return answer_html(handler(*arguments))
+
+    return report
+
+
+def _sender(callers: Callers, *, sign_in: bool) -> Sender:
+    def signed_in(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
+        user = signed_in_submitter(profile.username if profile else None, request.headers)
+        callers.learn(request.headers, user)
+        return user
+
+    def local(request: gr.Request, profile: gr.OAuthProfile | None) -> str:
+        return local_submitter(request.client.host if request.client else None, request.headers)
+
+    return signed_in if sign_in else local
+
+
+def _html(value: str, **options: Any) -> gr.HTML:
+    return gr.HTML(value, elem_classes=["sb-page"], apply_default_css=False, js_on_load=None, **options)
+
+
+def _uploaded(file: str | None, validation: str | None, by_index: bool) -> list[PredictionInput | None]:
+    """Return the files that the form sent, as they are to be read; None for each that it did not send."""
+    return [PredictionInput(Path(each), by_index) if each else None for each in (file, validation)]
+
+
+_LOOKS = {
+    "*primary_700": "color_accent button_primary_background_fill button_primary_background_fill_dark "
+    "checkbox_label_background_fill_selected checkbox_label_background_fill_selected_dark",
+    "none": "block_title_background_fill block_title_background_fill_dark block_label_shadow input_shadow "
+    "button_primary_shadow button_secondary_shadow block_shadow checkbox_label_shadow",
+    "*neutral_600": "block_title_text_color block_label_text_color button_secondary_border_color_dark "
+    "button_secondary_background_fill_hover_dark",
+    "*neutral_300": "block_title_text_color_dark block_label_text_color_dark button_secondary_border_color",
+    "*neutral_50": "block_label_background_fill",
+    "*neutral_800": "block_label_background_fill_dark input_background_fill_dark",
+    "*neutral_500": "body_text_color_subdued input_placeholder_color",
+    "*neutral_400": "input_placeholder_color_dark",
+    "1px": "input_border_width button_border_width checkbox_label_border_width",
+    "*neutral_200": "input_border_color",
+    "*neutral_700": "input_border_color_dark button_secondary_background_fill_dark",
+    "white": "body_background_fill",
+    "600": "block_title_text_weight",
+    "0": "block_title_padding",
+    "0px": "block_border_width",
+    "transparent": "block_background_fill block_background_fill_dark",
+    "*primary_800": "button_primary_background_fill_hover",
+}
+"""Settings of Gradio's theme, by the value that they have."""
+
+
+def theme() -> gr.Theme:
+    """Build a theme: one accent colour dark enough to read on white, and system fonts, so that none is fetched."""
+    fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
+    mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
+    base = Soft(
+        primary_hue="teal", secondary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono
+    )
+    return base.set(**{name: value for value, names in _LOOKS.items() for name in names.split()})
