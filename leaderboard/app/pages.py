@@ -38,16 +38,16 @@ from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
 from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery, OverallQuery
 from shiftbench.leaderboard.pages.data_page import data_page
-from shiftbench.leaderboard.pages.entry_page import EntryForecast, entry_page, released_page, withdrawn_page
+from shiftbench.leaderboard.pages.entry_page import EntryForecast, EntryQuery, entry_page, released_page, withdrawn_page
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.shell import about_page, script
 from shiftbench.leaderboard.release import nominated_entries
 from shiftbench.leaderboard.store import Entry, folder_of
 from shiftbench.scoring.forecasting.methods import TITLES
-from shiftbench.scoring.reports.above_line_part import AboveLine
-from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import style_sheet
+from shiftbench.scoring.reports.task_page import AboveLine
 from shiftbench.scoring.scores.controls import Unseen, unseen_drops
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.shape import TaskScores
@@ -167,8 +167,11 @@ def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers)
     """Add the routes of entries; they are read only, and answer everybody alike. Comparisons wait in the line."""
 
     @app.get(addresses.ENTRY)
-    def entry(id: str = "", task: str = "") -> Response:
-        return page_or_problems("Entry", lambda: _entry(keeper, id, task or None))
+    def entry(
+        request: Request, id: str = "", task: str = "", tab: str = "", shift: str = "", show: str = ""
+    ) -> Response:
+        query = EntryQuery(id, task, tab, shift, show)
+        return page_or_problems("Entry", lambda: show_entry(keeper, query, own_address(request)))
 
     @app.get(addresses.SCORES)
     def scores(request: Request, id: str = "") -> Response:
@@ -223,8 +226,14 @@ def _attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response:
-    index = keeper.index
+def own_address(request: Request) -> str:
+    """Return the server's own address, such as https://host: the one by which it was reached."""
+    return f"{request.url.scheme}://{request.url.netloc}"
+
+
+def show_entry(keeper: Keeper, query: EntryQuery, base: str) -> Markup | Response:
+    """Build the page of an entry, or the answer that there is none."""
+    index, identity, task = keeper.index, query.id, query.task
     if (withdrawn := index.withdrawn_at(identity)) is not None:
         return page_answer("Entry", withdrawn_page(identity, withdrawn), status=GONE)
     reasons = index.reasons(identity)
@@ -233,17 +242,17 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
     except InvalidInput:
         if not reasons:
             raise
-        return entry_page(identity, None, None, reasons)
+        return entry_page(query, None, None, reasons)
     if reasons:
-        return entry_page(identity, entry, None, reasons)
+        return entry_page(query, entry, None, reasons)
     folder = folder_of(entry.card, index.folders)
     store = index.store
     if not folder.has_public_labels:
         tasks = sorted(task for (_, task), each in nominated_entries(store).items() if each == identity)
         return released_page(entry, folder, index.releases(entry), tasks)
 
-    def examples(task: str, source: str, target: str) -> Sequence[WrongExample]:
-        return wrong_examples(store.predictions(entry), folder, task, source, target)
+    def examples(task: str, source: str, target: str, n: int) -> Sequence[WrongExample]:
+        return wrong_examples(store.predictions(entry), folder, task, source, target, n)
 
     def unseen(task: TaskScores) -> Unseen | None:
         if not entry.card.pretraining_domains:
@@ -266,25 +275,19 @@ def _entry(keeper: Keeper, identity: str, task: str | None) -> Markup | Response
     if task and task not in (names := [each.task for each in scores.tasks]):
         cure = did_you_mean(task[:80], names)
         raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
-    page = entry_page(
-        identity,
+    return entry_page(
+        query,
         entry,
         scores,
-        task=task,
         folder=folder,
         examples=examples,
         unseen=unseen,
         above_line=above_line,
         place=place,
         forecast=forecast,
+        copies={name: (first, index.entry(first).card.name) for name, first in index.originals(identity).items()},
+        base=base,
     )
-    return join([*(_copy_note(index, name, first) for name, first in index.originals(identity).items()), page])
-
-
-def _copy_note(index: Index, task: str, original: str) -> Markup:
-    """Write that an entry has no row on a task's board, because an earlier one has the same predictions."""
-    link = tag("a", index.entry(original).card.name, href=addresses.entry_address(original, task))
-    return tag("p", f"{task}: the same predictions as ", link, ", which has the row on the board.", class_="sb-notice")
 
 
 def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from shiftbench.leaderboard.board.rows import trained_outside
 from shiftbench.metrics.correlation import one_against_others
-from shiftbench.scoring.reports.above_line_part import AboveLine
+from shiftbench.scoring.reports.task_page import AboveLine
 from shiftbench.scoring.scores.shape import Estimate
 
 

@@ -29,6 +29,10 @@ FORECAST_CSV = "/forecast.csv"
 FORECAST_JSON = "/forecast.json"
 DATA = "/data"
 ABOUT = "/about"
+PICTURE = "/picture"
+"""Followed by .svg or .png: a picture of a page as a file."""
+EMBED = "/embed"
+"""A page's picture in a frame on other pages."""
 HEALTH = "/healthz"
 STYLE_SHEET = "/static/page.css"
 SCRIPT = "/static/page.js"
@@ -61,13 +65,13 @@ def board_address(name: str) -> str:
     return with_query(BOARD, [("board", name)])
 
 
-def entry_address(identity: str, task: str | None = None) -> str:
+def entry_address(identity: str, task: str | None = None, more: Iterable[tuple[str, str]] = ()) -> str:
     """Return the address of an entry's page, below the leaderboard's own; without a task it shows the first.
 
-    >>> entry_address("0123456789abcdef", "nli")
-    '/entry?id=0123456789abcdef&task=nli'
+    >>> entry_address("0123456789abcdef", "nli"), entry_address("0123456789abcdef", None, [("tab", "errors")])
+    ('/entry?id=0123456789abcdef&task=nli', '/entry?id=0123456789abcdef&tab=errors')
     """
-    return with_query(ENTRY, [("id", identity), *_task_pair(task)])
+    return with_query(ENTRY, [("id", identity), *_task_pair(task), *more])
 
 
 def compare_address(identities: Sequence[str], task: str | None = None) -> str:
@@ -107,6 +111,16 @@ def data_address(task: str) -> str:
     return with_query(DATA, [("task", task)])
 
 
+def picture_address(kind: str, of: str, name: str = "") -> str:
+    """Return the address of a picture of a page, as 'svg' or 'png'; without a name, of the one that stands for it.
+
+    >>> picture_address("png", "/entry?id=0123456789abcdef", "depth")
+    '/picture.png?of=/entry?id%3D0123456789abcdef&name=depth'
+    """
+    pairs = [("of", of), ("name", name)]
+    return with_query(f"{PICTURE}.{kind}", [pair for pair in pairs if pair[1]])
+
+
 def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
     """Return a path with a query, encoded; the path alone without pairs.
 
@@ -115,7 +129,7 @@ def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
     >>> with_query(BOARD, [("q", "a&b"), ("board", "dr/nli")]), with_query(BOARD, [])
     ('/?q=a%26b&board=dr/nli', '/')
     """
-    query = urlencode(list(pairs), safe="/:@")
+    query = urlencode(list(pairs), safe="/:@?")
     return f"{path}?{query}" if query else path
 
 

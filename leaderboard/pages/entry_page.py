@@ -1,40 +1,37 @@
-"""An entry's page: model and submitter, how robust it is on one task, how sure that is, how exposed the test was."""
+"""An entry's page: model and submitter, how robust it is on one task, its errors, how sure that is, its card."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.places import BoardPlace
-from shiftbench.leaderboard.pages.addresses import (
-    BOARD,
-    compare_address,
-    entry_address,
-    forecast_address,
-    predictions_address,
-    scores_address,
-)
-from shiftbench.leaderboard.pages.board_cells import LEADING_SET
+from shiftbench.leaderboard.pages.addresses import entry_address, picture_address
 from shiftbench.leaderboard.pages.links import named_links
+from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.leaderboard.release import Released
 from shiftbench.leaderboard.store import Entry
+from shiftbench.leaderboard.store.model_facts import FROM_CARD, model_facts
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.shape import TaskForecast
-from shiftbench.scoring.reports.above_line_part import AboveLine
-from shiftbench.scoring.reports.cells import card_html, choices, scroll_box
+from shiftbench.scoring.reports.cells import CardFact, card_facts
 from shiftbench.scoring.reports.exports import bibtex_text
 from shiftbench.scoring.reports.forecast import errors_table, shifts_table
-from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.site import box
-from shiftbench.scoring.reports.numbers import points
+from shiftbench.scoring.reports.frame.parts import Badge, Choice
+from shiftbench.scoring.reports.numbers import count
 from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, frame, mark, path, picture, round_axis
+from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.plain_tables import html_table
-from shiftbench.scoring.reports.score_parts import Examples, Shown, find_task, score_parts, shown_tasks
+from shiftbench.scoring.reports.task_page import AboveLine, Asked, Picture, TaskPage, find_task, shown_tasks
 from shiftbench.scoring.scores.controls import Unseen
+from shiftbench.scoring.scores.examples import WrongExample
 from shiftbench.scoring.scores.shape import Scores, TaskScores
 
+TABS = ("Overview", "Errors", "Confidence", "Statistics", "Card")
+ERRORS_ON_TAB = 25
 _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
 
@@ -46,47 +43,221 @@ class EntryForecast:
     task: TaskForecast | None
     reason: str = ""
 
+    blind_spot = CONCEPT_SHIFT
+
+    @property
+    def tables(self) -> list[tuple[str, Markup]]:
+        """List the tables: every shift by the main method, and how all methods did."""
+        if self.task is None:
+            return []
+        tables = [("Forecasts on every shift", shifts_table(self.task))]
+        tables += [("Methods", errors_table(self.task))] if self.task.errors else []
+        return [(label, html_table(table, "sb-table sb-shifts")) for label, table in tables]
+
+
+@dataclass(frozen=True)
+class EntryQuery:
+    """What an address asks to see of an entry: a task, a tab, a shift, what the matrix shows; defaults where empty."""
+
+    id: str
+    task: str = ""
+    tab: str = ""
+    shift: str = ""
+    show: str = ""
+
+    @property
+    def chosen_tab(self) -> str:
+        """Return the tab that is shown."""
+        return next((tab for tab in TABS if tab.lower() == self.tab), TABS[0])
+
+    def address(self, **changes: str) -> str:
+        """Return the address of the same page with other values."""
+        other = replace(self, **changes)
+        pairs = [
+            ("tab", other.tab if other.tab != TABS[0].lower() else ""),
+            ("shift", other.shift),
+            ("show", other.show),
+        ]
+        return entry_address(other.id, other.task or None, [pair for pair in pairs if pair[1]])
+
+
+@dataclass(frozen=True)
+class EntryPage:
+    """What the template is given: the entry (None where its card cannot be read), its task, and where it stands."""
+
+    query: EntryQuery
+    entry: Entry | None
+    it: TaskPage | None
+    reasons: Sequence[str] = ()
+    folder: DatasetFolder | None = None
+    place: BoardPlace | None = None
+    forecast: EntryForecast | None = None
+    copies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    base: str = ""
+
+    @property
+    def tabs(self) -> list[Choice]:
+        """List the tabs that there is something on."""
+        chosen, has_scores = self.query.chosen_tab, self.it is not None and bool(self.it.shifts)
+        has_confidence = self.it is not None and self.it.task.confidence is not None
+        kept = {"Overview": has_scores, "Errors": has_scores, "Confidence": has_confidence}
+        keys = {tab: "" if tab == TABS[0] else tab.lower() for tab in TABS}
+        return [
+            Choice(tab, self.query.address(tab=keys[tab], shift="", show=""), tab == chosen)
+            for tab in TABS
+            if kept.get(tab, True)
+        ]
+
+    @property
+    def tasks(self) -> list[Choice]:
+        """List the entry's tasks, where there are several."""
+        names = shown_tasks(self.it.scores) if self.it else []
+        chosen = self.it.task.task if self.it else ""
+        return [
+            Choice(self.task_words(name), self.query.address(task=name, shift="", show=""), name == chosen)
+            for name in names
+            if len(names) > 1
+        ]
+
+    def task_words(self, name: str) -> str:
+        """Return a task's plain name."""
+        info = self.folder.manifest.tasks.get(name) if self.folder else None
+        return plain_task_name(name, info.title if info else "")
+
+    @property
+    def badges(self) -> list[Badge]:
+        """List short remarks: the rank, how the model was made, its size and licence, and what is wrong."""
+        assert self.entry is not None
+        card, facts = (
+            self.entry.card,
+            {key: fact.value for key, fact in model_facts(self.entry.card, self.entry.hub).items()},
+        )
+        badges = [Badge(place_words(self.place), "lead" if self.place.rank == 1 else "")] if self.place else []
+        badges += [Badge("at chance", "warn")] if self.it and self.it.task.summary.at_floor else []
+        badges.append(Badge(card.paradigm))
+        badges += [Badge(f"subset {card.subset}")] if card.subset != "all" else []
+        badges += [Badge(f"{_short(int(facts['parameters']))} parameters")] if "parameters" in facts else []
+        badges += [Badge(str(facts["licence"])[:40])] if "licence" in facts else []
+        badges += [Badge("open weights")] if facts.get("open_weights") else []
+        return badges
+
+    @property
+    def links(self) -> Markup:
+        """Return the card's links."""
+        return named_links(self.entry.card.model_dump()) if self.entry else Markup("")
+
+    @property
+    def may_download(self) -> bool:
+        """Return whether the predictions may be downloaded."""
+        is_public = self.folder is not None and self.folder.has_public_labels
+        return self.entry is not None and is_public and self.entry.card.allows_download
+
+    @property
+    def facts(self) -> list[CardFact]:
+        """List what is known of the model: the card, and what the Hub says where the card is silent."""
+        assert self.entry is not None
+        found = model_facts(self.entry.card, self.entry.hub)
+        of_hub = [
+            CardFact(key.replace("_", " "), _fact_words(fact.value), source=self._hub_words(fact.source))
+            for key, fact in found.items()
+            if fact.source != FROM_CARD
+        ]
+        return [*card_facts(self.entry.card), *of_hub]
+
+    def _hub_words(self, source: str) -> str:
+        assert self.entry is not None
+        assert self.entry.hub is not None
+        return f"{source} {self.entry.hub.repository} on the Hugging Face Hub"
+
+    @property
+    def exposure(self) -> str:
+        """Return how long the test texts had been public when this was submitted."""
+        if self.entry is None or self.it is None or self.folder is None:
+            return ""
+        years = public_years(self.folder, self.it.task.task)
+        if not years:
+            return "Test labels are public, so any model may have been trained on them."
+        first, last = years
+        sent = int(self.entry.submitted_at[:4])
+        ages = _range(max(sent - last, 0), max(sent - first, 0))
+        return (
+            f"Test labels are public, so any model may have been trained on them; the texts have been public since "
+            f"{_range(first, last)}, {ages} years before this was submitted."
+        )
+
+    @property
+    def citation(self) -> str:
+        """Return the entry's BibTeX."""
+        assert self.entry is not None
+        return citation(self.entry, self.base)
+
+    @property
+    def share(self) -> str:
+        """Return the address of this tab's pictures, with KIND in the place of svg or png."""
+        return picture_address("KIND", self.query.address())
+
+    @property
+    def ranks_over_time(self) -> Picture | None:
+        """Draw the ranks over time, where they changed days."""
+        if self.place is None or len(self.place.history) < 2:
+            return None
+        caption = "Entries that have been withdrawn do not count."
+        return Picture("ranks", "Rank over time", caption, _draw_ranks(self.place))
+
+
+WrongTexts = Callable[[str, str, str, int], Sequence[WrongExample]]
+"""Task, source, target and how many at most -> what was predicted wrong there."""
+
 
 def entry_page(
-    identity: str,
+    query: EntryQuery,
     entry: Entry | None,
     scores: Scores | None,
     reasons: Sequence[str] = (),
     *,
-    task: str | None = None,
     folder: DatasetFolder | None = None,
-    examples: Examples | None = None,
+    examples: WrongTexts | None = None,
     unseen: Callable[[TaskScores], Unseen | None] | None = None,
     above_line: Callable[[TaskScores], AboveLine | None] | None = None,
     place: Callable[[TaskScores], BoardPlace | None] | None = None,
     forecast: Callable[[TaskScores], EntryForecast | None] | None = None,
+    copies: Mapping[str, tuple[str, str]] | None = None,
+    base: str = "",
 ) -> Markup:
-    """Build the page of an entry on one task, its first without a ``task`` that it has.
+    """Build the page of an entry on one task, its first without one that it has.
 
     ``entry`` is None where its card cannot be read, ``scores`` where it has none here, for ``reasons``. The callables
-    give a task's parts: wrong ``examples``, means over ``unseen`` domains, the score ``above_line``, ``place`` and
-    ``forecast``.
+    give a task's parts, where the tab shows them: wrong ``examples``, means over ``unseen`` domains, the score
+    ``above_line``, ``place`` and ``forecast``. ``copies`` are, by task, id and name of the earlier entry with the same
+    predictions, which has the row on the board; ``base`` is the server's own address.
     """
-    shown = find_task(scores, task) if scores else None
-    why = tag("ul", *(tag("li", reason) for reason in reasons))
-    not_scored = tag("div", tag("strong", "Not scored on this server."), why, class_="sb-notice", role="note")
-    parts = [
-        notices([folder] if folder else []),
-        heading(identity, entry, shown, folder),
-        not_scored if scores is None else Markup(""),
-        _exposure(entry, shown, folder) if entry and shown and folder else Markup(""),
-        card_html(entry.card) if entry else Markup(""),
-        _chooser(identity, scores, shown, folder) if scores and shown else Markup(""),
-    ]
-    if scores and shown:
-        means = unseen(shown) if unseen else None
-        compared = above_line(shown) if above_line else None
-        ranked = place(shown) if place else None
-        parts += [place_part(ranked)] if ranked else []
-        parts.append(score_parts(Shown(scores, shown, folder, examples, means, compared)))
-        forecasts = forecast(shown) if forecast else None
-        parts += [forecast_part(forecasts)] if forecasts else []
-    return tag("div", *parts, class_="sb-entry")
+    task = find_task(scores, query.task) if scores else None
+    if entry is None or scores is None or task is None:
+        shown = EntryPage(query, entry, None, reasons, folder, base=base)
+        return render("entry.html", page=shown, notices=notices([folder] if folder else []), source_name=source_name)
+    query = replace(query, task=task.task)
+    is_statistics = query.chosen_tab == "Statistics"
+    n_errors = ERRORS_ON_TAB if query.chosen_tab == "Errors" else 5
+    it = TaskPage(
+        scores,
+        task,
+        folder,
+        (lambda name, source, target: examples(name, source, target, n_errors)) if examples else None,
+        unseen(task) if unseen and is_statistics else None,
+        above_line(task) if above_line and is_statistics else None,
+        asked=Asked(query.show, query.shift, lambda show, shift: query.address(show=show, shift=shift)),
+    )
+    shown = EntryPage(
+        query,
+        entry,
+        it,
+        folder=folder,
+        place=place(task) if place else None,
+        forecast=forecast(task) if forecast and is_statistics else None,
+        copies=copies or {},
+        base=base,
+    )
+    return render("entry.html", page=shown, notices=notices([folder] if folder else []), source_name=source_name)
 
 
 def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
@@ -110,139 +281,65 @@ def citation_years(citation: str) -> list[int]:
     return [int(year) for year in _YEAR.findall(citation)]
 
 
-def _chooser(identity: str, scores: Scores, task: TaskScores, folder: DatasetFolder | None) -> Markup:
-    def words(name: str) -> str:
-        info = folder.manifest.tasks.get(name) if folder else None
-        return plain_task_name(name, info.title if info else "")
-
-    names = shown_tasks(scores)
-    key = tag("span", f" {scores.benchmark}/{task.task}", class_="sb-soft sb-mono")
-    title = tag("h2", words(task.task), key, class_="sb-task")
-    if len(names) < 2:
-        return title
-    links = [
-        tag("a", words(name), href=entry_address(identity, name), aria_current="page" if name == task.task else None)
-        for name in names
-    ]
-    return join([choices("Tasks", [("", links)]), title])
-
-
-def _exposure(entry: Entry, task: TaskScores, folder: DatasetFolder) -> Markup:
-    """Write how much of the test may have been seen: labels and texts that are public."""
-    said = ["Test labels are public, so any model may have been trained on them."]
-    years = public_years(folder, task.task)
-    if years:
-        first, last = years
-        sent = int(entry.submitted_at[:4])
-        ages = _range(max(sent - last, 0), max(sent - first, 0))
-        said.append(
-            f"The test texts have been public since {_range(first, last)}, {ages} years before this was submitted."
-        )
-    return tag("p", " ".join(said), class_="sb-exposure")
-
-
 def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-def heading(identity: str, entry: Entry | None, task: TaskScores | None, folder: DatasetFolder | None = None) -> Markup:
-    """Build the head of an entry's page: the model's name, submitter and date, its address, links, what can be done.
+def _fact_words(value: str | int | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return count(value) if isinstance(value, int) else value
 
-    ``entry`` is None where its card cannot be read, ``task`` where the page shows none.
+
+def _short(number: int) -> str:
+    """Write a number of parameters in at most four characters.
+
+    >>> _short(950), _short(22_700_000), _short(184_000_000), _short(7_240_000_000)
+    ('950', '23M', '184M', '7.2B')
     """
-    chosen = task.task if task else None
-    permalink = tag("a", entry_address(identity), href=entry_address(identity, chosen), class_="sb-mono")
-    if entry is None:
-        return join([tag("h1", identity, class_="sb-name"), tag("p", permalink, class_="sb-by")])
-    card = entry.card
-    subset = "" if card.subset == "all" else f" \N{MIDDLE DOT} subset {card.subset}"
-    by = (
-        f"{card.paradigm}{subset} \N{MIDDLE DOT} submitted by {entry.submitter} on "
-        f"{entry.submitted_at[:10]} \N{MIDDLE DOT} "
-    )
-    actions = [
-        tag("a", "Compare with others", href=compare_address([identity], chosen), class_="sb-button"),
-        tag("a", "Scores as JSON", href=scores_address(identity), class_="sb-button"),
-    ]
-    if folder is not None and folder.has_public_labels and entry.card.allows_download:
-        address = predictions_address(identity)
-        actions.append(tag("a", "Predictions as Parquet", href=address, download="", class_="sb-button"))
-    return join(
-        [
-            tag("h1", card.name, class_="sb-name"),
-            tag("p", by, permalink, class_="sb-by"),
-            named_links(card.model_dump()),
-            tag("p", *(actions if task else []), class_="sb-actions"),
-            _citation(entry),
-        ]
-    )
+    for size, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k")):
+        if number >= size:
+            value = number / size
+            return f"{value:.1f}{letter}" if value < 10 else f"{value:.0f}{letter}"
+    return str(number)
 
 
-def _citation(entry: Entry) -> Markup:
-    """Build the folded BibTeX entry, and the address to copy."""
-    address = entry_address(entry.id)
-    text = citation(entry)
-    return tag(
-        "details",
-        tag("summary", "Cite or link"),
-        tag("p", tag("code", address, id="copy-address", data_absolute=""), " ", _copy_button("address", "Copy link")),
-        tag("pre", text, id="copy-citation", tabindex="0"),
-        _copy_button("citation", "Copy BibTeX"),
-        class_="sb-card",
-    )
-
-
-def _copy_button(name: str, words: str) -> Markup:
-    return tag("button", words, type="button", data_copy=f"copy-{name}")
-
-
-def citation(entry: Entry) -> str:
+def citation(entry: Entry, base: str = "") -> str:
     """Format an entry's BibTeX.
 
-    Returns: a ``@misc`` that names model, submitter, year, entry and data.
+    Args:
+        entry: the entry.
+        base: the server's own address, such as https://host.
+    Returns: a ``@misc`` with author, title, year, url and what the entry is for.
     """
     card = entry.card
     fields = {
         "title": "{" + bibtex_text(f"{card.name} on the shiftbench leaderboard") + "}",
         "author": "{" + bibtex_text(entry.submitter) + "}",
         "year": entry.submitted_at[:4],
+        "url": f"{base}{entry_address(entry.id)}",
         "note": bibtex_text(f"Entry {entry.id}, data {card.version}, subset {card.subset}"),
     }
     written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
     return f"@misc{{shiftbench-{entry.id},\n{written}\n}}\n"
 
 
-_HEIGHT = 130
-
-
 def place_words(place: BoardPlace) -> str:
     """Format a rank.
 
     >>> place_words(BoardPlace(2, 1, 4, 12, ()))
-    'Rank 2 of 12; with 95% confidence between 1 and 4'
+    'Rank 2 of 12 (95%: 1 to 4)'
     """
     words = f"Rank {place.rank} of {place.n_ranked}"
     if place.low is None or place.high is None:
         return words
-    if place.low == place.high:
-        return f"{words}, and with 95% confidence no other"
-    return f"{words}; with 95% confidence between {place.low} and {place.high}"
+    return f"{words} (95%: {_range(place.low, place.high)})"
 
 
-def place_part(place: BoardPlace) -> Markup:
-    """Build the line about an entry's rank, and behind it the ranks over time where they changed days.
-
-    Returns: a paragraph, and a folded picture with its table.
-    """
-    line = tag("p", place_words(place), ".", class_="sb-place")
-    if len(place.history) < 2:
-        return line
-    summary = tag("summary", "Rank over time")
-    about = tag("p", "Entries that have been withdrawn do not count.", class_="sb-soft")
-    return join([line, tag("details", summary, about, _picture(place), _table(place), class_="sb-history")])
+_HEIGHT = 130
 
 
-def _picture(place: BoardPlace) -> Markup:
+def _draw_ranks(place: BoardPlace) -> Markup:
     x = round_axis((1, len(place.history)), LEFT, WIDTH - RIGHT, whole=True)
     # The best rank is at the top.
     y = round_axis((1, *(rank for _, rank, _ in place.history)), TOP, TOP + _HEIGHT, n_ticks=4, whole=True)
@@ -257,83 +354,14 @@ def _picture(place: BoardPlace) -> Markup:
     return picture("Rank over time", words, TOP + _HEIGHT + 44, below, path(where, "sb-curve sb-c0"), *marks)
 
 
-def _table(place: BoardPlace) -> Markup:
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("Day", "Rank", "Ranked entries")))
-    rows = [tag("tr", *(tag("td", str(cell)) for cell in row)) for row in place.history]
-    table = tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
-    return scroll_box(table, "Rank over time")
-
-
-_TABLE = "sb-table sb-shifts"
-
-_ABOUT = (
-    "Its accuracy on each domain, forecast without a label of that domain (each row names its method), the interval "
-    "that the other domains set, and the true score."
-)
-
-
-def forecast_part(found: EntryForecast) -> Markup:
-    """Build the folded section: every shift by the main method, how all methods did, and what no method sees."""
-    link = tag("a", "All methods on all entries of this board", href=forecast_address(found.board))
-    if found.task is None:
-        content = [tag("p", f"No forecast: {found.reason}.")]
-    else:
-        content = [
-            tag("p", _ABOUT, class_="sb-soft"),
-            scroll_box(html_table(shifts_table(found.task), _TABLE), "Forecasts on every shift"),
-            scroll_box(html_table(errors_table(found.task), _TABLE), "Methods") if found.task.errors else Markup(""),
-            tag("ul", *(tag("li", line) for line in found.task.notes), class_="sb-missing"),
-        ]
-    said = tag("p", tag("strong", CONCEPT_SHIFT))
-    summary = tag("summary", "Forecasts beside the truth")
-    return tag("details", summary, *content, said, tag("p", link), class_="sb-legend")
-
-
 def withdrawn_page(identity: str, withdrawn_at: str) -> Markup:
     """Build the page of a withdrawn entry: when it was withdrawn (where that can be read), and nothing else of it."""
-    day = f" on {withdrawn_at[:10]}" if withdrawn_at else ""
-    words = f"The person who submitted this entry withdrew it{day}. It is on no board, and its address stays."
-    return tag(
-        "div",
-        tag("h1", "Withdrawn entry", class_="sb-name"),
-        tag("p", identity, class_="sb-by sb-mono"),
-        tag("p", words),
-        tag("p", tag("a", "See the board", href=BOARD, class_="sb-button"), class_="sb-actions"),
-        class_="sb-entry",
-    )
-
-
-_WITHHELD = (
-    "Test labels are withheld. Four times a year each account's nominated entries are scored on the ranking half of "
-    "the labels, and the figures are frozen; there are no other scores, comparisons or errors to see."
-)
+    return render("entry_withdrawn.html", id=identity, day=withdrawn_at[:10])
 
 
 def released_page(
     entry: Entry, folder: DatasetFolder, releases: Mapping[str, tuple[str, Released]], nominated: Sequence[str]
 ) -> Markup:
     """Build the page of an entry on withheld labels, with what the last round released of it, by board."""
-    words = f"Nominated for the next round of {', '.join(nominated)}." if nominated else "Not nominated."
-    parts = [
-        notices([folder]),
-        heading(entry.id, entry, None),
-        tag("p", _WITHHELD, " ", words, class_="sb-exposure"),
-        card_html(entry.card),
-        *(_released(board, name, each) for board, (name, each) in releases.items()),
-    ]
-    if not releases:
-        parts.append(box("No figures yet", "The last round has released none of this entry."))
-    return tag("div", *parts, class_="sb-entry")
-
-
-def _released(board: str, name: str, released: Released) -> Markup:
-    """Write one board's figures as a table."""
-    place = "not ranked" if released.place is None else f"place {released.place}"
-    place += f", {LEADING_SET}" if released.with_leader else ""
-    rows = [("Mean over targets", released.mean), *released.targets.items()]
-    body = [tag("tr", tag("th", what, scope="row"), tag("td", points(value), class_="sb-num")) for what, value in rows]
-    head = tag("tr", tag("th", "Target", scope="col"), tag("th", "Mean ST", scope="col", class_="sb-num"))
-    table = tag("table", tag("thead", head), tag("tbody", *body), class_="sb-table sb-plain")
-    since = f"Figures of round {released.since}, metric version {released.metric_version}."
-    title = tag("h2", board, class_="sb-task")
-    return tag("section", title, tag("p", f"Round {name}: {place}. {since}"), scroll_box(table, "Released figures"))
+    shown = EntryPage(EntryQuery(entry.id), entry, None, folder=folder)
+    return render("entry_released.html", page=shown, notices=notices([folder]), releases=releases, nominated=nominated)

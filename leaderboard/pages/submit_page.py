@@ -31,7 +31,7 @@ MORE_FIELDS = (
 MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)
 _TRUTHS = {"yes": True, "no": False}
-_EMPTY = Card(name="-", paradigm="other", data="0" * 64)
+_EMPTY = Card.model_validate({"name": "-", "paradigm": "other", "data": "0" * 64})
 _SOURCES = {"model": "the model's page on the Hub", "base model": "the base model's page on the Hub"}
 
 

@@ -1,8 +1,9 @@
 """Cells, tables and lists that several pages share, and a card."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from shiftbench.scoring.reports.frame.html import Markup, link, tag
+from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import count, interval
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.cards import Card
@@ -56,23 +57,32 @@ def choices(name: str, groups: Sequence[tuple[str, Sequence[Markup]]]) -> Markup
     return tag("nav", *parts, class_="sb-choices", aria_label=name)
 
 
-def card_html(card: Card) -> Markup:
-    """Build what a card says, behind a heading that opens it."""
-    facts: list[tuple[str, str | Markup]] = []
-    for key, value in card.as_dict().items():
-        label = key.replace("_", " ")
-        if key.endswith("url"):
-            facts.append((label, link(value, value)))
-        elif isinstance(value, bool):
-            facts.append((label, "yes" if value else "no"))
-        elif isinstance(value, dict):
-            facts.append((label, ", ".join(f"{name} {stated}" for name, stated in value.items())))
-        elif isinstance(value, list):
-            facts.append((label, ", ".join(value)))
-        elif isinstance(value, int):
-            facts.append((label, count(value)))
-        elif key in ("command", "data", "settings"):
-            facts.append((label, tag("code", value)))
-        elif key != "name":
-            facts.append((label, str(value)))
-    return tag("details", tag("summary", "Card"), fact_list(facts, "sb-facts"), class_="sb-card")
+@dataclass(frozen=True)
+class CardFact:
+    """A key of a card as a page shows it; ``source`` says where the value is from, if not from the card."""
+
+    label: str
+    value: str
+    address: str = ""
+    is_code: bool = False
+    source: str = ""
+
+
+def card_facts(card: Card) -> list[CardFact]:
+    """List what a card says, the name left out."""
+    return [_card_fact(key, value) for key, value in card.as_dict().items() if key != "name"]
+
+
+def _card_fact(key: str, value: object) -> CardFact:
+    label = key.replace("_", " ")
+    if isinstance(value, bool):
+        return CardFact(label, "yes" if value else "no")
+    if isinstance(value, int):
+        return CardFact(label, count(value))
+    if isinstance(value, dict):
+        return CardFact(label, ", ".join(f"{name} {stated}" for name, stated in value.items()))
+    if isinstance(value, list):
+        return CardFact(label, ", ".join(value))
+    text = str(value)
+    is_link = key.endswith("url") and text.startswith("https://")  # whatever the card's own check let through
+    return CardFact(label, text, text if is_link else "", key in ("command", "data", "settings"))

@@ -15,7 +15,7 @@ from shiftbench.scoring.reports.confidence import FIGURES
 from shiftbench.scoring.reports.forecast import unlabelled_lines, unlabelled_pictures, unlabelled_tables
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.numbers import (
     MINUS,
     drop_points,
@@ -31,7 +31,6 @@ from shiftbench.scoring.reports.numbers import (
 from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curves, has_depth
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, html
-from shiftbench.scoring.reports.score_parts import examples_list
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
 from shiftbench.scoring.reports.time_words import time_lines, time_section
 from shiftbench.scoring.scores.examples import WrongExample
@@ -669,5 +668,5 @@ def _errors(shown: CheckShown) -> Iterator[Markup]:
         examples = shown.examples.get(domain.domain, ())
         most = "; ".join(f"{each.gold} taken for {each.predicted} ({each.n:,})" for each in domain.confusions)
         words = [tag("p", most, class_="sb-soft")] if most else []
-        wrong = examples_list(examples, shown.check.home or ELSEWHERE, domain.domain)
+        wrong = render("examples.html", found=examples, source=shown.check.home or ELSEWHERE, target=domain.domain)
         yield tag("div", tag("h3", domain.domain), *words, wrong, class_="sb-worst")

@@ -1,11 +1,10 @@
-"""What confidences are worth: the figures with their names, and tables and pictures of them for pages."""
+"""What confidences are worth: the figures with their names, and pictures of them for pages."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from shiftbench.scoring.reports.cells import figure_table
-from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.numbers import MINUS, drop_points, interval, points
+from shiftbench.scoring.reports.frame.html import Markup, join
+from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     SIDE,
@@ -24,8 +23,7 @@ from shiftbench.scoring.reports.pictures.axes import (
     sign,
     square_axes,
 )
-from shiftbench.scoring.reports.pictures.words import source_name
-from shiftbench.scoring.scores.shape import Confidence, ConfidenceFigures, Estimate, ShiftConfidence, TaskScores
+from shiftbench.scoring.scores.shape import Confidence, ConfidenceFigures, Estimate
 
 NAMES = ("In domain", "Out of domain", "Difference")
 """The means that stand beside each other."""
@@ -94,88 +92,8 @@ def brier_note(confidence: Confidence) -> str:
     return "Brier score of the confidence of the predicted label alone, from 0 to 100."
 
 
-ABOUT = (
-    "What the confidences in the prediction file are worth: at home, on other domains, and by how much a shift changes "
-    "it. In brackets: 95% intervals over test texts; calibration error, AUROC and AURC have none where fewer than 5 "
-    "groups hold an error, or a right answer."
-)
-_RELIABILITY = "Accuracy by confidence, in bins of equal size over all texts."
-_RISK = "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little."
-_SHIFT_WORDS = f"adjusted ST {MINUS} ST: what the target's class shares cost, by probabilities that were reweighted"
-_REST_WORDS = f"TT {MINUS} adjusted ST: what is left of TD"
-
-
-def confidence_part(task: TaskScores) -> Markup:
-    """Build the tables and pictures of a task's confidences; nothing where it has none."""
-    confidence = task.confidence
-    if confidence is None:
-        return Markup("")
-    parts = [_means(confidence), tag("p", brier_note(confidence), class_="sb-soft")]
-    drawn = [
-        tag(
-            "figure",
-            tag("figcaption", tag("h3", title), tag("p", caption)),
-            picture(confidence),
-            class_=f"sb-figure sb-figure-{name}",
-        )
-        for name, title, caption, picture in (
-            ("reliability", "Reliability", _RELIABILITY, reliability),
-            ("risk", "Risk by coverage", _RISK, risk_by_coverage),
-        )
-    ]
-    parts.append(tag("div", *drawn, class_="sb-pictures"))
-    if confidence.shifts:
-        parts.append(_shifts(confidence))
-    if confidence.mean_label_shift is not None:
-        parts.append(tag("p", _label_shift_words(confidence), class_="sb-soft"))
-    return join(parts)
-
-
-def _means(confidence: Confidence) -> Markup:
-    heads = [("", "", False), *((name, "", True) for name in NAMES)]
-    rows = [
-        tag(
-            "tr",
-            tag("th", figure.name, scope="row", title=figure.meaning),
-            _cell(in_domain, figure.decimals, signed=figure.signed),
-            _cell(out, figure.decimals, signed=figure.signed),
-            _cell(difference, figure.decimals, signed=True),
-        )
-        for figure, (in_domain, out, difference) in mean_rows(confidence)
-    ]
-    return figure_table("Confidences", heads, rows, "Confidences, means in points")
-
-
-def _shifts(confidence: Confidence) -> Markup:
-    split = confidence.mean_label_shift is not None
-    names = [("Trained on", ""), ("Tested on", "")]
-    names += [(figure.name, figure.meaning) for figure in FIGURES]
-    names.insert(3, (f"{MINUS} at home", "overconfidence out of domain less in domain"))
-    names += [("Label shift", _SHIFT_WORDS), ("Rest of TD", _REST_WORDS)] if split else []
-    heads = [(*name, number > 1) for number, name in enumerate(names)]
-    rows = [_shift_row(shift, split=split) for shift in confidence.shifts]
-    return figure_table("Confidences on every shift", heads, rows, "Confidences on every shift, in points")
-
-
-def _shift_row(shift: ShiftConfidence, *, split: bool) -> Markup:
-    cells = [_cell(figure.of(shift.figures), figure.decimals, signed=figure.signed) for figure in FIGURES]
-    cells.insert(1, _cell(FIGURES[0].of(shift.difference), 1, signed=True))
-    if split:
-        parts = shift.label_shift
-        none = Estimate(value=None)
-        cells += [_cell(each, 1, signed=True) for each in ((parts.label_shift, parts.rest) if parts else (none, none))]
-    names = (source_name(shift.source), shift.target)
-    return tag("tr", *(tag("th", name, scope="row") for name in names), *cells)
-
-
-def _cell(estimate: Estimate, decimals: int, *, signed: bool) -> Markup:
-    bounds = interval(estimate, decimals)
-    small = [tag("span", bounds, class_="sb-interval")] if bounds else []
-    class_ = "sb-num sb-na" if estimate.value is None else "sb-num"
-    return tag("td", (drop_points if signed else points)(estimate.value, decimals), *small, class_=class_)
-
-
-def _label_shift_words(confidence: Confidence) -> str:
+def label_shift_words(confidence: Confidence) -> str:
+    """Write what reweighting by the target's class shares explains of the drops."""
     known = [shift.label_shift for shift in confidence.shifts if shift.label_shift is not None]
     rest = f", the rest of TD {drop_points(confidence.mean_rest.value)}" if confidence.mean_rest else ""
     mean = drop_points(confidence.mean_label_shift.value if confidence.mean_label_shift else None)

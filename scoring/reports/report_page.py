@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.cells import card_html
-from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.cells import card_facts
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.site import report_file
-from shiftbench.scoring.reports.score_parts import Shown, find_task, score_parts, shown_tasks
+from shiftbench.scoring.reports.frame.site import render, report_file
+from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks, task_report
 from shiftbench.scoring.reports.titles import domain_titles, untitled, with_titles
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.score import checked_predictions
@@ -44,17 +44,19 @@ def report_html(
     names = {title: name for name, title in titles.items()}
     scores = with_titles(scores, titles)
     examples = partial(_examples, predictions, folder, own_ids or {}, names)
-    parts = [tag("h1", title, class_="sb-name"), notices([folder])]
-    about = f"{folder.manifest.title}, {scores.version}, metrics version {scores.metric_version}"
-    parts.append(tag("p", about + ("" if scores.subset == "all" else f", subset {scores.subset}"), class_="sb-by"))
-    parts += [card_html(card)] if card else []
-    for name in shown_tasks(scores):
-        task = find_task(scores, name)
-        if task is not None:
-            if not own_ids:  # rows of a CSV are of one task, which has no name
-                parts.append(tag("h2", f"{scores.benchmark}/{name}", class_="sb-task"))
-            parts.append(score_parts(Shown(scores, task, folder, examples, names=names)))
-    return report_file(title, parts, "shiftbench score --report", class_="sb-entry")
+    found = (find_task(scores, name) for name in shown_tasks(scores))
+    tasks = [(task.task, task_report(TaskPage(scores, task, folder, examples, names=names))) for task in found if task]
+    body = render(
+        "score_report.html",
+        title=title,
+        notices=notices([folder]),
+        about=f"{folder.manifest.title}, {scores.version}, metrics version {scores.metric_version}",
+        scores=scores,
+        card=card_facts(card) if card else [],
+        tasks=tasks,
+        has_task_names=not own_ids,  # rows of a CSV are of one task, which has no name
+    )
+    return report_file(title, [body], "shiftbench score --report", class_="sb-entry")
 
 
 def _examples(

@@ -7,8 +7,14 @@ drop is above a margin, the smallest detectable drop, what single annotators sco
 from collections.abc import Iterator, Sequence
 from statistics import fmean, median
 
-from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score, points
+from shiftbench.scoring.reports.numbers import (
+    drop_text,
+    metric_name,
+    plain_points,
+    plain_score,
+    points,
+    score_text,
+)
 from shiftbench.scoring.scores.floors import is_drop_at_floor, ranked_shifts
 from shiftbench.scoring.scores.outcomes import LENIENT
 from shiftbench.scoring.scores.shape import (
@@ -16,6 +22,7 @@ from shiftbench.scoring.scores.shape import (
     BoundedDrop,
     DetectableDrop,
     Estimate,
+    NearDuplicates,
     Scores,
     Shift,
     Summary,
@@ -154,6 +161,52 @@ def _lenient_and_strict(score: Estimate, secondary: dict[str, float | None]) -> 
     return None if lenient is None or score.value is None else (lenient, score.value)
 
 
+def is_it_real(shift: Shift, drop: str) -> str:
+    """Answer whether a shift's drop (or score) is more than chance, in a sentence or two.
+
+    Args:
+        shift: its scores.
+        drop: 'sd' or 'td'; 'st' where there is no drop.
+    """
+    estimate: Estimate = getattr(shift, drop)
+    if drop == "st" or estimate.value is None:
+        return "There is no score in domain to compare with, so no drop."
+    if is_drop_at_floor(shift, drop):
+        return "Nothing can be said: a score behind this drop is not shown to be above chance."
+    total = shift.total.get(drop)
+    low, high = (estimate.low, estimate.high) if total is None else (total.low, total.high)
+    over = "other test texts" if total is None else "other test texts and training runs"
+    if low is None or high is None:
+        return f"Nothing can be said: there is no interval ({estimate.no_interval})."
+    if low > 0 or high < 0:
+        word = "Yes" if low > 0 else "A gain, and a real one"
+        return f"{word}: the 95% interval over {over} leaves out 0 (this shift by itself)."
+    found = detectable_text(shift.detectable.get(drop), corrected=False)
+    needed = f" So many texts show a drop of {found} points or more." if found else ""
+    return f"Not shown: 0 lies in the 95% interval over {over}.{needed}"
+
+
+def near_duplicate_words(duplicates: NearDuplicates) -> str:
+    """Return how many test texts training at home has seen, and what that does to drops and to placebos."""
+    if not duplicates.near and not duplicates.exact:
+        return "No test text repeats, or nearly repeats, a train text of its domain."
+    words = (
+        f"Of the test texts {points(duplicates.near)}% nearly and {points(duplicates.exact)}% exactly repeat a train "
+        "text of their domain. They raise scores at home and no other, so they are part of the drops; a placebo deals "
+        "them to different domains and does not show it. "
+    )
+    without = duplicates.without
+    if without is None:
+        return words + (
+            "There is no drop without them here: the dataset folder is of an earlier version and has their number, not "
+            "which they are. Built again it lists them."
+        )
+    return words + (
+        f"Without these {without.left_out:,} texts the mean score at home is {score_text(without.mean_ss)}, the mean "
+        f"score under shift {score_text(without.mean_st)} and the average drop {drop_text(without.average_drop)}."
+    )
+
+
 _MARGIN_NAMES = {"sd": "SD", "td": "TD", "average_drop": "average drop"}
 
 
@@ -212,16 +265,6 @@ def detectable_text(drop: DetectableDrop | None, *, corrected: bool = True) -> s
         return ""
     one, shared = _drops_to_show(drop)
     return f"{plain_points(one)} ({plain_points(shared)})" if corrected else plain_points(one)
-
-
-def detectable_note(drop: DetectableDrop | None, *, corrected: bool = True) -> list[Markup]:
-    """Build the note below a drop: the smallest detectable one, and what that is over; empty where there is none."""
-    if drop is None:
-        return []
-    over = _TEXTS_ALONE if drop.recipe is None else _WITH_RUNS
-    title = f"{over}; of these trained models {points(drop.models)}, corrected {points(drop.models_corrected)}"
-    words = f"detectable {detectable_text(drop, corrected=corrected)}"
-    return [tag("span", words, class_="sb-interval", title=title)]
 
 
 def detectable_lines(task: TaskScores) -> Iterator[str]:

@@ -13,7 +13,6 @@ from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, 
 from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_words
 from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
 from shiftbench.scoring.reports.exports import mean_name
-from shiftbench.scoring.reports.headline import near_duplicate_words
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, plain_points, plain_score, share
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
@@ -23,6 +22,7 @@ from shiftbench.scoring.reports.score_words import (
     detectable_lines,
     detectable_text,
     margin_lines,
+    near_duplicate_words,
     slope_rows,
     tail_lines,
     verdict_lines,

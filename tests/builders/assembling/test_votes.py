@@ -20,12 +20,12 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.builders.writing.withhold import public_statistics
 from shiftbench.builders.writing.writer import write_folder
 from shiftbench.leaderboard.pages.data_page import data_page
-from shiftbench.scoring.reports.headline import headline
 from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.vocabulary import TaskKind
 from tests.leaderboard.shapes import CITATION, labels_with_errors
+from tests.scoring.reports.notes import notes
 
 LABELS = ("no", "yes")
 
@@ -98,7 +98,7 @@ def test_pages_and_the_terminal_show_them_beside_scores(tmp_path: Path) -> None:
     assert found.others == {name: each.others["accuracy"] for name, each in task.annotators.items()}
     assert found.mean_others == pytest.approx(np.mean(list(found.others.values())))
     shown = f"{100 * found.mean_others:.1f}"
-    assert f"Single annotators reach {shown} accuracy against the majority of the others" in headline(scores.tasks[0])
+    assert f"Single annotators reach {shown} accuracy against the majority of the others" in notes(scores.tasks[0])
     console = Console(record=True, width=300)
     print_parts(score_lines(scores), console)
     assert f"Single annotators reach {shown}" in console.export_text()

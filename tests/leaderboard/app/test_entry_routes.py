@@ -56,11 +56,11 @@ def test_predictions_are_given_out_as_their_card_says(served: Served) -> None:
     for name in ("old", "yes"):
         answer = served.get("/predictions.parquet", name)
         assert answer.content == served.store.predictions(served.entries[name]).read_bytes()
-        assert "/predictions.parquet" in served.get("/entry", name).text
+        assert "/predictions.parquet" in httpx.get(f"{served.url}/entry?id={served.entries[name].id}&tab=card").text
     answer = served.get("/predictions.parquet", "no")
     assert answer.status_code == 404
     assert "its card does not allow downloads" in answer.text
-    assert "/predictions.parquet" not in served.get("/entry", "no").text
+    assert "/predictions.parquet" not in httpx.get(f"{served.url}/entry?id={served.entries['no'].id}&tab=card").text
 
 
 def test_an_entry_has_links_a_place_and_a_citation(served: Served) -> None:
@@ -69,6 +69,7 @@ def test_an_entry_has_links_a_place_and_a_citation(served: Served) -> None:
     assert 'href="https://example.org/paper"' in page
     assert 'href="https://huggingface.co/some/model"' in page
     assert f"@misc{{shiftbench-{served.entries['old'].id}," in page
+    assert f"url = {{{served.url}/entry?id={served.entries['old'].id}}}" in page
 
 
 def test_a_withdrawn_entry_leaves_a_tombstone_and_nothing_else(served: Served) -> None:

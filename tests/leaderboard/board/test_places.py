@@ -3,7 +3,7 @@
 import polars as pl
 
 from shiftbench.leaderboard.board.places import BoardPlace, place_of
-from shiftbench.leaderboard.pages.entry_page import place_part, place_words
+from shiftbench.leaderboard.pages.entry_page import EntryPage, EntryQuery, place_words
 from tests.leaderboard.conftest import Visible
 
 
@@ -29,8 +29,11 @@ def test_later_entries_move_a_rank_and_partial_ones_do_not() -> None:
 
 def test_a_rank_in_words_and_over_time() -> None:
     assert place_words(BoardPlace(1, None, None, 3, ())) == "Rank 1 of 3"
-    assert place_words(BoardPlace(1, 1, 1, 3, ())) == "Rank 1 of 3, and with 95% confidence no other"
-    shown = Visible(place_part(BoardPlace(2, 1, 4, 9, (("2026-05-01", 1, 1), ("2026-06-01", 2, 9)))))
-    assert "with 95% confidence between 1 and 4" in shown.text
-    assert "Rank 1 of 1 on 2026-05-01, 2 of 9 on 2026-06-01." in shown.text
-    assert "Rank over time" not in Visible(place_part(BoardPlace(2, 1, 4, 9, (("2026-05-01", 1, 1),)))).text
+    assert place_words(BoardPlace(1, 1, 1, 3, ())) == "Rank 1 of 3 (95%: 1)"
+    place = BoardPlace(2, 1, 4, 9, (("2026-05-01", 1, 1), ("2026-06-01", 2, 9)))
+    assert place_words(place) == "Rank 2 of 9 (95%: 1 to 4)"
+    drawn = EntryPage(EntryQuery("0" * 16), None, None, place=place).ranks_over_time
+    assert drawn is not None
+    assert "Rank 1 of 1 on 2026-05-01, 2 of 9 on 2026-06-01." in Visible(drawn.drawn).text
+    alone = BoardPlace(2, 1, 4, 9, (("2026-05-01", 1, 1),))
+    assert EntryPage(EntryQuery("0" * 16), None, None, place=alone).ranks_over_time is None

@@ -9,14 +9,14 @@ import pytest
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
-from shiftbench.leaderboard.pages.entry_page import EntryForecast, forecast_part
+from shiftbench.leaderboard.pages.entry_page import EntryForecast, EntryQuery, entry_page
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
 from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
 from shiftbench.scoring.reports.pictures import planes
-from tests.leaderboard.conftest import SCRIPT, Visible
+from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.release.gold import build_gold
 
 OFF = {"source-accuracy": 0.1, "mean-drop": 0.05, "doc": 0.02}
@@ -150,14 +150,20 @@ def test_the_csv_has_every_forecast_beside_the_truth() -> None:
     assert {row["level"] for row in rows} == {"0.8"}
 
 
-def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none() -> None:
-    page = Visible(forecast_part(EntryForecast("dr/nli", task(5))))
+def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none(filled: Filled) -> None:
+    item = filled.entries["good"]
+    scores, query = filled.store.scores(item, filled.folder), EntryQuery(item.id, tab="statistics")
+
+    def page_with(found: EntryForecast) -> Visible:
+        return Visible(entry_page(query, item, scores, folder=filled.folder, forecast=lambda _: found))
+
+    page = page_with(EntryForecast("dr/nli", task(5)))
     assert "Forecasts beside the truth" in page.text
     assert "home to site 0" in page.text
     assert "60.0" in page.text
     assert "There are no validation rows." in page.text
     assert CONCEPT_SHIFT in page.text
-    assert page.links == ["/forecast?board=dr/nli"]
-    none = Visible(forecast_part(EntryForecast("dr/nli", None, SCRIPT)))
+    assert "/forecast?board=dr/nli" in page.links
+    none = page_with(EntryForecast("dr/nli", None, SCRIPT))
     assert f"No forecast: {SCRIPT}." in none.text
     assert "script" not in none.tags

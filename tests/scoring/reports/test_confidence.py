@@ -9,11 +9,12 @@ from rich.console import Console
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.confidence import confidence_part, reliability, risk_by_coverage
+from shiftbench.scoring.reports.confidence import reliability, risk_by_coverage
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.report_page import report_html
+from shiftbench.scoring.reports.task_page import TaskPage, task_report
 from shiftbench.scoring.reports.terminal import score_lines
-from shiftbench.scoring.scores.shape import Confidence, Scores
+from shiftbench.scoring.scores.shape import METRIC_VERSION, Confidence, Scores, TaskScores
 from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.confident import confident, score
 from tests.leaderboard.conftest import Visible
@@ -37,6 +38,11 @@ def found(scores: Scores) -> Confidence:
     confidence = scores.tasks[0].confidence
     assert confidence is not None
     return confidence
+
+
+def shown(task: TaskScores) -> str:
+    scores = Scores.model_construct(tasks=(task,), missing=(), metric_version=METRIC_VERSION)
+    return task_report(TaskPage(scores, task))
 
 
 def heights(picture: ET.Element, colour: str) -> list[float]:
@@ -84,11 +90,11 @@ def test_a_report_has_tables_of_means_and_shifts(
 
 def test_without_probabilities_there_is_no_label_shift(folder: DatasetFolder) -> None:
     alone = score(confident(folder, seeds=1).drop("probabilities"), folder).tasks[0]
-    text = Visible(str(confidence_part(alone))).text
+    text = Visible(shown(alone)).text
     assert "confidence of the predicted label alone" in text
     assert "Label shift" not in text
     bare = score(confident(folder, seeds=1).drop("probabilities", "confidence"), folder).tasks[0]
-    assert confidence_part(bare) == ""
+    assert "Brier" not in shown(bare)
 
 
 def test_a_terminal_shows_the_means(scores: Scores, found: Confidence) -> None:

@@ -11,10 +11,14 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.pictures import colours, curves, flips, heatmap, planes
+from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.reports.pictures import colours, curves, flips, planes
 from shiftbench.scoring.reports.pictures.axes import SYMBOLS, mark, round_axis
+from shiftbench.scoring.reports.score_words import is_it_real
+from shiftbench.scoring.reports.task_page import Asked, TaskPage
+from shiftbench.scoring.scores.floors import is_drop_at_floor
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
-from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
+from shiftbench.scoring.scores.shape import METRIC_VERSION, Estimate, Scores, Shift, TaskScores
 from tests.leaderboard.conftest import SCRIPT, Visible
 from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
@@ -65,19 +69,15 @@ def words(element: ET.Element) -> str:
 
 def every_picture(task: TaskScores, placebo: TaskScores | None = None) -> list[Markup]:
     return [
-        heatmap.heatmap(task, "ST"),
-        heatmap.heatmap(task, "SD"),
-        heatmap.heatmap(task, "TD"),
         planes.scenario_plane(task, placebo),
         curves.drops_by_idd(task),
         curves.depth_curves([("one", task)]),
-        curves.drops_by_depth([("one", task)]),
         flips.flip_bars(task),
     ]
 
 
 def test_pictures_name_and_describe_themselves(task: TaskScores) -> None:
-    for drawn in every_picture(task)[3:]:
+    for drawn in every_picture(task):
         picture = svg(drawn)
         assert picture.get("role") == "img"
         assert picture.findtext("title")
@@ -86,39 +86,51 @@ def test_pictures_name_and_describe_themselves(task: TaskScores) -> None:
         assert not {part.tag for part in picture.iter()} & {"script", "foreignObject", "image", "a", "style"}
 
 
-def test_heatmap_cells_hold_the_scores(task: TaskScores) -> None:
-    table = ET.fromstring(heatmap.heatmap(task, "TD"))
-    rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")][1:]
+def page_of(task: TaskScores, measure: str) -> TaskPage:
+    scores = Scores.model_construct(tasks=(task,), missing=(), metric_version=METRIC_VERSION)
+    return TaskPage(scores, task, asked=Asked(measure))
+
+
+def test_matrix_cells_hold_the_drops_and_scores_in_domain(task: TaskScores) -> None:
+    matrix = page_of(task, "td").matrix
     by_shift = {(shift.source, shift.target): shift for shift in task.shifts}
-    for row, source in zip(rows, DOMAINS, strict=True):
-        assert row[0] == source
-        for text, target in zip(row[1:], DOMAINS, strict=True):
+    own = {each.domain: points(each.score.value) for each in task.in_domain}
+    for (name, cells), source in zip(matrix.rows, DOMAINS, strict=True):
+        assert name == source
+        for cell, target in zip(cells, DOMAINS, strict=True):
             if source == target:
-                assert text == ""
-            else:
-                value = by_shift[source, target].td.value
-                assert value is not None
-                assert float(text.replace("−", "-")) == round(100 * value, 1)
-    titles = [cell.get("title", "") for cell in table.iter("td")]
-    assert sum("ST" in text and "[" in text for text in titles) == 6
+                assert (cell.words, cell.kind) == (own[source], "own")
+                continue
+            shift = by_shift[source, target]
+            low, high = shift.td.low, shift.td.high
+            assert cell.words == drop_points(shift.td.value)
+            is_shown = low is not None and high is not None and not low <= 0 <= high
+            assert (cell.part is not None) == (is_shown and not is_drop_at_floor(shift, "td"))
+            assert "TD" in cell.title
 
 
-def test_a_drop_from_or_to_the_floor_has_no_colour(task: TaskScores) -> None:
+def test_a_drop_from_or_to_the_floor_has_no_colour_and_is_not_the_worst(task: TaskScores) -> None:
     first, *others = (shift.model_copy(update={"at_floor": ()}) for shift in task.shifts)
+    large = Estimate(value=0.9, low=0.8, high=1.0)
+    for floor, is_low in ((("ss",), False), (("tt",), True)):
+        changed = first.model_copy(update={"at_floor": floor, "td": large})
+        page = page_of(task.model_copy(update={"shifts": (changed, *others)}), "td")
+        (cell,) = [cell for _, cells in page.matrix.rows for cell in cells if cell.words == "+90.0"]
+        assert (cell.kind, cell.part is None) == (("faint", True) if is_low else ("loss", False))
+        assert (page.worst(1) == [changed]) != is_low
+        assert page.detail(changed).reality.startswith("Nothing can be said" if is_low else "Yes")
 
-    def styles(value: float, at_floor: tuple[str, ...]) -> tuple[bool, dict[str, str | None]]:
-        changed = first.model_copy(update={"at_floor": at_floor, "td": first.td.model_copy(update={"value": value})})
-        with_it = task.model_copy(update={"shifts": (changed, *others)})
-        table = ET.fromstring(heatmap.heatmap(with_it, "TD"))
-        cells = {cell.get("title", "").partition(" ST ")[0]: cell.get("style") for cell in table.iter("td")}
-        return heatmap.has_drop_at_floor(with_it, "TD"), cells
 
-    (is_low, coloured), (is_low_too, grey) = styles(0.001, ("ss",)), styles(0.9, ("tt",))
-    assert (is_low, is_low_too) == (False, True)
-    name = f"{first.source} → {first.target}"
-    assert coloured.pop(name)
-    assert grey.pop(name) is None
-    assert grey == coloured, "the scale is that of the drops that have a colour"
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(0.01, 0.2, "Yes"), (-0.1, 0.1, "Not shown"), (-0.2, -0.01, "A gain"), (None, None, "Nothing can be said")],
+)
+def test_whether_a_drop_is_real_is_what_its_interval_shows(
+    task: TaskScores, low: float | None, high: float | None, words: str
+) -> None:
+    drop = Estimate(value=0.05, low=low, high=high, no_interval=None if low else "too few texts")
+    shift = task.shifts[0].model_copy(update={"sd": drop, "at_floor": (), "total": {}})
+    assert is_it_real(shift, "sd").startswith(words)
 
 
 def test_text_in_cells_can_be_read() -> None:
@@ -235,14 +247,6 @@ def test_entries_overlay_in_colours_and_symbols_of_their_own(task: TaskScores) -
     assert len({(part.tag, part.get("d")) for part in thick}) == 3
     assert len({position(part)[0] for part in thick}) == 15, "intervals stand side by side"
     assert all(name in Visible(drawn).text for name in ("Alpha", "Beta", "Gamma"))
-    both = curves.drops_by_depth([("Alpha", task), ("Beta", task)])
-    assert "Beta: mean TD" in Visible(both).text
-
-
-def test_mean_drops_by_depth_are_means_over_the_shifts(task: TaskScores) -> None:
-    means = dict(curves.mean_drops(task))
-    by_hand = sum(shift.depth_td["50"].value or 0 for shift in task.shifts) / len(task.shifts)
-    assert means["mean TD"]["50"].value == pytest.approx(by_hand)
 
 
 def test_flips_show_loss_gain_and_half_of_those_without_a_shift(task: TaskScores) -> None:
@@ -295,22 +299,18 @@ def test_joined_sources_are_in_no_mean(folder: DatasetFolder, tmp_path: Path) ->
     assert len(task.shifts) == 5
     depth = svg(curves.depth_curves([("", task)]))
     assert len([part for part in depth.iter("path") if "sb-thin" in part.get("class", "")]) == 4
-    text = Visible(curves.drops_by_depth([("", task)])).text
-    assert "mean SD of 4 shifts" in text
-    assert "mean TD of 2 shifts" in text
-    assert Visible(heatmap.heatmap(task, "ST")).text.count("n/a") == 0, "a part of a joined source is no target"
+    assert [cell.words for _, cells in page_of(task, "st").matrix.rows for cell in cells].count("n/a") == 0
 
 
 def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -> None:
     zero_shot = score(folder, labels_with_errors(folder, "moods", ["none"], 0.3), tmp_path).tasks[0]
     assert not planes.with_drops(zero_shot)
     assert not curves.has_depth(zero_shot)
-    assert not curves.has_depth_drops(zero_shot)
     assert not flips.has_flips(zero_shot)
     assert not curves.has_idd_order(zero_shot)
-    assert "none (zero-shot)" in Visible(heatmap.heatmap(zero_shot, "ST")).text
+    assert page_of(zero_shot, "").matrix.rows[0][0] == "none (zero-shot)"
     partial = score(folder, labels_with_errors(folder, "moods", DOMAINS[:2], 0.3), tmp_path).tasks[0]
-    assert Visible(heatmap.heatmap(partial, "TD")).text.count("n/a") == 2
+    assert [cell.words for _, cells in page_of(partial, "td").matrix.rows for cell in cells].count("n/a") == 2
     assert len(marks(svg(planes.scenario_plane(partial)))) == 2
 
 
@@ -324,8 +324,8 @@ def test_figures_that_are_not_there_leave_gaps(task: TaskScores) -> None:
     hidden |= {name: {} for name in ("depth_f1", "depth_score", "depth_sd", "depth_td", "effective_n", "total")}
     shown = TaskScores.model_validate(content)
     drawn = every_picture(shown)
-    assert Visible(drawn[0]).text.count("n/a") == 1
-    assert len(marks(svg(drawn[3]))) == 5
+    assert [cell.words for _, cells in page_of(shown, "sd").matrix.rows for cell in cells].count("n/a") == 1
+    assert len(marks(svg(drawn[0]))) == 5
     assert len(list(svg(drawn[-1]).iter("g"))) == 5
 
 

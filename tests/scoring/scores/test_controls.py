@@ -8,12 +8,12 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, read_statistics
-from shiftbench.scoring.reports.headline import headline
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.scores.controls import near_duplicates
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import NearDuplicates, Scores
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
+from tests.scoring.reports.notes import notes
 
 DOMAINS = ("books", "films", "games")
 
@@ -54,10 +54,10 @@ def test_the_rate_of_near_duplicates_is_that_of_test_texts_that_train_has(
     assert task.near_duplicates is not None
     assert task.near_duplicates.near == sum(count.near for count in chosen) / sum(count.rows for count in chosen)
     assert near_duplicates(folder, "moods.placebo") is None
-    assert "No test text repeats" in headline(task)
+    assert "No test text repeats" in notes(task)
     some = task.model_copy(update={"near_duplicates": NearDuplicates(near=0.25, exact=0.125)})
-    assert "25.0% nearly and 12.5% exactly repeat a train text of their domain" in headline(some)
-    assert "does not show it" in headline(some)
+    assert "25.0% nearly and 12.5% exactly repeat a train text of their domain" in notes(some)
+    assert "does not show it" in notes(some)
 
 
 def test_a_folder_without_statistics_has_no_rate(tmp_path: Path) -> None:

@@ -8,12 +8,13 @@ import pytest
 from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.headline import headline
+from shiftbench.scoring.reports.task_page import TaskPage, task_report
 from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import TaskScores, WithoutRepeats
 from shiftbench.validation.plain_console import print_parts
 from tests.leaderboard.repeated import DOMAINS, build_repeating_folder, nearest_text_predictions
+from tests.scoring.reports.notes import notes
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +103,7 @@ def test_figures_are_those_of_a_file_that_lacks_the_rows(folder: DatasetFolder, 
 
 def test_people_read_the_drop_beside_the_plain_one(folder: DatasetFolder, predictions: Path) -> None:
     scores = score_file(predictions, folder)
-    page = headline(scores.tasks[0])
+    page = str(task_report(TaskPage(scores, scores.tasks[0])))
     assert "without near-duplicates" in page
     assert "texts the mean score at home is" in page
     console = Console(record=True, width=200)
@@ -116,7 +117,7 @@ def test_a_folder_of_an_earlier_version_says_that_it_cannot(folder: DatasetFolde
     task = score_file(predictions, older).tasks[0]
     assert task.near_duplicates is not None
     assert task.near_duplicates.without is None
-    assert "of an earlier version" in headline(task)
+    assert "of an earlier version" in notes(task)
 
 
 def test_where_all_of_a_domain_repeats_there_is_no_drop(tmp_path: Path) -> None:
@@ -125,4 +126,4 @@ def test_where_all_of_a_domain_repeats_there_is_no_drop(tmp_path: Path) -> None:
     nearest_text_predictions(folder).write_parquet(tmp_path / "p.parquet")
     task = score_file(tmp_path / "p.parquet", folder).tasks[0]
     assert (without(task).average_drop.value, without(task).shifts) == (None, ())
-    assert "the average drop n/a." in headline(task)
+    assert "the average drop n/a." in notes(task)

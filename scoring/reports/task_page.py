@@ -1,0 +1,454 @@
+"""One task's scores as an entry's page and a report of own data show them: what the macros of ``task.html`` draw."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.scoring.reports.confidence import label_shift_words, mean_rows, reliability, risk_by_coverage
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.parts import Choice, Matrix, MatrixCell
+from shiftbench.scoring.reports.frame.site import render
+from shiftbench.scoring.reports.numbers import drop_points, drop_text, metric_name, points
+from shiftbench.scoring.reports.pictures.curves import depth_curves, drops_by_idd, has_depth, has_idd_order
+from shiftbench.scoring.reports.pictures.flips import flip_bars, has_flips, mean_flip_words
+from shiftbench.scoring.reports.pictures.planes import id_ood_plane, scenario_plane
+from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, shift_name, source_name, sources, with_drops
+from shiftbench.scoring.reports.score_words import (
+    annotator_words,
+    detectable_text,
+    is_it_real,
+    margin_lines,
+    near_duplicate_words,
+    tail_lines,
+    verdict,
+)
+from shiftbench.scoring.scores.controls import Unseen
+from shiftbench.scoring.scores.coverage import LAMBDAS, is_ranked, missing_lines, task_scores, unranked_lines
+from shiftbench.scoring.scores.examples import WrongExample, why_hidden
+from shiftbench.scoring.scores.floors import is_drop_at_floor
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, Interval, Scores, Shift, Summary, TaskScores
+from shiftbench.scoring.scores.summary import PAIRING
+from shiftbench.validation.vocabulary import ELSEWHERE, PLACEBO, source_parts
+
+MEASURES: Mapping[str, str] = {"sd": "Loss (SD)", "td": "Against the target's own model (TD)", "st": "Score (ST)"}
+"""What a matrix shows, with the words of its choice: the first is shown unless another one is asked for."""
+_DROPS = ("average_drop", "worst_sd", "worst_td")
+Examples = Callable[[str, str, str], Sequence[WrongExample]]
+"""Task, source and target -> what was predicted wrong there (see ``shiftbench.scoring.scores.examples``)."""
+
+
+@dataclass(frozen=True)
+class AboveLine:
+    """One entry compared with the line of logit(OOD) on logit(ID) through other entries; fractions.
+
+    Attributes:
+        effective: the OOD score above what the line expects, with its 95% interval over test texts and over the line.
+        expected: the OOD score that the line expects.
+        n_others: entries that the line is drawn through.
+        is_extended: whether the entry's ID score lies beyond all of theirs.
+    """
+
+    effective: Estimate
+    expected: float
+    n_others: int
+    is_extended: bool
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A headline figure: ``kind`` is 'drop' or 'score', ``total`` its interval with training runs, and remarks."""
+
+    name: str
+    estimate: Estimate
+    kind: str = "score"
+    total: Interval | None = None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShiftDetail:
+    """One shift: its drop by the name of it, whether it is real, and texts that were predicted wrong (or why none)."""
+
+    shift: Shift
+    name: str
+    drop: str
+    reality: str
+    examples: Sequence[WrongExample]
+    hidden: str
+
+    @property
+    def estimate(self) -> Estimate:
+        """Return the figure that the detail is about."""
+        found: Estimate = getattr(self.shift, self.drop)
+        return found
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture with its address on the page, and what it shows."""
+
+    id: str
+    title: str
+    caption: str
+    drawn: Markup
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a page is asked to show: the measure of its matrix, and the shift beside it; the worst one if empty.
+
+    ``address`` gives the address of the same page for another measure and shift; a report has none.
+    """
+
+    measure: str = ""
+    shift: str = ""
+    address: Callable[[str, str], str] | None = None
+
+
+@dataclass(frozen=True)
+class TaskPage:
+    """Everything about one task.
+
+    Attributes:
+        scores: the scores, as they may be shown.
+        task: the one of its tasks that is shown.
+        folder: the dataset; without it there are no examples.
+        examples: gives what was predicted wrong.
+        unseen: means over domains not known to be in pretraining, if the card names any.
+        above_line: the entry against the line of the board's others, where there are enough.
+        names: the folder's names of domains that the scores name as own data does.
+        asked: what is chosen of it.
+    """
+
+    scores: Scores
+    task: TaskScores
+    folder: DatasetFolder | None = None
+    examples: Examples | None = None
+    unseen: Unseen | None = None
+    above_line: AboveLine | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    asked: Asked = Asked()
+
+    @property
+    def metric(self) -> str:
+        """Return the metric's name."""
+        return metric_name(self.task.metric)
+
+    @property
+    def sentence(self) -> str:
+        """Return what the scores come to."""
+        return verdict(self.task)
+
+    @property
+    def placebo(self) -> TaskScores | None:
+        """Return the scores of the task's placebo, if the entry has them."""
+        return task_scores(self.scores, self.task.task + PLACEBO)
+
+    @property
+    def placebo_words(self) -> str:
+        """Return what random domains lose, where that was measured; else that it was not, where it could have been."""
+        drop = self.placebo.summary.average_drop if self.placebo and self.placebo.summary.complete else None
+        if drop is not None and drop.value is not None:
+            return f"With texts assigned to domains at random (placebo) the average drop is {drop_text(drop)}."
+        has_one = self.folder is not None and self.task.task + PLACEBO in self.folder.manifest.tasks
+        if self.placebo is None and has_one and _has_drops(self.task.summary):
+            return f"Without predictions of {self.task.task}{PLACEBO} no placebo value stands beside the drops."
+        return ""
+
+    @property
+    def measures(self) -> list[str]:
+        """List what the matrix can show: drops that are known, and scores."""
+        known = [name for name in ("sd", "td") if any(getattr(each, name).value is not None for each in self.shifts)]
+        return [*known, "st"]
+
+    @property
+    def measure(self) -> str:
+        """Return what the matrix shows."""
+        return self.asked.measure if self.asked.measure in self.measures else self.measures[0]
+
+    @property
+    def measure_choices(self) -> list[Choice]:
+        """List the choices of what the matrix shows; empty in a report, and where there is one alone."""
+        if self.asked.address is None or len(self.measures) < 2:
+            return []
+        address, shift = self.asked.address, self.asked.shift
+        return [Choice(MEASURES[each], address(each, shift), each == self.measure) for each in self.measures]
+
+    @property
+    def shifts(self) -> Sequence[Shift]:
+        """List the task's shifts."""
+        return self.task.shifts
+
+    @property
+    def chosen(self) -> ShiftDetail | None:
+        """Return the shift beside the matrix: the one asked for, else the worst one."""
+        found = [shift for shift in self.shifts if shift_key(shift) == self.asked.shift] or self.worst(1)
+        return self.detail(found[0]) if found else None
+
+    @property
+    def details(self) -> list[ShiftDetail]:
+        """List the three worst shifts, for a report."""
+        return [self.detail(shift) for shift in self.worst(3)]
+
+    @property
+    def shift_choices(self) -> list[tuple[str, str]]:
+        """List the keys of all shifts with their names, the worst first."""
+        return [(shift_key(shift), shift_name(shift)) for shift in self.worst(len(self.shifts))]
+
+    def worst(self, n: int) -> list[Shift]:
+        """List the shifts that hurt most, by the measure; a drop from or to the floor comes after the others."""
+
+        def rank(shift: Shift) -> tuple[bool, bool, float, str, str]:
+            value = getattr(shift, self.measure).value
+            lost = value is None or (-value if self.measure != "st" else value)
+            low = self.measure != "st" and is_drop_at_floor(shift, self.measure)
+            return value is None, low, float(lost), shift.source, shift.target
+
+        return sorted(self.shifts, key=rank)[:n]
+
+    def detail(self, shift: Shift) -> ShiftDetail:
+        """Return everything about one shift."""
+        hidden = ""
+        found: tuple[WrongExample, ...] = ()
+        if self.folder is None or self.examples is None:
+            hidden = "the dataset is not here"
+        else:
+            hidden = why_hidden(self.folder, self.task.task, self.names.get(shift.target, shift.target))
+            found = () if hidden else tuple(self.examples(self.task.task, shift.source, shift.target))
+        has_drop = self.measure != "st" and getattr(shift, self.measure).value is not None
+        drop = self.measure if has_drop else "sd" if shift.sd.value is not None else "st"
+        return ShiftDetail(shift, shift_name(shift), drop, is_it_real(shift, drop), found, hidden)
+
+    @property
+    def matrix(self) -> Matrix:
+        """Build sources by targets; each cell leads to its shift."""
+        measure, task = self.measure, self.task
+        cells = {(shift.source, shift.target): shift for shift in task.shifts}
+        own = {each.domain: each.score for each in task.in_domain}
+        known = [each for each in task.shifts if measure == "st" or not is_drop_at_floor(each, measure)]
+        values = [getattr(each, measure).value for each in known]
+        most = max((abs(value) for value in values if value is not None), default=0.0)
+        rows = [
+            (
+                source_name(source),
+                [self._cell(cells.get((source, target)), source, target, most, own) for target in task.domains],
+            )
+            for source in sources(task)
+        ]
+        return Matrix(
+            f"{MEASURES[measure]}, points: trained on (rows), tested on (columns)", "from → to", task.domains, rows
+        )
+
+    def _cell(
+        self, shift: Shift | None, source: str, target: str, most: float, own: Mapping[str, Estimate]
+    ) -> MatrixCell:
+        if shift is None:
+            is_own = source == target and target in own
+            return MatrixCell(
+                points(own[target].value) if is_own else "", "own" if target in source_parts(source) else ""
+            )
+        key = shift_key(shift)
+        link = self.asked.address(self.measure, key) if self.asked.address else ""
+        more = {
+            "address": link,
+            "is_chosen": key == self.chosen_key,
+            "title": f"{shift_name(shift)}: {_cell_words(shift)}",
+        }
+        estimate: Estimate = getattr(shift, self.measure)
+        if self.measure == "st":
+            return MatrixCell(points(estimate.value), **more)  # type: ignore[arg-type]
+        if is_drop_at_floor(shift, self.measure) and estimate.value is not None:
+            return MatrixCell(drop_points(estimate.value), "faint", **more)  # type: ignore[arg-type]
+        return MatrixCell.of_drop(estimate, most, **more)
+
+    @cached_property
+    def chosen_key(self) -> str:
+        """Return the key of the shift beside the matrix."""
+        keys = [shift_key(shift) for shift in self.shifts]
+        return self.asked.shift if self.asked.shift in keys else next(map(shift_key, self.worst(1)), "")
+
+    @property
+    def tiles(self) -> list[Tile]:
+        """List the headline figures."""
+        return list(_tiles(self.task, self.placebo))
+
+    @property
+    def basis(self) -> str:
+        """Return what the means are over."""
+        return _basis(self.task)
+
+    @property
+    def has_totals(self) -> bool:
+        """Return whether training variance was measured."""
+        return bool(self.task.id_ood.total if self.task.id_ood else self.task.summary.total)
+
+    @property
+    def notes(self) -> list[str]:
+        """List the sentences that these scores call for."""
+        task = self.task
+        lines = [*tail_lines(task)]
+        lines += [self.placebo_words] if self.placebo_words else []
+        lines += [annotator_words(task.annotators, task.metric)] if task.annotators is not None else []
+        if task.near_duplicates is not None and _has_drops(task.summary):
+            lines.append(near_duplicate_words(task.near_duplicates))
+        return lines
+
+    @property
+    def margins(self) -> list[str]:
+        """List what was shown of drops above the margin."""
+        return list(margin_lines(self.task))
+
+    @property
+    def missing(self) -> list[str]:
+        """List what is missing for this task."""
+        task = self.task
+        return missing_lines(self.scores, task.task) if is_ranked(task) else unranked_lines(self.scores, task)
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """List the pictures that these scores have."""
+        return list(_pictures(self.task, self.placebo))
+
+    @property
+    def confidence_pictures(self) -> list[Picture]:
+        """List the pictures of the confidences."""
+        found = self.task.confidence
+        if found is None:
+            return []
+        return [
+            Picture("reliability", "Reliability", _RELIABILITY, reliability(found)),
+            Picture("risk", "Risk by coverage", _RISK, risk_by_coverage(found)),
+        ]
+
+    @property
+    def label_shift_words(self) -> str:
+        """Return what the target's class shares explain; the confidences must say."""
+        assert self.task.confidence is not None
+        return label_shift_words(self.task.confidence)
+
+    @property
+    def confidence_rows(self) -> list[tuple[object, tuple[Estimate, Estimate, Estimate]]]:
+        """List the means of the confidences' figures."""
+        return list(mean_rows(self.task.confidence)) if self.task.confidence else []
+
+
+_RELIABILITY = "Accuracy by confidence, in bins of equal size over all texts."
+_RISK = "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little."
+
+
+def task_report(it: TaskPage) -> Markup:
+    """Write one task as a report shows it, everything one after the other."""
+    return render("task_report.html", it=it, source_name=source_name)
+
+
+def shift_key(shift: Shift) -> str:
+    """Return what addresses name a shift by."""
+    return f"{shift.source}>{shift.target}"
+
+
+def shown_tasks(scores: Scores) -> list[str]:
+    """List the tasks that are shown by themselves; a placebo stands beside its task."""
+    names = [task.task for task in scores.tasks]
+    return [name for name in names if not name.endswith(PLACEBO)] or names
+
+
+def find_task(scores: Scores, name: str | None) -> TaskScores | None:
+    """Find a task's scores; without a name, or with one that is not there, those of the first."""
+    names = shown_tasks(scores)
+    chosen = name if name in names else next(iter(names), None)
+    return task_scores(scores, chosen) if chosen else None
+
+
+def _cell_words(shift: Shift) -> str:
+    kind = "at chance, so no scenario" if shift.at_floor else shift.scenario
+    return f"SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}, {kind}"
+
+
+def _pictures(task: TaskScores, placebo: TaskScores | None) -> Iterator[Picture]:
+    if task.id_ood is not None and task.id_ood.ood and task.id_ood.id.value is not None:
+        yield Picture(
+            "id-ood",
+            "Out of distribution",
+            "Score on each data set against the score in distribution, with 95% intervals.",
+            id_ood_plane([("", task.id_ood)]),
+        )
+    if with_drops(task):
+        caption = "Each mark is a shift. Filled: the 95% intervals of both drops leave out 0, each shift by itself."
+        yield Picture("scenarios", "Scenarios", caption, scenario_plane(task, placebo))
+    if has_idd_order(task):
+        caption = (
+            "Means over the first shifts, sorted by how much harder the target is than the source (IDD = SS − TT). "
+            "Since SD = TD + IDD, SD alone makes shifts to harder targets look worse."
+        )
+        yield Picture("idd", "Drops, hardest targets first", caption, drops_by_idd(task))
+    if has_depth(task):
+        caption = "Micro F1 as more of the texts that are like the source are left out."
+        yield Picture("depth", "Depth F1", caption, depth_curves([("", task)]))
+    if has_flips(task):
+        caption = f"What TD is made of, text by text: many lost and many gained can cancel. {mean_flip_words(task)}"
+        yield Picture("flips", "Flips", caption, flip_bars(task))
+
+
+def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
+    summary = task.summary
+    if task.id_ood is not None:
+        id_ood, total = task.id_ood, task.id_ood.total
+        four = id_ood.four_types
+        folded: dict[str, float | None] = {id_ood.id_domain: four.id, **four.ood} if four else {}
+        remarks = {name: (f"4 types {points(value)}",) for name, value in folded.items()}
+        yield Tile("Score under shift (mean OOD)", id_ood.mean_ood, total=total.get("mean_ood"))
+        home = f"In domain: {id_ood.id_domain} (ID)"
+        yield Tile(home, id_ood.id, total=total.get("id"), remarks=remarks.get(id_ood.id_domain, ()))
+        for domain, score in id_ood.ood.items():
+            yield Tile(domain, score, total=total.get(f"ood.{domain}"), remarks=remarks.get(domain, ()))
+        yield Tile("Drop, ID − OOD", id_ood.drop, "drop", total.get("drop"), _drop_remarks(task, placebo, "drop"))
+    elif summary.basis == PAIRING:
+        yield Tile("Score under shift (ST)", summary.mean_st)
+    else:
+        yield Tile("In domain (mean SS)", summary.mean_ss, total=summary.total.get("mean_ss"))
+        yield Tile("Score under shift (mean ST)", summary.mean_st, total=summary.total.get("mean_st"))
+        average = summary.total.get("average_drop")
+        yield Tile("Average drop", summary.average_drop, "drop", average, _drop_remarks(task, placebo, "average_drop"))
+    if summary.basis != PAIRING and _has_drops(summary):
+        for name, words in (("worst_sd", "Worst SD"), ("worst_td", "Worst TD")):
+            estimate: Estimate = getattr(summary, name)
+            yield Tile(words, estimate, "drop", summary.total.get(name), _placebo_remark(placebo, name))
+    for key in LAMBDAS:
+        if key in summary.depth_f1:
+            yield Tile(f"Depth F1 (λ = {key})", summary.depth_f1[key])
+    if summary.depth_slope is not None:
+        yield Tile("Slope on depth", summary.depth_slope, "drop", None, ("above 0: better near the source",))
+
+
+def _drop_remarks(task: TaskScores, placebo: TaskScores | None, name: str) -> tuple[str, ...]:
+    """Return what stands beside an average drop: the smallest detectable one, the placebo's, that without repeats."""
+    source = task.id_ood.detectable if task.id_ood else task.summary.detectable
+    drop = source.get(name)
+    finds = () if drop is None else (f"smallest detectable {detectable_text(drop, corrected=False)}",)
+    without = task.near_duplicates.without if task.near_duplicates else None
+    has_less = without is not None and without.average_drop.value is not None
+    less = (f"without near-duplicates {drop_text(without.average_drop)}",) if without and has_less else ()
+    return (*finds, *_placebo_remark(placebo, "average_drop"), *less)
+
+
+def _placebo_remark(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
+    if placebo is None or not placebo.summary.complete:  # as on the board
+        return ()
+    value: Estimate = getattr(placebo.summary, name)
+    return () if value.value is None else (f"placebo {drop_text(value)}",)
+
+
+def _has_drops(summary: Summary) -> bool:
+    return any(getattr(summary, name).value is not None for name in _DROPS)
+
+
+def _basis(task: TaskScores) -> str:
+    summary, id_ood = task.summary, task.id_ood
+    if id_ood is not None and id_ood.source != id_ood.id_domain:
+        return f"trained on {source_name(id_ood.source)}"
+    if summary.complete:
+        return "every pair of domains" if summary.basis == "single-source" else summary.basis
+    if summary.basis == OUTSIDE_BASES[ELSEWHERE]:
+        return f"{ELSEWHERE_MARK}: drops do not apply"
+    return "partial" if summary.basis in ("single-source", "id-ood") else f"{summary.basis} only"
