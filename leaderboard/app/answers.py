@@ -11,13 +11,15 @@ from shiftbench.scoring.reports.frame.site import box
 from shiftbench.validation.report import InvalidInput
 
 
-def page_or_problems(title: str, write: Callable[[], Markup | Response], active: str = "") -> Response:
+def page_or_problems(
+    title: str, write: Callable[[], Markup | Response], active: str = "", *, picture: str = ""
+) -> Response:
     """Answer with a page, or a file; what is not there (InvalidInput) gets a page, too, and status 404."""
     try:
         written = write()
     except InvalidInput as error:
         return problems_answer(title, error, active)
-    return written if isinstance(written, Response) else page_answer(title, written, active)
+    return written if isinstance(written, Response) else page_answer(title, written, active, picture=picture)
 
 
 def wants_page(request: Request) -> bool:
@@ -30,9 +32,11 @@ def problems_answer(title: str, error: InvalidInput, active: str = "") -> Respon
     return page_answer(title, box("Not found", *(str(problem) for problem in error.problems)), active, 404)
 
 
-def page_answer(title: str, body: Markup, active: str = "", status: int = 200) -> Response:
-    """Answer with a whole page around a body."""
-    return html_answer(page(title, body, active=active), status)
+def page_answer(
+    title: str, body: Markup, active: str = "", status: int = 200, *, picture: str = "", seconds: int = 0
+) -> Response:
+    """Answer with a whole page around a body; ``picture`` and ``seconds`` as in ``shell.page``."""
+    return html_answer(page(title, body, active=active, picture=picture, seconds=seconds), status)
 
 
 def html_answer(text: str, status: int = 200) -> Response:

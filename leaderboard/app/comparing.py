@@ -13,6 +13,7 @@ from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.line import LineFullError
 from shiftbench.leaderboard.board import Board, Index, public_message
 from shiftbench.leaderboard.pages.compare_page import (
+    Chooser,
     Compared,
     EntryOption,
     Pairwise,
@@ -27,13 +28,17 @@ from shiftbench.scoring.comparing.entries import (
     compare_in_pairs,
     compare_with_first,
 )
+from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import box
+from shiftbench.scoring.scores.examples import Disagreements, disagreements
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_CHOICES = 200
 """Entries that the page offers, best first, beside those that its address names."""
+MAX_FOUND = 12
+"""Entries that a search lists."""
 Progress = Callable[[int, int], None]
 """Called with the numbers of pairs that are done and of all."""
 
@@ -59,7 +64,18 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
     with threadpool_limits(1, "blas"):
         pairs = compare_with_first(sides, asked.folder, index.store, asked.task)
     downloadable = frozenset(entry.id for entry in asked.entries if entry.card.allows_download)
-    return Compared(sides, asked.scores, pairs, asked.folder.manifest.benchmark, asked.task, downloadable)
+    benchmark, differ = asked.folder.manifest.benchmark, _disagreements(sides, pairs, asked)
+    return Compared(sides, asked.scores, pairs, benchmark, asked.task, downloadable, differ)
+
+
+def _disagreements(sides: Sequence[ComparedEntry], pairs: Sequence[Comparison], asked: _Asked) -> Disagreements | None:
+    """Return the texts on which the first two entries disagree, on the shift where they differ most."""
+    differences = [(abs(shift.differences[0].value or 0.0), shift) for shift in pairs[0].shifts]
+    if not differences:
+        return None
+    _, shift = max(differences, key=lambda each: each[0])
+    files = (sides[0].predictions, sides[1].predictions)
+    return disagreements(files, asked.folder, asked.task, shift.source, shift.target)
 
 
 def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progress: Progress) -> Pairwise:
@@ -74,9 +90,10 @@ def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progre
     with threadpool_limits(1, "blas"):
         pairs = compare_in_pairs(sides, asked.folder, index.store, asked.task, progress=progress)
     tasks = [next(each for each in scores.tasks if each.task == asked.task) for scores in asked.scores]
-    means = [each.summary.mean_st.value for each in tasks]
+    means = [each.id_ood.mean_ood if each.id_ood else each.summary.mean_st for each in tasks]
     by_score = sorted(
-        zip(sides, means, strict=True), key=lambda each: (each[1] is None, -(each[1] or 0.0), each[0].name, each[0].id)
+        zip(sides, means, strict=True),
+        key=lambda each: (each[1].value is None, -(each[1].value or 0.0), each[0].name, each[0].id),
     )
     return Pairwise([side for side, _ in by_score], [mean for _, mean in by_score], pairs, asked.task)
 
@@ -97,11 +114,12 @@ Found = Compared | Pairwise
 
 
 class ComparisonPage(NamedTuple):
-    """The body of a page, its status, and whether it is to be asked for again because the comparison goes on."""
+    """The body of a page, its status, whether to ask again because the comparison goes on, and whether it is done."""
 
     body: Markup
     status: int = 200
     goes_on: bool = False
+    is_done: bool = False
 
 
 class Comparisons:
@@ -132,8 +150,13 @@ class Comparisons:
 
         return self._jobs.ask((*named, f"task {known}"), client, make)
 
-    def page(self, index: Index, ids: Sequence[str], task: str | None, job: Job[Found] | None) -> ComparisonPage:
-        """Build the page of a comparison: how far it is, else what it found, else why there is none."""
+    def page(
+        self, index: Index, ids: Sequence[str], task: str | None, job: Job[Found] | None, add: str = "", base: str = ""
+    ) -> ComparisonPage:
+        """Build the page of a comparison: how far it is, else what it found, else why there is none.
+
+        ``add`` is what the search box holds.
+        """
         asked = list(dict.fromkeys(named_ids(ids)))
         if job is not None and not job.done.is_set():
             body = comparing_page(len(asked), time.monotonic() - job.begun, job.progress, place=job.place)
@@ -143,8 +166,8 @@ class Comparisons:
         if job is not None:
             self._jobs.forget(job)  # the store has the pairs: whoever asks next has them from there
         task = found.task if found is not None else task
-        choices = _choices(index, _board(index, asked, task), asked)
-        return ComparisonPage(compare_page(choices, asked, found, task=task, problems=problems))
+        chooser = _chooser(index, asked, task, add)
+        return ComparisonPage(compare_page(chooser, found, problems=problems, base=base), is_done=found is not None)
 
 
 def named_ids(ids: Sequence[str]) -> list[str]:
@@ -161,8 +184,7 @@ def waiting_page(error: LineFullError) -> ComparisonPage:
 def no_comparison(index: Index, error: InvalidInput) -> ComparisonPage:
     """Build the page for an address whose entries cannot be compared, without a form that repeats what it names."""
     problems = [public_message(problem, index.names()) for problem in error.problems]
-    choices = _choices(index, _board(index, [], None), [])
-    return ComparisonPage(compare_page(choices, [], None, problems=problems), 404)
+    return ComparisonPage(compare_page(_chooser(index, [], None, ""), None, problems=problems), 404)
 
 
 def _compared_entry(index: Index, entry: Entry) -> ComparedEntry:
@@ -179,6 +201,30 @@ def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
     boards.sort(key=lambda board: task not in (None, board.task))  # stable: those of the task come first
     mine = [board for board in boards if ids and ids[0] in set(index.frame(board)["id"])]
     return next(iter(mine or boards), None)
+
+
+def _chooser(index: Index, ids: Sequence[str], task: str | None, add: str) -> Chooser:
+    """Return the form: pills for what the address names, names to choose from, and what a search found."""
+    choices = _choices(index, _board(index, ids, task), ids)
+    labels = {each.id: each for each in choices}
+    chosen = [labels.get(each) or EntryOption(each, _name_of(index, each)) for each in ids]
+    wanted = add.strip()[:100]
+    found = [each for each in choices if each.id not in ids and wanted.casefold() in each.label.casefold()]
+    exact = [each for each in found if each.label == wanted]
+    return Chooser(chosen, choices, task, wanted, (exact or found)[:MAX_FOUND] if wanted else ())
+
+
+def add_by_name(index: Index, ids: Sequence[str], task: str | None, add: str) -> str | None:
+    """Return the id of the one entry that a search box names; None where it names none, or several."""
+    found = _chooser(index, list(ids), task, add).found
+    return found[0].id if len(found) == 1 else None
+
+
+def _name_of(index: Index, identity: str) -> str:
+    try:
+        return index.entry(identity).card.name
+    except InvalidInput:  # the page lists it among its problems
+        return identity
 
 
 def _choices(index: Index, board: Board | None, asked: Sequence[str]) -> list[EntryOption]:

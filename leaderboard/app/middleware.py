@@ -34,6 +34,10 @@ FORM_POLICY = (
 )
 """For Gradio's page, which has scripts and style sheets in its text: of scripts only those that this server sent.
 Gradio makes functions of the templates of its components, hence ``unsafe-eval``: it lets no text of a page run."""
+FILE_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; sandbox; {FRAMES}"
+"""For a picture as a file, which has its styles inside."""
+EMBED_POLICY = PAGE_POLICY.replace(FRAMES, "frame-ancestors *")
+"""For what other pages show in a frame: a picture and a link."""
 OTHER_HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "strict-origin-when-cross-origin"}
 _SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script>", re.DOTALL)
 
@@ -57,10 +61,16 @@ class SecurityHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                _set_headers(message, PAGE_POLICY)
+                _set_headers(message, _policy_of(scope["path"]))
             await send(message)
 
         await self.app(scope, receive, with_headers)
+
+
+def _policy_of(path: str) -> str:
+    if path.startswith(addresses.PICTURE):
+        return FILE_POLICY
+    return EMBED_POLICY if path == addresses.EMBED else PAGE_POLICY
 
 
 class _FormPage:

@@ -25,32 +25,28 @@ from shiftbench.leaderboard.app.answers import (
     problems_answer,
     wants_page,
 )
-from shiftbench.leaderboard.app.comparing import Comparisons, Found, no_comparison, waiting_page
+from shiftbench.leaderboard.app.comparing import Comparisons, Found, add_by_name, named_ids, no_comparison, waiting_page
 from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
-from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.app.sharing import add_sharing_routes
+from shiftbench.leaderboard.app.showing import own_address, show_entry
+from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
-from shiftbench.leaderboard.board.places import BoardPlace, effective_robustness_of, place_of
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
 from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery, OverallQuery
 from shiftbench.leaderboard.pages.data_page import data_page
-from shiftbench.leaderboard.pages.entry_page import EntryForecast, EntryQuery, entry_page, released_page, withdrawn_page
+from shiftbench.leaderboard.pages.entry_page import EntryQuery
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.shell import about_page, script
-from shiftbench.leaderboard.release import nominated_entries
 from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.scoring.comparing.entries import MAX_ENTRIES
 from shiftbench.scoring.forecasting.methods import TITLES
-from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import style_sheet
-from shiftbench.scoring.reports.task_page import AboveLine
-from shiftbench.scoring.scores.controls import Unseen, unseen_drops
-from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
-from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 A_YEAR = "public, max-age=31536000, immutable"
@@ -61,6 +57,7 @@ def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> Non
     _add_board(app, keeper)
     add_entry_routes(app, keeper, line, callers)
     add_forecast_routes(app, keeper)
+    add_sharing_routes(app, keeper)
     app.add_exception_handler(InvalidInput, _no_such_thing)
 
     # The addresses of static files carry a digest of the content.
@@ -99,8 +96,13 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
         if entry is not None:  # the address that an entry had before it got a page of its own
             return RedirectResponse(addresses.entry_address(entry))
         if "board" in request.query_params:
-            return page_or_problems("", lambda: board_page(*_parse_query(request, keeper)), "board")
-        return page_or_problems("", lambda: overall_page(*_parse_overall_query(request, keeper)), "board")
+            of = addresses.board_address(request.query_params["board"])
+            picture = own_address(request) + addresses.picture_address("png", of)
+            return page_or_problems("", lambda: board_page(*_parse_query(request, keeper)), "board", picture=picture)
+        picture = own_address(request) + addresses.picture_address("png", addresses.BOARD)
+        return page_or_problems(
+            "", lambda: overall_page(*_parse_overall_query(request, keeper)), "board", picture=picture
+        )
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:
@@ -159,8 +161,7 @@ def _resolve_request(request: Request, keeper: Keeper) -> tuple[Shown, Forecasts
     return shown, keeper.forecasts.on([board] if board else boards)
 
 
-GONE = 410
-SECONDS_BETWEEN_LOOKS = "2"
+SECONDS_BETWEEN_LOOKS = 2
 
 
 def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> None:
@@ -171,7 +172,9 @@ def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers)
         request: Request, id: str = "", task: str = "", tab: str = "", shift: str = "", show: str = ""
     ) -> Response:
         query = EntryQuery(id, task, tab, shift, show)
-        return page_or_problems("Entry", lambda: show_entry(keeper, query, own_address(request)))
+        base = own_address(request)
+        picture = base + addresses.picture_address("png", query.address())
+        return page_or_problems("Entry", lambda: show_entry(keeper, query, base), picture=picture)
 
     @app.get(addresses.SCORES)
     def scores(request: Request, id: str = "") -> Response:
@@ -192,8 +195,10 @@ def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers)
     @app.get(addresses.COMPARE)
     async def compare(request: Request) -> Response:
         ids: Sequence[str] = request.query_params.getlist("id")
-        task = request.query_params.get("task")
-        index = await run_in_threadpool(lambda: keeper.index)
+        task, add = request.query_params.get("task"), request.query_params.get("add", "")
+        index, base = await run_in_threadpool(lambda: keeper.index), own_address(request)
+        if add and (found_id := await run_in_threadpool(add_by_name, index, named_ids(ids), task, add)) is not None:
+            return RedirectResponse(addresses.compare_address([*named_ids(ids), found_id], task), 303)
         try:
             job = await run_in_threadpool(comparisons.ask, index, ids, task, callers.of(request).name)
         except InvalidInput as error:
@@ -203,11 +208,11 @@ def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers)
         else:
             if job is not None:
                 await jobs.wait(job)
-            found = await run_in_threadpool(comparisons.page, index, ids, task, job)
-        answer = page_answer("Compare", found.body, "compare", found.status)
-        if found.goes_on:
-            answer.headers["Refresh"] = SECONDS_BETWEEN_LOOKS  # browsers ask again by themselves, without script
-        return answer
+            found = await run_in_threadpool(comparisons.page, index, ids, task, job, add, base)
+        of = addresses.compare_address(named_ids(ids), task)
+        picture = base + addresses.picture_address("png", of) if found.is_done and len(ids) <= MAX_ENTRIES else ""
+        seconds = SECONDS_BETWEEN_LOOKS if found.goes_on else 0
+        return page_answer("Compare", found.body, "compare", found.status, picture=picture, seconds=seconds)
 
     @app.get(addresses.ALL_SCORES)
     def all_scores() -> Response:
@@ -224,85 +229,6 @@ PARQUET = "application/vnd.apache.parquet"
 
 def _attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
-
-
-def own_address(request: Request) -> str:
-    """Return the server's own address, such as https://host: the one by which it was reached."""
-    return f"{request.url.scheme}://{request.url.netloc}"
-
-
-def show_entry(keeper: Keeper, query: EntryQuery, base: str) -> Markup | Response:
-    """Build the page of an entry, or the answer that there is none."""
-    index, identity, task = keeper.index, query.id, query.task
-    if (withdrawn := index.withdrawn_at(identity)) is not None:
-        return page_answer("Entry", withdrawn_page(identity, withdrawn), status=GONE)
-    reasons = index.reasons(identity)
-    try:
-        entry = index.entry(identity)
-    except InvalidInput:
-        if not reasons:
-            raise
-        return entry_page(query, None, None, reasons)
-    if reasons:
-        return entry_page(query, entry, None, reasons)
-    folder = folder_of(entry.card, index.folders)
-    store = index.store
-    if not folder.has_public_labels:
-        tasks = sorted(task for (_, task), each in nominated_entries(store).items() if each == identity)
-        return released_page(entry, folder, index.releases(entry), tasks)
-
-    def examples(task: str, source: str, target: str, n: int) -> Sequence[WrongExample]:
-        return wrong_examples(store.predictions(entry), folder, task, source, target, n)
-
-    def unseen(task: TaskScores) -> Unseen | None:
-        if not entry.card.pretraining_domains:
-            return None
-        return unseen_drops(store.table(entry, folder), entry.card, folder, task)
-
-    def above_line(task: TaskScores) -> AboveLine | None:
-        board = _board_of(index, entry, task)
-        return effective_robustness_of(index.frame(board), entry.id) if board else None
-
-    def place(task: TaskScores) -> BoardPlace | None:
-        board = _board_of(index, entry, task)
-        return place_of(index.frame(board), entry.id) if board else None
-
-    def forecast(task: TaskScores) -> EntryForecast | None:
-        board = _board_of(index, entry, task)
-        return _forecast_of(keeper, entry, board) if board else None
-
-    scores = index.scores(identity)
-    if task and task not in (names := [each.task for each in scores.tasks]):
-        cure = did_you_mean(task[:80], names)
-        raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
-    return entry_page(
-        query,
-        entry,
-        scores,
-        folder=folder,
-        examples=examples,
-        unseen=unseen,
-        above_line=above_line,
-        place=place,
-        forecast=forecast,
-        copies={name: (first, index.entry(first).card.name) for name, first in index.originals(identity).items()},
-        base=base,
-    )
-
-
-def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:
-    """Return an entry's forecasts on a board, or why there are none."""
-    forecasts = keeper.forecasts.of(entry.id)
-    if forecasts is None:
-        return EntryForecast(board.name, None, keeper.forecasts.failure(entry.id) or "it is still to be computed")
-    return EntryForecast(
-        board.name, forecasts.of(board.task), forecasts.reasons.get(board.task, "there is none of this task")
-    )
-
-
-def _board_of(index: Index, entry: Entry, task: TaskScores) -> Board | None:
-    key = (entry.card.data, entry.card.subset, task.task)
-    return next((board for board in index.boards() if board.key == key), None)
 
 
 def _predictions(index: Index, identity: str) -> Response:

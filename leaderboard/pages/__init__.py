@@ -9,9 +9,9 @@ board_query what a reader asks of a table, and the rows that answer
 board_data  a board's rows as JSON and CSV
 board_columns, board_cells   columns, cells and the small pictures in them
 reported    figures that papers report, below a board's rows
-submit_page the submit page's words, the plain form, the card as a form, and what a check or a submission answered
+submit_page the submit page: a form that fills itself, and what a check or a submission answered
 entry_page  an entry, also one on withheld labels, and one that was withdrawn
-compare_page  2 to 4 entries against each other, or up to 12 in pairs
+compare_page  2 to 4 entries against each other, or up to 12 in pairs, in groups that share shifts
 forecast_board  methods of forecasting on boards
 data_page   a task's domains: sizes, divergences, depths, sources, samples
 contents    what a prediction file or a dataset folder holds, in lines

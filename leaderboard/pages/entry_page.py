@@ -223,18 +223,17 @@ def entry_page(
     forecast: Callable[[TaskScores], EntryForecast | None] | None = None,
     copies: Mapping[str, tuple[str, str]] | None = None,
     base: str = "",
-) -> Markup:
-    """Build the page of an entry on one task, its first without one that it has.
+) -> EntryPage:
+    """Return what the page of an entry shows on one task, its first without one that it has.
 
-    ``entry`` is None where its card cannot be read, ``scores`` where it has none here, for ``reasons``. The callables
+    ``scores`` is None where it has none here, for ``reasons``. The callables
     give a task's parts, where the tab shows them: wrong ``examples``, means over ``unseen`` domains, the score
     ``above_line``, ``place`` and ``forecast``. ``copies`` are, by task, id and name of the earlier entry with the same
     predictions, which has the row on the board; ``base`` is the server's own address.
     """
     task = find_task(scores, query.task) if scores else None
     if entry is None or scores is None or task is None:
-        shown = EntryPage(query, entry, None, reasons, folder, base=base)
-        return render("entry.html", page=shown, notices=notices([folder] if folder else []), source_name=source_name)
+        return EntryPage(query, entry, None, reasons, folder, base=base)
     query = replace(query, task=task.task)
     is_statistics = query.chosen_tab == "Statistics"
     n_errors = ERRORS_ON_TAB if query.chosen_tab == "Errors" else 5
@@ -247,7 +246,7 @@ def entry_page(
         above_line(task) if above_line and is_statistics else None,
         asked=Asked(query.show, query.shift, lambda show, shift: query.address(show=show, shift=shift)),
     )
-    shown = EntryPage(
+    return EntryPage(
         query,
         entry,
         it,
@@ -257,7 +256,12 @@ def entry_page(
         copies=copies or {},
         base=base,
     )
-    return render("entry.html", page=shown, notices=notices([folder] if folder else []), source_name=source_name)
+
+
+def entry_html(page: EntryPage) -> Markup:
+    """Write the page of an entry."""
+    about = notices([page.folder] if page.folder else [])
+    return render("entry.html", page=page, notices=about, source_name=source_name)
 
 
 def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:

@@ -177,3 +177,19 @@ document.addEventListener('click', async (event) => {
     if (form.elements.file.value && !isUnsent) form.elements.file.disabled = true;  // not sent twice
   });
 })();
+
+// A comparison that goes on: the page asks again and shows what has come, without loading anew.
+(() => {
+  const main = document.getElementById('main');
+  async function look() {
+    if (!document.getElementById('comparing')) return;
+    try {
+      const reply = await fetch(location.href), sent = new DOMParser().parseFromString(await reply.text(), 'text/html');
+      const status = document.querySelector('#comparing [role=status]'), other = sent.querySelector('#comparing [role=status]');
+      if (status && other) status.innerHTML = other.innerHTML;
+      else main.replaceChildren(...sent.getElementById('main').childNodes);
+    } catch { /* the next look may reach the server again */ }
+    setTimeout(look, 2000);
+  }
+  setTimeout(look, 1000);
+})();

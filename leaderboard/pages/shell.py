@@ -43,18 +43,28 @@ def _templates() -> Environment:
     return load_templates(TEMPLATES, addresses=addresses)
 
 
-def page(title: str, body: Markup, *, active: str = "") -> Markup:
-    """Build a whole page around a body; ``active`` is the key of the navigation's page that this is (see ``PAGES``)."""
+def page(title: str, body: Markup, *, active: str = "", picture: str = "", seconds: int = 0) -> Markup:
+    """Build a whole page around a body.
+
+    Args:
+        title: stands in the browser's tab.
+        body: the page.
+        active: the key of the navigation's page that this is (see ``PAGES``).
+        picture: the address, with its host, of the picture that links to the page are shown by.
+        seconds: after which a browser without script asks again; 0 for a page that is done.
+    """
     return render(
         "page.html",
         title=title,
         body=body,
         active=active,
+        picture=picture,
+        seconds=seconds,
         pages=PAGES,
         icon=ICON,
         description=DESCRIPTION,
         metric_version=METRIC_VERSION,
-        style_sheet=f"{STYLE_SHEET}?{digest('page.css')}",
+        style_sheet=style_address(),
         script=f"{SCRIPT}?{digest('page.js')}",
     )
 
@@ -67,6 +77,11 @@ def header(active: str = "") -> Markup:
 def footer() -> Markup:
     """Build the foot of a page."""
     return render("footer.html", metric_version=METRIC_VERSION)
+
+
+def style_address() -> str:
+    """Return the address of the style sheet as it is now."""
+    return f"{STYLE_SHEET}?{digest('page.css')}"
 
 
 @cache

@@ -7,10 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.reports.cells import card_facts
+from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import render, report_file
+from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks, task_report
 from shiftbench.scoring.reports.titles import domain_titles, untitled, with_titles
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
@@ -89,3 +92,29 @@ def folder_report(
         checked = checked_predictions(predictions, folder, scores.subset)
         checked.drop("task", "target").write_parquet(rows)
         return report_html(PredictionInput.of(predictions).path.name, scores, folder, rows, card=card)
+
+
+def comparison_report(pairs: Sequence[Comparison], names: Sequence[str], folder: DatasetFolder) -> str:
+    """Write the report of a comparison.
+
+    Args:
+        pairs: the first entry against each other one.
+        names: what the entries are called, the first one first.
+        folder: the dataset.
+    Returns: one HTML page that needs no other file.
+    """
+    tasks = list(dict.fromkeys(shift.task for pair in pairs for shift in pair.shifts))
+    where = f"{folder.manifest.benchmark}/{tasks[0]}" if len(tasks) == 1 else folder.manifest.benchmark
+    page = ComparisonPage(
+        [PairPage(pair, (names[0], name), where) for pair, name in zip(pairs, names[1:], strict=True)]
+    )
+    title = " and ".join(names)
+    body = render(
+        "comparison_report.html",
+        it=page,
+        title=title,
+        about=f"{folder.manifest.title}, {folder.version}",
+        notices=notices([folder]),
+        source_name=source_name,
+    )
+    return report_file(title, [body], "shiftbench compare --report")

@@ -10,7 +10,7 @@ import polars as pl
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.outcomes import outcomes
-from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, UNPARSED, TaskKind
+from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300
 """Longer texts are clipped, because a page should quote texts, not publish them."""
@@ -95,6 +95,85 @@ def wrong_examples(
     if (worst["score"] - worst["at_home"].fill_null(1) == -1).sum() < n:
         worst = _worst(rows, gold, info, n)
     return tuple(_example(row, info) for row in worst.iter_rows(named=True))
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One test row that one of two entries does better: what was given, the right answer, and the worse entry's."""
+
+    texts: tuple[tuple[str, str], ...]
+    gold: str
+    predicted: str
+    first_is_right: bool
+
+
+@dataclass(frozen=True)
+class Disagreements:
+    """How two entries differ on the texts of a shift.
+
+    Attributes:
+        source: what they were trained on.
+        target: the domain that they were tested on.
+        n: texts that both predicted.
+        n_first: texts on which the first does better.
+        n_second: texts on which the second does better.
+        examples: a few of both kinds; none where they may not be shown.
+        hidden: why not; empty where they may.
+    """
+
+    source: str
+    target: str
+    n: int
+    n_first: int
+    n_second: int
+    examples: tuple[Disagreement, ...]
+    hidden: str
+
+
+def disagreements(
+    predictions: tuple[Path, Path], folder: DatasetFolder, task: str, source: str, target: str, n: int = 3
+) -> Disagreements | None:
+    """Compare two entries text by text on one shift, each by its run with the lowest seed.
+
+    Args:
+        predictions: their prediction files in the store's form (parquet).
+        folder: the dataset.
+        task: its task.
+        source: what they were trained on; one that was trained on no domain answers for every source.
+        target: the domain that they were tested on.
+        n: examples of either kind, at most: those with the largest difference, then by id.
+    Returns: None where labels are withheld, or they have no text in common.
+    """
+    if not folder.has_public_labels:
+        return None
+    prefix = f"{folder.manifest.benchmark}/{task}/{target}/test/"
+    info, gold = folder.task(task), folder.split(task, target, "test")
+    scored = []
+    for path in predictions:
+        said = next(
+            (rows for name in (source, *OUTSIDE_SOURCES) if (rows := _one_run(path, prefix, name)).height), None
+        )
+        if said is None:
+            return None
+        rows = gold.join(said, on="id", how="inner", maintain_order="left")
+        scores = outcomes(info, rows, gold, rows["prediction"], None).example_scores[0]
+        scored.append(rows.with_columns(score=pl.Series(scores)))
+    both = scored[0].join(
+        scored[1].select("id", other="prediction", other_score="score"), on="id", how="inner", maintain_order="left"
+    )
+    if both.is_empty():
+        return None
+    both = both.with_columns(lead=pl.col("score") - pl.col("other_score"))
+    hidden = why_hidden(folder, task, target)
+    examples = []
+    for is_first in (True, False):
+        lead = pl.col("lead") if is_first else -pl.col("lead")
+        for row in both.filter(lead > 0).sort(-lead, "id").head(0 if hidden else n).iter_rows(named=True):
+            worse = {**row, "prediction": row["other"] if is_first else row["prediction"]}
+            texts = tuple((name, _clipped(_as_text(row[name]))) for name in _quoted_columns(info))
+            examples.append(Disagreement(texts, _gold(row, info), _predicted(worse, info), is_first))
+    n_first, n_second = both.filter(pl.col("lead") > 0).height, both.filter(pl.col("lead") < 0).height
+    return Disagreements(source, target, both.height, n_first, n_second, tuple(examples), hidden)
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,12 @@ from shiftbench.validation.command_line import (
     JsonOption,
     MarginOption,
     MinTextsOption,
+    ReportOption,
     TableFormat,
     as_fraction,
     show,
     write_json,
+    write_report,
 )
 
 
@@ -54,6 +56,7 @@ def compare(
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     json_: JsonOption = None,
+    report: ReportOption = None,
 ) -> None:
     """Test whether models differ, on every shift that both cover.
 
@@ -84,7 +87,7 @@ def compare(
                 margin=as_fraction(margin),
             )
             typer.echo(format_table(table, format_), nl=False)
-            if json_ is None:
+            if json_ is None and report is None:
                 return
         from shiftbench.checking.claims import claim_of_files, read_named_file
 
@@ -92,4 +95,9 @@ def compare(
         made = claim_of_files(opened, named, data, task=task, margin=as_fraction(margin))
         if json_ != "-" and format_ is TableFormat.TABLE:
             show(comparison_lines([with_comparison_titles(pair, opened.titles) for pair in made.comparisons]))
+        if report is not None:
+            from shiftbench.scoring.reports.report_page import comparison_report
+
+            pairs = [with_comparison_titles(pair, opened.titles) for pair in made.comparisons]
+            write_report(report, lambda: comparison_report(pairs, called, opened.folder))
     write_json(made.model_dump(mode="json"), json_)

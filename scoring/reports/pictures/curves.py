@@ -3,11 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from statistics import fmean
 
 from shiftbench.metrics.depth import LAMBDAS
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.numbers import drop_points, drop_text, score_text
+from shiftbench.scoring.reports.numbers import drop_points, score_text
 from shiftbench.scoring.reports.pictures.axes import (
     LEFT,
     RIGHT,
@@ -67,13 +66,6 @@ def has_depth(task: TaskScores) -> bool:
     return any(shift.depth_f1 for shift in task.shifts)
 
 
-def has_depth_drops(task: TaskScores) -> bool:
-    """Return whether any shift has a depth-weighted drop."""
-    return any(
-        item.value is not None for shift in task.shifts for item in (*shift.depth_sd.values(), *shift.depth_td.values())
-    )
-
-
 def depth_curves(entries: Named) -> Markup:
     """Draw mean Depth F1 over lambda with its interval, effective numbers of texts below each lambda.
 
@@ -97,39 +89,6 @@ def depth_curves(entries: Named) -> Markup:
     )
 
 
-def drops_by_depth(entries: Named) -> Markup:
-    """Draw mean SD and TD over lambda, both depth-weighted; of a single entry its shifts are faint marks.
-
-    A mean over shifts has no interval here; those of each shift stand in the scores as JSON.
-    """
-    alone = len(entries) == 1
-    thick, faint = [], []
-    for number, (name, task) in enumerate(entries):
-        for figure, label, symbol in (("depth_sd", "SD", "circle"), ("depth_td", "TD", "square")):
-            colour = ("sb-c1" if label == "SD" else "sb-c0") if alone else colour_class(number)
-            dash = " sb-dashed" if label == "TD" else ""
-            means, n_shifts = _means_of(task, figure)
-            if means:
-                words = f"mean {label} of {counted(n_shifts, 'shift')}" if alone else f"{name}: mean {label}"
-                thick.append(Curve(words, means, colour + dash, symbol, _curve_words(words, means, drop_text)))
-            if alone:
-                faint += [
-                    (key, estimate.value, f"{colour} sb-pale", -5 if label == "SD" else 5, shift_name(shift))
-                    for shift in summarised(task)
-                    for key, estimate in getattr(shift, figure).items()
-                    if estimate.value is not None
-                ]
-    return _curves(
-        "Drops by lambda",
-        thick,
-        [],
-        y_name="depth-weighted drop, points",
-        below=_effective(shift for _, task in entries for shift in summarised(task)),
-        faint=faint,
-        zero=True,
-    )
-
-
 def curve_values(curves: Sequence[tuple[str, ByLambda]], written: Callable[[Estimate], str]) -> Markup:
     """Build a table of the values of curves, lambdas across."""
     head = tag("tr", tag("th", "λ", scope="col"), *(tag("th", key, scope="col", class_="sb-num") for key in _KEYS))
@@ -142,15 +101,6 @@ def curve_values(curves: Sequence[tuple[str, ByLambda]], written: Callable[[Esti
         for name, points in curves
     ]
     return tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
-
-
-def mean_drops(task: TaskScores) -> list[tuple[str, ByLambda]]:
-    """Compute the mean depth-weighted SD and TD over a task's shifts, by lambda, as far as they are known."""
-    found: list[tuple[str, ByLambda]] = [
-        ("mean SD", _means_of(task, "depth_sd")[0]),
-        ("mean TD", _means_of(task, "depth_td")[0]),
-    ]
-    return [(name, means) for name, means in found if means]
 
 
 Faint = tuple[str, float, str, float, str]
@@ -226,21 +176,6 @@ def _mean_curve(name: str, task: TaskScores, class_: str, symbol: str) -> Curve:
 
 def _curve_words(name: str, points: ByLambda, written: Callable[[Estimate], str]) -> Callable[[str], str]:
     return lambda key: f"{name}\nλ = {key}: {written(points[key])}"
-
-
-def _means_of(task: TaskScores, figure: str) -> tuple[dict[str, Estimate], int]:
-    """Compute a depth-weighted figure's mean over the shifts that have it at every lambda, and count those."""
-    found: dict[str, Estimate] = {}
-    whole = [
-        shift
-        for shift in summarised(task)
-        if {key for key, each in getattr(shift, figure).items() if each.value is not None} == set(_KEYS)
-    ]
-    for key in _KEYS:
-        values = [getattr(shift, figure)[key].value for shift in whole]
-        if values:
-            found[key] = Estimate(value=fmean(values))
-    return found, len(whole)
 
 
 def _effective(shifts: Iterable[Shift]) -> dict[str, str]:

@@ -6,10 +6,11 @@ import threading
 import tracemalloc
 from collections.abc import Sequence
 
+import polars as pl
 import pytest
 
 from shiftbench.leaderboard.app import comparing
-from shiftbench.leaderboard.app.comparing import Comparisons, compared, compared_in_pairs, no_comparison
+from shiftbench.leaderboard.app.comparing import Comparisons, add_by_name, compared, compared_in_pairs, no_comparison
 from shiftbench.leaderboard.app.faults import FaultLog
 from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.line import Line, LineFullError
@@ -32,9 +33,45 @@ def test_the_means_of_both_stand_beside_their_difference_and_its_interval(index:
     interval = next(mean for mean in found.pairs[0].means if mean.ranked).difference
     assert interval.low < interval.value < interval.high
     text = str(finished(index, ids, "nli"))
-    means = [scores.tasks[0].summary.mean_st.value for scores in found.scores]
-    for value in (*map(points, means), f"[{points(interval.low)}, {points(interval.high)}]"):
+    means = [scores.tasks[0].summary.mean_st for scores in found.scores]
+    shown = [*(points(each.value) for each in means), *(f"[{points(each.low)}, {points(each.high)}]" for each in means)]
+    for value in (*shown, f"[{points(interval.low)}, {points(interval.high)}]"):
         assert value in text[: text.index("<details")]
+
+
+def test_texts_on_which_they_disagree_are_those_that_one_alone_gets_right(index: Index, filled: Filled) -> None:
+    ids = [filled.entries[name].id for name in ("good", "poor")]
+    found = compared(index, ids, "nli")
+    differ = found.disagreements
+    assert differ is not None
+    most = max(found.pairs[0].shifts, key=lambda shift: abs(shift.differences[0].value or 0))
+    assert (differ.source, differ.target, differ.n) == (most.source, most.target, most.n)
+    said = [
+        pl.read_parquet(filled.files[name]).filter(source=differ.source).select("id", "prediction")
+        for name in ("good", "poor")
+    ]
+    gold = filled.folder.split("nli", differ.target, "test").select("id", "label")
+    both = gold.join(said[0], on="id").join(said[1], on="id", suffix="_other")
+    labels = filled.folder.task("nli").labels
+    right = [
+        [labels[row["label"]] == row[key] for row in both.to_dicts()] for key in ("prediction", "prediction_other")
+    ]
+    assert differ.n_first == sum(a and not b for a, b in zip(*right, strict=True))
+    assert differ.n_second == sum(b and not a for a, b in zip(*right, strict=True))
+    assert differ.n_first > 0
+    assert {each.first_is_right for each in differ.examples} == {True} | ({False} if differ.n_second else set())
+    assert all(each.gold != each.predicted for each in differ.examples)
+
+
+def test_a_search_names_one_entry_or_lists_several(index: Index, filled: Filled) -> None:
+    good, poor = (filled.entries[name].id for name in ("good", "poor"))
+    assert add_by_name(index, [good], "nli", "poor") == poor
+    assert add_by_name(index, [good], "nli", "model") is None
+    assert add_by_name(index, [good], "nli", "Good model") is None, "it is chosen already"
+    page = waiting_in(Line()).page(index, [good], "nli", None, "model")
+    for name in ("poor", "partial", "zero-shot"):
+        assert f"/compare?id={good}&amp;id={filled.entries[name].id}&amp;task=nli" in page.body
+    assert "is called 'nobody'" in waiting_in(Line()).page(index, [good], "nli", None, "nobody").body
 
 
 def test_a_long_comparison_goes_on_in_the_background(
@@ -66,11 +103,11 @@ def test_more_than_four_entries_are_compared_in_pairs(index: Index, filled: Fill
     steps: list[tuple[int, int]] = []
     found = compared_in_pairs(index, ids, "nli", lambda *step: steps.append(step))
     assert steps[-1] == (10, 10)
-    scores = [mean for mean in found.means if mean is not None]
+    scores = [mean.value for mean in found.means if mean.value is not None]
     assert scores == sorted(scores, reverse=True)
     page = finished(index, ids, "nli")
     assert "of 10 pairs" in page or "of 6 pairs" in page
-    assert page.count('aria-label="Poor model minus ') >= 3
+    assert page.count('title="Poor model minus ') >= 3
 
 
 def test_a_long_comparison_in_pairs_says_how_far_it_is(

@@ -34,7 +34,7 @@ PAGES = (
 
 # Elements whose own text has too little contrast with what is painted behind it.
 FAINT = """() => {
-  const parse = (text) => (text.match(/[\\d.]+/g) || []).map(Number);
+  const parse = (text) => (text.match(/[\\d.]+/g) || []).map((v) => (text.startsWith('color(') ? 255 : 1) * v);
   const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
     .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
     .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.pages.entry_page import TABS, EntryQuery, entry_page, public_years
+from shiftbench.leaderboard.pages.entry_page import TABS, EntryQuery, entry_html, entry_page, public_years
 from shiftbench.leaderboard.store import Entry
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.task_page import AboveLine
@@ -63,7 +63,7 @@ def page(scores: Scores | None, **options: Any) -> str:
     """Return all tabs of the page, one after the other."""
     item, task = options.pop("entry", entry()), options.pop("task", "")
     tabs = (EntryQuery(IDENTITY, task, tab.lower()) for tab in TABS)
-    return "".join(entry_page(query, item, scores, **options) for query in tabs)
+    return "".join(entry_html(entry_page(query, item, scores, **options)) for query in tabs)
 
 
 def seen(scores: Scores | None, **options: Any) -> Visible:
@@ -222,7 +222,7 @@ def test_an_entry_without_scores_says_why(folder: DatasetFolder) -> None:
     assert "Not scored on this server." in shown.text
     assert SCRIPT in shown.text
     assert "script" not in shown.tags
-    assert IDENTITY in Visible(entry_page(EntryQuery(IDENTITY), None, None, ["the card is damaged"])).text
+    assert IDENTITY in Visible(entry_html(entry_page(EntryQuery(IDENTITY), None, None, ["the card is damaged"]))).text
 
 
 def test_texts_of_a_card_are_inert_in_every_field(folder: DatasetFolder, scored: Scored) -> None:

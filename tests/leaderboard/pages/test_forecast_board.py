@@ -9,7 +9,7 @@ import pytest
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
-from shiftbench.leaderboard.pages.entry_page import EntryForecast, EntryQuery, entry_page
+from shiftbench.leaderboard.pages.entry_page import EntryForecast, EntryQuery, entry_html, entry_page
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
@@ -155,7 +155,7 @@ def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none(filled:
     scores, query = filled.store.scores(item, filled.folder), EntryQuery(item.id, tab="statistics")
 
     def page_with(found: EntryForecast) -> Visible:
-        return Visible(entry_page(query, item, scores, folder=filled.folder, forecast=lambda _: found))
+        return Visible(entry_html(entry_page(query, item, scores, folder=filled.folder, forecast=lambda _: found)))
 
     page = page_with(EntryForecast("dr/nli", task(5)))
     assert "Forecasts beside the truth" in page.text

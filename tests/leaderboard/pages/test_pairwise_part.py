@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.leaderboard.pages.compare_page import EntryOption, Pairwise, compare_page, pairwise_table
+from shiftbench.leaderboard.pages.compare_page import Chooser, EntryOption, Pairwise, compare_page
 from shiftbench.scoring.comparing.entries import ComparedEntry
 from shiftbench.scoring.comparing.shape import Comparison, Difference, MeanComparison, mirror_comparison
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.versions import DataVersion
 from tests.leaderboard.conftest import SCRIPT, Visible
 
@@ -24,6 +26,10 @@ def pair(a: int, b: int, value: float, p: float) -> Comparison:
         a=IDS[a], b=IDS[b], data="d", subset="all", metric_version="1", seed=0, shifts=(), means=(mean,),
         only_a=(), only_b=(),
     )  # fmt: skip
+
+
+def pairwise_table(found: Pairwise) -> Markup:
+    return compare_page(Chooser(task="nli"), found)
 
 
 @pytest.fixture
@@ -42,7 +48,7 @@ def found() -> Pairwise:
         for identity, name in zip(IDS, NAMES, strict=True)
     ]
     both = {(each.a, each.b): each for one in pairs for each in (one, mirror_comparison(one))}
-    return Pairwise(sides, [0.8, 0.76, 0.75, 0.74, None], both, "nli")
+    return Pairwise(sides, [Estimate(value=each) for each in (0.8, 0.76, 0.75, 0.74, None)], both, "nli")
 
 
 def test_the_test_decides_and_not_the_order(found: Pairwise) -> None:
@@ -54,10 +60,10 @@ def test_the_test_decides_and_not_the_order(found: Pairwise) -> None:
     )
     assert shown.text.count("\N{ALMOST EQUAL TO}") == 2 * 7 + 1  # seven ties in both directions, and the key
     # Two pairs are told apart: both cells of each are coloured.
-    assert drawn.count("background:") == 4
+    assert drawn.count("--sb-part:") == 4
     assert "2 of 9 pairs can be told apart" in shown.text
     assert shown.text.count("n/a") == 2 + 1  # no shared shift, and a score that there is not
-    rows = re.findall(r"<tr>.*?</tr>", drawn)[1:]
+    rows = re.findall(r"<tr>.*?</tr>", drawn[drawn.index("Scores under shift and") :])[1:]
     counts = [tuple(re.findall(r'<td class="sb-num">(\d+)</td>', row)) for row in rows]
     assert counts == [("2", "1", "0"), ("0", "3", "1"), ("0", "3", "1"), ("0", "4", "0"), ("0", "3", "0")]
 
@@ -72,7 +78,8 @@ def test_pairs_that_cannot_be_compared_are_said_first(found: Pairwise) -> None:
 def test_every_cell_leads_to_its_pair_and_says_all_in_words(found: Pairwise) -> None:
     drawn = pairwise_table(found)
     words = "A minus B: +4.0 [3.0, 5.0] points, p 0.0001 of this difference alone, corrected p 0.0010, A is better"
-    assert f'/compare?id={IDS[0]}&amp;id={IDS[1]}&amp;task=nli" aria-label="{words}"' in drawn
+    assert f'/compare?id={IDS[0]}&amp;id={IDS[1]}&amp;task=nli"' in drawn
+    assert f'title="{words}"' in drawn
     minus = "\N{MINUS SIGN}"
     assert f"B minus A: {minus}4.0 [{minus}5.0, {minus}3.0] points, p 0.0001 of this difference alone, " in drawn
     assert "A minus D" in drawn
@@ -90,9 +97,22 @@ def test_names_are_text(found: Pairwise) -> None:
     assert "script" not in Visible(pairwise_table(found)).tags
 
 
-def test_the_form_has_room_for_one_more(found: Pairwise) -> None:
-    choices = [EntryOption(identity, identity) for identity in IDS]
-    drawn = compare_page(choices, IDS, found, task="nli")
-    assert drawn.count("<select") == 6
-    assert drawn.count('selected=""') == 5
-    assert compare_page(choices, IDS[:2], None).count("<select") == 4
+def test_groups_that_share_no_shift_stand_apart(found: Pairwise) -> None:
+    few = {ids: each for ids, each in found.pairs.items() if set(ids) <= set(IDS[:2]) or set(ids) <= set(IDS[2:4])}
+    apart = dataclasses.replace(found, pairs=few)
+    assert [group.members for group in apart.groups] == [[0, 1], [2, 3], [4]]
+    drawn = pairwise_table(apart)
+    words = Visible(drawn).text
+    assert words.count("2 entries, 1 pair with shared shifts") == 2
+    assert "D (000000) shares no shift with any other" in words
+    assert drawn.count('class="sb-cells"') == 2
+
+
+def test_pills_take_an_entry_out_and_a_search_adds_one(found: Pairwise) -> None:
+    chosen = [EntryOption(identity, name) for identity, name in zip(IDS, NAMES, strict=True)]
+    drawn = compare_page(Chooser(chosen[:3], chosen, "nli", "D", chosen[3:]), None)
+    assert f'href="/compare?id={IDS[0]}&amp;id={IDS[1]}&amp;task=nli" aria-label="Remove ' in drawn
+    for other in IDS[3:]:
+        assert f'href="/compare?id={IDS[0]}&amp;id={IDS[1]}&amp;id={IDS[2]}&amp;id={other}&amp;task=nli"' in drawn
+    assert drawn.count('type="hidden" name="id"') == 3
+    assert SCRIPT not in drawn

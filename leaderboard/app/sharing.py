@@ -1,0 +1,160 @@
+"""Pictures of pages as files, for links and for frames on other pages: ``/picture.svg``, ``/picture.png``, ``/embed``.
+
+Each takes the address of a page (``of``) and, where the page has several pictures, the name of one; without a name it
+is the picture that stands for the page: the gap of a board's leaders, of an entry's worst shifts, or the differences of
+a comparison. They are drawn from the entries at each request, so what is embedded stays up to date.
+"""
+
+import threading
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import parse_qsl, urlsplit
+
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from shiftbench.leaderboard.app.answers import html_answer
+from shiftbench.leaderboard.app.comparing import compared
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.showing import find_entry_page, own_address
+from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.compare_page import comparison_picture
+from shiftbench.leaderboard.pages.entry_page import EntryPage, EntryQuery
+from shiftbench.leaderboard.pages.shell import render, style_address
+from shiftbench.leaderboard.pages.task_names import board_name
+from shiftbench.scoring.comparing.entries import MAX_ENTRIES
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.parts import UNKNOWN, Gap
+from shiftbench.scoring.reports.numbers import drop_text, score_text
+from shiftbench.scoring.reports.pictures.files import card_svg, png_file, svg_file
+from shiftbench.scoring.reports.pictures.gaps import MOST_ROWS, gap_picture
+from shiftbench.scoring.reports.pictures.words import shift_name
+from shiftbench.scoring.scores.shape import Estimate
+from shiftbench.validation.report import InvalidInput, Problem
+
+SECONDS_FRESH = 300
+"""How long whoever shows a picture may keep it."""
+_AT_ONCE = threading.BoundedSemaphore(1)
+"""PNG that are made at once: each takes a fifth of a second of a processor."""
+
+
+class SharedPicture(NamedTuple):
+    """A picture with what it is called and says, and the address of its page."""
+
+    title: str
+    sentence: str
+    drawn: Markup
+    address: str
+
+
+def add_sharing_routes(app: FastAPI, keeper: Keeper) -> None:
+    """Add the routes; they are read only, and answer everybody alike."""
+    fresh = {"Cache-Control": f"public, max-age={SECONDS_FRESH}"}
+
+    @app.get(f"{addresses.PICTURE}.svg")
+    def svg(of: str = "", name: str = "") -> Response:
+        shared = find_picture(keeper, of, name)
+        return Response(svg_file(shared.drawn, shared.title), media_type="image/svg+xml", headers=fresh)
+
+    @app.get(f"{addresses.PICTURE}.png")
+    def png(of: str = "", name: str = "") -> Response:
+        shared = find_picture(keeper, of, name)
+        text = svg_file(shared.drawn, shared.title) if name else card_svg(shared.drawn, shared.title, shared.sentence)
+        return Response(_png(text, 2.0 if name else 1.0), media_type="image/png", headers=fresh)
+
+    @app.get(addresses.EMBED)
+    def embed(request: Request, of: str = "", name: str = "") -> Response:
+        shared = find_picture(keeper, of, name)
+        return html_answer(render("embed.html", shared=shared, base=own_address(request), style_sheet=style_address()))
+
+
+@lru_cache(maxsize=64)
+def _png(text: str, zoom: float) -> bytes:
+    with _AT_ONCE:
+        return png_file(text, zoom=zoom)
+
+
+def find_picture(keeper: Keeper, of: str, name: str) -> SharedPicture:
+    """Draw a page's picture.
+
+    Raises: InvalidInput where no page is at that address, or it has no such picture.
+    """
+    parts = urlsplit(of[:2_000])
+    pairs = parse_qsl(parts.query)
+    query = dict(pairs)
+    if parts.path == addresses.ENTRY:
+        keys = ("id", "task", "tab", "shift", "show")
+        found = find_entry_page(keeper, EntryQuery(*(query.get(key, "") for key in keys)), "")
+        return _of_entry(found, name, of)
+    if parts.path == addresses.COMPARE:
+        ids = [value for key, value in pairs if key == "id" and value]
+        return _of_comparison(keeper.index, ids, query.get("task"), of)
+    if parts.path == addresses.BOARD:
+        return _of_board(keeper.index, query.get("board"), of)
+    raise InvalidInput(Problem("this page has no picture", "picture", f"'{of[:80]}'", "take the link from a page"))
+
+
+def _of_entry(page: EntryPage, name: str, of: str) -> SharedPicture:
+    if page.entry is None or page.it is None:
+        raise InvalidInput(Problem("this entry has no scores to draw", page.query.id))
+    title = f"{page.entry.card.name}, {page.task_words(page.it.task.task)}"
+    if not name:
+        worst = page.it.worst(MOST_ROWS)
+        rows = [(shift_name(each), Gap.of(shift_name(each), each.ss, each.st, each.sd)) for each in worst]
+        return SharedPicture(title, page.it.sentence, gap_picture(rows, title), of)
+    drawn = [*page.it.pictures, *page.it.confidence_pictures]
+    drawn += [page.ranks_over_time] if page.ranks_over_time else []
+    for each in drawn:
+        if each.id == name:
+            return SharedPicture(f"{each.title}: {title}", each.caption, each.drawn, of)
+    names = ", ".join(each.id for each in drawn)
+    raise InvalidInput(Problem("this page has no such picture", "picture", f"'{name[:80]}'", f"one of {names}"))
+
+
+def _of_comparison(index: Index, ids: list[str], task: str | None, of: str) -> SharedPicture:
+    index.refuse_unknown(ids, task)
+    kept = [index.store.comparison(ids[0], other) or index.store.comparison(other, ids[0]) for other in ids[1:]]
+    if not 2 <= len(ids) <= MAX_ENTRIES or not all(kept):
+        cure = f"open the comparison of 2 to {MAX_ENTRIES} entries first: its result is kept"
+        raise InvalidInput(Problem("this comparison has no picture yet", "picture", f"'{of[:80]}'", cure))
+    title, sentence, drawn = comparison_picture(compared(index, ids, task))
+    return SharedPicture(title, sentence, drawn, of)
+
+
+def _of_board(index: Index, name: str | None, of: str) -> SharedPicture:
+    """Draw a board's leaders; without a name, those of the board that ranks most entries."""
+    boards = index.boards()
+    if name:
+        board = find_board(name, boards)
+    elif boards:
+        board = max(
+            boards, key=lambda each: index.frame(each)["complete"].sum() if each.folder.has_public_labels else 0
+        )
+    else:
+        raise InvalidInput(Problem("there is no board to draw", "picture"))
+    rows = index.frame(board).filter("complete").head(MOST_ROWS).to_dicts() if board.folder.has_public_labels else []
+    home, away, drop = (
+        ("id_score", "mean_ood", "drop") if board.info.id_domain else ("mean_ss", "mean_st", "average_drop")
+    )
+    gaps = [
+        (str(row["name"]), Gap.of(str(row["name"]), _estimate(row, home), _estimate(row, away), _estimate(row, drop)))
+        for row in rows
+    ]
+    title = f"{board.folder.manifest.title.partition(':')[0]}: {board_name(board)}"
+    return SharedPicture(title, _leader_words(board, rows, away, drop), gap_picture(gaps, title), of)
+
+
+def _leader_words(board: Board, rows: list[dict[str, object]], away: str, drop: str) -> str:
+    if not rows:
+        return "No entry is ranked yet."
+    loss = _estimate(rows[0], drop)
+    lost = f" and loses {drop_text(loss)} points" if loss.value is not None else ""
+    return f"'{rows[0]['name']}' scores {score_text(_estimate(rows[0], away))} under shift{lost}."
+
+
+def _estimate(row: dict[str, object], name: str) -> Estimate:
+    value = row.get(name)
+    if not isinstance(value, float):
+        return UNKNOWN
+    return Estimate.model_validate({"value": value, "low": row.get(f"{name}.low"), "high": row.get(f"{name}.high")})

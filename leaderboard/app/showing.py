@@ -1,0 +1,120 @@
+"""From an address to what an entry's page shows: read from the store, computed where it is wanted."""
+
+from collections.abc import Sequence
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from shiftbench.leaderboard.app.answers import page_answer
+from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.board import Board, Index
+from shiftbench.leaderboard.board.places import BoardPlace, effective_robustness_of, place_of
+from shiftbench.leaderboard.pages.entry_page import (
+    EntryForecast,
+    EntryPage,
+    EntryQuery,
+    entry_html,
+    entry_page,
+    released_page,
+    withdrawn_page,
+)
+from shiftbench.leaderboard.release import nominated_entries
+from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.task_page import AboveLine
+from shiftbench.scoring.scores.controls import Unseen, unseen_drops
+from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
+from shiftbench.scoring.scores.shape import TaskScores
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+
+GONE = 410
+
+
+def own_address(request: Request) -> str:
+    """Return the server's own address, such as https://host: the one by which it was reached."""
+    return f"{request.url.scheme}://{request.url.netloc}"
+
+
+def show_entry(keeper: Keeper, query: EntryQuery, base: str) -> Markup | Response:
+    """Build the page of an entry, or the answer that there is none."""
+    index, identity = keeper.index, query.id
+    if (withdrawn := index.withdrawn_at(identity)) is not None:
+        return page_answer("Entry", withdrawn_page(identity, withdrawn), status=GONE)
+    if not index.reasons(identity):
+        entry = index.entry(identity)
+        folder = folder_of(entry.card, index.folders)
+        if not folder.has_public_labels:
+            tasks = sorted(task for (_, task), each in nominated_entries(index.store).items() if each == identity)
+            return released_page(entry, folder, index.releases(entry), tasks)
+    return entry_html(find_entry_page(keeper, query, base))
+
+
+def find_entry_page(keeper: Keeper, query: EntryQuery, base: str) -> EntryPage:
+    """Return what the page of an entry shows.
+
+    Raises: InvalidInput when there is no such entry, or it has no such task, or no scores may be shown.
+    """
+    index, identity, task = keeper.index, query.id, query.task
+    reasons = index.reasons(identity)
+    try:
+        entry = index.entry(identity)
+    except InvalidInput:
+        if not reasons:
+            raise
+        return EntryPage(query, None, None, reasons)
+    if reasons:
+        return EntryPage(query, entry, None, reasons)
+    folder, store = folder_of(entry.card, index.folders), index.store
+
+    def examples(task: str, source: str, target: str, n: int) -> Sequence[WrongExample]:
+        return wrong_examples(store.predictions(entry), folder, task, source, target, n)
+
+    def unseen(task: TaskScores) -> Unseen | None:
+        if not entry.card.pretraining_domains:
+            return None
+        return unseen_drops(store.table(entry, folder), entry.card, folder, task)
+
+    def above_line(task: TaskScores) -> AboveLine | None:
+        board = _board_of(index, entry, task)
+        return effective_robustness_of(index.frame(board), entry.id) if board else None
+
+    def place(task: TaskScores) -> BoardPlace | None:
+        board = _board_of(index, entry, task)
+        return place_of(index.frame(board), entry.id) if board else None
+
+    def forecast(task: TaskScores) -> EntryForecast | None:
+        board = _board_of(index, entry, task)
+        return _forecast_of(keeper, entry, board) if board else None
+
+    scores = index.scores(identity)  # refused where labels are withheld
+    if task and task not in (names := [each.task for each in scores.tasks]):
+        cure = did_you_mean(task[:80], names)
+        raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
+    return entry_page(
+        query,
+        entry,
+        scores,
+        folder=folder,
+        examples=examples,
+        unseen=unseen,
+        above_line=above_line,
+        place=place,
+        forecast=forecast,
+        copies={name: (first, index.entry(first).card.name) for name, first in index.originals(identity).items()},
+        base=base,
+    )
+
+
+def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:
+    """Return an entry's forecasts on a board, or why there are none."""
+    forecasts = keeper.forecasts.of(entry.id)
+    if forecasts is None:
+        return EntryForecast(board.name, None, keeper.forecasts.failure(entry.id) or "it is still to be computed")
+    return EntryForecast(
+        board.name, forecasts.of(board.task), forecasts.reasons.get(board.task, "there is none of this task")
+    )
+
+
+def _board_of(index: Index, entry: Entry, task: TaskScores) -> Board | None:
+    key = (entry.card.data, entry.card.subset, task.task)
+    return next((board for board in index.boards() if board.key == key), None)

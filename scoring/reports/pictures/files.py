@@ -1,0 +1,159 @@
+"""Pictures as files by themselves: SVG with its colours inside, and PNG, also in the size that links are shown by."""
+
+import re
+import xml.etree.ElementTree as ET
+from functools import cache
+from pathlib import Path
+
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.site import style_sheet
+
+CARD_WIDTH, CARD_HEIGHT = 1200, 630
+"""Pixels of the picture that a link is shown by, where it is shared."""
+_FONT = "Source Sans Pro"
+_TOKEN = re.compile(r"(--[\w-]+):\s*([^;]+);")
+_PAIR = re.compile(r"light-dark\(\s*([^,()]+)\s*,\s*([^()]+)\)")
+_VARIABLE = re.compile(r"var\((--[\w-]+)\)")
+_RULE = re.compile(r"([^{}@]+)\{([^{}]*)\}")
+_EDGE, _LINE, _LETTER = 12, 18, 6.3
+"""Margin of a file, height of a legend's line, width of a letter."""
+
+
+@cache
+def picture_styles() -> str:
+    """Return the rules of the style sheet that pictures are drawn by, light, without what only browsers know."""
+    sheet = re.sub(r"/\*.*?\*/", "", style_sheet(), flags=re.DOTALL)
+    tokens = {name: _PAIR.sub(r"\1", value.strip()) for name, value in _TOKEN.findall(sheet)}
+    rules = []
+    for names, body in _RULE.findall(sheet):
+        wanted = [each.strip() for each in names.split(",") if _draws(each.strip())]
+        light = body.strip()
+        for _ in range(3):  # a token may name another one
+            light = _PAIR.sub(r"\1", _VARIABLE.sub(lambda found: tokens.get(found[1], "#000"), light))
+        if wanted and "color-mix" not in light:
+            rules.append(f"{','.join(wanted)}{{{light}}}")
+    return "\n".join(rules)
+
+
+def _draws(selector: str) -> bool:
+    return bool(
+        re.fullmatch(
+            r"(\.sb-[\w-]+|text|line|circle|rect|path|svg)([ .](\.?sb-[\w-]+|text|line|circle|rect|path))*", selector
+        )
+    )
+
+
+def svg_file(drawn: Markup, title: str) -> str:
+    """Return a picture with its legend and title as an SVG file.
+
+    Args:
+        drawn: the picture as pages have it: a legend, where it has one, and an ``svg``.
+        title: stands above it.
+    """
+    parts = ET.fromstring(f"<div>{drawn}</div>")
+    picture = next(each for each in parts.iter("svg") if each.get("class") == "sb-picture")
+    _, _, width, height = map(float, (picture.get("viewBox") or "0 0 420 300").split())
+    legend, legend_height = _legend(parts, width)
+    top = _EDGE + 22 + legend_height
+    picture.attrib |= {"x": str(_EDGE), "y": f"{top:g}", "width": f"{width:g}", "height": f"{height:g}"}
+    size = width + 2 * _EDGE, top + height + _EDGE
+    content = "".join(
+        [
+            tag("rect", width="100%", height="100%", fill="#fff"),
+            tag("text", title, x=str(_EDGE), y=str(_EDGE + 12), class_="sb-file-title"),
+            *(ET.tostring(each, encoding="unicode") for each in (*legend, picture)),
+        ]
+    )
+    return _whole(content, *size)
+
+
+def _legend(parts: ET.Element, width: float) -> tuple[list[ET.Element], float]:
+    """Place the signs and words of a legend in lines of a width; return them with the height of the lines."""
+    placed: list[ET.Element] = []
+    x, y = float(_EDGE), float(_EDGE + 22)
+    for item in parts.iter("li"):
+        sign = item.find("svg")
+        words = "".join(item.itertext()).strip()
+        size = float(sign.get("width", "14")) + 5 if sign is not None else 0.0
+        if x > _EDGE and x + size + _LETTER * len(words) > width:
+            x, y = float(_EDGE), y + _LINE
+        if sign is not None:
+            sign.attrib |= {"x": f"{x:g}", "y": f"{y:g}"}
+            placed.append(sign)
+        label = ET.Element("text", {"x": f"{x + size:g}", "y": f"{y + 11:g}", "class": "sb-file-words"})
+        label.text = words
+        placed.append(label)
+        x += size + _LETTER * len(words) + 14
+    return placed, y + _LINE - _EDGE - 22 if placed else 0.0
+
+
+def card_svg(drawn: Markup, title: str, sentence: str) -> str:
+    """Return the picture that a link is shown by: a title, a sentence, and a picture as large as there is room."""
+    parts = ET.fromstring(f"<div>{drawn}</div>")
+    picture = next(each for each in parts.iter("svg") if each.get("class") == "sb-picture")
+    lines = _wrapped(sentence, 88)[:3]
+    top = 112 + 34 * len(lines)
+    picture.attrib |= {"x": "60", "y": f"{top}", "width": "1080", "height": f"{CARD_HEIGHT - top - 60}"}
+    texts = [
+        tag("rect", width="100%", height="100%", fill="#fff"),
+        tag("rect", width="100%", height="10", class_="sb-file-bar"),
+        tag("text", _wrapped(title, 52)[0], x="60", y="82", class_="sb-card-title"),
+        *(
+            tag("text", line, x="60", y=f"{126 + 34 * number}", class_="sb-card-words")
+            for number, line in enumerate(lines)
+        ),
+        tag("text", "shiftbench", x="60", y=f"{CARD_HEIGHT - 24}", class_="sb-card-name"),
+        tag(
+            "text",
+            "how much accuracy NLP models lose in a new domain",
+            x="200",
+            y=f"{CARD_HEIGHT - 24}",
+            class_="sb-card-foot",
+        ),
+    ]
+    return _whole("".join([*texts, ET.tostring(picture, encoding="unicode")]), CARD_WIDTH, CARD_HEIGHT)
+
+
+def _wrapped(text: str, n_letters: int) -> list[str]:
+    lines = [""]
+    for word in text.split():
+        if len(lines[-1]) + len(word) + 1 > n_letters and lines[-1]:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()[: n_letters + 8]
+    return lines
+
+
+def _whole(content: str, width: float, height: float) -> str:
+    own = (
+        f"text{{font-family:'{_FONT}',system-ui,sans-serif;font-size:12px}}"
+        ".sb-file-title{font-size:15px;font-weight:600;fill:#0f172a}.sb-file-words{font-size:12px;fill:#475569}"
+        ".sb-file-bar{fill:#0f766e}.sb-card-title{font-size:44px;font-weight:600;fill:#0f172a}"
+        ".sb-card-words{font-size:27px;fill:#334155}.sb-card-name{font-size:24px;font-weight:700;fill:#0f766e}"
+        ".sb-card-foot{font-size:22px;fill:#475569}"
+    )
+    style = f"<style>{own}\n{picture_styles()}</style>"
+    box = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{style}{content}</svg>'
+
+
+def png_file(svg: str, *, zoom: float = 1.0) -> bytes:
+    """Return an SVG file as PNG, its lettering in a font that comes with the package.
+
+    Args:
+        svg: the file's text.
+        zoom: pixels a unit.
+    """
+    import font_source_sans_pro
+    import resvg_py
+
+    fonts = Path(font_source_sans_pro.__file__).parent / "files"
+    return bytes(
+        resvg_py.svg_to_bytes(
+            svg_string=svg,
+            zoom=zoom,
+            skip_system_fonts=True,
+            font_dirs=[str(fonts)],
+            font_family=_FONT,
+            sans_serif_family=_FONT,
+        )
+    )
