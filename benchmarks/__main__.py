@@ -177,14 +177,15 @@ def advice(
     """
     from benchmarks.advice import advice_lines, as_json, measure, read_models, summarise
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.cli.demo_results import RESULTS
+    from shiftbench.cli.demo_results import list_boards
 
     folders = [DatasetFolder.open(each) for each in data]
     files = [
         file
         for folder in folders
-        for runs in sorted(RESULTS.glob(f"{folder.manifest.benchmark}-*/runs"))
-        for file in read_models(runs, folder)
+        for board in list_boards()
+        if board.name.startswith(f"{folder.manifest.benchmark}-")
+        for file in read_models(board, folder)
     ]
     if not files:
         raise typer.BadParameter("no reference result fits these rows; build 'dr' or 'boss' as baselines/results says")

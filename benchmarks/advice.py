@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 from zlib import crc32
 
@@ -22,6 +23,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import t
 
+from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.trial import PREDICTIONS
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.label_draws import share_budget
 from shiftbench.metrics.ranking import holm
@@ -39,7 +42,6 @@ START = 100
 """Texts of each domain that are labelled at first."""
 BUDGETS = (100, 300, 800)
 """Further labels, a domain."""
-_PREDICTIONS = "*/*/*/predictions.parquet"
 Labelled = dict[str, int]
 """How many texts of each domain are labelled."""
 
@@ -185,30 +187,34 @@ def repeat(file: File, budgets: Sequence[int], seed: Sequence[int]) -> dict[str,
     return found
 
 
-def read_models(runs: Path, folder: DatasetFolder) -> Iterator[File]:
+def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
     """Read the predictions of trained models that fit a dataset: those of its rows by their ids.
 
     Args:
-        runs: a folder of ``shiftbench grid``'s runs.
+        board: a folder with ``shiftbench grid``'s runs, or with these packed.
         folder: the dataset.
     Yields: models of one training domain that was tested, too, with two other domains at least, the first seed of
         each, as others are hardly more evidence; not those that give every text of home one answer, and no placebos.
     """
-    for path in sorted(runs.glob(_PREDICTIONS)):
-        *_, task, model, trial, _ = path.parts
+    kept = KeptTrials(board)
+    for trial in kept.trials():
+        task, model, name = trial.folder.parts
         if task not in folder.manifest.tasks or task.endswith(PLACEBO):
             continue
-        try:
-            frame = checked_predictions(path, folder, "all")
-        except InvalidInput:  # of other rows
-            continue
+        with TemporaryDirectory() as place:
+            file = Path(place, PREDICTIONS)
+            kept.predictions(trial).write_parquet(file)
+            try:
+                frame = checked_predictions(file, folder, "all")
+            except InvalidInput:  # of other rows
+                continue
         home = frame["source"][0]
         if frame["seed"][0] != 0:
             continue
         targets = {each.target: each for each in target_runs(task, frame, folder, "all")}
         of_home = frame.filter(pl.col("target") == home)["prediction"]
         if home in targets and len(targets) > 2 and of_home.n_unique() > 1:
-            yield File(f"{runs.parent.name}/{model}/{trial}", folder.task(task).metric, home, targets)
+            yield File(f"{board.name}/{model}/{name}", folder.task(task).metric, home, targets)
 
 
 def measure(

@@ -8,15 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from shiftbench.baselines.grid.kept import TRAINING, KeptTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, is_whole
 from shiftbench.baselines.program import typed_command, write_outputs
 from shiftbench.validation.cards import Card, card_path, read_card
-from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import PLACEBO
 
 log = logging.getLogger(__name__)
-TRAINING = "predictions.training.json"
 _STEM = Path(PREDICTIONS).stem
 _JOINED: dict[str, Callable[[list[Any]], Any]] = {
     "tokens": sum,
@@ -37,7 +36,7 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
     return list(entries.values())
 
 
-def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
+def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from those of its trials that are done.
 
     They are those that ``shiftbench train`` with all sources and seeds writes, but for the card's command. What is
@@ -45,19 +44,23 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
 
     Args:
         trials: of the model on the task, in the order of the file.
-        runs: folder in which each trial has its own.
+        kept: where trials lie, each in its own folder or packed.
         out: folder to write into, ``<task>/<model>.parquet``; it holds a task's placebo, too.
     Returns: the prediction file; None where no trial is done.
     """
-    done = [folder for trial in trials if is_whole((folder := runs / trial.folder) / PREDICTIONS)]
+    done = {trial: files for trial in trials if PREDICTIONS in (files := kept.files(trial))}
     entry = out / _task_of_entry(trials[0]) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
         log.info("%s will lack %d of %s", entry, len(trials) - len(done), counted(len(trials), "trial"))
     # Programs write states of a training, such as predictions.epoch-1.parquet, beside its end.
-    for name in sorted({file.name for folder in done for file in folder.glob(f"{_STEM}*.parquet")}):
-        files = [folder / name for folder in done if is_whole(folder / name)]
-        _collect_files(files, entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}"))
-    records = [record for folder in done if (file := folder / TRAINING).is_file() for record in _records(file)]
+    for name in sorted({name for files in done.values() for name in files}):
+        having = [trial for trial, files in done.items() if name in files]
+        predictions = pl.concat([kept.predictions(trial, name) for trial in having])
+        card = _join_cards([kept.card(trial, name) for trial in having])
+        file = entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}")
+        if not _is_unchanged(predictions, card, file):
+            write_outputs(predictions, card, file)
+    records = [record for trial in done for record in kept.training(trial)]
     if records:
         text = json.dumps(records, indent=1)
         entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
@@ -67,17 +70,6 @@ def collect(trials: Sequence[Trial], runs: Path, out: Path) -> Path | None:
 def _task_of_entry(trial: Trial) -> str:
     """Return the task whose prediction file holds a trial: a placebo's is that of its task."""
     return trial.task.removesuffix(PLACEBO)
-
-
-def _collect_files(files: Sequence[Path], entry: Path) -> None:
-    predictions = pl.concat([pl.read_parquet(file) for file in files])
-    card = _join_cards([read_card(card_path(file)) for file in files])
-    if not _is_unchanged(predictions, card, entry):
-        write_outputs(predictions, card, entry)
-
-
-def _records(file: Path) -> list[Any]:
-    return list(parse_json(file.read_text(encoding="utf-8")))
 
 
 def _join_cards(cards: Sequence[Card]) -> Card:

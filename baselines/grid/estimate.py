@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from shiftbench.baselines.grid.collect import TRAINING, by_entry
+from shiftbench.baselines.grid.collect import by_entry
+from shiftbench.baselines.grid.kept import TRAINING
 from shiftbench.baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
 from shiftbench.baselines.training.options import (
     GENERATION_RECIPES,

@@ -13,7 +13,8 @@ import filelock
 
 from shiftbench.baselines.grid.collect import by_entry, collect
 from shiftbench.baselines.grid.estimate import duration
-from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial, is_whole
+from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.trial import LOG, EndedTrial, Trial
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import PLACEBO
@@ -39,8 +40,9 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
         waiting = not_done(_sort_by_use(trials), runs)
         _log_counts(trials, waiting, runs)
         failed = _run_waiting(trials, waiting, runs, out, engine)
+        kept = KeptTrials(runs)
         for entry in by_entry(trials):
-            collect(entry, runs, out)
+            collect(entry, kept, out)
     if failed:
         more = len(failed) - _SHOWN
         rest = [Problem(f"{counted(more, 'more trial')} failed", str(runs))] if more > 0 else []
@@ -61,8 +63,9 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
         raise InvalidInput(Problem("no trial of this grid is done", str(runs), cure=cure))
     with _lock_folder(out):
         _log_counts(trials, not_done(trials, runs), runs)
+        kept = KeptTrials(runs)
         for entry in by_entry(trials):
-            collect(entry, runs, out)
+            collect(entry, kept, out)
 
 
 def _sort_by_use(trials: Sequence[Trial]) -> list[Trial]:
@@ -72,8 +75,9 @@ def _sort_by_use(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
-    """Return the trials without a whole prediction file among the runs."""
-    return [trial for trial in trials if not is_whole(runs / trial.folder / PREDICTIONS)]
+    """Return the trials without a whole prediction file among the runs, or packed beside them."""
+    kept = KeptTrials(runs)
+    return [trial for trial in trials if not kept.is_done(trial)]
 
 
 def _run_waiting(
@@ -93,7 +97,7 @@ def _run_waiting(
                     unfinished.remove(ended.trial)
                     log.info("done: %s (%s)", ended.trial, so_far)
                     if unfinished.isdisjoint(entry_of[ended.trial]):
-                        collect(entry_of[ended.trial], runs, out)
+                        collect(entry_of[ended.trial], KeptTrials(runs), out)
                 else:
                     failed.append(ended)
                     log.info("failed: %s: %s (%s)", ended.trial, ended.error, so_far)

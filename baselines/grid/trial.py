@@ -8,13 +8,13 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -68,8 +68,12 @@ class Trial:
     @classmethod
     def read(cls, file: Path) -> "Trial":
         """Read a trial's record, ``trial.json`` in its folder."""
-        facts = parse_json(file.read_text(encoding="utf-8"))
-        return cls(**facts | {"options": tuple(facts["options"]), "versions": tuple(facts["versions"])})
+        return cls.from_facts(parse_json(file.read_text(encoding="utf-8")))
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> "Trial":
+        """Build a trial from its record as JSON data."""
+        return cls(**{**facts, "options": tuple(facts["options"]), "versions": tuple(facts["versions"])})
 
     @cached_property
     def record(self) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from shiftbench.validation.json_text import parse_json
+from shiftbench.baselines.grid.kept import read_results
 
 RESULTS = Path(__file__).parent
 REPORTED = RESULTS.parents[1] / "leaderboard" / "pages" / "reported"
@@ -74,8 +74,8 @@ def _depth_f1() -> Iterator[Row]:
 
 def _task_scores(result: str) -> dict[str, Any]:
     """Read the scores of a result's first task."""
-    scores: dict[str, Any] = parse_json((RESULTS / f"{result}.scores.json").read_text(encoding="utf-8"))
-    tasks: list[dict[str, Any]] = scores["tasks"]
+    board, name = result.split("/")
+    tasks: list[dict[str, Any]] = read_results(RESULTS / board)[name].scores["tasks"]
     return tasks[0]
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import polars as pl
 
 from shiftbench.baselines.grid.collect import by_entry
-from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, is_whole
+from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, folder_of, is_at_hand
 from shiftbench.scoring.forecasting.comparison import Forecasted
@@ -43,7 +44,7 @@ def read_files(files: Sequence[Path], folders: Sequence[DatasetFolder]) -> list[
         folders: the datasets.
     Raises: InvalidInput with what is wrong with a file, or when a folder has no trials.
     """
-    return [found for path in files for found in (_read_runs if path.is_dir() else _read_file)(path, folders)]
+    return [found for path in files for found in (_read_runs if path.suffix == "" else _read_file)(path, folders)]
 
 
 def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
@@ -59,32 +60,31 @@ def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
 
 def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
     """Read all models of a grid's folder of runs."""
-    trials = [Trial.read(file) for file in sorted(runs.glob(f"*/*/*/{RECORD}"))]
+    kept = KeptTrials(runs)
+    trials = kept.trials()
     if not trials:
         cure = f"name a prediction file, or the folder in which 'shiftbench grid' keeps TASK/MODEL/TRIAL/{RECORD}"
         raise InvalidInput(Problem("this folder holds no trials", str(runs), cure=cure))
     found = []
     with TemporaryDirectory(prefix="shiftbench-runs-") as place:
         for entry in by_entry(trials):
-            files = [file for trial in entry if is_whole(file := runs / trial.folder / PREDICTIONS)]
-            if not files:
+            done = [trial for trial in entry if kept.is_done(trial)]
+            if not done:
                 continue
             joined = Path(place) / f"{entry[0].model}.parquet"
-            _join_files(files, joined)
-            held_out = [beside for file in files if (beside := validation_file(file)).is_file()]
-            _join_files(held_out, validation_file(joined))
-            card = read_card(card_path(files[0]))
+            for name, out in (
+                (PREDICTIONS, joined),
+                (validation_file(Path(PREDICTIONS)).name, validation_file(joined)),
+            ):
+                frames = [kept.predictions(trial, name) for trial in done if name in kept.files(trial)]
+                out.unlink(missing_ok=True)
+                if frames:
+                    pl.concat(frames).write_parquet(out)
+            card = kept.card(done[0])
             folder = folder_of(card, folders)
             frame = checked_predictions(joined, folder, card.subset)
             found.append(Entrant(entry[0].model, card.subset, folder, frame, read_validation_beside(joined, folder)))
     return found
-
-
-def _join_files(files: Sequence[Path], out: Path) -> None:
-    """Write prediction files as one; without files, remove what is there."""
-    out.unlink(missing_ok=True)
-    if files:
-        pl.concat([pl.read_parquet(file) for file in files]).write_parquet(out)
 
 
 def _read_card_beside(path: Path) -> Card | None:

@@ -11,7 +11,7 @@ import typer
 
 from shiftbench import baselines
 from shiftbench.baselines.grid.collect import by_entry, collect
-from shiftbench.baselines.grid.trial import RECORD, Trial
+from shiftbench.baselines.grid.kept import RECORDS, KeptTrials, read_results
 from shiftbench.builders.building.build import build
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -24,6 +24,11 @@ RESULTS = Path(baselines.__file__).parent / "results"
 BENCHMARKS = ("dr", "boss", "df1")
 
 
+def list_boards() -> list[Path]:
+    """List the folders of the boards that have results, sorted."""
+    return sorted(file.parent for file in RESULTS.glob(f"*/{RECORDS}"))
+
+
 def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
     """Build what there is of the benchmarks that have results.
 
@@ -33,7 +38,7 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
     Returns: the folders, depths only in Depth F1's, because they take minutes.
     Raises: InvalidInput when there are no results, as in a wheel, or nothing can be built.
     """
-    if not any(RESULTS.glob("*/runs")):
+    if not list_boards():
         cure = "clone the repository: a wheel leaves them out"
         raise InvalidInput(Problem("there are no reference results here", str(RESULTS), cure=cure))
     folders = []
@@ -56,15 +61,19 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
     Yields: each entry with its dataset.
     """
     store = Store(out / "store")
-    for runs in sorted(RESULTS.glob("*/runs")):
-        trials = [Trial.read(file) for file in sorted(runs.glob(f"*/*/*/{RECORD}"))]
-        for model in by_entry(trials):
+    for board in list_boards():
+        kept, at_floor = KeptTrials(board), {name for name, result in read_results(board).items() if result.is_at_floor}
+        for model in by_entry(kept.trials()):
+            if {model[0].model, f"{model[0].task}-{model[0].model}"} & at_floor:
+                of = f"{model[0].model} on {model[0].task}"
+                typer.echo(f"{of}: left out, because all its scores under shift are at the floor", err=True)
+                continue
             folder = next((each for each in folders if each.content_hash == model[0].data), None)
             if folder is None:
                 of = f"{model[0].model} on {model[0].task}"
                 typer.echo(f"{of}: left out, because it is on other rows ({model[0].data[:12]})", err=True)
                 continue
-            file = collect(model, runs, out / runs.parent.name)
+            file = collect(model, kept, out / board.name)
             if file is not None:
                 card, held_out = read_card(card_path(file)), validation_file(file)
                 entry, _ = store.submit(file, card, [folder], validation=held_out if held_out.is_file() else None)

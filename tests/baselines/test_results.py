@@ -2,22 +2,25 @@
 
 import json
 import re
-from functools import reduce
+import subprocess
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
 from shiftbench.baselines import majority
+from shiftbench.baselines.grid.kept import KeptTrials, Result, read_results
 from shiftbench.baselines.results.papers import markdown, paper_tables
 from shiftbench.builders.building.build import build
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Scores
-from shiftbench.validation.cards import read_card
 
 RESULTS = Path(__file__).parents[2] / "baselines/results"
+BOARDS = sorted(file.parent for file in RESULTS.glob("*/records.jsonl"))
 README = (RESULTS / "README.md").read_text(encoding="utf-8")
 BASELINES = (RESULTS.parent / "README.md").read_text(encoding="utf-8")
 WHERE = {
@@ -66,19 +69,22 @@ def tables() -> list[tuple[str, dict[str, str]]]:
     return rows
 
 
+@cache
+def results() -> dict[str, Result]:
+    """Read all results, by board and name."""
+    return {f"{board.name}/{name}": result for board in BOARDS for name, result in read_results(board).items()}
+
+
 def test_every_result_is_in_a_table() -> None:
-    kept = {
-        path.relative_to(RESULTS).as_posix().removesuffix(".scores.json") for path in RESULTS.rglob("*.scores.json")
-    }
+    kept = results().keys()
     assert kept == {name for name, _ in tables()}
     assert len(kept) == 47
 
 
 @pytest.mark.parametrize(("name", "cells"), tables())
 def test_the_figures_are_those_of_the_scores(name: str, cells: dict[str, str]) -> None:
-    content = json.loads((RESULTS / f"{name}.scores.json").read_text(encoding="utf-8"))
+    card, content = results()[name]
     scores = Scores.model_validate(content)
-    card = read_card(RESULTS / f"{name}.card.yaml")
     assert card.data == scores.data
     assert card.command is not None
     task, *placebos = content["tasks"]
@@ -100,10 +106,9 @@ def test_the_figures_are_those_of_the_scores(name: str, cells: dict[str, str]) -
 
 def test_results_without_kept_predictions_are_named_with_their_metric_version() -> None:
     versions: dict[str, set[str]] = {}
-    for path in sorted(RESULTS.rglob("*.scores.json")):
-        version = json.loads(path.read_text(encoding="utf-8"))["metric_version"]
-        board, name = path.relative_to(RESULTS).as_posix().removesuffix(".scores.json").split("/")
-        versions.setdefault(version, set()).add(board if version == "5" else f"{board}/{name}")
+    for full_name, result in results().items():
+        version = result.scores["metric_version"]
+        versions.setdefault(version, set()).add(full_name.split("/")[0] if version == "5" else full_name)
     assert set(versions) == {"5", "6", METRIC_VERSION}
     named = " and ".join(f"`{board}`" for board in sorted(versions["5"], reverse=True))
     first, *others = (f"`{name}`" for name in sorted(versions["6"]))
@@ -113,7 +118,8 @@ def test_results_without_kept_predictions_are_named_with_their_metric_version() 
 
 def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:
     """The README says in figures why nothing is concluded on boss/nli; new results make it say otherwise."""
-    names = [path.name.removesuffix(".scores.json") for path in (RESULTS / "boss-nli").glob("*.scores.json")]
+    names = read_results(RESULTS / "boss-nli")
+    assert all(result.is_at_floor for result in names.values())
     means = {name: _point(_kept_tasks(f"boss-nli/{name}")[0]["id_ood"]["mean_ood"]) for name in names}
     floors = {name: means.pop(name) for name in ("majority", "neutral")}
     assert max(means.values()) < min(floors.values())
@@ -165,10 +171,50 @@ def test_drops_lie_above_those_of_random_domains() -> None:
 
 
 def test_trials_say_nothing_of_this_machine() -> None:
-    for path in (*RESULTS.rglob("*.card.yaml"), *RESULTS.rglob("trial.json")):
-        text = path.read_text(encoding="utf-8")
-        assert " /" not in text, path
-        assert "=/" not in text, path
+    for board in BOARDS:
+        for line in (board / "records.jsonl").read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            text = json.dumps([record.get("trial"), record.get("files"), record.get("card")])
+            assert " /" not in text, board
+            assert "=/" not in text, board
+
+
+def test_results_are_few_files_of_few_bytes() -> None:
+    """What is tracked: a file that a grid or a score wrote beside them is ignored."""
+    listed = subprocess.run(["git", "ls-files", RESULTS], capture_output=True, text=True, check=True, cwd=RESULTS)
+    files = [RESULTS / line for line in listed.stdout.splitlines()]
+    assert len(files) <= 60
+    assert sum(file.stat().st_size for file in files) < 16e6
+
+
+def test_results_are_a_dataset(tmp_path: Path) -> None:
+    """The README's front matter names a configuration for each board, which the library reads as it stands."""
+    from datasets import load_dataset
+
+    head = yaml.safe_load(README.split("---\n")[1])
+    packed = {board.name for board in BOARDS if (board / "predictions.parquet").is_file()}
+    assert {each["config_name"]: each["data_files"] for each in head["configs"]} == {
+        name: f"{name}/predictions.parquet" for name in sorted(packed)
+    }
+    rows = load_dataset(str(RESULTS), "dr-qa", split="train", cache_dir=str(tmp_path))
+    assert rows.column_names == ["trial", "file", "source", "id", "prediction", "seed"]
+    assert len(rows) == 10_926
+
+
+def test_rows_and_records_of_a_board_agree() -> None:
+    for board in BOARDS:
+        kept, n = KeptTrials(board), 0
+        for trial in kept.trials():
+            for name in kept.files(trial):
+                frame = kept.predictions(trial, name)
+                assert frame["source"].unique().to_list() == [trial.source]
+                assert frame["seed"].unique().to_list() == [trial.seed]
+                assert frame["id"].is_unique().all()
+                n += len(frame)
+        if n:
+            places = pl.scan_parquet(board / "predictions.parquet").select("trial", "file").collect()
+            assert len(places) == n
+            assert places["trial"].unique().sort().to_list() == sorted(each.folder.as_posix() for each in kept.trials())
 
 
 @pytest.mark.real
@@ -202,7 +248,7 @@ def _on_target(task: Any, target: str) -> Any:
 
 def _kept_tasks(name: str) -> Any:
     """Read the scores that are kept of a result, by task."""
-    return json.loads((RESULTS / f"{name}.scores.json").read_text(encoding="utf-8"))["tasks"]
+    return results()[name].scores["tasks"]
 
 
 def _shift(task: Any, source: str, target: str) -> Any:

@@ -1,16 +1,20 @@
 """Reference results on boards: from the trials of a checkout to entries of a store."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from shiftbench.baselines import majority
+from shiftbench.baselines.grid.kept import pack_board
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli import demo_results
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.forecasting.samples import ONE_LABEL
+from shiftbench.scoring.scores.score import score_file
+from shiftbench.validation.cards import card_path
 from shiftbench.validation.report import InvalidInput
 
 
@@ -21,6 +25,8 @@ def add_trial(results: Path, folder: DatasetFolder, source: str, data: str | Non
     (place / "trial.json").write_text(trial.record, encoding="utf-8")
     assert Trial.read(place / "trial.json") == trial
     majority.main("sa", folder.path, place / "predictions.parquet", source=[source], validation=True)
+    pack_board(results / "synthetic-sa")
+    shutil.rmtree(results / "synthetic-sa/runs")
 
 
 def test_trials_become_entries_of_a_store(
@@ -41,10 +47,32 @@ def test_trials_become_entries_of_a_store(
     assert (tmp_path / "out/synthetic-sa/sa/most.parquet").is_file()
     ((again, _),) = demo_results.stored_results([synthetic], tmp_path / "out")
     assert again.id == entry.id
-    for file in results.rglob("trial.json"):
-        file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8")) | {"data": "0" * 64}), encoding="utf-8")
+    records = results / "synthetic-sa/records.jsonl"
+    lines = [json.loads(line) for line in records.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        line["trial"]["data"] = "0" * 64
+    records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
     assert "most on sa: left out, because it is on other rows (000000000000)\n" in capsys.readouterr().err
+
+
+def test_what_is_at_the_floor_is_kept_and_not_shown(
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    monkeypatch.setattr(demo_results, "RESULTS", results)
+    sources = list(synthetic.task("sa").domains)[:2]
+    for source in sources:
+        add_trial(results, synthetic, source)
+    board = results / "synthetic-sa"
+    ((_, folder),) = demo_results.stored_results([synthetic], tmp_path / "out")
+    file = tmp_path / "out/synthetic-sa/sa/most.parquet"
+    scores = score_file(file, folder).model_dump(mode="json")
+    (board / "most.scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    shutil.copy(card_path(file), board / "most.card.yaml")
+    pack_board(board)
+    assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
+    assert "most on sa: left out, because all its scores under shift are at the floor\n" in capsys.readouterr().err
 
 
 def test_a_wheel_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,234 @@
+"""Trials and results that are kept: in folders, as a grid writes them, or packed in two files.
+
+A grid writes each trial into a folder of its own among its ``runs``. Packed, the trials of a board are one Parquet file
+beside these, ``predictions.parquet``, which holds each id once, and ``records.jsonl`` with a line for each trial and
+each result: their cards, settings and scores. Both are read here alike, and values come back bit by bit.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Trial, is_whole
+from shiftbench.validation.cards import Card, card_path, read_card, write_card
+from shiftbench.validation.json_text import json_line, parse_json
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem
+
+TRAINING = "predictions.training.json"
+PACK, RECORDS = "predictions.parquet", "records.jsonl"
+_STEM = Path(PREDICTIONS).stem
+_CARD, _SCORES = ".card.yaml", ".scores.json"
+_LEVEL, _ROWS, _PAGE = 19, 1 << 22, 1 << 22
+"""Of the Parquet file: zstd's level, rows of a group and bytes of a page. Ids are stored once in each group."""
+
+
+class Result(NamedTuple):
+    """One result of a board: its card and scores, as ``shiftbench score --json`` writes them."""
+
+    card: Card
+    scores: dict[str, Any]
+
+    @property
+    def is_at_floor(self) -> bool:
+        """Return whether no score under shift is shown to be above that of the best constant answer."""
+        shifts = self.scores["tasks"][0]["shifts"]
+        return bool(shifts) and all("st" in shift["at_floor"] for shift in shifts)
+
+
+@dataclass(frozen=True)
+class _PackedFile:
+    """One prediction file of a packed trial: its rows, and whether it has the largest probability as a confidence."""
+
+    first: int
+    rows: int
+    confidence: bool
+    card: Card
+
+
+@dataclass(frozen=True)
+class _PackedTrial:
+    files: dict[str, _PackedFile]
+    training: list[Any]
+
+
+class KeptTrials:
+    """The trials of a grid's folder of runs, and those that are packed beside it.
+
+    Args:
+        runs: the folder of runs, or the folder that holds it; neither need exist. A trial of its own folder counts
+            before a packed one.
+    """
+
+    def __init__(self, runs: Path) -> None:
+        is_board = (runs / RECORDS).is_file() or (runs / "runs").is_dir()
+        self.runs = runs / "runs" if is_board else runs
+        self._board = self.runs.parent
+
+    def trials(self) -> list[Trial]:
+        """List the trials, sorted by their folders' names."""
+        found = {Trial.read(file).folder: Trial.read(file) for file in self.runs.glob(f"*/*/*/{RECORD}")}
+        return [trial for _, trial in sorted((self._packed_trials | found).items())]
+
+    def is_done(self, trial: Trial) -> bool:
+        """Check whether a trial's predictions and card are there and can be read."""
+        return PREDICTIONS in self.files(trial)
+
+    def files(self, trial: Trial) -> list[str]:
+        """List the names of a trial's prediction files that are whole, such as ``predictions.validation.parquet``."""
+        folder = self.runs / trial.folder
+        if is_whole(folder / PREDICTIONS):
+            return sorted(file.name for file in folder.glob(f"{_STEM}*.parquet") if is_whole(file))
+        packed = self._packed.get(trial.folder)
+        return sorted(packed.files) if packed else []
+
+    def predictions(self, trial: Trial, name: str = PREDICTIONS) -> pl.DataFrame:
+        """Read one of a trial's prediction files."""
+        file = self.runs / trial.folder / name
+        if is_whole(file):
+            return pl.read_parquet(file)
+        packed = self._packed[trial.folder].files[name]
+        rows = self._rows.slice(packed.first, packed.rows).drop("trial", "file")
+        if packed.confidence:
+            rows = rows.with_columns(confidence=pl.col("probabilities").list.max())
+        return rows.select("source", "id", "prediction", "seed", *_optional_columns(rows))
+
+    def card(self, trial: Trial, name: str = PREDICTIONS) -> Card:
+        """Read the card of one of a trial's prediction files."""
+        file = self.runs / trial.folder / name
+        return read_card(card_path(file)) if is_whole(file) else self._packed[trial.folder].files[name].card
+
+    def training(self, trial: Trial) -> list[Any]:
+        """Read what a trial's program recorded of its training, a record each run; none where it records nothing."""
+        folder = self.runs / trial.folder
+        if is_whole(folder / PREDICTIONS):
+            file = folder / TRAINING
+            return list(parse_json(file.read_text(encoding="utf-8"))) if file.is_file() else []
+        packed = self._packed.get(trial.folder)
+        return packed.training if packed else []
+
+    @cached_property
+    def _records(self) -> list[dict[str, Any]]:
+        return [record for record in _read_records(self._board) if record["record"] == "trial"]
+
+    @cached_property
+    def _packed_trials(self) -> dict[Path, Trial]:
+        trials = [Trial.from_facts(record["trial"]) for record in self._records]
+        return {trial.folder: trial for trial in trials}
+
+    @cached_property
+    def _packed(self) -> dict[Path, _PackedTrial]:
+        return {
+            folder: _PackedTrial(
+                {
+                    name: _PackedFile(**facts | {"card": Card.model_validate(facts["card"])})
+                    for name, facts in record["files"].items()
+                },
+                record["training"],
+            )
+            for folder, record in zip(self._packed_trials, self._records, strict=True)
+        }
+
+    @cached_property
+    def _rows(self) -> pl.DataFrame:
+        return pl.read_parquet(self._board / PACK)
+
+
+def read_results(board: Path) -> dict[str, Result]:
+    """Read the results of a board by name, from its ``records.jsonl``."""
+    return {
+        record["name"]: Result(Card.model_validate(record["card"]), record["scores"])
+        for record in _read_records(board)
+        if record["record"] == "result"
+    }
+
+
+def pack_board(board: Path) -> tuple[Path, ...]:
+    """Pack the trials in a board's ``runs``, and its results, into its two files; what was packed before is kept.
+
+    The folders and files stay as they are. The same content gives the same bytes, with the same version of pyarrow.
+
+    Args:
+        board: a folder with ``runs``, and ``<name>.card.yaml`` with ``<name>.scores.json`` of each result.
+    Returns: the files.
+    Raises: InvalidInput when a value of a file could not be given back as it is.
+    """
+    import pyarrow.parquet as pq
+
+    kept = KeptTrials(board / "runs")
+    results = read_results(board)
+    for file in sorted(board.glob(f"*{_SCORES}")):
+        name = file.name.removesuffix(_SCORES)
+        results[name] = Result(read_card(file.with_name(name + _CARD)), parse_json(file.read_text(encoding="utf-8")))
+    records, frames, n = [], [], 0
+    for trial in filter(kept.is_done, kept.trials()):
+        files = {}
+        for name in kept.files(trial):
+            rows = kept.predictions(trial, name)
+            has_confidence = "confidence" in rows.columns
+            is_largest = has_confidence and "probabilities" in rows.columns
+            if is_largest and not rows["confidence"].equals(rows["probabilities"].list.max()):
+                cure = "leave this trial out: only such confidences can be packed"
+                raise InvalidInput(Problem("a confidence is not the largest probability", str(trial), cure=cure))
+            files[name] = {
+                "first": n, "rows": len(rows), "confidence": is_largest,
+                "card": kept.card(trial, name).as_dict(),
+            }  # fmt: skip
+            place = [pl.lit(trial.folder.as_posix()).alias("trial"), pl.lit(name).alias("file")]
+            frames.append(rows.drop(["confidence"] if is_largest else []).select(*place, pl.all()))
+            n += len(rows)
+        records.append({"record": "trial", "trial": asdict(trial), "files": files, "training": kept.training(trial)})
+    for name, result in sorted(results.items()):
+        card = result.card.as_dict()
+        records.append({"record": "result", "name": name, "card": card, "scores": result.scores})
+    lines = [json.dumps(record, separators=(",", ":"), ensure_ascii=False) + "\n" for record in records]
+    with replace_file(board / RECORDS) as new:
+        new.write_text("".join(lines), encoding="utf-8")
+    if not frames:
+        return (board / RECORDS,)
+    table = pl.concat(frames).rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
+    with replace_file(board / PACK) as new:
+        pq.write_table(
+            table, new, compression="zstd", compression_level=_LEVEL, row_group_size=_ROWS, data_page_size=_PAGE,
+            dictionary_pagesize_limit=2 * _PAGE, write_statistics=False, store_schema=True,
+        )  # fmt: skip
+    return board / PACK, board / RECORDS
+
+
+def unpack_board(board: Path, out: Path) -> None:
+    """Write what is packed as the files that a grid and ``shiftbench score`` write.
+
+    Args:
+        board: a folder with packed trials or results.
+        out: a folder for ``runs/<task>/<model>/<trial>`` and the results' cards and scores.
+    """
+    kept = KeptTrials(board)
+    for trial in kept.trials():
+        folder = out / "runs" / trial.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / RECORD).write_text(trial.record, encoding="utf-8")
+        for name in kept.files(trial):
+            kept.predictions(trial, name).rechunk().write_parquet(folder / name)
+            write_card(kept.card(trial, name), card_path(folder / name))
+        if training := kept.training(trial):
+            (folder / TRAINING).write_text(json.dumps(training, indent=1), encoding="utf-8")
+    out.mkdir(parents=True, exist_ok=True)
+    for name, result in read_results(board).items():
+        write_card(result.card, out / f"{name}{_CARD}")
+        (out / f"{name}{_SCORES}").write_text(json.dumps(result.scores, indent=2) + "\n", encoding="utf-8")
+
+
+def _read_records(board: Path) -> Iterator[dict[str, Any]]:
+    file = board / RECORDS
+    if file.is_file():
+        with file.open("rb") as lines:
+            yield from (json_line(line) for line in lines)
+
+
+def _optional_columns(rows: pl.DataFrame) -> list[str]:
+    return [name for name in ("confidence", "probabilities") if name in rows.columns]
