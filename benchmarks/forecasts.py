@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.over_time import Share
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.forecast_entries import forecast_entrants, read_files
-from shiftbench.cli.demo_results import RESULTS
+from shiftbench.cli.demo_results import list_boards
 from shiftbench.metrics.domain_order import MIN_ORDERED, judge_order, separated
 from shiftbench.metrics.new_domain import mean_by_domain, paired_test
 from shiftbench.metrics.precision import student
@@ -57,12 +57,12 @@ def read_forecasts(
 
     Returns: the forecasts, and what was left out, with the reason.
     """
-    runs = [
-        path for folder in folders for path in sorted(RESULTS.glob(f"{folder.manifest.benchmark}-*/runs"))
-    ]  # fmt: skip
+    boards = [
+        board for folder in folders for board in list_boards() if board.name.startswith(f"{folder.manifest.benchmark}-")
+    ]
     found: list[Forecasted] = []
     left_out: list[str] = []
-    for path in [*runs, *predictions]:
+    for path in [*boards, *predictions]:
         made, more = forecast_entrants(read_files([path], folders), list(TITLES), placebos=placebos)
         found += made
         left_out += more

@@ -1,22 +1,24 @@
 """What a grid will take: trials, optimizer steps and hours, before any of it runs.
 
 Of programs that fine-tune, seconds are those of a short training on this machine. Of programs that train in one go, the
-first trial is timed whole. The time of prompting programs is not known.
+first trial is timed whole. The time of prompting programs is not known. For a GPU that is not here, seconds are
+computed from the models' shapes (``baselines.grid.gpu``), and not calibrated.
 """
 
 import logging
 import math
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from shiftbench.baselines.grid.collect import by_entry
+from shiftbench.baselines.grid.gpu import check_gpu, find_architecture, prompt_seconds, row_seconds, step_seconds
 from shiftbench.baselines.grid.kept import TRAINING
 from shiftbench.baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
 from shiftbench.baselines.training.options import (
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 CALIBRATION_STEPS = 50
+_START = 30.0
+"""Seconds that a trial on a GPU is taken to begin in: imports, and reading the weights."""
 _TIMED_WHOLE = ("majority", "tfidf-lr", "sbert-lr", "setfit")
 _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
 
@@ -58,6 +62,15 @@ class TrialWork:
     steps: int
     held_out: int
     predicted: int
+
+
+class TrialRows(NamedTuple):
+    """Rows that a trial trains on, holds out, and predicts, and the labels of its task."""
+
+    train: int
+    validation: int
+    test: int
+    labels: int
 
 
 @dataclass(frozen=True)
@@ -122,7 +135,7 @@ def estimate(
     for entry in by_entry(trials):
         todo = [trial for trial in entry if trial in left]
         settings = _candidate_hyperparameters(entry[0], programs)
-        works = [_trial_work(trial, folder, settings) for trial in todo] if settings else []
+        works = [_trial_work(trial, rows_of(trial, folder), settings) for trial in todo] if settings else []
         seconds: float | None = 0.0
         growth = 1.0
         if works:
@@ -134,6 +147,53 @@ def estimate(
         steps = round(sum(work.steps for work in works) * growth) if settings else None
         estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
     return estimates
+
+
+def estimate_on_gpu(
+    trials: Sequence[Trial],
+    waiting: Sequence[Trial],
+    rows: Callable[[Trial], TrialRows],
+    programs: TyperGroup,
+    gpu: str,
+) -> list[GridEstimate]:
+    """Estimate what a grid's trials take on a GPU that is not here.
+
+    Args:
+        trials: the grid.
+        waiting: those of it that are not done.
+        rows: counts the rows of a trial.
+        programs: the command whose sub-commands are the programs (``shiftbench train``).
+        gpu: one of ``architectures.toml``.
+    Returns: an estimate for each entry, in the grid's order; without seconds where a model's shape is not known, or a
+        program does not run on a GPU.
+    Raises: InvalidInput when nothing is known of the GPU.
+    """
+    check_gpu(gpu)
+    left, estimates = set(waiting), []
+    for entry in by_entry(trials):
+        todo = [trial for trial in entry if trial in left]
+        settings = _candidate_hyperparameters(entry[0], programs)
+        name = next((word.partition("=")[2] for word in entry[0].options if word.startswith("--model=")), "")
+        shape = find_architecture(name) if settings else None
+        works = [_trial_work(trial, rows(trial), settings) for trial in todo] if settings else []
+        seconds: float | None = None
+        if shape is not None:
+            n, longest = settings[0].batch_size, settings[0].max_length
+            step = step_seconds(shape, n, longest, gpu)
+            rates = Rates(_START, step, row_seconds(shape, n, longest, gpu))
+            seconds = sum(rates.seconds(work) for work in works)
+        elif entry[0].program in ("prompt-llm", "rag"):
+            tokens = sum(rows(trial).test * _prompt_tokens(trial) for trial in todo)
+            seconds = prompt_seconds(name, tokens, gpu)
+        steps = sum(work.steps for work in works) if settings else None
+        estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
+    return estimates
+
+
+def _prompt_tokens(trial: Trial) -> int:
+    """Return the tokens of a prompt at most: 256 for the example and for each demonstration (DR paper, App. E)."""
+    shots = next((int(word.partition("=")[2]) for word in trial.options if word.startswith("--shots=")), 4)
+    return 256 * (shots + 1)
 
 
 def _candidate_hyperparameters(trial: Trial, programs: TyperGroup) -> list[Hyperparameters]:
@@ -149,21 +209,29 @@ def _candidate_hyperparameters(trial: Trial, programs: TyperGroup) -> list[Hyper
     return TrainingOptions(**{name: typed[name] for name in names}).candidates(*tables)
 
 
-def _trial_work(trial: Trial, folder: DatasetFolder, settings: Sequence[Hyperparameters]) -> TrialWork:
-    domains = folder.task(trial.task).domains
-    splits = [domains[part].splits for part in source_parts(trial.source)]
-    rows = sum(split["train"].rows for split in splits)
+def rows_of(trial: Trial, folder: DatasetFolder) -> TrialRows:
+    """Count the rows of a trial in its dataset folder."""
+    info = folder.task(trial.task)
+    splits = [info.domains[part].splits for part in source_parts(trial.source) if part in info.domains]
+    return TrialRows(
+        sum(split["train"].rows for split in splits if "train" in split),
+        sum(split["validation"].rows for split in splits if "validation" in split),
+        sum(facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits),
+        len(info.labels),
+    )
+
+
+def _trial_work(trial: Trial, rows: TrialRows, settings: Sequence[Hyperparameters]) -> TrialWork:
+    n = rows.train
     for word in trial.options:
         name, _, value = word.partition("=")
         if name == "--train-size":
-            rows = min(rows, int(value))
+            n = min(n, int(value))
         elif name == "--shots":
-            rows = min(rows, int(value) * max(1, len(folder.task(trial.task).labels)))
-    chooses = "--no-select" not in trial.options
-    held_out = sum(split["validation"].rows for split in splits if "validation" in split) if chooses else 0
-    steps = sum(math.ceil(math.ceil(rows / each.batch_size) * each.epochs) for each in settings)
-    tests = sum(facts.splits["test"].rows for facts in domains.values() if "test" in facts.splits)
-    return TrialWork(rows, sum(each.epochs for each in settings), steps, held_out, tests)
+            n = min(n, int(value) * max(1, rows.labels))
+    held_out = 0 if "--no-select" in trial.options else rows.validation
+    steps = sum(math.ceil(math.ceil(n / each.batch_size) * each.epochs) for each in settings)
+    return TrialWork(n, sum(each.epochs for each in settings), steps, held_out, rows.test)
 
 
 def _calibrate(trial: Trial, work: TrialWork, folder: DatasetFolder, settings: Hyperparameters, threads: int) -> Rates:
@@ -208,12 +276,15 @@ def _time_trial(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str
         return seconds, parse_json(file.read_text(encoding="utf-8"))[0] if file.is_file() else {}
 
 
-def estimate_lines(estimates: Sequence[GridEstimate], at_once: int) -> "Iterator[str | RenderableType]":
+def estimate_lines(
+    estimates: Sequence[GridEstimate], at_once: int, gpu: str | None = None
+) -> "Iterator[str | RenderableType]":
     """Format what a grid will take, one line an entry, and the whole below.
 
     Args:
         estimates: of its entries.
         at_once: trials at once.
+        gpu: the one that they are for; None for this machine.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -228,11 +299,18 @@ def estimate_lines(estimates: Sequence[GridEstimate], at_once: int) -> "Iterator
     yield table
     total = sum(each.seconds or 0.0 for each in estimates)
     basis = f"timed on this machine, {CALIBRATION_STEPS} steps per model and task"
+    if gpu is not None:
+        basis = (
+            f"{gpu}, by layers, width and architecture, every text as long as allowed; not calibrated: no GPU was timed"
+        )
     yield f"{duration(total)} in all, one trial after the other ({basis})"
     if at_once > 1:
         yield f"{duration(total / at_once)} with {at_once} trials at once"
     if any(each.seconds is None for each in estimates):
-        yield "not known: the time of programs that prompt, or that train in a way of their own"
+        what = "of models that are not listed, and of programs" if gpu else "of programs that prompt, or"
+        yield f"not known: the time {what} that train in a way of their own"
+    if gpu is not None and any(each.steps is None and each.seconds for each in estimates):
+        yield "of language models, the hours are those of reading the prompts; what they write is not counted"
 
 
 def duration(seconds: float) -> str:

@@ -96,7 +96,9 @@ class KeptTrials:
         rows = self._rows.slice(packed.first, packed.rows).drop("trial", "file")
         if packed.confidence:
             rows = rows.with_columns(confidence=pl.col("probabilities").list.max())
-        return rows.select("source", "id", "prediction", "seed", *_optional_columns(rows))
+        # Copied: a part of a list column would be written in other pages than the same values alone.
+        columns = ["source", "id", "prediction", "seed", *_optional_columns(rows)]
+        return rows.select(pl.col(columns).gather(pl.int_range(pl.len())))
 
     def card(self, trial: Trial, name: str = PREDICTIONS) -> Card:
         """Read the card of one of a trial's prediction files."""

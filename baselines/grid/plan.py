@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,19 +79,22 @@ class GridPlan:
     trials: tuple[Trial, ...]
 
 
-def read_plan(file: Path, programs: TyperGroup, tasks: Sequence[str] | None = None) -> GridPlan:
+def read_plan(
+    file: Path, programs: TyperGroup, tasks: Sequence[str] | None = None, *, data: Path | None = None
+) -> GridPlan:
     """Read a grid file.
 
     Args:
         file: the TOML file.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
         tasks: those of the grid's tasks to keep; models that name none of them are left out. None keeps all.
+        data: the dataset folder; None takes the one that the file names.
     Raises: InvalidInput naming everything that is wrong: keys, values, programs, their options, tasks, sources.
     """
     grid_file = _read_grid_file(file)
     if tasks:
         grid_file = _keep_tasks(grid_file, tasks)
-    folder = DatasetFolder.open(file.parent / grid_file.data)
+    folder = DatasetFolder.open(data or file.parent / grid_file.data)
     checks = _Checks(file, folder, programs)
     trials = checks.trials(grid_file)
     if checks.problems:
@@ -137,37 +140,49 @@ def _problem(detail: Any, file: str) -> Problem:
     return Problem(detail["msg"], file, repr(detail["input"])[:100], key=key)
 
 
-class _Checks:
-    """Turns a grid file into trials, and collects everything that is wrong with it."""
+def tasks_at_hand(file: Path, folder: DatasetFolder) -> list[str]:
+    """List the tasks that a grid file names and a folder has, in the file's order."""
+    grid_file = _read_grid_file(file)
+    named = [task for model in grid_file.models for task in model.tasks or grid_file.tasks or folder.manifest.tasks]
+    return [task for task in dict.fromkeys(named) if task in folder.manifest.tasks]
 
-    def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
-        self.file, self.folder, self.programs = str(file), folder, programs
+
+def read_without_data(
+    file: Path, programs: TyperGroup, sources: Mapping[str, Sequence[str]], tasks: Sequence[str] | None = None
+) -> list[Trial]:
+    """Read a grid file whose dataset is not built: programs and options are checked, tasks and sources taken from here.
+
+    Args:
+        file: the TOML file.
+        programs: the command whose sub-commands are the programs.
+        sources: by task the domains to train on; other tasks of the grid are left out.
+        tasks: those to keep; None keeps all.
+    Returns: the trials, of no data.
+    Raises: InvalidInput as ``read_plan``, for models and options.
+    """
+    grid_file, checks = _read_grid_file(file), _OptionChecks(file, programs)
+    trials = [
+        Trial(model.name, model.program, options, task, source, seed, data="", versions=())
+        for number, model in enumerate(grid_file.models, start=1)
+        for options in [checks.options(model, f"models.{number}")]
+        for task in model.tasks or grid_file.tasks or list(sources)
+        if task in sources and (tasks is None or task in tasks)
+        for source in model.sources or sources[task]
+        for seed in model.seeds or grid_file.seeds
+    ]
+    if checks.problems:
+        raise InvalidInput(dict.fromkeys(checks.problems))
+    return trials
+
+
+class _OptionChecks:
+    """Checks the programs and options of a grid file, and collects what is wrong with them."""
+
+    def __init__(self, file: Path, programs: TyperGroup) -> None:
+        self.file, self.programs = str(file), programs
         self.problems: list[Problem] = []
 
-    def trials(self, grid_file: GridFile) -> list[Trial]:
-        """Build the trials in the grid's order; trials of what is wrong are missing."""
-        names = [model.name.casefold() for model in grid_file.models]
-        trials, versions = [], installed_versions()
-        for number, model in enumerate(grid_file.models, start=1):
-            key = f"models.{number}"
-            if model.name.casefold() in names[: number - 1]:
-                self._note("two models have the same name", f"{key}.name", model.name, "rename one of them")
-            options = self._options(model, key)
-            tasks = self._tasks(grid_file, model, key)
-            wanted = {task: self._sources(task, grid_file, model, key) for task in tasks}
-            trials += [
-                Trial(
-                    *(model.name, model.program, options, task, source, seed),
-                    data=self.folder.content_hash,
-                    versions=versions,
-                )
-                for task, sources in wanted.items()
-                for source in sources
-                for seed in dict.fromkeys(model.seeds or grid_file.seeds)
-            ]
-        return trials
-
-    def _options(self, model: GridModel, key: str) -> tuple[str, ...]:
+    def options(self, model: GridModel, key: str) -> tuple[str, ...]:
         """Format a model's options as words of a command line, and check them by the program itself."""
         context = typer.Context(self.programs)
         command = self.programs.get_command(context, model.program)
@@ -203,6 +218,40 @@ class _Checks:
             self._note("this option does not take such a value", f"{key}.options.{name}", str(value)[:100], cure)
         return []
 
+    def _note(self, what: str, key: str, found: str, cure: str) -> None:
+        self.problems.append(Problem(what, self.file, f"'{found}'", cure, key=key))
+
+
+class _Checks(_OptionChecks):
+    """Turns a grid file into trials, and collects everything that is wrong with it."""
+
+    def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
+        super().__init__(file, programs)
+        self.folder = folder
+
+    def trials(self, grid_file: GridFile) -> list[Trial]:
+        """Build the trials in the grid's order; trials of what is wrong are missing."""
+        names = [model.name.casefold() for model in grid_file.models]
+        trials, versions = [], installed_versions()
+        for number, model in enumerate(grid_file.models, start=1):
+            key = f"models.{number}"
+            if model.name.casefold() in names[: number - 1]:
+                self._note("two models have the same name", f"{key}.name", model.name, "rename one of them")
+            options = self.options(model, key)
+            tasks = self._tasks(grid_file, model, key)
+            wanted = {task: self._sources(task, grid_file, model, key) for task in tasks}
+            trials += [
+                Trial(
+                    *(model.name, model.program, options, task, source, seed),
+                    data=self.folder.content_hash,
+                    versions=versions,
+                )
+                for task, sources in wanted.items()
+                for source in sources
+                for seed in dict.fromkeys(model.seeds or grid_file.seeds)
+            ]
+        return trials
+
     def _tasks(self, grid_file: GridFile, model: GridModel, key: str) -> list[str]:
         """Choose the tasks of a model: its own, the grid's, or all that have train rows."""
         tasks = self.folder.manifest.tasks
@@ -225,9 +274,6 @@ class _Checks:
             where = f"{key}.sources" if model.sources else "sources" if grid_file.sources else "data"
             self.problems += [replace(problem, file=self.file, key=where) for problem in error.problems]
             return []
-
-    def _note(self, what: str, key: str, found: str, cure: str) -> None:
-        self.problems.append(Problem(what, self.file, f"'{found}'", cure, key=key))
 
 
 def _as_list(value: Any) -> list[Any]:

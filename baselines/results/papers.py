@@ -1,104 +1,272 @@
-"""The papers' rows that can be run here beside our own scores, as the Markdown tables of ``baselines/README.md``.
+"""The tables and figures of the three papers: rows of ``papers.toml``, and our kept results beside the papers' figures.
 
-The papers' figures are those of the boards (``leaderboard/pages/reported/``), ours are read from the scores that lie
-here. Leaves out: rows without a result of ours, whose commands the README lists.
+``shiftbench study reproduce`` runs a row; as a program, this prints the page of ``baselines/README.md``. The papers'
+figures are those of the boards (``leaderboard/pages/reported``), and of ``reported`` here.
 
     python baselines/results/papers.py
 """
 
 import csv
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
+
+import pydantic
 
 from shiftbench.baselines.grid.kept import read_results
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 RESULTS = Path(__file__).parent
-REPORTED = RESULTS.parents[1] / "leaderboard" / "pages" / "reported"
+_REPORTED = (RESULTS.parents[1] / "leaderboard" / "pages" / "reported", RESULTS / "reported")
+HEADER = ("the paper's row", "figure", "paper", "ours", "our result")
+BENCHMARKS = {"dr": "Domain Robustness", "boss": "BOSS", "df1": "Depth F1"}
 
-Row = tuple[str, ...]
+
+class State(StrEnum):
+    """Whether a table or figure can be computed here."""
+
+    WORKS = "works"
+    DATA = "data"
+    GPU = "gpu"
+    NEVER = "never"
+    NOTHING = "nothing"
 
 
-def paper_tables() -> Iterator[tuple[str, list[Row]]]:
-    """Build the tables: a title, then rows of cells, the header first.
+STATES = {
+    State.WORKS: "works here",
+    State.DATA: "needs data",
+    State.GPU: "needs a GPU or a server",
+    State.NEVER: "not reproducible",
+    State.NOTHING: "nothing to compute",
+}
 
-    Yields: Table 4 of Domain Robustness, Table 5 of BOSS, and Table 3 of Depth F1, each for the tasks that were run.
+
+class _Table(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+
+class OurResult(_Table):
+    """A kept result that is set beside rows of a paper."""
+
+    task: str
+    result: str
+    models: list[str]
+    figures: list[str] = []
+
+
+class AtHand(_Table):
+    """The part of a grid whose rows and models are at hand."""
+
+    tasks: list[str]
+    models: list[str]
+
+
+class PaperRow(_Table):
+    """One table or figure of a paper; see the head of ``papers.toml``."""
+
+    id: str
+    title: str
+    state: State
+    why: str
+    grid: str | None = None
+    tasks: list[str] | None = None
+    models: dict[str, str] = {}
+    reported: str | None = None
+    figures: list[str] = []
+    analysis: list[str] = []
+    check: str | None = None
+    pairings: list[str] = []
+    ours: list[OurResult] = []
+    at_hand: AtHand | None = None
+
+    @property
+    def benchmark(self) -> str:
+        """Return the benchmark of the paper: dr, boss or df1."""
+        return self.id.partition("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Return the name of the table or figure, such as 'Domain Robustness, Table 4'."""
+        what = self.id.partition("/")[2]
+        kind = "Table" if what.startswith("table") else "Figure"
+        return f"{BENCHMARKS[self.benchmark]}, {kind} {what.removeprefix(kind.casefold())}"
+
+
+class TaskSize(_Table):
+    """A task's size as a paper gives it: domains to train on, and rows of each split of each."""
+
+    domains: int
+    train: int
+    validation: int
+    test: int
+
+
+class PaperFile(_Table):
+    """All of ``papers.toml``."""
+
+    names: dict[str, str]
+    figures: dict[str, str]
+    sizes: dict[str, TaskSize]
+    rows: Annotated[list[PaperRow], pydantic.Field(min_length=1)]
+
+
+class Beside(NamedTuple):
+    """One figure of a paper with ours; texts, in points."""
+
+    row: str
+    figure: str
+    paper: str
+    ours: str
+    result: str
+
+
+@cache
+def paper_file() -> PaperFile:
+    """Read ``papers.toml``."""
+    return PaperFile.model_validate(tomllib.loads((RESULTS / "papers.toml").read_text(encoding="utf-8")))
+
+
+def find_row(name: str) -> PaperRow:
+    """Find a row by its id, such as 'dr/table5'.
+
+    Raises: InvalidInput when there is none.
     """
-    header = ("the paper's row", "figure", "paper", "ours", "our result")
-    yield "Domain Robustness, Table 4", [header, *_domain_robustness()]
-    yield "BOSS, Table 5", [header, *_boss()]
-    yield "Depth F1, Table 3", [header, *_depth_f1()]
+    rows = {row.id: row for row in paper_file().rows}
+    if name not in rows:
+        cure = did_you_mean(name, list(rows))
+        raise InvalidInput(Problem("no paper has such a table or figure", "ROW", f"'{name}'", cure))
+    return rows[name]
 
 
-def _domain_robustness() -> Iterator[Row]:
-    names = {
-        "mean_ss": "mean score at home (SS)",
-        "mean_st": "mean score under shift (ST)",
-        "average_drop": "average drop",
-        "worst_sd": "worst SD",
-        "worst_td": "worst TD",
-    }
-    for task in ("nli", "ab", "qa"):
-        summary = _task_scores(f"dr-{task}/minilm")["summary"]
-        reported = [_reported("dr_table4.csv", task, model) for model in ("RoBERTa-L", "DeBERTa-L")]
-        for figure, name in names.items():
-            paper = " / ".join(f"{row[figure]:.2f}" for row in reported)
-            row = f"{task.upper()}, RoBERTa-L / DeBERTa-L"
-            yield row, name, paper, _points(summary[figure]), f"`dr-{task}/minilm`"
+@cache
+def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
+    """Read the figures that a paper prints: the rows of a CSV file."""
+    path = next(folder / file for folder in _REPORTED if (folder / file).is_file())
+    with path.open(encoding="utf-8", newline="") as lines:
+        return tuple(csv.DictReader(lines))
 
 
-def _boss() -> Iterator[Row]:
-    for task, names in (
-        ("nli", {"MNLI": "mnli", "ANLI": "anli", "ContractNLI": "contract_nli"}),
-        ("ner", {"Few-NERD": "few_nerd", "E-NER": "e_ner", "WNUT": "wnut"}),
-    ):
-        reported, scores = _reported("boss_table5.csv", task, "Vanilla"), _task_scores(f"boss-{task}/minilm")["id_ood"]
-        for title, domain in names.items():
-            role = "ID" if domain == scores["id_domain"] else "OOD"
-            score = scores["id"] if role == "ID" else scores["ood"][domain]
-            row = f"{task.upper()}, Vanilla"
-            yield row, f"{title} ({role})", f"{reported[title]:.2f}", _points(score), f"`boss-{task}/minilm`"
+def beside_kept(row: PaperRow) -> Iterator[Beside]:
+    """Set the kept results of a row beside the paper's figures."""
+    for ours in row.ours:
+        board, name = ours.result.split("/")
+        scores = read_results(RESULTS / board)[name].scores["tasks"][0]
+        yield from beside_paper(row, ours.task, ours.models, scores, ours.result, ours.figures)
 
 
-def _depth_f1() -> Iterator[Row]:
-    for name in ("SiS-3", "SiS-4", "MuS-3", "MuS-4"):
-        pairing = name.lower()
-        reported = _reported("df1_table3.csv", pairing, "SBERTLR")
-        summary = _task_scores(f"df1-nli/{pairing}-sbert-lr")["summary"]
-        ours = {"mean_st": summary["mean_st"], **{f"depth_f1_{key}": summary["depth_f1"][key] for key in ("0", "90")}}
-        for figure, score in ours.items():
-            title = "F1" if figure == "mean_st" else f"Depth F1 at lambda {figure.rpartition('_')[2]}"
-            paper = f"{100 * reported[figure]:.1f}"
-            yield f"{name}, SBERTLR", title, paper, _points(score), f"`df1-nli/{pairing}-sbert-lr`"
+def beside_paper(
+    row: PaperRow, task: str, models: Sequence[str], scores: Mapping[str, Any], result: str, figures: Sequence[str] = ()
+) -> Iterator[Beside]:
+    """Set the scores of one result beside what a paper prints of models.
+
+    Args:
+        row: the table.
+        task: our name of the task.
+        models: the paper's names of models, each perhaps with a setting: 'Turbo|ICL'.
+        scores: a task's scores, as ``shiftbench score --json`` has them.
+        result: what ours is called.
+        figures: those to compare; default the row's, or all that the paper prints of the task.
+    Yields: a row for each figure that the paper prints of any of the models and that ours has.
+    """
+    printed = [each for each in reported_figures(row.reported or "") if each["task"] == task]
+    names = list(figures or row.figures or dict.fromkeys(each["figure"] for each in printed))
+    for name in names:
+        values = [_printed(printed, model, name) for model in models]
+        ours = _score_at(scores, name)
+        if ours is None or all(value is None for value in values):
+            continue
+        paper = " / ".join("-" if value is None else _paper_points(row, value) for value in values)
+        shown = f"{_task_title(row, task)}, {' / '.join(model.replace('|', ', ') for model in models)}"
+        yield Beside(shown, _figure_title(scores, name), paper, points(ours), result)
 
 
-def _task_scores(result: str) -> dict[str, Any]:
-    """Read the scores of a result's first task."""
-    board, name = result.split("/")
-    tasks: list[dict[str, Any]] = read_results(RESULTS / board)[name].scores["tasks"]
-    return tasks[0]
+def _printed(printed: Sequence[Mapping[str, str]], model: str, figure: str) -> float | None:
+    name, _, setting = model.partition("|")
+    # Depth F1's F1 is a mean ST.
+    wanted = "mean_st" if figure == "f1" else figure
+    found = [
+        each["score"]
+        for each in printed
+        if each["model"] == name and each["figure"] == wanted and setting in ("", each["setting"])
+    ]
+    return float(found[0]) if found and found[0] else None
 
 
-def _reported(file: str, task: str, model: str) -> dict[str, float]:
-    """Read a model's figures on a task, as the paper prints them."""
-    with (REPORTED / file).open(encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    return {row["figure"]: float(row["score"]) for row in rows if (row["task"], row["model"]) == (task, model)}
+def _score_at(scores: Mapping[str, Any], figure: str) -> Mapping[str, Any] | None:
+    """Find our score of a figure; None where a result has none."""
+    summary, parts = scores["summary"], scores.get("id_ood")
+    domain = paper_file().names.get(figure)
+    found: Mapping[str, Any] | None
+    if domain is not None and parts is not None:
+        found = parts["id"] if domain == parts["id_domain"] else parts["ood"].get(domain)
+    elif figure.startswith("depth_f1_"):
+        found = (summary.get("depth_f1") or {}).get(figure.removeprefix("depth_f1_"))
+    else:
+        found = summary.get("mean_st" if figure == "f1" else figure)
+    return found
 
 
-def _points(score: Mapping[str, Any]) -> str:
+def _figure_title(scores: Mapping[str, Any], figure: str) -> str:
+    file = paper_file()
+    if figure in file.names:
+        role = "ID" if file.names[figure] == scores["id_ood"]["id_domain"] else "OOD"
+        return f"{figure} ({role})"
+    return file.figures[figure]
+
+
+def _task_title(row: PaperRow, task: str) -> str:
+    if row.benchmark != "df1":
+        return task.upper()
+    kind, number = task.split("-")
+    return f"{kind.capitalize()[:-1]}S-{number}"
+
+
+def _paper_points(row: PaperRow, value: float) -> str:
+    """Format a paper's figure in points; Depth F1's are fractions with three digits."""
+    return f"{100 * value:.1f}" if row.benchmark == "df1" else f"{value:.2f}"
+
+
+def points(score: Mapping[str, Any]) -> str:
     """Format a score in points, with its interval where it has one."""
     interval = "no interval" if score["low"] is None else f"[{100 * score['low']:.1f}, {100 * score['high']:.1f}]"
     return f"{100 * score['value']:.1f} {interval}"
 
 
-def markdown(rows: list[Row]) -> str:
-    """Format a table as Markdown, figures to the right."""
+def state_rows() -> list[tuple[str, ...]]:
+    """List all tables and figures: id, what it is, state, why, grid."""
+    head = ("row", "what", "state", "why", "grid or step")
+    return [head, *((row.id, row.title, STATES[row.state], row.why, _step(row)) for row in paper_file().rows)]
+
+
+def _step(row: PaperRow) -> str:
+    parts = [row.grid or "", *(f"analyse {name}" for name in row.analysis), row.check or ""]
+    return ", ".join(part for part in parts if part)
+
+
+def state_counts() -> dict[State, int]:
+    """Count the rows of each state."""
+    return {state: sum(row.state is state for row in paper_file().rows) for state in State}
+
+
+def paper_tables() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """Build the tables of the papers that have kept results: a title, then rows of cells, the header first."""
+    for row in paper_file().rows:
+        if row.ours:
+            yield row.name, [HEADER, *(each._replace(result=f"`{each.result}`") for each in beside_kept(row))]
+
+
+def markdown(rows: Sequence[Sequence[str]], *, figures: Sequence[int] = (2, 3)) -> str:
+    """Format a table as Markdown, the columns of figures to the right."""
     header, *body = rows
     lines = ["| " + " | ".join(cells) + " |" for cells in (header, *body)]
-    return "\n".join([lines[0], "|---|---|---:|---:|---|", *lines[1:]])
+    rule = "|".join("---:" if place in figures else "---" for place in range(len(header)))
+    return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
 
 
 if __name__ == "__main__":
+    print(f"{markdown(state_rows(), figures=())}\n")
     for title, table in paper_tables():
         print(f"### {title}\n\n{markdown(table)}\n")

@@ -11,7 +11,7 @@ import typer
 
 from shiftbench import baselines
 from shiftbench.baselines.grid.collect import by_entry, collect
-from shiftbench.baselines.grid.kept import RECORDS, KeptTrials, read_results
+from shiftbench.baselines.grid.kept import PACK, KeptTrials, read_results
 from shiftbench.builders.building.build import build
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -25,8 +25,8 @@ BENCHMARKS = ("dr", "boss", "df1")
 
 
 def list_boards() -> list[Path]:
-    """List the folders of the boards that have results, sorted."""
-    return sorted(file.parent for file in RESULTS.glob(f"*/{RECORDS}"))
+    """List the folders of the boards whose predictions are kept, sorted."""
+    return sorted(file.parent for file in RESULTS.glob(f"*/{PACK}"))
 
 
 def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:

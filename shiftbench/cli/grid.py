@@ -8,6 +8,15 @@ import typer
 
 from shiftbench.validation.command_line import require, show
 
+GpuOption = Annotated[
+    str | None,
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help="With --dry-run: estimate for this GPU (H100, A100, ...), from the models' shapes.",
+    ),
+]
+
 
 def grid(
     file: Annotated[
@@ -43,11 +52,14 @@ def grid(
             "--dry-run", help="Print how long the grid takes on this machine, from a few timed steps of each model."
         ),
     ] = False,
+    gpu: GpuOption = None,
 ) -> None:
     """Train tasks x models x sources x seeds; continues when stopped.
 
     Example: shiftbench grid grid.toml
     """
+    if gpu is not None and not dry_run:
+        raise typer.BadParameter("--gpu needs --dry-run: a grid runs on what is here")
     if ray is not None:
         require("ray", "cluster")
     from shiftbench.baselines.grid.local import run_local, visible_gpus
@@ -64,12 +76,17 @@ def grid(
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
 
     if dry_run:
-        from shiftbench.baselines.grid.estimate import estimate, estimate_lines
+        from shiftbench.baselines.grid.estimate import estimate, estimate_lines, estimate_on_gpu, rows_of
         from shiftbench.baselines.grid.progress import not_done
+        from shiftbench.builders.folder.reader import DatasetFolder
 
         waiting = not_done(plan.trials, (out or plan.out) / "runs")
-        estimates = estimate(plan.trials, waiting, plan.data, train, threads=threads)
-        show(estimate_lines(estimates, at_once))
+        if gpu is not None:
+            folder = DatasetFolder.open(plan.data)
+            estimates = estimate_on_gpu(plan.trials, waiting, lambda trial: rows_of(trial, folder), train, gpu)
+        else:
+            estimates = estimate(plan.trials, waiting, plan.data, train, threads=threads)
+        show(estimate_lines(estimates, at_once, gpu))
         return
 
     def run(trials: Any, runs: Path) -> Any:

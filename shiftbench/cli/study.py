@@ -1,7 +1,7 @@
 """The group ``study``: papers' figures, claims, choices of data sets, attacks. Heavy imports are inside."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from shiftbench.cli.data_options import (
     MethodOption,
     own_file,
 )
+from shiftbench.cli.grid import GpuOption
 from shiftbench.cli.help import group_of
 from shiftbench.validation.command_line import (
     OUTPUT,
@@ -317,7 +318,76 @@ def score_forecasts(
     write_json(compared.model_dump(mode="json"), json_)
 
 
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[ROW]", help="A table or figure: 'dr/table4', 'boss/figure2'. Default: list them."),
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Dataset folder. Default: build/BENCHMARK.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Folder for a grid's results. Default: build/reproduce/ROW."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Run nothing: print the steps, what they take, and what is here.")
+    ] = False,
+    gpu: GpuOption = None,
+    json_: JsonOption = None,
+) -> None:
+    """Compute a table or figure of the papers, beside what the paper prints.
+
+    Example: shiftbench study reproduce dr/table5 --dry-run --gpu H100
+
+    Trials that are done are not run again, so that a stopped row continues with the same command.
+    """
+    from shiftbench.baselines.results.papers import STATES, find_row, state_counts, state_rows
+    from shiftbench.checking.reproduce import kept_of, planned, refuse_uncomputable, run_row, steps_of, table_of
+    from shiftbench.cli.help import imported_command
+    from shiftbench.scoring.reports.plain_tables import PlainTable
+
+    if name is None:
+        head, *rows = state_rows()
+        counts = {STATES[state]: n for state, n in state_counts().items()}
+        line = ", ".join(f"{n} {state}" for state, n in counts.items())
+        answer([PlainTable("Tables and figures of the papers", head, rows, texts=head), line], counts, json_)
+        return
+    if gpu is not None and not dry_run:
+        raise typer.BadParameter("--gpu needs --dry-run: a row runs on what is here")
+    row = find_row(name)
+    data, out = data or Path("build", row.benchmark), out or Path("build/reproduce", row.id)
+    show([f"{row.name}: {row.title}", f"{STATES[row.state]}: {row.why}"], stderr=json_ == "-")
+    steps, kept = steps_of(row, data, out), kept_of(row)
+    content: dict[str, Any] = {"row": row.id, "state": row.state, "why": row.why, "steps": steps}
+    if not dry_run:
+        refuse_uncomputable(row)
+        train: Any = imported_command("train", "shiftbench.cli.train")
+        kept = [*kept, *run_row(row, train, data, out)]
+    elif row.grid is not None:
+        from shiftbench.baselines.grid.estimate import estimate_lines, estimate_on_gpu
+        from shiftbench.baselines.grid.progress import not_done
+
+        train = imported_command("train", "shiftbench.cli.train")
+        trials, rows_of = planned(row, train, data)
+        estimates = estimate_on_gpu(trials, not_done(trials, out / "runs"), rows_of, train, gpu or "H100")
+        content["trials"] = len(trials)
+        if json_ != "-":
+            show(estimate_lines(estimates, 1, gpu or "H100"))
+    beside = table_of(kept)
+    parts: list[Any] = [*(["steps:", *(f"  {step}" for step in steps)] if steps and dry_run else [])]
+    parts += [PlainTable("ours beside the paper's", beside[0], beside[1:], n_names=2, texts=beside[0])] if kept else []
+    answer(parts, {**content, "beside": [each._asdict() for each in kept]}, json_)
+
+
 group = group_of(
     "Draw papers' figures, check claims, choose data sets.",
-    {"protocol": protocol, "analyse": analyse, "score-forecasts": score_forecasts, "verify": verify, "attack": attack},
+    {
+        "protocol": protocol,
+        "analyse": analyse,
+        "score-forecasts": score_forecasts,
+        "verify": verify,
+        "attack": attack,
+        "reproduce": reproduce,
+    },
 )

@@ -13,6 +13,7 @@ from shiftbench.baselines.grid.estimate import (
     _trial_work,
     estimate,
     estimate_lines,
+    rows_of,
 )
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -39,7 +40,7 @@ def test_seconds_are_those_of_steps_and_of_rows_that_are_read() -> None:
 
 def test_steps_are_those_of_all_candidates_of_a_sweep(synthetic: DatasetFolder, programs: Any) -> None:
     swept = trial(synthetic, "finetune-classifier", "--sweep=dr", "--epochs=1", "--shots=8")
-    work = _trial_work(swept, synthetic, _candidate_hyperparameters(swept, programs))
+    work = _trial_work(swept, rows_of(swept, synthetic), _candidate_hyperparameters(swept, programs))
     assert work.steps == 3 * (6 + 3 + 2 + 1)  # 24 rows in batches of 4, 8, 16 and 64, with three learning rates each
 
 

@@ -1,0 +1,211 @@
+"""Computing a table or figure of a paper: the steps, what they take, and ours beside the paper's."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shiftbench.baselines.results.papers import (
+    HEADER,
+    RESULTS,
+    STATES,
+    Beside,
+    PaperRow,
+    State,
+    beside_kept,
+    beside_paper,
+    paper_file,
+    reported_figures,
+)
+from shiftbench.validation.report import InvalidInput, Problem, counted
+
+if TYPE_CHECKING:
+    from typer.core import TyperGroup
+
+    from shiftbench.baselines.grid.trial import Trial
+
+FEWSHOT_DOMAINS, FEWSHOT_ROWS = 3, 600
+"""What the papers ask language models about: DR's three domains with 200 rows each (App. D.3)."""
+
+
+def grid_file(row: PaperRow) -> Path:
+    """Return the file of a row's grid.
+
+    Raises: InvalidInput where it is absent, as in a wheel.
+    """
+    file = RESULTS / "grids" / (row.grid or "")
+    if not file.is_file():
+        cure = "clone the repository: a wheel leaves them out"
+        raise InvalidInput(Problem("the papers' grids are not here", str(file.parent), cure=cure))
+    return file
+
+
+def refuse_uncomputable(row: PaperRow) -> None:
+    """Raise InvalidInput if nothing of a row can be computed anywhere."""
+    if row.state in (State.NEVER, State.NOTHING):
+        raise InvalidInput(Problem(f"{row.name}: {STATES[row.state]}", row.id, row.why))
+
+
+def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
+    """List the commands that compute a row, in order; none where nothing is computed."""
+    if row.state in (State.NEVER, State.NOTHING) or row.check in ("toy", "protocol"):
+        return []
+    encoder = "" if row.benchmark == "df1" or "divergence" in row.analysis else " --encoder none"
+    steps = [f"shiftbench build {row.benchmark} --raw RAW --out {data}{encoder}"]
+    if row.grid:
+        tasks = "".join(f" --task {task}" for task in row.tasks or ())
+        steps.append(f"shiftbench grid baselines/results/grids/{row.grid}{tasks} --out {out}")
+    if row.analysis:
+        figures = "".join(f" --figure {name}" for name in row.analysis)
+        steps.append(f"shiftbench study analyse {out}/*/*.parquet --data {data}{figures} --out {out}/figures")
+    elif row.benchmark == "boss" and "candidates" in row.title:
+        steps.append(f"shiftbench study protocol TASK --data {data}")
+    return steps
+
+
+def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Trial], Callable[[Trial], Any]]":
+    """Return the trials of a row's grid and what counts their rows: of the dataset if it is built, else of the paper.
+
+    Args:
+        row: the row.
+        programs: the command whose sub-commands are the programs.
+        data: the dataset folder, which need not exist.
+    """
+    from shiftbench.baselines.grid.estimate import TrialRows, rows_of
+    from shiftbench.baselines.grid.plan import read_plan, read_without_data, tasks_at_hand
+    from shiftbench.builders.folder.reader import DatasetFolder
+
+    if (data / "shiftbench.json").is_file():
+        folder = DatasetFolder.open(data)
+        tasks = [task for task in tasks_at_hand(grid_file(row), folder) if row.tasks is None or task in row.tasks]
+        trials = list(read_plan(grid_file(row), programs, tasks, data=data).trials)
+        return _of_row(row, trials), lambda trial: rows_of(trial, folder)
+    sizes = {task: size for task, size in paper_file().sizes.items() if task.startswith(f"{row.benchmark}/")}
+    sources = {name.partition("/")[2]: [f"d{k}" for k in range(size.domains)] for name, size in sizes.items()}
+    trials = _of_row(row, read_without_data(grid_file(row), programs, sources, row.tasks))
+    if row.benchmark == "dr":  # language models are asked about the subset of three domains
+        first = {f"d{k}" for k in range(FEWSHOT_DOMAINS)} | {"none"}
+        trials = [trial for trial in trials if trial.program != "prompt-llm" or trial.source in first]
+
+    def rows(trial: "Trial") -> TrialRows:
+        size = sizes[f"{row.benchmark}/{trial.task}"]
+        if trial.program == "prompt-llm" and row.benchmark == "dr":
+            return TrialRows(size.train, size.validation, FEWSHOT_ROWS, 3)
+        n_tests = 1 if row.benchmark != "dr" else size.domains
+        return TrialRows(size.train, size.validation, size.test * n_tests, 3)
+
+    return trials, rows
+
+
+def _of_row(row: PaperRow, trials: "Sequence[Trial]") -> "list[Trial]":
+    return [trial for trial in trials if not row.models or trial.model in row.models]
+
+
+def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Iterator[Beside]:
+    """Run a row, and set what comes out beside the paper's figures.
+
+    Of a grid of which a part is at hand, that part is run; its trials that are done are not run again.
+
+    Args:
+        row: a row that can be computed.
+        programs: the command whose sub-commands are the programs.
+        data: the dataset folder.
+        out: a folder for the grid's results.
+    Raises: InvalidInput when the dataset is not there, or a trial fails.
+    """
+    if row.check is not None:
+        yield from _CHECKS[row.check](row, data)
+        return
+    from shiftbench.baselines.grid.local import run_local
+    from shiftbench.baselines.grid.plan import read_plan, tasks_at_hand
+    from shiftbench.baselines.grid.progress import run_grid
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.scoring.scores.score import score_file
+
+    folder = DatasetFolder.open(data)
+    part = row.at_hand if row.state is State.WORKS else None
+    wanted = part.tasks if part else row.tasks
+    tasks = [task for task in tasks_at_hand(grid_file(row), folder) if wanted is None or task in wanted]
+    if not tasks:
+        found, cure = ", ".join(folder.manifest.tasks), f"build them: {steps_of(row, data, out)[0]}"
+        raise InvalidInput(Problem("the folder has none of the row's tasks", str(data), found, cure))
+    trials = _of_row(row, read_plan(grid_file(row), programs, tasks, data=data).trials)
+    trials = [trial for trial in trials if part is None or trial.model in part.models]
+    run_grid(trials, out, lambda waiting, runs: run_local(waiting, folder.path, runs, slots=1, threads=1))
+    for task, model in dict.fromkeys((trial.task, trial.model) for trial in trials):
+        (scores,) = score_file(out / task / f"{model}.parquet", folder).tasks[:1]
+        if row.reported and model in row.models:
+            dumped = scores.model_dump(mode="json")
+            yield from beside_paper(row, task, [row.models[model]], dumped, f"{task}/{model}")
+
+
+def _toy(row: PaperRow, data: Path) -> Iterator[Beside]:
+    """Compute drops and scenarios of DR's toy example from its scores."""
+    from shiftbench.metrics.robustness import scenario
+
+    for each in reported_figures(row.reported or ""):
+        if each["source"] == each["target"]:
+            continue
+        st, ss, tt = (float(each[name]) for name in ("st", "ss", "tt"))
+        found = {"idd": ss - tt, "sd": ss - st, "td": tt - st}
+        (name,) = scenario([found["sd"]], [found["td"]])
+        shift = f"{each['source']} to {each['target']}"
+        for figure, value in found.items():
+            yield Beside(shift, figure.upper(), each[figure], f"{value:g}", row.id)
+        yield Beside(shift, "scenario", each["scenario"], name, row.id)
+
+
+def _protocol(row: PaperRow, data: Path) -> Iterator[Beside]:
+    """Choose the data sets of BOSS by its protocol, from the similarities and scores that the paper prints."""
+    from shiftbench.scoring.papers.protocol.run import choose_reported
+
+    suite = reported_figures(row.reported or "")
+    for task in dict.fromkeys(each["task"] for each in suite):
+        choice = choose_reported(task.lower(), 3)
+        for role, ours in (("ID", [choice.id or "none"]), ("OOD", sorted(choice.ood or ()))):
+            paper = sorted(each["dataset"] for each in suite if (each["task"], each["role"]) == (task, role))
+            yield Beside(task, role, ", ".join(paper), ", ".join(ours), row.id)
+
+
+def _similarity(row: PaperRow, data: Path) -> Iterator[Beside]:
+    """Read how near a pairing's target is to its source (Q), where the dataset has the pairing with depths."""
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.builders.folder.statistics import read_statistics
+
+    folder = DatasetFolder.open(data)
+    for each in reported_figures(row.reported or ""):
+        task = each["pairing"].lower()
+        if task in folder.manifest.tasks:
+            for pair in read_statistics(folder.path, task).depths:
+                yield Beside(each["pairing"], f"Q of {pair.target}", each["q"], f"{pair.q:.2f}", row.id)
+
+
+def _depths(row: PaperRow, data: Path) -> Iterator[Beside]:
+    """Summarise the depths of source and target texts; the paper prints a picture of them alone."""
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.builders.folder.statistics import read_statistics
+
+    folder = DatasetFolder.open(data)
+    for task in row.pairings:
+        if task in folder.manifest.tasks:
+            for pair in read_statistics(folder.path, task).depths:
+                table = folder.depth(task, pair.source, pair.target)
+                is_test = table["id"].str.contains("/test/", literal=True)
+                for name, rows in (("source", table.filter(~is_test)), ("target", table.filter(is_test))):
+                    low, middle, high = (rows["depth"].quantile(q) or 0.0 for q in (0.05, 0.5, 0.95))
+                    found = f"{middle:.3f} ({low:.3f} to {high:.3f})"
+                    yield Beside(task, f"depth of {counted(len(rows), f'{name} text')}", "a picture", found, row.id)
+
+
+_CHECKS: dict[str, Callable[[PaperRow, Path], Iterator[Beside]]] = {
+    "toy": _toy, "protocol": _protocol, "q": _similarity, "depths": _depths,
+}  # fmt: skip
+
+
+def table_of(rows: Sequence[Beside]) -> list[Sequence[str]]:
+    """Return figures beside the paper's as rows of cells, the header first."""
+    return [HEADER, *rows]
+
+
+def kept_of(row: PaperRow) -> list[Beside]:
+    """Return our kept results beside the paper's figures; none in a wheel, which leaves them out."""
+    return list(beside_kept(row)) if (RESULTS / "grids").is_dir() else []

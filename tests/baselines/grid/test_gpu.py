@@ -1,0 +1,83 @@
+"""Estimates for a GPU that is not here follow layers, width and architecture."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shiftbench.baselines.grid.gpu import Architecture, find_architecture, prompt_seconds, row_seconds, step_seconds
+from shiftbench.builders.folder.reader import DatasetFolder
+from tests.command_line import run
+
+
+def seconds(model: str, gpu: str = "H100", rows: int = 32, length: int = 256) -> float:
+    found = find_architecture(model)
+    assert found is not None
+    return step_seconds(found, rows, length, gpu)
+
+
+def test_larger_models_take_longer() -> None:
+    """DistilBERT and DeBERTa-large once took the same."""
+    order = [
+        "distilbert/distilbert-base-uncased", "FacebookAI/roberta-base", "microsoft/deberta-v3-base",
+        "FacebookAI/roberta-large", "microsoft/deberta-v3-large",
+    ]  # fmt: skip
+    times = [seconds(model) for model in order]
+    assert times == sorted(times)
+    assert len(set(times)) == len(times)
+    assert times[-1] > 4 * times[0]
+
+
+def test_operations_are_those_of_the_parameters() -> None:
+    """BERT-base: 85 million parameters in its layers, 2 operations each a token, and attention's square."""
+    base = Architecture("encoder", 12, 768, 3072)
+    assert base.operations(1, 1) == pytest.approx(2 * 85e6, rel=0.01)
+    long, short = base.operations(1, 1024) / 1024, base.operations(1, 128) / 128
+    assert long - short == pytest.approx(12 * 4 * 768 * (1024 - 128))
+
+
+def test_a_small_batch_is_bound_by_kernels_and_a_large_one_by_operations() -> None:
+    small, base = "microsoft/deberta-v3-small", "distilbert/distilbert-base-uncased"
+    assert seconds(base, rows=1, length=16) == seconds(base, rows=2, length=16)
+    assert seconds(base, rows=512) == pytest.approx(2 * seconds(base, rows=256))
+    assert seconds(small, rows=1, length=16) > seconds(base, rows=1, length=16)
+    assert seconds(base, "T4", rows=256) > 10 * seconds(base, "H100", rows=256)
+
+
+def test_predicting_a_row_costs_less_than_training_on_it() -> None:
+    model = find_architecture("FacebookAI/roberta-large")
+    assert model is not None
+    assert 32 * row_seconds(model, 32, 256, "A100") == pytest.approx(step_seconds(model, 32, 256, "A100") / 3)
+
+
+def test_a_folder_tells_its_own_shape(tmp_path: Path) -> None:
+    facts = {"model_type": "bert", "num_hidden_layers": 3, "hidden_size": 64, "intermediate_size": 256}
+    (tmp_path / "config.json").write_text(json.dumps(facts), encoding="utf-8")
+    assert find_architecture(str(tmp_path)) == Architecture("encoder", 3, 64, 256)
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
+    assert find_architecture(str(tmp_path)) is None
+    assert find_architecture("no/such-model") is None
+
+
+def test_prompted_models_by_their_parameters() -> None:
+    small, large = (prompt_seconds(f"meta-llama/Llama-2-{size}-chat-hf", 10**6, "H100") for size in ("7b", "70b"))
+    assert small is not None
+    assert large == pytest.approx(small * 69 / 6.7)
+    assert prompt_seconds("gpt-4", 10**6, "H100") is None
+
+
+def test_a_grid_is_estimated_without_running_anything(synthetic: DatasetFolder, tmp_path: Path) -> None:
+    grid = tmp_path / "grid.toml"
+    options = 'program = "finetune-classifier"\nsources = ["harbour"]\noptions = { epochs = 1, model = '
+    grid.write_text(
+        f"data = '{synthetic.path}'\ntasks = ['nli']\n"
+        f'[[models]]\nname = "small"\n{options}"distilbert/distilbert-base-uncased" }}\n'
+        f'[[models]]\nname = "large"\n{options}"microsoft/deberta-v3-large" }}\n'
+        f'[[models]]\nname = "own"\n{options}"no/such-model" }}\n',
+        encoding="utf-8",
+    )
+    shown = run("grid", grid, "--dry-run", "--gpu", "H100").stdout
+    assert "not calibrated: no GPU was timed" in shown
+    assert "not known: the time of models that are not listed" in shown
+    assert not list(tmp_path.glob("results*"))
+    assert run("grid", grid, "--gpu", "H100").returncode == 2
