@@ -233,11 +233,21 @@ def forecasts(
 
     Example: python -m benchmarks forecasts --data build/dr --data build/boss
     """
-    from benchmarks.forecasts import judge, judged_tables, order_table, read_forecasts, simulate_orders
+    from benchmarks.forecasts import (
+        judge,
+        judged_tables,
+        order_table,
+        read_forecasts,
+        real_models,
+        simulate_orders,
+        simulated_models,
+        spend,
+        spent_table,
+    )
     from shiftbench.builders.folder.reader import DatasetFolder
 
     folders = [DatasetFolder.open(each) for each in data]
-    content = {}
+    content: dict[str, object] = {}
     for name, is_placebo in (("real boards", False), ("placebo", True)):
         found, left_out = read_forecasts(folders, predictions or [], placebos=is_placebo)
         if not found:
@@ -246,6 +256,12 @@ def forecasts(
         content[name] = [asdict(each) | {"errors": each.errors.model_dump(mode="json")} for each in judged]
         if json_ != "-":
             show([*judged_tables(judged, name), *(f"Left out: {line}." for line in left_out)])
+        if not is_placebo:
+            spent = spend("reference", real_models(found), draws // 10, seed)
+            spent += spend("simulated", simulated_models(20, seed), draws // 10, seed)
+            content["labels"] = [asdict(each) for each in spent]
+            if json_ != "-":
+                show([spent_table(spent)])
     orders = simulate_orders(draws, seed)
     if json_ != "-":
         show([order_table(orders)])

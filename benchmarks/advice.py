@@ -26,7 +26,7 @@ from scipy.stats import t
 from shiftbench.baselines.grid.kept import KeptTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.label_draws import share_budget
+from shiftbench.metrics.label_budget import share_budget
 from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.figures import Figure, difference, single

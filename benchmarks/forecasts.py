@@ -3,7 +3,8 @@
 Each target domain counts once: errors are means over its models and sources. A method is compared with the mean drop on
 domains that both forecast, p by flipping the signs of the domains' differences, the interval by Student's t over
 domains. Order is judged by permutations of the domains (``metrics.domain_order``). All p are corrected by Holm over the
-methods. On placebo boards, where texts are dealt to domains at random, there is nothing to find.
+methods. On placebo boards, where texts are dealt to domains at random, there is little to find. Labels spent where a
+decision hangs are compared with even ones on the same models.
 """
 
 from collections.abc import Sequence
@@ -11,12 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.over_time import Share
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.forecast_entries import forecast_entrants, read_files
 from shiftbench.cli.demo_results import list_boards
 from shiftbench.metrics.domain_order import MIN_ORDERED, judge_order, separated
+from shiftbench.metrics.label_budget import Limit, anticipate, share_budget, spend_labels
 from shiftbench.metrics.new_domain import mean_by_domain, paired_test
 from shiftbench.metrics.precision import student
 from shiftbench.metrics.ranking import holm
@@ -24,8 +27,11 @@ from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods, list_points
 from shiftbench.scoring.forecasting.errors import Point
 from shiftbench.scoring.forecasting.methods import TITLES
-from shiftbench.scoring.forecasting.shape import MethodErrors
+from shiftbench.scoring.forecasting.shape import Forecast, MethodErrors, ShiftForecast
 from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.scores.next_steps import MARGIN
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -79,9 +85,8 @@ def judge(found: Sequence[Forecasted]) -> list[Judged]:
     tests = {name: paired_test(d, np.random.default_rng(0)) for name, d in differences.items() if d.size > 1}
     p = _corrected({name: each for name, each in tests.items() if not np.isnan(each) and name != "mean-drop"})
     orders = {each.method: each.order for each in together.standings if each.order is not None}
-    able = {name: order for name, order in orders.items() if name != "source-accuracy"}
-    p_regret = _corrected({name: order.p_regret for name, order in able.items()})
-    p_pairs = _corrected({name: order.p_pairs for name, order in able.items() if order.p_pairs is not None})
+    p_regret = _corrected({name: order.p_regret for name, order in orders.items()})
+    p_pairs = _corrected({name: order.p_pairs for name, order in orders.items() if order.p_pairs is not None})
     judged = []
     for each in together.standings:
         d = differences[each.method]
@@ -99,7 +104,7 @@ def judge(found: Sequence[Forecasted]) -> list[Judged]:
     return sorted(judged, key=lambda each: each.errors.error)
 
 
-def _less_mean_drop(points: dict[str, list[Point]], method: str) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+def _less_mean_drop(points: dict[str, list[Point]], method: str) -> Floats:
     """Return the error of a method less that of the mean drop, by domain, where both have a forecast."""
     floor = {point[:3]: abs(point.error) for point in points.get("mean-drop", ())}
     both = [(point.domain, abs(point.error) - floor[point[:3]]) for point in points[method] if point[:3] in floor]
@@ -176,6 +181,143 @@ def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
                 shown.append(judge_order(forecasts, known, rng).p < 0.05)
             cells.append(OrderCell(k, correlation, Share.of(np.array(shown))))
     return cells
+
+
+BUDGETS = (50, 100, 200)
+"""Labels, a domain without any."""
+_LEAST_LABELLED, _MOST_NEW = 2, 3
+
+
+@dataclass(frozen=True)
+class Spent:
+    """Decisions about domains after a budget of labels, means over models and repeats.
+
+    Attributes:
+        models: which ones.
+        budget: labels a domain.
+        evenly, hanging: share of domains decided wrongly, labels spread evenly or spent where the decision hangs.
+        less: the latter less the former, with its 95% interval over repeats, fractions.
+        less_lost: the same of the score that wrong decisions cost.
+        n_models: models, each with its source.
+    """
+
+    models: str
+    budget: int
+    evenly: float
+    hanging: float
+    less: tuple[float, float, float]
+    less_lost: tuple[float, float, float]
+    n_models: int
+
+
+def real_models(found: Sequence[Forecasted]) -> list[list[ShiftForecast]]:
+    """List the labelled shifts of each model and source that has enough of them."""
+    models: dict[tuple[str, str, str], list[ShiftForecast]] = {}
+    for board, model, task in found:
+        for shift in task.shifts:
+            doc = shift.of("doc")
+            if shift.truth is not None and shift.source_score is not None and doc is not None and doc.value is not None:
+                models.setdefault((board, model, shift.source), []).append(shift)
+    return [shifts for shifts in models.values() if len(shifts) >= _LEAST_LABELLED + 2]
+
+
+def simulated_models(n: int, seed: int) -> list[list[ShiftForecast]]:
+    """Simulate models of 15 targets whose scores spread by 8 points, and DoC's errors by 2 about 5."""
+    models = []
+    for number in range(n):
+        rng = np.random.default_rng([seed, number])
+        truths = np.clip(rng.normal(0.78, _SPREAD, 15), 0.3, 0.97)
+        said = np.clip(truths + rng.normal(0.05, 0.02, 15), 0.0, 1.0)
+        models.append(
+            [
+                ShiftForecast(
+                    source="home", target=f"d{place}", n_texts=1000, n_runs=1, truth=truth, truth_error=0.013,
+                    source_score=0.85, level=None, set_on=(), forecasts=(Forecast(method="doc", value=value),),
+                )
+                for place, (truth, value) in enumerate(zip(truths.tolist(), said.tolist(), strict=True))
+            ]
+        )  # fmt: skip
+    return models
+
+
+def spend(name: str, models: Sequence[Sequence[ShiftForecast]], repeats: int, seed: int) -> list[Spent]:
+    """Spend labels: up to three targets of each model have no labels and get a budget, the others are labelled.
+
+    What is expected of a domain is DoC, less its mean error on the labelled ones (two at least); the labels are drawn
+    from the true accuracy, and a domain is accepted where they show less than the margin lost.
+    """
+    able = dict(enumerate(models))
+    found_of: dict[int, list[list[Floats]]] = {budget: [] for budget in BUDGETS}
+    for number in range(repeats):
+        rows: dict[int, list[Floats]] = {budget: [] for budget in BUDGETS}
+        for place, shifts in enumerate(able.values()):
+            rng = np.random.default_rng([seed, number, place])
+            order = rng.permutation(len(shifts))
+            n_new = min(_MOST_NEW, len(shifts) - _LEAST_LABELLED)
+            known, new = ([shifts[each] for each in part] for part in (order[n_new:], order[:n_new]))
+            for budget in BUDGETS:
+                rows[budget].append(_decide(known, new, budget, rng))
+        for budget in BUDGETS:
+            found_of[budget].append(rows[budget])
+    cells = []
+    for budget in BUDGETS:
+        values = np.array(found_of[budget]).mean(axis=1)  # (repeats, ways and figures)
+        cells.append(
+            Spent(
+                name, budget, float(values[:, 0].mean()), float(values[:, 1].mean()),
+                _limits(values[:, 1] - values[:, 0]), _limits(values[:, 3] - values[:, 2]), len(able),
+            )
+        )  # fmt: skip
+    return cells
+
+
+def _decide(
+    known: Sequence[ShiftForecast], new: Sequence[ShiftForecast], budget: int, rng: np.random.Generator
+) -> Floats:
+    """Return the share decided wrongly, evenly and where it hangs, and the score that this costs, likewise."""
+
+    def said(shifts: Sequence[ShiftForecast]) -> list[float]:
+        return [made.value or 0.0 for shift in shifts if (made := shift.of("doc")) is not None]
+
+    home, size = new[0].source_score or 0.0, new[0].n_texts
+    limit = Limit(home - MARGIN, (home * (1 - home) / size) ** 0.5)
+    truths, errors = ([getattr(shift, name) for shift in known] for name in ("truth", "truth_error"))
+    expected = [anticipate(value, said(known), truths, errors) for value in said(new)]
+    sizes = [shift.n_texts for shift in new]
+    whole = min(budget * len(new), sum(sizes))
+    luck = rng.normal(size=len(new))
+    figures = []
+    for shares in (share_budget(sizes, whole), spend_labels(sizes, whole, expected, limit)):
+        truth = np.array([shift.truth for shift in new], dtype=np.float64)
+        shown = truth + luck * np.sqrt(truth * (1 - truth) / np.array(shares))
+        wrong = (shown >= limit.accuracy) != (truth >= limit.accuracy)
+        figures.append((wrong.mean(), (wrong * np.abs(truth - limit.accuracy)).mean()))
+    return np.array([figures[0][0], figures[1][0], figures[0][1], figures[1][1]])
+
+
+def _limits(values: Floats) -> tuple[float, float, float]:
+    reach = float(student(values.size - 1)) * float(values.std(ddof=1)) / values.size**0.5
+    return float(values.mean()), float(values.mean()) - reach, float(values.mean()) + reach
+
+
+def _bounds(found: tuple[float, float, float]) -> str:
+    return f"{100 * found[0]:+.2f} [{100 * found[1]:+.2f}, {100 * found[2]:+.2f}]"
+
+
+def spent_table(cells: Sequence[Spent]) -> PlainTable:
+    """Build the table of decisions by how labels were spent."""
+    rows = [
+        [
+            f"{cell.models} ({cell.n_models})",
+            str(cell.budget),
+            *(f"{100 * each:.1f}" for each in (cell.evenly, cell.hanging)),
+            *map(_bounds, (cell.less, cell.less_lost)),
+        ]
+        for cell in cells
+    ]
+    heads = ("models", "labels a domain", "evenly: wrong, %", "where it hangs", "less", "points lost, less")
+    title = f"Decisions at a margin of {100 * MARGIN:g} points, by how labels are spent"
+    return PlainTable(title, heads, rows)
 
 
 def order_table(cells: Sequence[OrderCell]) -> PlainTable:

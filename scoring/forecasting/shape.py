@@ -97,7 +97,7 @@ class MethodErrors(Record):
     ``error`` is the mean absolute error, ``bias`` the mean of forecast less truth, ``interval_score`` Winkler's, at the
     levels of ``held``. ``skill`` by floor is the share of its error that the method saves, on shifts that both
     forecast; ``p`` is that of a paired test over target domains, null with fewer than 6 of them: the test cannot tell.
-    ``order`` is null where no source has two targets. Over several boards,
+    ``order`` is null of floors and corrected methods, and where no source has two targets. Over several boards,
     ``n_domains`` counts the target domains of all of them.
     """
 
@@ -142,16 +142,11 @@ class Forecasts(Record):
 
 
 class BoardStandings(Record):
-    """All methods on one board; ``board`` is null for all boards together.
-
-    ``set_on`` is the other board whose domains set all intervals, as an assumption; null where the intervals of a shift
-    are set on the other domains of its own board. With it, all boards together are all but that one.
-    """
+    """All methods on one board; ``board`` is null for all boards together."""
 
     board: str | None
     models: tuple[str, ...]
     standings: tuple[MethodErrors, ...]
-    set_on: str | None = None
 
 
 class MethodComparison(Record):

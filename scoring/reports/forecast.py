@@ -323,17 +323,12 @@ _ORDER = (
     "beside what chance has; pairs: those that labels separate that are in the right order. p in brackets: exact, over "
     "permutations of the domains, all models at once."
 )
-_SET_ON = (
-    "Intervals of the other boards are set on the domains of {board}: it is assumed that methods are as far off on "
-    "theirs. Held and inside test this assumption."
-)
 
 
 def standings_table(part: BoardStandings) -> PlainTable:
     """Build the table of a board: a row a method, in the order of ``sort_methods``."""
-    name = part.board or ("all boards" if part.set_on is None else f"all boards but {part.set_on}")
-    of = f"{name}: forecasts against truth, {counted(len(part.models), 'model')}"
-    return method_table(of if part.set_on is None else f"{of}; intervals set on {part.set_on}", part.standings)
+    title = f"{part.board or 'all boards'}: forecasts against truth, {counted(len(part.models), 'model')}"
+    return method_table(title, part.standings)
 
 
 def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
@@ -384,8 +379,6 @@ def comparison_notes(found: MethodComparison) -> Iterator[str]:
     yield _HELD
     yield _SKILL
     yield _ORDER
-    for board in dict.fromkeys(part.set_on for part in found.boards if part.set_on is not None):
-        yield _SET_ON.format(board=board)
     if any(None in each.p.values() for part in found.boards for each in part.standings):
         yield _FEW
     if any(part.board is None for part in found.boards):

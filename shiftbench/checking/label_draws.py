@@ -8,10 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.console import RenderableType
 
 from shiftbench.builders.building.own_tables import read_tables
+from shiftbench.checking.label_plan import DomainPlan, Plan, plan_labels, plan_lines, shift_mean
 from shiftbench.checking.label_rows import LabelRows, join_predictions, read_rows
 from shiftbench.checking.opened_data import OwnFile
+from shiftbench.metrics.label_budget import expected_interval
 from shiftbench.metrics.label_sampling import (
     ENOUGH,
     UNIFORM_SHARE,
@@ -21,6 +24,9 @@ from shiftbench.metrics.label_sampling import (
     enough_expected,
     expected_width,
 )
+from shiftbench.scoring.reports.numbers import points
+from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.scores.next_steps import MARGIN
 from shiftbench.validation.csv_export import guarded_cell, guarded_csv
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
@@ -39,6 +45,8 @@ class DomainDraw(BaseModel):
         method: ``ppi++``, drawn by confidence, or ``wilson``, drawn with one probability.
         expected_width: width of the interval to be expected, as a multiple of a random sample's; 1 of ``wilson``.
         rho: correlation of confidence and being right, if confidences are calibrated, in [0, 1].
+        expected_accuracy: what is expected from confidences and labelled domains; None of draws before 0.4.
+        expected_low, expected_high: the interval to expect; None likewise.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -48,6 +56,9 @@ class DomainDraw(BaseModel):
     method: Literal["ppi++", "wilson"]
     expected_width: float
     rho: float
+    expected_accuracy: float | None = None
+    expected_low: float | None = None
+    expected_high: float | None = None
 
 
 class Draw(BaseModel):
@@ -58,6 +69,7 @@ class Draw(BaseModel):
         group_column: column of the data whose equal values were drawn together; None where it was not named.
         domains: how each domain's texts were drawn.
         probabilities: of each drawn text, by its id.
+        plan: what the numbers of texts were planned by; None of draws before 0.4.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -65,52 +77,48 @@ class Draw(BaseModel):
     group_column: str | None
     domains: list[DomainDraw]
     probabilities: dict[str, float]
+    plan: Plan | None = None
 
 
-def draw_texts(rows: pl.DataFrame, budget: int, seed: int, group_column: str | None = None) -> Draw:
-    """Draw the texts to label; every domain gets the same share of the budget, or all of its texts.
+def draw_texts(domains: Sequence[DomainPlan], plan: Plan, seed: int, group_column: str | None = None) -> Draw:
+    """Draw the texts to label.
 
     Args:
-        rows: rows without a label: columns ``id``, ``domain``, ``group`` and ``confidence`` (calibrated).
-        budget: texts to label, at least one a domain and at most all.
+        domains: rows without a label: columns ``id``, ``domain``, ``group`` and ``confidence`` (calibrated), how many
+            to draw of each domain, and the accuracy to expect.
+        plan: what that was planned by.
         seed: of the draw.
         group_column: what the data calls the column of groups, for the record.
     """
     rng = np.random.default_rng(seed)
-    parts = rows.partition_by("domain", maintain_order=True)
-    domains: list[DomainDraw] = []
+    drawn_domains: list[DomainDraw] = []
     probabilities: dict[str, float] = {}
-    for part, share in zip(parts, share_budget([len(part) for part in parts], budget), strict=True):
-        confidence = part["confidence"].to_numpy()
+    for part, share, expected in domains:
+        confidence = shift_mean(part["confidence"].to_numpy(), expected.mean)
         groups = group_codes(part["group"])
-        tuned = enough_expected(confidence, share * (groups.max() + 1) / len(part))
+        tells = plan.correlation is None or plan.correlation > 0
+        tuned = tells and enough_expected(confidence, share * (groups.max() + 1) / len(part))
         chance = draw_probabilities(confidence, groups, share, UNIFORM_SHARE if tuned else 1)
         drawn = draw_groups(chance, groups, rng)
         probabilities |= dict(zip(part["id"].to_numpy()[drawn].tolist(), chance[drawn].tolist(), strict=True))
-        domains.append(
+        width = expected_width(confidence, chance) if tuned else 1.0
+        if tuned and plan.correlation is not None:  # no narrower than confidences have been worth so far
+            width = max(width, (1 - plan.correlation**2) ** 0.5)
+        low, high = expected_interval(expected.mean, share, plan.design * width**2)
+        drawn_domains.append(
             DomainDraw(
                 domain=part["domain"][0],
                 n_texts=len(part),
                 budget=share,
                 method="ppi++" if tuned else "wilson",
-                expected_width=expected_width(confidence, chance) if tuned else 1.0,
+                expected_width=width,
                 rho=confidence_correlation(confidence),
+                expected_accuracy=expected.mean,
+                expected_low=low,
+                expected_high=high,
             )
         )
-    return Draw(seed=seed, group_column=group_column, domains=domains, probabilities=probabilities)
-
-
-def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
-    """Split a budget evenly; what one domain has no texts for goes to the others.
-
-    >>> share_budget([10, 100, 100], 111)
-    [10, 50, 51]
-    """
-    shares, left = [0] * len(sizes), budget
-    for place, each in enumerate(sorted(range(len(sizes)), key=sizes.__getitem__)):
-        shares[each] = min(sizes[each], left // (len(sizes) - place))
-        left -= shares[each]
-    return shares
+    return Draw(seed=seed, group_column=group_column, domains=drawn_domains, probabilities=probabilities, plan=plan)
 
 
 def group_codes(groups: pl.Series) -> NDArray[np.int64]:
@@ -124,7 +132,15 @@ def draw_file(labelled: Path) -> Path:
 
 
 def draw_unlabelled(
-    predictions: Path, data: Path, own: OwnFile, budget: int, domains: Sequence[str] = (), seed: int = 0
+    predictions: Path,
+    data: Path,
+    own: OwnFile,
+    budget: int | None = None,
+    domains: Sequence[str] = (),
+    seed: int = 0,
+    *,
+    within: float | None = None,
+    margin: float = MARGIN,
 ) -> tuple[Draw, LabelRows]:
     """Draw from the rows of a file that have no label.
 
@@ -132,21 +148,24 @@ def draw_unlabelled(
         predictions: of one model, with confidences.
         data: the file.
         own: how it is read.
-        budget: texts to label, in all.
-        domains: those to draw from; empty for all, evenly.
+        budget: texts to label, in all; spent where a decision at the margin hangs.
+        domains: those to draw from; empty for all.
         seed: of the draw.
+        within: or else how far each domain's interval is to reach to either side, a fraction.
+        margin: loss from which on a domain is not accepted, a fraction.
     Returns: what was drawn, and the rows.
-    Raises: InvalidInput when every row has a label, the budget does not fit, or predictions do not fit the rows.
+    Raises: InvalidInput when not one of budget and precision is given, every row has a label, the budget does not fit,
+        or predictions do not fit the rows.
     """
+    if (budget is None) == (within is None):
+        what = "a draw takes a budget or a precision"
+        raise InvalidInput(Problem(what, "--budget, --to-within", cure="give one of them"))
     (table,) = read_tables([data])
     rows = read_rows(table, own.columns, own.kind)
-    frame = _select_unlabelled(join_predictions(rows, predictions), domains, data)
-    n_domains = frame["domain"].n_unique()
-    if not n_domains <= budget <= len(frame):
-        what = "the budget does not fit the texts"
-        cure = f"give {n_domains:,} (one a domain) to {len(frame):,} (all texts without a label)"
-        raise InvalidInput(Problem(what, "--budget", f"{budget:,}", cure))
-    return draw_texts(frame, budget, seed, own.columns.group), rows
+    joined = join_predictions(rows, predictions)
+    frame = _select_unlabelled(joined, domains, data)
+    parts, plan = plan_labels(joined, frame, budget=budget, within=within, margin=margin)
+    return draw_texts(parts, plan, seed, own.columns.group), rows
 
 
 def _select_unlabelled(frame: pl.DataFrame, domains: Sequence[str], data: Path) -> pl.DataFrame:
@@ -163,19 +182,38 @@ def _select_unlabelled(frame: pl.DataFrame, domains: Sequence[str], data: Path) 
     return frame.filter(pl.col("domain").is_in(list(domains))) if domains else frame
 
 
-def draw_lines(draw: Draw) -> Iterator[str]:
-    """List how each domain's texts are drawn, and how narrow an interval to expect."""
+def draw_lines(draw: Draw) -> Iterator[RenderableType]:
+    """List what accuracy is expected, where labels go, and how each domain's texts are drawn."""
+    if draw.plan is None:
+        return
+    yield from plan_lines(draw.plan, len(draw.domains))
+    head = ("domain", "to label", "of", "accuracy to expect", "interval to expect", "errors", "drawn")
+    rows, reasons = [], []
     for each in draw.domains:
-        start = f"{each.domain}: {each.budget:,} of {each.n_texts:,} texts"
-        if each.method == "wilson":
-            yield f"{start}, at random (Wilson's interval): fewer than {ENOUGH} errors or hits are to be expected"
-            continue
-        by_confidence = 100 * (1 - (1 - each.rho**2) ** 0.5)
-        yield (
-            f"{start}, by confidence (PPI++): expect an interval {100 * (1 - each.expected_width):.0f}% narrower than "
-            f"from as many at random, if confidences are calibrated ({by_confidence:.0f}% from the correlation alone, "
-            f"sqrt(1 - rho^2) with rho {each.rho:.2f})"
+        accuracy = each.expected_accuracy or 0.0
+        errors = round(each.budget * (1 - accuracy))
+        narrower = f"{100 * (1 - each.expected_width):.0f}% narrower than at random"
+        ends = f"{points(each.expected_low)} to {points(each.expected_high)}"
+        drawn = f"by confidence, {narrower}" if each.method == "ppi++" else "at random"
+        drawn = "all" if each.budget == each.n_texts else drawn
+        rows.append(
+            (each.domain, f"{each.budget:,}", f"{each.n_texts:,}", points(accuracy), ends, f"{errors:,}", drawn)
         )
+        if drawn == "at random" and (draw.plan.correlation is None or draw.plan.correlation > 0):
+            few = min(errors, each.budget - errors)
+            reasons.append(f"{each.domain} about {few:,}")
+        reach = ((each.expected_high or 1.0) - (each.expected_low or 0.0)) / 2
+        if draw.plan.within is not None and each.budget == each.n_texts and reach > draw.plan.within:
+            ends = f"an interval of {100 * reach:.1f} points to either side"
+            yield f"{each.domain}: all {each.n_texts:,} texts give {ends}."
+    yield PlainTable("Texts to label, accuracy in points", head, rows, texts=("drawn",))
+    if reasons:
+        yield (
+            f"Drawing by confidence takes {ENOUGH} errors and {ENOUGH} right answers; to expect, of the fewer: "
+            f"{', '.join(reasons)}."
+        )
+    elif draw.plan.correlation is not None and draw.plan.correlation <= 0:
+        yield "At random, because on the labelled domains confidences do not tell right answers from wrong ones."
 
 
 def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:

@@ -126,8 +126,8 @@ def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
     Args:
         rows: the rows.
         path: the prediction file.
-    Returns: rows as ``LabelRows.frame`` has them that have a prediction, with ``prediction`` and ``confidence``, the
-        latter calibrated on the rows with a label (``calibrate_confidences``).
+    Returns: rows as ``LabelRows.frame`` has them that have a prediction, with ``source``, ``prediction`` and
+        ``confidence``, the latter calibrated on the rows with a label (``calibrate_confidences``).
     Raises: InvalidInput when predictions do not fit the rows, there are several sources or seeds, or a confidence is
         missing.
     """
@@ -142,7 +142,7 @@ def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
         check_predictions(frame.drop("probabilities", strict=False), [rows.prediction_task(frame)], str(path)), path
     )
     joined = rows.frame.join(
-        frame.select("id", "prediction", "confidence"), on="id", how="inner", maintain_order="left"
+        frame.select("id", "source", "prediction", "confidence"), on="id", how="inner", maintain_order="left"
     )
     return joined.with_columns(confidence=calibrate_confidences(joined))
 

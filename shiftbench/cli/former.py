@@ -37,6 +37,7 @@ GONE_OPTIONS = {
     "--encoder": (
         ("forecast", "study score-forecasts"), "the methods that embedded texts went: they forecast no better"
     ),
+    "--set-on": (("study score-forecasts",), "intervals of a board are set on its own domains"),
     "--rounds": (("train setfit",), "SetFit has the settings of its paper; --shots is what is left to choose"),
 }  # fmt: skip
 """Options whose work went: the commands that had them, and what does it now."""

@@ -256,14 +256,6 @@ def score_forecasts(
         typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
     ] = None,
     method: MethodOption = None,
-    set_on: Annotated[
-        str | None,
-        typer.Option(
-            "--set-on",
-            metavar="BOARD",
-            help="Set all other boards' intervals on this one's domains (dr/nli): an assumption, which is tested.",
-        ),
-    ] = None,
     level: Annotated[
         float,
         typer.Option(
@@ -282,8 +274,6 @@ def score_forecasts(
     Your own method: shiftbench study score-forecasts mine.csv --predictions preds.parquet --data build/dr
 
     All models of grids: shiftbench study score-forecasts --predictions results/dr-nli/runs --data build/dr
-
-    Intervals from another benchmark: --set-on dr/nli, with --data and --predictions of both.
 
     All entries of a store: shiftbench study score-forecasts --store store --data build/dr --data build/boss
     """
@@ -310,7 +300,7 @@ def score_forecasts(
     if forecasts is not None:
         levels[forecasts.stem] = level
         found = add_own_forecasts(found, forecasts)
-    compared = compare_methods(found, [*left_out, *more], levels, set_on)
+    compared = compare_methods(found, [*left_out, *more], levels)
     if json_ != "-":
         show(method_comparison_lines(compared))
     title = "Forecasts of accuracy against the truth"

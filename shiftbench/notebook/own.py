@@ -206,8 +206,10 @@ def forecast(
 def label(
     predictions: "str | Path | Table",
     data: "str | Path | Table",
-    budget: int,
+    budget: int | None = None,
     *,
+    to_within: float | None = None,
+    margin: float = MARGIN,
     domains: str | Sequence[str] = (),
     **columns: Unpack[OwnColumns],
 ) -> LabelResult:
@@ -216,8 +218,10 @@ def label(
     Args:
         predictions: of one model, with confidences, as ``score`` takes them.
         data: rows as a table or a file; those without a label may be drawn.
-        budget: texts to label, in all.
-        domains: draw from these domains alone; by default from all, evenly.
+        budget: texts to label, in all; they go where a decision at the margin hangs.
+        to_within: or else how far each domain's interval is to reach to either side, a fraction.
+        margin: loss from which on a domain is not accepted, a fraction.
+        domains: draw from these domains alone; by default from all.
         **columns: how a table is read (``OwnColumns``); ``id`` must be among them.
     Returns: the texts to label; ``write`` puts them into a CSV to fill in.
     Raises: InvalidInput when the budget does not fit, every row has a label, or predictions do not fit the rows.
@@ -226,7 +230,8 @@ def label(
 
     names = [domains] if isinstance(domains, str) else list(domains)
     with prediction_file(predictions) as file, data_place(data) as place:
-        draw, rows = draw_unlabelled(file, place, OwnFile.of_names(**columns), budget, names)
+        own = OwnFile.of_names(**columns)
+        draw, rows = draw_unlabelled(file, place, own, budget, names, within=to_within, margin=margin)
     return LabelResult(draw, rows)
 
 

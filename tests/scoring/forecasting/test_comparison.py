@@ -8,7 +8,6 @@ from shiftbench.scoring.forecasting.errors import sort_methods
 from shiftbench.scoring.forecasting.methods import TITLES
 from shiftbench.scoring.forecasting.shape import Forecast, MethodErrors, ShiftForecast, TaskForecast
 from shiftbench.scoring.reports.forecast import method_table
-from shiftbench.validation.report import InvalidInput
 
 
 def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8) -> TaskForecast:
@@ -71,7 +70,7 @@ def test_the_better_method_is_found_and_the_equal_one_is_not() -> None:
     assert doc.order.regret < 0.03 < doc.order.chance
     assert doc.order.p_pairs is not None
     assert doc.order.p_pairs < 0.01
-    assert found["source-accuracy"].order.regret == pytest.approx(doc.order.chance, abs=0.01)  # type: ignore[union-attr]
+    assert found["source-accuracy"].order is None
 
 
 def test_methods_that_lack_domains_stand_last() -> None:
@@ -104,30 +103,3 @@ def test_without_a_level_there_is_no_interval_score() -> None:
     doc = standings([Forecasted("b/t", "model", task(3, 0, level=None))])["doc"]
     assert doc.interval_score is None
     assert doc.held is None
-
-
-def test_intervals_of_other_boards_are_set_on_one() -> None:
-    """On boards alike they hold in most domains; on one whose methods are ten times as far off, in hardly any."""
-    base = [Forecasted("base", f"model {seed}", task(9, seed)) for seed in range(2)]
-    alike = Forecasted("alike", "model", task(8, 7))
-    wild = Forecasted("wild", "model", task(8, 8, noise=0.2))
-    first, near, far, pooled = compare_methods([*base, alike, wild], set_on="base").boards
-    assert [part.set_on for part in (first, near, far, pooled)] == [None, "base", "base", "base"]
-    docs = [next(each for each in part.standings if each.method == "doc") for part in (near, far, pooled)]
-    held = [doc.held for doc in docs]
-    assert held[0] is not None
-    assert held[1] is not None
-    assert held[2] is not None
-    assert held[0].level == pytest.approx(0.9)
-    assert held[0].share > 0.8
-    assert held[1].share < 0.4
-    assert held[1].high < 0.9
-    assert held[2].n_domains == 16  # the board that sets intervals is no test of them
-
-
-def test_a_board_that_is_not_there_or_too_small_sets_no_intervals() -> None:
-    found = [Forecasted("b/t", "model", task(3, 0)), Forecasted("b/u", "model", task(5, 1))]
-    with pytest.raises(InvalidInput, match="no board of this name"):
-        compare_methods(found, set_on="b/v")
-    with pytest.raises(InvalidInput, match=r"too few domains to set intervals on.*3 target domains"):
-        compare_methods(found, set_on="b/t")

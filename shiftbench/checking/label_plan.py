@@ -1,0 +1,207 @@
+"""How many texts of each domain to draw for labelling, and what to expect of them, from the domains with labels."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+
+from shiftbench.metrics.label_budget import (
+    Anticipated,
+    Limit,
+    anticipate,
+    share_budget,
+    spend_labels,
+    texts_within,
+)
+from shiftbench.metrics.precision import sum_by_group
+from shiftbench.validation.report import InvalidInput, Problem, counted
+
+LEAST_IN_DOMAIN = 30
+"""Labelled texts below which a domain shows nothing of how far confidences are off."""
+Floats = NDArray[np.float64]
+
+
+class Plan(BaseModel):
+    """What a draw was planned by.
+
+    Attributes:
+        shortfalls: of each labelled domain but home, its mean calibrated confidence less its accuracy.
+        reference: home, where it has labels, or otherwise what the mean accuracy of the labelled domains is called;
+            None without labelled domains.
+        limit: accuracy at which the decision turns: the reference's less the margin; None likewise.
+        margin: loss from which on a domain is not accepted, a fraction.
+        within: how far intervals are to reach to either side, a fraction; None where a budget was given.
+        design: variance of an accuracy as a multiple of that of independent texts.
+        correlation: of confidence and being right within labelled domains; None without.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    shortfalls: dict[str, float]
+    reference: str | None
+    limit: float | None
+    margin: float
+    within: float | None
+    design: float
+    correlation: float | None
+
+
+class DomainPlan(NamedTuple):
+    """A domain without labels: its rows, how many to draw, and the accuracy to expect."""
+
+    rows: pl.DataFrame
+    texts: int
+    expected: Anticipated
+
+
+class _Known(NamedTuple):
+    """A labelled domain: name, mean confidence, accuracy, its standard error, and that as if texts were independent."""
+
+    domain: str
+    confidence: float
+    accuracy: float
+    error: float
+    error_alone: float
+
+
+def plan_labels(
+    frame: pl.DataFrame, unlabelled: pl.DataFrame, *, budget: int | None, within: float | None, margin: float
+) -> tuple[list[DomainPlan], Plan]:
+    """Plan how many texts to label.
+
+    Args:
+        frame: all rows with predictions: columns ``domain``, ``label`` (null without), ``prediction``, ``confidence``
+            (calibrated), ``group`` and ``source``.
+        unlabelled: those that may be drawn.
+        budget: labels in all; spent where the decision hangs.
+        within: or else how far each domain's interval is to reach to either side, a fraction.
+        margin: loss, from home or else from the mean of the labelled domains, from which on a domain is not accepted.
+    Raises: InvalidInput when the budget does not fit.
+    """
+    known = _known_domains(frame.filter(pl.col("label").is_not_null()))
+    parts = unlabelled.partition_by("domain", maintain_order=True)
+    home = frame["source"][0]
+    others = [each for each in known if each.domain != home]
+    columns = [
+        [each.confidence for each in others],
+        [each.accuracy for each in others],
+        [each.error for each in others],
+    ]
+    expected = [anticipate(float(part["confidence"].to_numpy().mean()), *columns) for part in parts]
+    at_home = next((each for each in known if each.domain == home), None)
+    reference, limit = None, None
+    if at_home is not None:
+        reference, limit = at_home.domain, Limit(at_home.accuracy - margin, at_home.error)
+    elif len(known) > 1:
+        mean = float(np.mean([each.accuracy for each in known]))
+        error = float(np.sqrt(np.square([each.error for each in known]).sum())) / len(known)
+        reference, limit = f"the mean of {len(known)} labelled domains", Limit(mean - margin, error)
+    design = _design(known, unlabelled)
+    sizes = [len(part) for part in parts]
+    if budget is not None:
+        if not len(parts) <= budget <= sum(sizes):
+            what = "the budget does not fit the texts"
+            cure = f"give {len(parts):,} (one a domain) to {sum(sizes):,} (all texts without a label)"
+            raise InvalidInput(Problem(what, "--budget", f"{budget:,}", cure))
+        shares = share_budget(sizes, budget) if limit is None else spend_labels(sizes, budget, expected, limit, design)
+    else:
+        assert within is not None
+        needed = [texts_within(each, within, size, design) for each, size in zip(expected, sizes, strict=True)]
+        shares = [size if n is None else n for n, size in zip(needed, sizes, strict=True)]
+    plan = Plan(
+        shortfalls={each.domain: each.confidence - each.accuracy for each in others},
+        reference=reference, limit=None if limit is None else limit.accuracy, margin=margin, within=within,
+        design=design, correlation=_correlation(frame, [each.domain for each in known]),
+    )  # fmt: skip
+    return [DomainPlan(*each) for each in zip(parts, shares, expected, strict=True)], plan
+
+
+def _known_domains(labelled: pl.DataFrame) -> list[_Known]:
+    """List the domains with enough labels."""
+    found = []
+    for part in labelled.partition_by("domain", maintain_order=True):
+        if len(part) < LEAST_IN_DOMAIN:
+            continue
+        right = (part["label"] == part["prediction"]).cast(pl.Float64).to_numpy()
+        groups = (part["group"].rank("dense").to_numpy() - 1).astype(np.int64)
+        sums = sum_by_group((right - right.mean())[None], groups)[0]
+        error = float(np.sqrt((sums**2).sum() * sums.size / max(sums.size - 1, 1))) / right.size
+        alone = float(np.sqrt(right.var(ddof=1) / right.size))
+        confidence = float(part["confidence"].to_numpy().mean())
+        found.append(_Known(part["domain"][0], confidence, float(right.mean()), error, alone))
+    return found
+
+
+def _design(known: Sequence[_Known], unlabelled: pl.DataFrame) -> float:
+    """Return the variance of an accuracy as a multiple of that of independent texts.
+
+    As the labelled domains show it; without any, as if all texts of a group were right or wrong together.
+    """
+    alone = sum(each.error_alone**2 for each in known)
+    if alone > 0:
+        return max(1.0, sum(each.error**2 for each in known) / alone)
+    return len(unlabelled) / unlabelled.select("domain", "group").n_unique()
+
+
+def _correlation(frame: pl.DataFrame, domains: Sequence[str]) -> float | None:
+    """Correlate confidence and being right within the labelled domains."""
+    rows = frame.filter(pl.col("label").is_not_null() & pl.col("domain").is_in(domains))
+    if rows.is_empty():
+        return None
+    right = (pl.col("label") == pl.col("prediction")).cast(pl.Float64)
+    within = rows.select(
+        right=right - right.mean().over("domain"),
+        sure=pl.col("confidence") - pl.col("confidence").mean().over("domain"),
+    )
+    spreads = [float(within[name].to_numpy().std()) for name in ("right", "sure")]
+    return float((within["right"] * within["sure"]).mean()) / (spreads[0] * spreads[1]) if min(spreads) > 0 else 0.0  # type: ignore[arg-type]
+
+
+def shift_mean(confidence: Floats, mean: float) -> Floats:
+    """Move confidences on logits, all alike, so that their mean is another; none of 0 or 1 moves.
+
+    >>> shift_mean(np.array([0.6, 0.8, 1.0]), 0.7).round(3).tolist()
+    [0.441, 0.677, 1.0]
+    """
+    odds = np.log(np.clip(confidence, 1e-9, 1 - 1e-9) / (1 - np.clip(confidence, 1e-9, 1 - 1e-9)))
+    free = (confidence > 0) & (confidence < 1)
+
+    def moved(offset: float) -> Floats:
+        return np.where(free, 1 / (1 + np.exp(-(odds + offset))), confidence)
+
+    low, high = -20.0, 20.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if moved(middle).mean() < mean else (low, middle)
+    return np.asarray(moved((low + high) / 2))
+
+
+def plan_lines(plan: Plan, n_domains: int) -> Iterator[str]:
+    """List what accuracy is expected from, and where labels go."""
+    off = list(plan.shortfalls.values())
+    if not off:
+        yield (
+            "Accuracy to expect: the mean confidence, give or take 10 points: no other domain has labels that show how "
+            "far it is off."
+        )
+    else:
+        mean = 100 * sum(off) / len(off)
+        each_off = ", ".join(f"{name} {100 * each:+.1f}" for name, each in plan.shortfalls.items())
+        yield (
+            f"Accuracy to expect: the mean confidence {'less' if mean >= 0 else 'plus'} {abs(mean):.1f} points, by "
+            f"which it is too {'high' if mean >= 0 else 'low'} on {counted(len(off), 'labelled domain')} ({each_off})."
+        )
+    if plan.within is not None:
+        yield (
+            f"As many labels as give an interval of {100 * plan.within:g} points to either side, also where accuracy "
+            "is a standard deviation nearer to 50 than expected."
+        )
+    elif n_domains > 1 and plan.reference is None:
+        yield "Labels are spread evenly: no labelled domain shows what to decide against."
+    elif n_domains > 1 and plan.limit is not None:
+        yield (
+            f"Labels go where the decision hangs, whether a domain loses {100 * plan.margin:g} points or more against "
+            f"{plan.reference} (below {100 * plan.limit:.1f}); a quarter of them is spread evenly."
+        )
