@@ -12,7 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.cells import figure_table, number_cell, section
 from shiftbench.scoring.reports.confidence import FIGURES
-from shiftbench.scoring.reports.forecast import unlabelled_lines, unlabelled_pictures, unlabelled_tables
+from shiftbench.scoring.reports.forecast import table_box, unlabelled_lines, unlabelled_pictures, unlabelled_tables
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import render, report_file
@@ -30,7 +30,7 @@ from shiftbench.scoring.reports.numbers import (
 )
 from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curves, has_depth
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
-from shiftbench.scoring.reports.plain_tables import PlainTable, html
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
 from shiftbench.scoring.reports.time_words import time_lines, time_section
 from shiftbench.scoring.scores.examples import WrongExample
@@ -522,7 +522,8 @@ def _sections(shown: CheckShown) -> Iterator[Markup]:
         yield section(title, f"{_INTERVALS} {_signed_text(spread_line(check))}", figure, _scores(check))
     if shown.forecasts is not None:
         words = tag("ul", *(tag("li", line) for line in unlabelled_lines(shown.forecasts)))
-        content = words, *unlabelled_pictures(shown.forecasts), html(unlabelled_tables(shown.forecasts))
+        tables = map(table_box, unlabelled_tables(shown.forecasts))
+        content = words, *unlabelled_pictures(shown.forecasts), *tables
         yield section("Domains without labels: forecasts of accuracy", shown.forecasts.concept_shift, *content)
     if check.explained:
         yield section("Harder or shifted", _EXPLAINED, _explained(check.explained))

@@ -20,11 +20,12 @@ from shiftbench.scoring.forecasting.shape import (
     ShiftForecast,
     TaskForecast,
 )
+from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.numbers import metric_name, plain_points
 from shiftbench.scoring.reports.pictures.rows import ForecastRow, forecasts_by_domain
-from shiftbench.scoring.reports.plain_tables import PlainTable, html
+from shiftbench.scoring.reports.plain_tables import PlainTable, html_table
 from shiftbench.validation.report import counted
 
 CANNOT_TELL = "cannot tell"
@@ -150,13 +151,16 @@ class _Model:
             yield f"The forecast is {words}."
 
     def _outside(self) -> Iterator[str]:
-        """List the targets on which the model's confidence is unlike that on every labelled domain."""
+        """List the targets whose confidence lies outside that of the labelled domains, by half of its range or more."""
         if self.order_method is None or len(self.labelled) < 2:
             return
         known = [made.value for shift, _ in self.labelled if (made := shift.of(self.order_method)) and made.value]
         for shift, _ in self.unlabelled:
             made = shift.of(self.order_method)
-            if made is None or made.value is None or not known or min(known) <= made.value <= max(known):
+            far = (max(known) - min(known)) / 2 if known else 0.0
+            if made is None or made.value is None or not known:
+                continue
+            if min(known) - far <= made.value <= max(known) + far:
                 continue
             yield (
                 f"{shift.target} is unlike the labelled domains: {TITLES[made.method]} says "
@@ -303,10 +307,18 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
     ]
     for task in forecasts.tasks:
         pictures = [model.picture() for model in _models(task, method)]
-        words = [html([part]) if isinstance(part, PlainTable) else tag("p", part) for part in _task_parts(task, method)]
-        parts.append(tag("section", tag("h2", task.task), *pictures, *words, class_="sb-section"))
+        words = list(_task_parts(task, method))
+        first = next((place for place, part in enumerate(words) if isinstance(part, PlainTable)), 0)
+        shown = [table_box(part) if isinstance(part, PlainTable) else tag("p", part) for part in words]
+        content = [tag("h2", task.task), *shown[:first], *pictures, *shown[first:]]
+        parts.append(tag("section", *content, class_="sb-section"))
     parts.append(tag("p", ABOUT, class_="sb-soft"))
     return report_file(title, parts, "shiftbench forecast")
+
+
+def table_box(table: PlainTable) -> Markup:
+    """Build a table that scrolls inside itself where the page is narrower."""
+    return scroll_box(html_table(table, "sb-table sb-shifts"), table.title)
 
 
 _FEW = f"{_UNTESTED} {CANNOT_TELL}: with fewer than {MIN_DOMAINS} target domains no test over them can be significant."
@@ -400,5 +412,5 @@ def comparison_html(found: MethodComparison, title: str) -> Markup:
     Returns: one HTML page that needs no other file.
     """
     notes = [tag("p", note) for note in comparison_notes(found)]
-    tables = tag("section", html(standings_table(part) for part in found.boards), class_="sb-section")
+    tables = tag("section", *(table_box(standings_table(part)) for part in found.boards), class_="sb-section")
     return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], "shiftbench study score-forecasts")
