@@ -36,8 +36,8 @@ POWER = ("power, normal", "power, heavy tails", "power, binary items")
 _SHARES = {kind: 0.2 if "20%" in kind else 0.5 for kind in (*EQUAL, *IGNORED) if "famil" in kind}
 """Share of the variance of a model's score on a task, beyond the task's own difficulty, that its family has."""
 _TASKS_OF_FAMILY = 5
-_MANY = 100
-"""From so many models on fewer pages are drawn."""
+_MANY, _LONG = 100, 500
+"""From so many models, or units, on fewer pages are drawn."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
     """Simulate every setting.
 
     Args:
-        pages: of each setting; a quarter from 100 models on, a tenth for power.
+        pages: of each setting; a quarter from 100 models on, half of it from 500 units on, a tenth for power.
         seed: of the simulation.
         resume: file of finished settings, which are not simulated again; new ones are added to it.
     """
@@ -113,7 +113,7 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
     settings = [*product(EQUAL, MODELS, UNITS), *product(IGNORED, (20,), (8, 12)), *product(POWER, MODELS, UNITS)]
     cells = []
     for kind, models, units in tqdm(sorted(settings, key=lambda each: each[1] * each[2]), desc="settings"):
-        drawn = pages // (4 if models >= _MANY else 1) // (10 if kind in POWER else 1)
+        drawn = pages // (4 if models >= _MANY else 1) // (2 if units >= _LONG else 1) // (10 if kind in POWER else 1)
         key = (kind, models, units, max(drawn, 1))
         if key not in found:
             found[key] = _simulate(*key, np.random.default_rng([seed, *kind.encode(), models, units]))

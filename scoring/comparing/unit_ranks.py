@@ -145,6 +145,7 @@ class Ranking(Record):
         neighbours: each complete model and the next.
         needed: how many units would decide first against second; null without ranks.
         without: leave-one-out over units or groups, those that change most first.
+        without_by: what is left out: families of tasks where they are named, even where tasks are drawn.
         win_tied_first: as ``tied_first``, by win rate.
         opposite: pairs that mean and win rate decide in opposite ways.
         changed_by_win_rate: share of pairs whose order differs between mean and win rate.
@@ -167,6 +168,7 @@ class Ranking(Record):
     neighbours: tuple[PairTest, ...]
     needed: Needed | None
     without: tuple[WithoutUnit, ...]
+    without_by: Literal["items", "tasks", "clusters", "families"]
     win_tied_first: tuple[str, ...]
     opposite: int
     changed_by_win_rate: float
@@ -255,6 +257,7 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
         if ranks
         else (),
         needed=_needed(names, ranks, len(drawn.names)) if ranks else None,
+        without_by=unit if table.groups is None or unit != "tasks" else "families",
         without=tuple(_without(table, higher[order], weights, names, drawn)),
         win_tied_first=_tied_by(names, win_ranks, win_points),
         opposite=_opposite(ranks, win_ranks, len(names)),

@@ -7,7 +7,7 @@ check       one model's scores by domain; gate: a gate's decision
 forecast    forecasts as sentences, tables and HTML files
 plain_tables  tables of text for terminals, notebooks, LaTeX and Markdown; paper_table: that of a paper
 plan_tables  what can be found before training
-item_tables  models compared on the same items
+item_tables  models compared on the same items; rank_tables: a leaderboard's ranks
 terminal    scores, comparisons, boards and checked claims as lines and tables for the terminal
 exports     comparisons as CSV, LaTeX and BibTeX
 pictures    SVG and matrices of one entry and task, or of several entries

@@ -181,12 +181,12 @@ def _without_words(ranking: Ranking) -> Iterator[str]:
     others = [each for each in ranking.without if each.first != ranking.models[0].name]
     if others:
         listed = ", ".join(f"'{each.unit}' (then '{each.first}')" for each in others[:3])
-        unit = ranking.unit if len(others) != 1 else _ONE[ranking.unit]
+        unit = ranking.without_by if len(others) != 1 else _ONE[ranking.without_by]
         yield f"Left out in turn, {len(others)} {unit} would put another model first: {listed}" + (
             f" and {len(others) - 3} more" if len(others) > 3 else ""
         )
     else:
-        yield f"'{ranking.models[0].name}' has the highest mean whichever of the {ranking.unit} is left out"
+        yield f"'{ranking.models[0].name}' has the highest mean whichever of the {ranking.without_by} is left out"
     ordered = sorted((each for each in ranking.without if each.changed), key=lambda each: -(each.changed or 0.0))
     if ordered:
         listed = ", ".join(f"'{each.unit}' ({100 * (each.changed or 0):.1f}%)" for each in ordered[:3])

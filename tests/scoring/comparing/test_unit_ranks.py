@@ -44,6 +44,8 @@ def test_the_unit_decides_the_claim(unit, n_groups, found, n_units, claim):
     groups = None if n_groups is None else [f"g{n % n_groups}" for n in range(40)]
     ranking = rank_table(board(40, unit, groups=groups))
     assert (ranking.unit, ranking.n_units) == (found, n_units)
+    assert len(ranking.without) == (40 if n_groups is None else n_groups)
+    assert ranking.without_by == (unit if n_groups is None else "clusters" if unit is Unit.ITEMS else "families")
     assert ranking.claim.startswith(claim)
 
 
