@@ -101,28 +101,35 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
     """Simulate every setting.
 
     Args:
-        pages: of each setting; a quarter from 100 models on, half of it from 500 units on, a tenth for power.
+        pages: of each setting; an eighth from 100 models on, half with 500 units, and a tenth of it for power.
         seed: of the simulation.
-        resume: file of finished settings, which are not simulated again; new ones are added to it.
+        resume: file of finished settings, which are not simulated again if of as many pages; new ones are added.
     """
     found: dict[tuple[Any, ...], Cell] = {}
     if resume is not None and resume.exists():
         for line in resume.read_bytes().splitlines():
             cell = msgspec.json.decode(line, type=Cell)
-            found[cell.kind, cell.models, cell.units, cell.pages] = cell
+            found[cell.kind, cell.models, cell.units] = cell
     settings = [*product(EQUAL, MODELS, UNITS), *product(IGNORED, (20,), (8, 12)), *product(POWER, MODELS, UNITS)]
     cells = []
-    for kind, models, units in tqdm(sorted(settings, key=lambda each: each[1] * each[2]), desc="settings"):
-        drawn = pages // (4 if models >= _MANY else 1) // (2 if units >= _LONG else 1) // (10 if kind in POWER else 1)
-        key = (kind, models, units, max(drawn, 1))
-        if key not in found:
-            found[key] = _simulate(*key, np.random.default_rng([seed, *kind.encode(), models, units]))
+    for kind, models, units in tqdm(sorted(settings, key=_cost), desc="settings"):
+        share = (8 if models >= _MANY else 2 if units >= _LONG else 1) * (10 if kind in POWER else 1)
+        key = (kind, models, units)
+        drawn = max(pages // share, 1)
+        if key not in found or found[key].pages < drawn:
+            found[key] = _simulate(*key, drawn, np.random.default_rng([seed, *kind.encode(), models, units]))
             if resume is not None:
                 with resume.open("ab") as file:
                     file.write(msgspec.json.encode(asdict(found[key])) + b"\n")
         cells.append(found[key])
     order = [*EQUAL, *IGNORED, *POWER]
     return sorted(cells, key=lambda cell: (order.index(cell.kind), cell.models, cell.units))
+
+
+def _cost(setting: tuple[str, int, int]) -> int:
+    """Return about how long a setting takes; models that lack cells are compared one by one."""
+    kind, models, units = setting
+    return models * units * (10 if kind == "missing cells" else 1)
 
 
 def _simulate(kind: str, models: int, units: int, pages: int, rng: np.random.Generator) -> Cell:

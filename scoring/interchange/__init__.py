@@ -3,7 +3,8 @@
 log              what is kept of an evaluation log, whichever tool wrote it
 lm_eval, inspect_ai, helm   readers of one tool's logs each, from its files alone
 reader           opens any log: finds out which tool wrote it
-joining          logs of one benchmark as scores of the same items; comparison: these tested and put into words
+comparison   logs of one benchmark as scores of the same items, tested and put into words
+boards       a leaderboard's scores from tables (score_tables), folders and logs; ranking_claims: its ranks as a claim
 
 eval_yaml          what the Hub and Inspect read of a published dataset: eval.yaml
 figures            the figures of scores as a flat list, which all writers share
