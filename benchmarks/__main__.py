@@ -292,11 +292,11 @@ def ranks(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate pages of 'logs ranks': equal models that are told apart, and what is found where they differ.
+    """Simulate pages of 'logs ranks': equal models told apart, differing ones found, components of variance.
 
     Example: python -m benchmarks ranks --resume ranks.jsonl
     """
-    from benchmarks.ranks import measure, method_lines, rank_lines
+    from benchmarks.ranks import component_lines, measure, method_lines, rank_lines
     from shiftbench.scoring.interchange.boards import read_board
     from shiftbench.scoring.interchange.score_tables import Reading
 
@@ -304,7 +304,11 @@ def ranks(
         show(method_lines(read_board([table], Reading()), seed))
         return
     cells = measure(pages, seed, resume)
-    answer(rank_lines(cells), {"seed": seed, "cells": [asdict(cell) for cell in cells]}, json_)
+    answer(
+        [*rank_lines(cells), *component_lines(1000, seed)],
+        {"seed": seed, "cells": [asdict(cell) for cell in cells]},
+        json_,
+    )
 
 
 if __name__ == "__main__":

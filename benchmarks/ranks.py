@@ -19,6 +19,7 @@ from scipy.stats import beta
 from tqdm import tqdm
 
 from shiftbench.metrics.ranking import rank_units
+from shiftbench.metrics.variance_components import variance_components
 from shiftbench.scoring.comparing.unit_ranks import ScoreTable, Unit, rank_table
 from shiftbench.scoring.reports.numbers import MISSING
 from shiftbench.scoring.reports.plain_tables import PlainTable
@@ -178,6 +179,38 @@ def rank_lines(cells: list[Cell]) -> Iterator[PlainTable]:
     ]  # fmt: skip
     head = ("Models on a line", "Models", "Units", "Pages", "Pairs found", "Bonferroni-t")
     yield PlainTable("Share of truly different pairs that are told apart, in the right order", head, rows, n_names=1)
+
+
+def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
+    """Simulate components of variance: how often limits hold the truth, and how wide they are for a standard deviation.
+
+    Items have a variance of 1, prompts .09, runs .04, items by prompts .25, and what is left 1.
+    """
+    rows = []
+    for n, k, r in ((200, 3, 1), (200, 5, 1), (200, 12, 1), (200, 5, 3), (50, 5, 3), (200, 1, 5)):
+        rng = np.random.default_rng([seed, n, k, r])
+        truth = {"items": 1.0, "prompts": 0.09 + 0.04 * (r == 1), "seeds": 0.04, "rest": 1.25 if k > 1 else 1.0}
+        held: dict[str, list[bool]] = {name: [] for name in truth}
+        width: dict[str, list[float]] = {name: [] for name in truth}
+        for _ in range(draws):
+            table = rng.normal(size=(n, 1, 1)) + 0.2 * rng.normal(size=(1, k, r)) + rng.normal(size=(n, k, r))
+            if k > 1:
+                table += 0.3 * rng.normal(size=(1, k, 1)) + 0.5 * rng.normal(size=(n, k, 1))
+            found = variance_components(table)
+            for name, value in truth.items():
+                component = getattr(found, name)
+                if component is not None:
+                    held[name].append(component.low <= value <= component.high)
+                    width[name].append(float(np.sqrt(component.high / value)))
+        cells = [
+            f"{100 * np.mean(held[name]):.1f}% (to {np.median(width[name]):.2f})" if held[name] else MISSING
+            for name in truth
+        ]
+        rows.append((f"{n} items, {k} prompts, {r} runs of each", *cells))
+    title = "Components of variance: 95% limits that hold the truth (median upper limit of the sd, times the true one)"
+    yield PlainTable(
+        f"{title}, {draws:,} tables each", ("Design", "Items", "Prompts", "Seeds", "Rest"), rows, n_names=1
+    )
 
 
 def plain_bootstrap(scores: Floats, rng: np.random.Generator, n_draws: int = 1000) -> NDArray[np.bool_]:

@@ -5,7 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.ranks import EQUAL, IGNORED, draw_page, measure, plain_bootstrap, rank_lines, run_rank_bench
+from benchmarks.ranks import (
+    EQUAL,
+    IGNORED,
+    component_lines,
+    draw_page,
+    measure,
+    plain_bootstrap,
+    rank_lines,
+    run_rank_bench,
+)
 from shiftbench.scoring.comparing.unit_ranks import rank_table
 from shiftbench.scoring.interchange.boards import read_board
 from shiftbench.scoring.interchange.score_tables import Reading
@@ -51,6 +60,13 @@ def test_finished_settings_are_not_simulated_again(tmp_path: Path, monkeypatch: 
     assert measure(40, 1, resume) == first
     assert resume.read_text() == lines
     assert len(list(rank_lines(first))) == 2
+
+
+def test_limits_of_components_are_counted() -> None:
+    (table,) = component_lines(20, 1)
+    assert table.rows[0][0] == "200 items, 3 prompts, 1 runs of each"
+    assert table.rows[-1][2] == "n/a"
+    assert all(float(cell.split("%")[0]) >= 70 for row in table.rows for cell in row[1:] if cell != "n/a")
 
 
 def test_times_are_judged_at_full_size_only() -> None:
