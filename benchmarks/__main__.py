@@ -311,5 +311,31 @@ def ranks(
     )
 
 
+@app.command()
+def slices(
+    files: Annotated[int, typer.Option("--files", metavar="N", help="Placebo files of each setting.", min=1)] = 600,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    raw: Annotated[
+        list[Path] | None,
+        typer.Option("--raw", metavar="DIR", help="Upstream files of seven sources, mixed; repeat for more folders."),
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="Files of each mixed source.", min=1)] = 12,
+    json_: JsonOption = None,
+) -> None:
+    """Search files for unnamed domains: how many with random errors name one, and which hidden sources are found.
+
+    Example: python -m benchmarks slices --files 100 --raw raw
+    """
+    from benchmarks.slices import placebo_cells, read_sources, recoveries, slice_tables
+
+    sources = read_sources(raw or ())
+    if raw and len(sources) < 2:
+        raise typer.BadParameter("these folders hold fewer than two of the sources", param_hint="--raw")
+    placebos = list(placebo_cells(files, seed, sources))
+    found = list(recoveries(repeats, seed, sources)) if sources else []
+    content = {"placebos": [asdict(cell) for cell in placebos], "recovered": [asdict(cell) for cell in found]}
+    answer(slice_tables(placebos, found), {"files": files, "seed": seed} | content, json_)
+
+
 if __name__ == "__main__":
     run_app(app)

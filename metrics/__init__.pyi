@@ -203,3 +203,9 @@ from .variance_components import (
 from .alarm import (
     drop_evidence as drop_evidence,
 )
+from .slices import (
+    draw_half as draw_half,
+    join_groups as join_groups,
+    search_rules as search_rules,
+    typical_words as typical_words,
+)

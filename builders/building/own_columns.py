@@ -56,6 +56,7 @@ _FORMS: Mapping[TaskKind, tuple[tuple[pl.DataType | type[pl.DataType], ...], str
 """What columns of gold answers and of tokens may hold, and an example cell."""
 _FORM_NAMES = {pl.List(pl.String): "lists of texts", ANSWERS: "answers with their offsets", pl.String: "texts"}
 START = "answer_start"
+NO_COLUMN = "a column is missing"
 _USES = {"domain": "domains", "gold": "what is to be predicted", "text": "texts", "id": "ids", "split": "splits",
          "group": "groups"}  # fmt: skip
 
@@ -209,7 +210,7 @@ class FoundColumns:
         if "domain" not in self.names and self.table.domain is None:
             cure = "add 'domain', or give --columns domain=NAME, or a file a domain"
             cure = _other_case(("domain",), in_table) or cure
-            self._report_missing("a column is missing", "domain", cure)
+            self._report_missing(NO_COLUMN, "domain", cure)
         self._find_gold(in_table, set(self.columns.text))
         for name in ("group", "split"):
             self._find_more(name, given, in_table)
@@ -254,7 +255,7 @@ class FoundColumns:
         own = self.columns.label or next((name for name in usual if name in in_table and name not in taken), None)
         if own is None:
             self._report_missing(
-                "a column is missing",
+                NO_COLUMN,
                 usual[0],
                 _other_case(usual, in_table) or f"add '{usual[0]}', or give --columns label=NAME",
             )

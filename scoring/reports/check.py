@@ -32,6 +32,7 @@ from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curve
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
+from shiftbench.scoring.reports.slice_words import slice_lines, slice_section, slice_table
 from shiftbench.scoring.reports.time_words import time_lines, time_section
 from shiftbench.scoring.scores.examples import WrongExample
 from shiftbench.scoring.scores.next_steps import Step
@@ -58,15 +59,24 @@ ONE_MODEL = (
 
 def opening_line(check: DomainCheck) -> str:
     """Return what one model alone cannot show, and where it comes from."""
+    if _is_whole_file(check):
+        return "All rows are one domain, so that slices are compared with the rest of them."
     if check.home is not None:
         return f"{ONE_MODEL} Home is '{check.home}', the domain that it was trained on."
     return f"{ONE_MODEL} No home domain was named (--trained-on), so drops do not apply."
+
+
+def _is_whole_file(check: DomainCheck) -> bool:
+    """Return whether slices were looked for in a file of one domain, so that there is nothing to compare it with."""
+    return check.slices is not None and len(check.domains) == 1
 
 
 def headline(check: DomainCheck) -> str:
     """Return the main finding in a sentence."""
     if check.mean is None:
         return f"No domain has {check.min_texts} test texts, so there is no mean (--min-texts sets how many it takes)."
+    if _is_whole_file(check):
+        return f"Over {check.domains[0].domain}: {metric_name(check.metric)} {plain_score(check.mean)}."
     worst, best = (_domain_with_score(check, each) for each in ("lowest", "highest"))
     n = len(check.domains) - len(check.few_texts)
     at = f"mean {metric_name(check.metric)} {plain_score(check.mean)} over {counted(n, 'domain')}"
@@ -302,9 +312,13 @@ def _signed(estimate: Estimate, check: DomainCheck) -> str:
 def found_lines(check: DomainCheck) -> Iterator[str | list[str]]:
     """List what was found, the main finding first; of periods without a home neither steps nor differences.
 
+    Nor are there any of the one domain that all rows of a file are in where slices are looked for.
+
     Yields: sentences, and lists that belong to the sentence before them.
     """
     is_compared = check.over_time is None or check.mean_drop is not None
+    is_compared = is_compared and not _is_whole_file(check)
+    yield from slice_lines(check.slices)
     yield from time_lines(check.over_time)
     yield from verdict_lines(check) if is_compared else [headline(check)]
     yield from floor_lines(check)
@@ -377,6 +391,8 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
             if isinstance(line, str)
             else [f"    {item}" if isinstance(item, Command) else f"  {item}" for item in line]
         )
+    if check.slices is not None and (table := slice_table(check.slices)) is not None:
+        yield table
     yield from map(explained_line, check.explained)
     has_home = check.mean_drop is not None
     heads = ["domain", "texts", f"{metric_name(check.metric)}", "no skill"]
@@ -513,6 +529,8 @@ def _signed_text(text: str) -> str:
 
 def _sections(shown: CheckShown) -> Iterator[Markup]:
     check = shown.check
+    if check.slices is not None:
+        yield slice_section(check.slices)
     if check.over_time is not None:
         yield time_section(check.over_time)
     counted = [each for each in check.domains if not each.has_few_texts and each.score.value is not None]

@@ -50,6 +50,7 @@ from shiftbench.scoring.scores.shape import (
     OverTime,
     ProbeScores,
     Scores,
+    SlicesFound,
 )
 from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.scoring.scores.values import Floats, TaskValues, task_values
@@ -266,6 +267,7 @@ def check_domains(
     margin: float = MARGIN,
     unlabelled: Sequence[str] = (),
     follow: Callable[[Mapping[str, TargetRuns]], OverTime | None] | None = None,
+    find: Callable[[Mapping[str, TargetRuns]], SlicesFound] | None = None,
 ) -> DomainCheck:
     """Compute scores by domain, drops and verdicts from one model's predictions.
 
@@ -281,13 +283,16 @@ def check_domains(
         margin: loss below which a domain is accepted, above 0, a fraction that was fixed beforehand.
         unlabelled: domains without labels, to which a step applies all the same.
         follow: tests what was predicted on the domains that count over time, where they are periods.
+        find: looks for slices in what was predicted on all domains.
     """
     own = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin, unlabelled)
     check = _with_titles(own.run(), titles or {})
-    if follow is None:
-        return check
-    counted = {domain: own.values.targets[domain] for domain in own.counted}
-    return check.model_copy(update={"over_time": follow(counted)})
+    if follow is not None:
+        counted = {domain: own.values.targets[domain] for domain in own.counted}
+        check = check.model_copy(update={"over_time": follow(counted)})
+    if find is not None:
+        check = check.model_copy(update={"slices": find(own.values.targets)})
+    return check
 
 
 class _Check:

@@ -339,11 +339,12 @@ def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
     ((_, only, _),) = score.parts
     exact = exact_p(score.value, only.n, limit)
     # Mapped from the normal to Student's distribution, as the exact test takes n to be known.
-    below, above = (_as_student(p, score.df) for p in (exact.below, exact.above))
+    below, above = (as_student(p, score.df) for p in (exact.below, exact.above))
     return tested.model_copy(update={"p_broken": max(tested.p_broken, below), "p_kept": max(tested.p_kept, above)})
 
 
-def _as_student(p: float, df: float) -> float:
+def as_student(p: float, df: float) -> float:
+    """Map a p value whose test takes the variance for known to Student's distribution."""
     from scipy.special import ndtri, stdtr
 
     return p if p <= 0 or p >= 1 else float(stdtr(min(df, 1e9), ndtri(p)))

@@ -656,6 +656,48 @@ class OverTime(Record):
     alarm: AlarmFound | None = pydantic.Field(description="Null without a reference, or a period after it")
 
 
+class Slice(Record):
+    """Texts that score differently from all others, though no column of domains names them.
+
+    Figures are means over texts. ``n_tested`` is null where all ``n`` texts were tested; of a slice that was searched
+    for in one half of the groups the figures are of the other half alone. ``p`` is corrected over all (Holm).
+    """
+
+    name: str
+    kind: str = pydantic.Field(description="column, length, language, cluster, or errors: searched for where it errs")
+    n: int
+    n_tested: int | None = None
+    score: Estimate
+    rest: Estimate = pydantic.Field(description="Score of all other texts")
+    difference: Estimate
+    p: float
+    words: tuple[str, ...] = pydantic.Field(default=(), description="Most typical words, against all other texts")
+    texts: tuple[str, ...] = pydantic.Field(default=(), description="Most typical texts, clipped")
+    domain: str | None = pydantic.Field(
+        default=None, description="Domain of at least three quarters of its texts, where there are several domains"
+    )
+
+
+class SlicesFound(Record):
+    """What a search for slices found; none where ``slices`` is empty.
+
+    ``score`` is the mean over all ``n`` texts. ``n_candidates`` were found without labels and predictions and tested on
+    all texts, ``n_searched`` stand in the correction for those that were searched for where the model errs.
+    ``detectable`` are the smallest true differences that the tests of the former find in four studies of five, of the
+    easiest and of the hardest candidate.
+    """
+
+    measure: str
+    n: int
+    n_groups: int
+    score: Estimate
+    n_candidates: int = 0
+    n_searched: int = 0
+    detectable: tuple[float, float] | None = None
+    slices: tuple[Slice, ...] = ()
+    reason: str | None = pydantic.Field(default=None, description="Why nothing was looked for; null where it was")
+
+
 class DomainCheck(Record):
     """The findings on one model's predictions on all domains.
 
@@ -685,3 +727,4 @@ class DomainCheck(Record):
     )
     steps: tuple[NextStep, ...] = pydantic.Field(default=(), description="What to do about each domain but home")
     over_time: OverTime | None = pydantic.Field(default=None, description="Null where domains are no periods")
+    slices: SlicesFound | None = pydantic.Field(default=None, description="Null where none were looked for")

@@ -16,6 +16,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.check_data import CheckData, check_data
 from shiftbench.checking.check_predictions import forecast_unlabelled, model_doubts, predict_rows, predict_unlabelled
+from shiftbench.checking.found_domains import DomainSearch
 from shiftbench.checking.history import WITHOUT_TIME, Follower, TimeOptions, opened_history
 from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.checking.opened_data import OwnFile
@@ -95,6 +96,8 @@ def run_check(
     margin: float | None = None,
     again: Again,
     time: TimeOptions = WITHOUT_TIME,
+    is_searched: bool = False,
+    write_domains: Path | None = None,
 ) -> Checked:
     """Score one model on each domain of some rows.
 
@@ -113,6 +116,8 @@ def run_check(
         margin: loss below which a domain is accepted, a fraction fixed beforehand; by default ``MARGIN``.
         again: writes the commands that follow from the check.
         time: what is said of domains that are periods; their history is written as the last thing.
+        is_searched: whether domains that no column names are looked for; a file then needs no column of domains.
+        write_domains: the file to write rows with the found domains to, where there are any; None writes none.
     Raises: InvalidInput with everything that is wrong with the rows, the options, the model or the predictions.
     """
     margin = MARGIN if margin is None else margin
@@ -126,7 +131,9 @@ def run_check(
     vectors, least = encoder if has_depth else None, 2 if time.history is None else 1
     with (
         opened_history(time) as before,
-        check_data(data, trained_on, task, own, train_file, vectors, min_domains=least) as rows,
+        check_data(
+            data, trained_on, task, own, train_file, vectors, min_domains=least, has_domains=not is_searched
+        ) as rows,
     ):
         folder, titles = rows.folder, domain_titles(rows.folder)
         follower = Follower(time, {name: text for text, name in rows.in_order.items()}, rows.info.labels, before)
@@ -147,8 +154,9 @@ def run_check(
 
             trained = run_probes(rows, encoder)
         more = _unlabelled_texts(rows)
+        search = DomainSearch(rows, encoder) if is_searched else None
         found = check_domains(
-            name, scores, frame, folder, rows.home, trained, titles, margin, list(more), follower.follow
+            name, scores, frame, folder, rows.home, trained, titles, margin, list(more), follower.follow, search
         )
         # Of a file without a column of ids no row has a name that its owner knows.
         known = dict(rows.own_ids) if rows.own else {row: row for each in found.steps for row in each.rows}
@@ -176,6 +184,8 @@ def run_check(
             forecasts=forecasts,
         )
         checked = Checked(found, scores, frame, forecasts, doubts, check_html(shown))
+        if search is not None and write_domains is not None:
+            search.write(write_domains)
         follower.save()
         return checked
 
@@ -189,9 +199,9 @@ def _unlabelled_texts(rows: CheckData) -> dict[str, int]:
 
 
 def _is_probed(rows: CheckData) -> bool:
-    """Return whether probes are trained unasked."""
+    """Return whether probes are trained unasked: they compare domains."""
     n_rows = sum(split.rows for facts in rows.info.domains.values() for split in facts.splits.values())
-    return rows.info.kind is TaskKind.CLASSIFICATION and n_rows <= PROBED
+    return rows.info.kind is TaskKind.CLASSIFICATION and n_rows <= PROBED and len(rows.in_order) > 1
 
 
 def _one_source(frame: pl.DataFrame, file: str, trained_on: str | None) -> tuple[pl.DataFrame, str | None]:

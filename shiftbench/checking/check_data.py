@@ -1,6 +1,6 @@
 """The rows that ``shiftbench check`` scores a model on: a file of one's own without leaked texts, or a folder."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from shiftbench.builders.building.own import MIN_TEXTS, build_rows
-from shiftbench.builders.building.own_columns import Columns, FoundColumns
+from shiftbench.builders.building.own_columns import NO_COLUMN, Columns, FoundColumns
 from shiftbench.builders.building.own_labels import respell
 from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows
 from shiftbench.builders.building.own_tables import OwnTable, read_tables
@@ -42,6 +42,7 @@ class CheckData:
         unlabelled: rows of domains without labels, which are forecast; None where all have some.
         own: the file that the rows are of; None of a dataset folder.
         in_order: the domains' names, by what the file or folder calls them, in its order.
+        source: the rows as the file has them; None of a dataset folder.
     """
 
     folder: DatasetFolder
@@ -53,6 +54,7 @@ class CheckData:
     unlabelled: UnlabelledRows | None = None
     own: "OwnIds | None" = None
     in_order: Mapping[str, str] = field(default_factory=dict)
+    source: "SourceRows | None" = None
 
     @property
     def info(self) -> TaskInfo:
@@ -107,6 +109,31 @@ class OwnIds:
     left_out: pl.Series
 
 
+@dataclass(frozen=True)
+class SourceRows:
+    """The rows of a file with labels, all of its columns.
+
+    Attributes:
+        frame: as it was read, in its order.
+        ids: the dataset's id of each row; null of rows that are not scored.
+        others: the columns that have no role.
+    """
+
+    frame: pl.DataFrame
+    ids: pl.Series
+    others: tuple[str, ...]
+
+    def columns_of(self, ids: pl.Series) -> pl.DataFrame:
+        """Return the columns without a role of some of the dataset's rows; of repeated rows those of the first."""
+        known = self.frame.select(self.ids.alias("_id"), *self.others).drop_nulls("_id")
+        known = known.unique("_id", keep="first", maintain_order=True)
+        return ids.to_frame("_id").join(known, on="_id", how="left", maintain_order="left").drop("_id")
+
+
+WHOLE_FILE = "all rows"
+"""The domain of a file without a column of domains, in which they are to be found."""
+
+
 @contextmanager
 def check_data(
     data: Path,
@@ -117,6 +144,7 @@ def check_data(
     encoder: Encoder | None = None,
     *,
     min_domains: int = 2,
+    has_domains: bool = True,
 ) -> Iterator[CheckData]:
     """Open what a model is checked on; temporary files are removed when the context ends.
 
@@ -128,6 +156,7 @@ def check_data(
         train_file: the texts that the model was trained on.
         encoder: embeds texts for depths, which need training texts and a home; None leaves them out.
         min_domains: fewest domains with labels of a file.
+        has_domains: whether a file must have a column of domains; all rows are of ``WHOLE_FILE`` otherwise.
     Raises: InvalidInput with everything that is wrong with the rows or the options.
     """
     if (data / "shiftbench.json").is_file():
@@ -137,7 +166,8 @@ def check_data(
     if task is not None:
         raise InvalidInput(Problem("a file has one task, which needs no name", "--task", task, "leave it out"))
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
-        yield _open_file(data, Path(place) / "data", trained_on, own, train_file, encoder, min_domains)
+        out, least = Path(place) / "data", min_domains if has_domains else 1
+        yield _open_file(data, out, trained_on, own, train_file, encoder, least, has_domains=has_domains)
 
 
 def _open_folder(
@@ -173,11 +203,21 @@ def _open_file(
     train_file: Path | None,
     encoder: Encoder | None,
     min_domains: int,
+    *,
+    has_domains: bool,
 ) -> CheckData:
     tables, unlabelled = read_tables([data]), None
+    if not has_domains and not own.columns.domain:
+        tables = [
+            each if "domain" in each.frame.columns else replace(each, domain=each.domain or WHOLE_FILE)
+            for each in tables
+        ]
     if len(tables) == 1:
         tables[0], unlabelled = set_unlabelled_apart(tables[0], own.columns, own.kind)
-    rows = own_rows(tables, own.columns, own.kind, min_domains=min_domains if unlabelled is None else 1)
+    try:
+        rows = own_rows(tables, own.columns, own.kind, min_domains=min_domains if unlabelled is None else 1)
+    except InvalidInput as error:
+        raise InvalidInput(map(_cured, error.problems)) from None
     names, _ = name_domains(rows.frame["domain"], str(data))
     if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
         what = "the model's home domain has no labels, so nothing can be measured from it"
@@ -212,7 +252,28 @@ def _open_file(
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows())
         left_out = rows.frame["own_id"].filter(~rows.frame["own_id"].is_in(every.frame["own_id"].implode()))
     known = OwnIds(str(data), own.columns.id, names, ids, left_out)
-    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known, names)
+    source = _source_rows(tables, own, rows, names, folder)
+    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known, names, source)
+
+
+def _cured(problem: Problem) -> Problem:
+    """Add to the cure of a missing column of domains that they can be looked for."""
+    is_missing = problem.what == NO_COLUMN and problem.column == "domain"
+    return replace(problem, cure=f"{problem.cure}; or look for them with --find-domains") if is_missing else problem
+
+
+def _source_rows(
+    tables: Sequence[OwnTable], own: OwnFile, rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder
+) -> SourceRows:
+    """Match the rows as they were read, which are in the same order, to those of the dataset."""
+    numbered = rows.frame.with_columns(own_id=pl.int_range(pl.len()).cast(pl.String))
+    ids = dataset_ids(replace(rows, frame=numbered), names, folder)
+    by_row = dict(ids.drop_nulls("id").select("own_id", "id").iter_rows())
+    frame = pl.concat([table.frame for table in tables], how="diagonal")
+    used = {name for table in tables for name in FoundColumns(table, own.columns, rows.kind).names.values()}
+    others = tuple(name for name in frame.columns if name not in used)
+    row_ids = numbered["own_id"].replace_strict(by_row, default=None, return_dtype=pl.String)
+    return SourceRows(frame, row_ids, others)
 
 
 def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:

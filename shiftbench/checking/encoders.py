@@ -11,7 +11,9 @@ def load_encoder(name: str | None = None) -> Encoder:
     return Encoder(name)
 
 
-def check_encoder(name: str | None, *, probes: bool | None, has_depth: bool) -> Encoder | None:
-    """Open what a check embeds texts with: for depths always, for a second probe where an encoder was named or set."""
-    is_probed = probes is not False and (name or machine_encoder())
-    return load_encoder(name) if has_depth or is_probed else None
+def check_encoder(
+    name: str | None, *, probes: bool | None, has_depth: bool, is_searched: bool = False
+) -> Encoder | None:
+    """Open what a check embeds texts with: for depths always, for probes and clusters where one is named or set."""
+    is_named = (probes is not False or is_searched) and (name or machine_encoder())
+    return load_encoder(name) if has_depth or is_named else None

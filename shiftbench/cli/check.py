@@ -86,6 +86,22 @@ def check(
             callback=writable_file,
         ),
     ] = None,
+    find_domains: Annotated[
+        bool,
+        typer.Option(
+            "--find-domains",
+            help="Look for texts that score differently and that no column names; no column of domains is needed.",
+        ),
+    ] = False,
+    write_domains: Annotated[
+        Path | None,
+        typer.Option(
+            "--write-domains",
+            metavar="FILE",
+            help="Write the rows with a column 'slice' of the domains found, for --columns domain=slice.",
+            callback=writable_file,
+        ),
+    ] = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     *,
@@ -95,7 +111,8 @@ def check(
     """Score a model on a file of your own, domain by domain.
 
     Writes a report: what to do about each domain, what holds up, and why. Domains without labels are forecast where
-    --trained-on names a home domain. Domains that are dates are tested for a trend and a change.
+    --trained-on names a home domain. Domains that are dates are tested for a trend and a change. Without a column of
+    domains, --find-domains looks for them.
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """
@@ -104,7 +121,8 @@ def check(
 
     require_loader(model)
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
-    vectors = check_encoder(encoder, probes=probes, has_depth=has_depth)
+    is_searched = find_domains or write_domains is not None
+    vectors = check_encoder(encoder, probes=probes, has_depth=has_depth, is_searched=is_searched)
     # What takes a second to import comes after what may refuse.
     from shiftbench.checking.check import Places, run_check
     from shiftbench.checking.history import TimeOptions
@@ -120,6 +138,7 @@ def check(
         given or (lambda task: options.load(model, task)), data, own_file(columns, min_texts), places,
         trained_on=trained_on, task=task, train_file=train_file, probes=probes, encoder=vectors,
         margin=as_fraction(margin), again=typed_again(context), time=TimeOptions(ordered, reference, history),
+        is_searched=is_searched, write_domains=write_domains,
     )  # fmt: skip
     report.write_text(checked.html, encoding="utf-8")
     for doubt in checked.doubts:
@@ -130,6 +149,10 @@ def check(
     typer.echo(f"{report}: the report{kept}", err=True)
     if history is not None:
         typer.echo(f"{history}: the periods of all runs", err=True)
+    if write_domains is not None:
+        has_slices = checked.found.slices is not None and checked.found.slices.slices
+        what = "the rows with their slices" if has_slices else "not written, as no slice was found"
+        typer.echo(f"{write_domains}: {what}", err=True)
     if checked.forecasts is not None and not given:
         typer.echo(f"{places.unlabelled}: the predictions on rows without labels", err=True)
     write_json(checked.as_json(), json_)

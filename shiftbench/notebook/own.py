@@ -45,6 +45,8 @@ def check(
     ordered: bool = False,
     reference: str | None = None,
     history: str | Path | None = None,
+    find_domains: bool = False,
+    write_domains: str | Path | None = None,
     label_map: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     encoder: str | None = None,
@@ -65,6 +67,9 @@ def check(
         ordered: whether domains that are no dates follow each other, by number or as in the table.
         reference: first and last period that later ones are compared with, such as ``2025-01..2025-06``.
         history: a file that this call's periods are added to, after those of earlier ones.
+        find_domains: look for groups of texts that score differently and that no column names; a table then needs no
+            domains.
+        write_domains: a file for the rows with a column ``slice`` of the domains found, for ``domain="slice"``.
         label_map: the data's label by the model's name of it, where names differ.
         settings: how the model is loaded and asked, such as ``{"max_length": 64}``.
         encoder: sentence encoder of a second probe and of depths, Hub id or path; by default the machine's.
@@ -111,6 +116,7 @@ def check(
         read = stack.enter_context(data_place(train, "train")) if train is not None else None
         work = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-")))
         has_depth = read is not None and trained_on not in (None, ELSEWHERE)
+        is_searched = find_domains or write_domains is not None
         return CheckResult(
             run_check(
                 loader,
@@ -121,8 +127,10 @@ def check(
                 task=task,
                 train_file=read,
                 probes=probes,
-                encoder=check_encoder(encoder, probes=probes, has_depth=has_depth),
+                encoder=check_encoder(encoder, probes=probes, has_depth=has_depth, is_searched=is_searched),
                 time=TimeOptions(ordered, reference, None if history is None else Path(history)),
+                is_searched=is_searched,
+                write_domains=None if write_domains is None else Path(write_domains),
                 called=_name(data, place),
                 margin=margin,
                 again=again,

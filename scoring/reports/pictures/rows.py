@@ -20,7 +20,7 @@ from shiftbench.scoring.reports.pictures.axes import (
     text,
 )
 from shiftbench.scoring.reports.pictures.words import shorten
-from shiftbench.scoring.scores.shape import DomainScore
+from shiftbench.scoring.scores.shape import DomainScore, SlicesFound
 
 
 def row_grid(x: Axis, top: float, bottom: float) -> Markup:
@@ -45,6 +45,7 @@ def row_box(drawn: Markup, label: str) -> Markup:
 _HEIGHT = 22
 """Of a row, in units."""
 _TOP, _NAMES, _LETTERS = 24, 130, 20
+_SLICE_NAMES, _SLICE_LETTERS = 220, 36
 
 
 def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup:
@@ -89,6 +90,38 @@ def _words(domain: DomainScore) -> str:
     floor = domain.floor
     level = f"; no skill needed for {points(max(floor.chance, floor.majority))}" if floor else ""
     return f"{domain.domain}: {score_text(domain.score)}, {domain.n:,} texts{level}"
+
+
+def scores_by_slice(found: SlicesFound) -> Markup:
+    """Draw the score of each slice on a row, the clearest first, and that of all other texts on the same row.
+
+    Args:
+        found: at least one slice.
+    """
+    scores = [each for row in found.slices for each in (row.score, row.rest)]
+    x = round_axis(ends(scores), _SLICE_NAMES, WIDTH - RIGHT)
+    bottom = _TOP + _HEIGHT * len(found.slices)
+    parts = [row_grid(x, _TOP, bottom)]
+    for number, each in enumerate(found.slices):
+        middle = _TOP + _HEIGHT * (number + 0.5)
+        said = f"{each.name}: {score_text(each.score)}, {each.n:,} texts; the rest: {score_text(each.rest)}"
+        drawn = [tag("title", said), row_name(each.name, x, middle, _SLICE_LETTERS)]
+        for estimate, lower, look in (
+            (each.rest, 3, ("diamond", "sb-classic")),
+            (each.score, -3, ("circle", "sb-accent")),
+        ):
+            if estimate.low is not None and estimate.high is not None:
+                low, high = x.at(100 * estimate.low), x.at(100 * estimate.high)
+                drawn.append(line(low, middle + lower, high, middle + lower, f"sb-whisker sb-strong {look[1]}"))
+            if estimate.value is not None:
+                drawn.append(mark(x.at(100 * estimate.value), middle + lower, *look, size=3.5))
+        parts.append(tag("g", *drawn))
+    keys = [
+        (mark_sign("circle", "sb-accent"), "score of the slice, with its 95% interval over other test texts"),
+        (mark_sign("diamond", "sb-classic"), "score of all other texts"),
+    ]
+    about = f"{len(found.slices)} slices. Every value stands in the table."
+    return join([legend(keys), row_box(picture("Scores by slice", about, bottom + 6, *parts), "Scores")])
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

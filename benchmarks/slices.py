@@ -1,0 +1,263 @@
+"""How often a search for unnamed domains is right: files whose errors are random, and sources whose names are hidden.
+
+A placebo file's errors have nothing to do with its texts, lengths or columns; any slice that is named is a false one.
+Groups of texts depend on each other: each has its own chance of an error, a source, and a column that is constant
+within it. In recovery one source at a time is wrong more often, and its best match among the named slices counts.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from benchmarks.over_time import Share
+from shiftbench.checking.found_domains import SearchedTexts, independent_groups
+from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.scores.slices import Texts
+
+Ints = NDArray[np.int64]
+
+WRONG, WRONG_THERE, ENOUGH = 0.1, 0.4, 0.75
+"""Share of errors, that on the source where the model errs, and the purity and recall that count as recovered."""
+_LEAST = 30
+_TEXTS = 1500
+_FILES_EACH = 100
+"""Files whose errors are drawn for the same texts."""
+_OF_SOURCE = 300
+_DRAWS = 3
+"""Draws of errors for each source of the same texts."""
+_SETTINGS = {
+    "no groups, 15% wrong": (0.15, None, 0.0),
+    "no groups, 3% wrong": (0.03, None, 0.0),
+    "groups of 10, correlation .2": (0.15, (10, 10), 0.2),
+    "groups of 1 to 40, correlation .2": (0.15, (1, 40), 0.2),
+}
+"""Share of errors, smallest and largest group, correlation of errors within one."""
+
+
+@dataclass(frozen=True)
+class PlaceboCell:
+    """Placebo files of one setting that name a slice, and those that name one that was searched for."""
+
+    setting: str
+    files: int
+    named: Share
+    searched: Share
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The best match of one source among the slices that are named: means over files, and files in which it is found.
+
+    ``named`` are files that name any slice; purity and recall are 0 where none is named.
+    """
+
+    source: str
+    files: int
+    named: Share
+    purity: float
+    recall: float
+    recovered: Share
+    slices: float
+
+
+def placebo_cells(n_files: int, seed: int, sources: Mapping[str, Sequence[str]]) -> Iterator[PlaceboCell]:
+    """Search placebo files of each setting.
+
+    Args:
+        n_files: of each setting.
+        seed: of texts, groups and errors.
+        sources: texts by source; invented ones where it is empty.
+    """
+    for number, (setting, (wrong, sizes, correlation)) in enumerate(_SETTINGS.items()):
+        named, searched = [], []
+        for start in range(0, n_files, _FILES_EACH):
+            rng = np.random.default_rng([seed, number, start])
+            texts, groups, columns = _grouped_texts(sources or invented_sources(rng), sizes, rng)
+            place, codes = _prepared(texts, groups, columns)
+            for each in range(min(_FILES_EACH, n_files - start)):
+                chances = np.full(codes.max() + 1, wrong)
+                if correlation > 0:
+                    more = 1 / correlation - 1
+                    chances = rng.beta(wrong * more, (1 - wrong) * more, chances.size)
+                right = (rng.random(codes.size) >= chances[codes]).astype(np.float64)
+                found, _ = place.find(Texts("accuracy", right, codes), seed=each)
+                named.append(bool(found.slices))
+                searched.append(any(slice_.kind == "errors" for slice_ in found.slices))
+        yield PlaceboCell(setting, n_files, Share.of(np.array(named)), Share.of(np.array(searched)))
+
+
+def recoveries(n_files: int, seed: int, sources: Mapping[str, Sequence[str]]) -> Iterator[Recovery]:
+    """Mix the sources without their names, let the model err on one at a time, and search.
+
+    Args:
+        n_files: of each source.
+        seed: of texts and errors.
+        sources: texts by source, at least two.
+    """
+    found: dict[str, list[tuple[float, float, int]]] = {name: [] for name in sources}
+    for start in range(0, n_files, _DRAWS):
+        rng = np.random.default_rng([seed, 100, start])
+        drawn = [(name, text) for name, texts in sources.items() for text in _draw(texts, _OF_SOURCE, rng)]
+        order = rng.permutation(len(drawn))
+        names = np.array([drawn[row][0] for row in order])
+        texts = [drawn[row][1] for row in order]
+        place, codes = _prepared(texts, np.arange(len(texts)), pl.DataFrame())
+        for source in sources:
+            there = names == source
+            for each in range(min(_DRAWS, n_files - start)):
+                wrong = rng.random(codes.size) < np.where(there, WRONG_THERE, WRONG)
+                _, masks = place.find(Texts("accuracy", (~wrong).astype(np.float64), codes), seed=each)
+                matches = [((mask & there).sum() / mask.sum(), (mask & there).sum() / there.sum()) for mask in masks]
+                best = max(matches, key=lambda match: match[0] * match[1] / max(sum(match), 1e-9), default=(0.0, 0.0))
+                found[source].append((float(best[0]), float(best[1]), len(masks)))
+    for source, rows in found.items():
+        purity, recall, n_slices = np.array(rows).T
+        yield Recovery(
+            source,
+            len(rows),
+            Share.of(n_slices > 0),
+            float(purity.mean()),
+            float(recall.mean()),
+            Share.of((purity >= ENOUGH) & (recall >= ENOUGH)),
+            float(n_slices.mean()),
+        )
+
+
+def _prepared(texts: Sequence[str], groups: Ints, columns: pl.DataFrame) -> tuple[SearchedTexts, Ints]:
+    frame = pl.DataFrame({"text": texts, "group": groups}).with_columns(
+        pl.col("group").cast(pl.String), domain=pl.lit("a")
+    )
+    return SearchedTexts.of(texts, columns, None, _LEAST), independent_groups(frame)
+
+
+def _draw(texts: Sequence[str], n: int, rng: np.random.Generator) -> list[str]:
+    return [texts[row] for row in rng.permutation(len(texts))[:n]]
+
+
+def _grouped_texts(
+    sources: Mapping[str, Sequence[str]], sizes: tuple[int, int] | None, rng: np.random.Generator
+) -> tuple[list[str], Ints, pl.DataFrame]:
+    """Draw texts, their groups, each of one source, and other columns, of which one is constant within groups."""
+    left = {name: _draw(texts, len(texts), rng) for name, texts in sources.items()}
+    texts: list[str] = []
+    groups: list[int] = []
+    while len(texts) < _TEXTS:
+        size = 1 if sizes is None else int(rng.integers(sizes[0], sizes[1] + 1))
+        pool = left[str(rng.choice([name for name, pool in left.items() if len(pool) >= size]))]
+        groups += [groups[-1] + 1 if groups else 0] * size
+        texts += [pool.pop() for _ in range(size)]
+    codes = np.array(groups)
+    columns = pl.DataFrame(
+        {
+            "channel": rng.choice(["web", "app", "shop", "mail"], codes.size).tolist(),
+            "client": [f"client {each}" for each in rng.integers(0, 6, codes.max() + 1)[codes]],
+            "age": [str(each) for each in rng.integers(18, 90, codes.size)],
+        }
+    )
+    return texts, codes, columns
+
+
+def invented_sources(rng: np.random.Generator, n_sources: int = 5, n_texts: int = 1000) -> dict[str, list[str]]:
+    """Invent texts of sources that differ in their words and lengths."""
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
+    words = np.array(["".join(rng.choice(letters, rng.integers(2, 9))) for _ in range(500)])
+    sources = {}
+    for number in range(n_sources):
+        chances, mean = rng.dirichlet(np.full(words.size, 0.2)), 6 * (number + 1)
+        lengths = 1 + rng.poisson(mean, n_texts)
+        sources[f"source {number}"] = [" ".join(rng.choice(words, length, p=chances)) for length in lengths]
+    return sources
+
+
+def read_sources(folders: Sequence[Path]) -> dict[str, list[str]]:
+    """Read texts of seven sources from upstream files, those that are there; each text once, in their order.
+
+    Args:
+        folders: where upstream files lie, one folder for each source, as ``build --raw`` has them.
+    """
+    readers: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
+        "captions": ("snli/snli_1.0/snli_1.0_test.jsonl", _first_sentences),
+        "telephone": ("mnli_genres/telephone_train.jsonl", _first_sentences),
+        "government": ("mnli_genres/government_train.jsonl", _first_sentences),
+        "filings": ("e_ner/edgar_all_4.csv", _token_sentences),
+        "tweets": ("olid/OLIDv1.0/olid-training-v1.0.tsv", _tweets),
+        "restaurants": ("mams/MAMS-ATSA/raw/train.xml", _marked_sentences),
+        "films": ("sst/trees/train.txt", _tree_sentences),
+    }
+    sources = {}
+    for name, (place, read) in readers.items():
+        file = max(
+            (folder / place for folder in folders if (folder / place).is_file()),
+            key=lambda each: each.stat().st_size,
+            default=None,
+        )
+        if file is not None:
+            sources[name] = list(dict.fromkeys(filter(None, map(str.strip, read(file)))))
+    return sources
+
+
+def _first_sentences(file: Path) -> Iterator[str]:
+    for line in file.read_text(encoding="utf-8").splitlines():
+        yield json.loads(line)["sentence1"]
+
+
+def _token_sentences(file: Path) -> Iterator[str]:
+    words: list[str] = []
+    with file.open(encoding="utf-8", newline="") as stream:
+        for row in csv.reader(stream):
+            word = row[0].rsplit(" ", 1)[0] if row else ""
+            if word and not word.startswith("-DOCSTART-"):
+                words.append(word or '"')
+            elif words:
+                yield _joined(words)
+                words = []
+
+
+def _tweets(file: Path) -> Iterator[str]:
+    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+        yield line.split("\t")[1]
+
+
+def _marked_sentences(file: Path) -> Iterator[str]:
+    for text in re.findall(r"<text>(.*?)</text>", file.read_text(encoding="utf-8")):
+        yield text.replace("&amp;", "&").replace("&quot;", '"').replace("&apos;", "'")
+
+
+def _tree_sentences(file: Path) -> Iterator[str]:
+    for line in file.read_text(encoding="utf-8").splitlines():
+        words = re.findall(r"\(\d ([^()]+)\)", line)
+        yield _joined([word.replace("-LRB-", "(").replace("-RRB-", ")") for word in words])
+
+
+def _joined(words: Sequence[str]) -> str:
+    """Join tokens as a text is written, so that blanks before signs give no source away."""
+    text = re.sub(r"\s+([,.;:!?%)\]'’]|n't\b)", r"\1", " ".join(words))
+    return re.sub(r"([(\[$`])\s+", r"\1", text)
+
+
+def slice_tables(placebos: Sequence[PlaceboCell], found: Sequence[Recovery]) -> list[PlainTable]:
+    """Build the tables of placebo files and of sources that are recovered."""
+    heads = ("errors drawn", "files", "name a slice, %", "one searched for, %")
+    rows = [[each.setting, f"{each.files:,}", str(each.named), str(each.searched)] for each in placebos]
+    tables = [PlainTable("Placebo files that name a slice; wanted: at most 5%", heads, rows)]
+    if found:
+        columns = ("source", "files", "name a slice, %", "purity", "recall", "recovered, %", "slices")
+        rows = [
+            [each.source, f"{each.files:,}", str(each.named), f"{100 * each.purity:.0f}", f"{100 * each.recall:.0f}",
+             str(each.recovered), f"{each.slices:.1f}"]
+            for each in found
+        ]  # fmt: skip
+        n = sum(each.recovered.share for each in found)
+        title = (
+            f"Sources on which {WRONG_THERE:.0%} are wrong, {WRONG:.0%} elsewhere: best match among the named slices; "
+            f"{n:.1f} of {len(found)} recovered with {ENOUGH:.0%} purity and recall"
+        )
+        tables.append(PlainTable(title, columns, rows))
+    return tables

@@ -1,0 +1,397 @@
+"""Domains that nobody named: candidates among a check's rows, found without looking at labels, and rules that do look.
+
+Candidates are values of the file's other columns (numbers in fifths, dates by period), lengths, languages and clusters
+of texts. Clusters are k-means on character n-grams, which tell sources by their style as well as by their topic, beside
+the encoder's vectors where one is set. Languages are told by ``py3langid``: small, kept, no download; where it is not
+sure, a text has none.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from shiftbench.builders.building.own import MIN_TEXTS
+from shiftbench.builders.building.own_dates import count_spans, group_dates, look_like_dates
+from shiftbench.builders.encoder import Encoder, encoder_texts
+from shiftbench.builders.statistics.near_pairs import near_pairs
+from shiftbench.checking.check_data import CheckData
+from shiftbench.metrics.slices import Mask, draw_half, join_groups, search_rules, typical_words
+from shiftbench.scoring.scores.outcomes import TargetRuns
+from shiftbench.scoring.scores.over_time import measure_of
+from shiftbench.scoring.scores.shape import SlicesFound
+from shiftbench.scoring.scores.slices import (
+    LEAST_GROUPS,
+    SEARCHED,
+    Candidate,
+    Texts,
+    find_slices,
+    nothing_found,
+    with_examples,
+)
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem, counted
+
+COLUMN = "slice"
+"""The column of found domains in the file that is written."""
+REST = "rest"
+CLUSTERS = (4, 6, 9, 12)
+"""Numbers of clusters: sources may be few and large, or many."""
+_DIMENSIONS = 50
+_NGRAMS = 20_000
+_FITTED = 20_000
+"""Texts that vectors and clusters are fitted on at most; all are assigned."""
+_WORDS, _TEXTS, _LETTERS = 8, 3, 120
+"""Words and texts that describe a slice, and letters of a text."""
+_NAMED = 3
+"""Words in the name of a cluster."""
+_VOCABULARY = 300
+"""Words that rules may be made of, the most frequent ones."""
+_MOST_VALUES = 20
+"""Values of a column that are candidates, the most frequent ones."""
+_BINS = 5
+_PERIODS = 12
+"""Periods of a column of dates at most; it is grouped by the shortest span that makes no more."""
+_SURE = 5.0
+"""Log odds of a text's language against the next one."""
+_MOSTLY = 0.75
+"""Share of a slice's texts from which on it is said to be of one domain."""
+_LONGEST = 90
+"""Letters of a slice's name in the file that is written, which may become a domain's name."""
+_SEED = 0
+
+Vectors = NDArray[np.float64]
+
+
+@dataclass
+class DomainSearch:
+    """A search for domains that no column names among the rows of one check.
+
+    Attributes:
+        rows: what the model is checked on.
+        encoder: makes vectors of which clusters are made, too; None without one.
+        row_slices: columns ``id`` (the dataset's) and ``slice``, after the search; other rows are of ``REST``.
+    """
+
+    rows: CheckData
+    encoder: Encoder | None = None
+    row_slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema={"id": pl.String, COLUMN: pl.String}))
+
+    def __call__(self, targets: Mapping[str, TargetRuns]) -> SlicesFound:
+        """Look for slices in what was predicted, by domain."""
+        rows, info = self.rows, self.rows.info
+        tests = rows.folder.test(rows.task, "all", ["id", "domain", "group", *info.inputs])
+        known = pl.DataFrame(
+            {
+                "id": pl.concat([target.ids for target in targets.values()]),
+                "score": np.concatenate([each.outcomes.example_scores.mean(axis=0) for each in targets.values()]),
+            }
+        )
+        frame = tests.join(known, on="id", how="inner", maintain_order="left")
+        frame = frame.with_columns(text=pl.Series(encoder_texts(frame, info.inputs), dtype=pl.String))
+        least = info.min_texts or MIN_TEXTS
+        texts = Texts(measure_of(next(iter(targets.values()))), frame["score"].to_numpy(), independent_groups(frame))
+        if reason := _refusal(texts, least):
+            return nothing_found(texts, reason)
+        columns = pl.DataFrame() if rows.source is None else rows.source.columns_of(frame["id"])
+        found, masks = SearchedTexts.of(frame["text"].to_list(), columns, self.encoder, least).find(texts)
+        titles = {name: text for text, name in rows.in_order.items()}
+        found = _with_domains(found, masks, frame["domain"], titles)
+        named = np.full(len(frame), REST, dtype=object)
+        for number, (each, mask) in reversed(list(enumerate(zip(found.slices, masks, strict=True), 1))):
+            named[mask] = f"{number} {each.name}"[:_LONGEST]
+        self.row_slices = frame.select("id", pl.Series(COLUMN, named.tolist(), pl.String))
+        return found
+
+    def write(self, file: Path) -> None:
+        """Write the scored rows of the file that was checked with the slice of each, as CSV, Parquet or JSON lines.
+
+        Nothing is written where no slice was found.
+
+        Raises: InvalidInput where there is no file, or it has a column of this name.
+        """
+        source, option = self.rows.source, "--write-domains"
+        if source is None:
+            raise InvalidInput(Problem("this is for a file, not for a dataset folder", option, cure="leave it out"))
+        if COLUMN in source.frame.columns:
+            raise InvalidInput(Problem("the file has a column of this name", option, f"'{COLUMN}'", "rename it"))
+        if not (self.row_slices[COLUMN] != REST).any():
+            return
+        known = dict(self.row_slices.iter_rows())
+        slices = source.ids.replace_strict(known, default=None, return_dtype=pl.String)
+        frame = source.frame.with_columns(slices.alias(COLUMN)).drop_nulls(COLUMN)
+        with replace_file(file) as new:
+            if file.suffix.lower() == ".parquet":
+                frame.write_parquet(new)
+            elif file.suffix.lower() == ".jsonl":
+                frame.write_ndjson(new)
+            else:
+                nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+                frame.with_columns(
+                    pl.col(name).map_elements(_json_text, return_dtype=pl.String) for name in nested
+                ).write_csv(new)
+
+
+@dataclass(frozen=True)
+class SearchedTexts:
+    """Texts with their candidates, which neither labels nor predictions had a part in.
+
+    Attributes:
+        described: their words and vectors.
+        blind: the candidates, no two of the same texts.
+        least: texts that a slice must have.
+    """
+
+    described: "_Described"
+    blind: tuple[Candidate, ...]
+    least: int
+
+    @classmethod
+    def of(cls, texts: Sequence[str], columns: pl.DataFrame, encoder: Encoder | None, least: int) -> "SearchedTexts":
+        """Find the candidates.
+
+        Args:
+            texts: at least one.
+            columns: other columns of the same rows, or none at all.
+            encoder: makes vectors of which clusters are made, too.
+            least: texts that a slice must have.
+        """
+        described = _Described.of(texts)
+        return cls(described, _distinct(_candidates(columns, described, encoder, least)), least)
+
+    def find(self, texts: Texts, seed: int = 0) -> tuple[SlicesFound, tuple[Mask, ...]]:
+        """Test the candidates, and rules that one half of the groups shows to be wrong more often.
+
+        Args:
+            texts: their scores and groups.
+            seed: of the halves.
+        Returns: the slices with their words and texts, and the members of each.
+        """
+        half = draw_half(texts.groups, np.random.default_rng(seed))
+        searched = list(_search(self.blind, self.described, texts, half, self.least))
+        found, masks = find_slices(texts, self.blind, searched, ~half, self.least)
+        return with_examples(found, [self.described.examples(mask) for mask in masks]), masks
+
+
+def _json_text(cell: Any) -> str:
+    import json
+
+    return json.dumps(cell.to_list() if isinstance(cell, pl.Series) else cell, ensure_ascii=False)
+
+
+def _refusal(texts: Texts, least: int) -> str:
+    """Return why nothing can be looked for; empty where it can."""
+    n, n_groups = texts.scores.size, int(texts.groups.max()) + 1
+    if n < 2 * least or n_groups < 2 * LEAST_GROUPS:
+        return (
+            f"{counted(n, 'text')} in {counted(n_groups, 'group')} are too few to compare a slice with the rest: it "
+            f"takes {2 * least} in {2 * LEAST_GROUPS}, near-duplicates counting as one group"
+        )
+    if texts.scores.min() == texts.scores.max():
+        return "all texts score the same" if texts.scores.min() < 1 else "no text is predicted wrong"
+    return ""
+
+
+def independent_groups(frame: pl.DataFrame) -> NDArray[np.int64]:
+    """Number the groups of rows (columns domain, group, text); equal and nearly equal texts are of one group."""
+    names = pl.concat_str("domain", "group", separator="\0")
+    groups = frame.select(names.rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+    rows = frame.with_row_index("row")
+    first = rows.select(pl.col("row").min().over("text"))["row"].to_numpy().astype(np.int64)
+    places = np.unique(first)
+    with TemporaryDirectory(prefix="slices-") as place:
+        near = places[near_pairs([frame["text"].gather(places)], Path(place)).pairs.astype(np.int64)]
+    equal = np.stack([np.arange(len(frame)), first], axis=1)
+    return join_groups(groups, np.concatenate([equal, near.reshape(-1, 2)]))
+
+
+class _Described:
+    """Texts with their words and vectors."""
+
+    def __init__(self, texts: Sequence[str], held: Any, words: Sequence[str], vectors: Vectors) -> None:
+        self.texts, self.held, self.words, self.vectors = texts, held, words, vectors
+        self.counts = np.asarray(held.sum(axis=0)).ravel()
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "_Described":
+        """Count the words of texts, and reduce their character n-grams to vectors of length 1."""
+        from sklearn.decomposition import TruncatedSVD
+        from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+        words = CountVectorizer(binary=True, token_pattern=r"(?u)\b\w[\w'’-]*\b", dtype=np.uint8)
+        held = words.fit_transform([*texts, "text"])[:-1]  # texts may have no word
+        # Case and signs are kept: they tell sources apart.
+        ngrams = TfidfVectorizer(
+            analyzer="char_wb", ngram_range=(3, 5), lowercase=False, sublinear_tf=True, max_features=_NGRAMS,
+            dtype=np.float32,
+        )  # fmt: skip
+        some = _sample(len(texts))
+        ngrams.fit([*(texts[row] for row in some), "text"])
+        size = min(_DIMENSIONS, len(ngrams.vocabulary_) - 1)
+        reduced = TruncatedSVD(size, random_state=_SEED)
+        with threadpool_limits(1, "blas"):  # several threads wait for each other, and add up in another order
+            reduced.fit(ngrams.transform([texts[row] for row in some]))
+            vectors = np.concatenate(
+                [
+                    reduced.transform(ngrams.transform(texts[start : start + _FITTED]))
+                    for start in range(0, len(texts), _FITTED)
+                ]
+            )
+        return cls(texts, held, words.get_feature_names_out().tolist(), _unit(vectors))
+
+    def words_of(self, members: Mask, n: int) -> list[str]:
+        """Return the words that are most typical of some texts, against the others."""
+        inside = np.asarray(self.held[members].sum(axis=0)).ravel()
+        return [self.words[word] for word in typical_words(np.stack([inside, self.counts]), members, n)]
+
+    def examples(self, members: Mask) -> tuple[list[str], list[str]]:
+        """Return the most typical words and texts, clipped, of a slice."""
+        rows = np.flatnonzero(members)
+        nearest = rows[np.argsort(-(self.vectors[rows] @ self.vectors[rows].mean(axis=0)), kind="stable")]
+        chosen = dict.fromkeys(_clip(self.texts[row]) for row in nearest[: 10 * _TEXTS])
+        return self.words_of(members, _WORDS), list(chosen)[:_TEXTS]
+
+
+def _clip(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LETTERS else f"{line[: _LETTERS - 1].rstrip()}…"
+
+
+def _unit(vectors: NDArray[Any]) -> Vectors:
+    """Centre vectors and give them length 1; those at the centre stay there."""
+    moved = np.asarray(vectors, dtype=np.float64) - vectors.mean(axis=0)
+    lengths = np.linalg.norm(moved, axis=1, keepdims=True)
+    return np.asarray(moved / np.where(lengths > 0, lengths, 1.0))
+
+
+def _sample(n: int) -> NDArray[np.int64]:
+    rng = np.random.default_rng(_SEED)
+    return np.arange(n) if n <= _FITTED else np.sort(rng.choice(n, _FITTED, replace=False))
+
+
+def _candidates(
+    columns: pl.DataFrame, described: "_Described", encoder: Encoder | None, least: int
+) -> Iterator[Candidate]:
+    """Find candidates without labels or predictions."""
+    texts = described.texts
+    for column in columns:
+        for words, members in _column_slices(column, least):
+            yield Candidate(f"{column.name} {words}", "column", members)
+    for words, members in _fifths(pl.Series([float(len(text)) for text in texts])):
+        yield Candidate(f"length {words} characters", "length", members)
+    yield from _languages(texts, least)
+    vectors = described.vectors
+    if encoder is not None:
+        vectors = np.concatenate([vectors, _unit(encoder.encode(texts, "finding domains"))], axis=1)
+    for k in CLUSTERS:
+        for members in _clusters(vectors, k) if k * least <= len(texts) else ():
+            words = ", ".join(described.words_of(members, _NAMED))
+            yield Candidate(f"texts like '{words}'", "cluster", members)
+
+
+def _clusters(vectors: Vectors, k: int) -> Iterator[Mask]:
+    from sklearn.cluster import KMeans
+
+    with threadpool_limits(1):
+        model = KMeans(k, n_init=5, random_state=_SEED).fit(vectors[_sample(len(vectors))])
+        labels = model.predict(vectors)
+    yield from (labels == number for number in range(k))
+
+
+def _languages(texts: Sequence[str], least: int) -> Iterator[Candidate]:
+    from py3langid import rank
+
+    ranked = [rank(text)[:2] for text in texts]
+    found = np.array([best[0] if best[1] - other[1] >= _SURE else "" for best, other in ranked])
+    for language in np.unique(found[found != ""]):
+        if (found == language).sum() >= least:
+            yield Candidate(f"language {language}", "language", found == language)
+
+
+def _column_slices(column: pl.Series, least: int) -> Iterator[tuple[str, Mask]]:
+    """Cut a column into slices: numbers and dates by range, other values as they are."""
+    if column.dtype != pl.String:
+        return
+    column = column.str.strip_chars().replace("", None)
+    filled = column.drop_nulls()
+    if filled.is_empty():
+        return
+    numbers = column.cast(pl.Float64, strict=False)
+    if filled.n_unique() > _MOST_VALUES and look_like_dates(filled):
+        spans = count_spans(filled)
+        span = next((span for span, n in spans.items() if n <= _PERIODS), "year")
+        try:
+            column = group_dates(column, span, "", "")
+        except InvalidInput:  # days and months that cannot be told apart make no periods, and no values either
+            return
+    elif numbers.null_count() == column.null_count() and numbers.n_unique() > _MOST_VALUES:
+        yield from _fifths(numbers)
+        return
+    counts = column.fill_null("(empty)").value_counts(sort=True).filter(pl.col("count") >= least)
+    for value in counts[column.name].head(_MOST_VALUES).to_list():
+        yield f"'{_clip(value)[:40]}'", (column.fill_null("(empty)") == value).to_numpy()
+
+
+def _fifths(numbers: pl.Series) -> Iterator[tuple[str, Mask]]:
+    """Cut numbers at their fifths; equal numbers stay together, and missing ones are in none."""
+    known = numbers.drop_nulls().to_numpy()
+    if not known.size:
+        return
+    cuts = np.unique(np.quantile(known, np.arange(1, _BINS) / _BINS, method="lower"))
+    values = numbers.to_numpy()
+    bins = np.where(np.isnan(values), -1, np.searchsorted(cuts, values, side="left"))
+    for number in range(len(cuts) + 1):
+        low, high = (cuts[number - 1] if number else None), (cuts[number] if number < len(cuts) else None)
+        words = f"at most {high:g}" if low is None else f"above {low:g}"
+        if low is not None and high is not None:
+            words = f"above {low:g} to {high:g}"
+        yield words, bins == number
+
+
+def _distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """Leave out candidates of the same texts as another one, or of all others: of two sides the smaller one stays."""
+    by_texts: dict[bytes, Candidate] = {}
+    for each in candidates:
+        side = ~each.members if each.members[0] else each.members
+        known = by_texts.get(key := np.packbits(side).tobytes())
+        if known is None or each.members.sum() < known.members.sum():
+            by_texts[key] = each
+    return tuple(by_texts.values())
+
+
+def _search(
+    blind: Sequence[Candidate], described: _Described, texts: Texts, half: Mask, least: int
+) -> Iterator[Candidate]:
+    """Search one half for rules of which the other one is tested: candidates and words, alone or two together."""
+    counts = described.counts
+    usable = np.flatnonzero((counts >= least) & (counts <= len(half) / 2))
+    chosen = usable[np.argsort(-counts[usable], kind="stable")[:_VOCABULARY]]
+    known = [(each.name, each.members) for each in blind]
+    words = described.held[:, chosen].toarray() > 0
+    known += [(f"texts with '{described.words[word]}'", words[:, place]) for place, word in enumerate(chosen)]
+    if not known:
+        return
+    predicates = np.stack([members for _, members in known], axis=1)
+    for rule in search_rules(predicates[half], texts.scores[half], least, SEARCHED):
+        name = " and ".join(known[number][0] for number in rule)
+        yield Candidate(f"{name}, searched", "errors", np.all(predicates[:, list(rule)], axis=1))
+
+
+def _with_domains(
+    found: SlicesFound, masks: Sequence[Mask], domains: pl.Series, titles: Mapping[str, str]
+) -> SlicesFound:
+    """Add to slices that are mostly of one domain, where there are several, which one that is."""
+    if domains.n_unique() < 2:
+        return found
+    slices = []
+    for each, mask in zip(found.slices, masks, strict=True):
+        (most, count), *_ = domains.filter(pl.Series(mask)).value_counts(sort=True).iter_rows()
+        is_mostly = count >= _MOSTLY * each.n
+        slices.append(each.model_copy(update={"domain": titles.get(most, most) if is_mostly else None}))
+    return found.model_copy(update={"slices": tuple(slices)})
