@@ -16,14 +16,16 @@ class GroupDro(nn.Module):
     """The loss ``sum_g q_g l_g`` over domains, whose weights q grow where the loss is high.
 
     Before each step ``q_g <- q_g exp(0.01 l_g)``, made to add up to 1; ``l_g`` is the mean cross entropy of the
-    domain's rows in the batch, 0 where it has none. The weights are part of the model's state, so that a checkpoint
-    holds them.
+    domain's rows in the batch. Batches draw domains evenly (``training.batches``). A domain that is absent all the same,
+    in a batch of fewer rows than domains or a part of one, keeps its weight, and the others share theirs: counted as a
+    loss of 0, as in the authors' code, a rare domain would lose its weight because it is rare. The weights are part of
+    the model's state, so that a checkpoint holds them.
 
     Args:
         n_domains: number of domains.
         read: gives the labels' logits of a model's output.
-    Source: Sagawa et al. 2020, algorithm 1; step size as in their code (``kohpangwei/group_DRO``), without its
-        adjustments by group size.
+    Source: Sagawa et al. 2020, algorithm 1; step size and even draws as in their code (``kohpangwei/group_DRO``, which
+        they run with ``--reweight_groups``), without its adjustments by group size.
     """
 
     q: Tensor
@@ -36,15 +38,20 @@ class GroupDro(nn.Module):
     def forward(self, model: Any, batch: Batch) -> Tensor:
         """Return the loss of a batch with ``domain``, shape (B,)."""
         logits = self._read(model(**inputs_of(batch)))
-        losses = domain_losses(logits, batch["labels"], batch["domain"], len(self.q))
+        losses, is_present = domain_losses(logits, batch["labels"], batch["domain"], len(self.q))
         with torch.no_grad():
-            grown = self.q * torch.exp(STEP_SIZE * losses.detach())
-            self.q.copy_(grown / grown.sum())
-        return losses @ self.q
+            held = self.q * is_present
+            grown = held * torch.exp(STEP_SIZE * losses.detach())
+            self.q.copy_(torch.where(is_present, grown * held.sum() / grown.sum(), self.q))
+        return losses @ self.q / (self.q * is_present).sum()
 
 
-def domain_losses(logits: Tensor, labels: Tensor, domains: Tensor, n_domains: int) -> Tensor:
-    """Compute the mean cross entropy of each domain's rows; 0 where there are none, shape (n_domains,)."""
+def domain_losses(logits: Tensor, labels: Tensor, domains: Tensor, n_domains: int) -> tuple[Tensor, Tensor]:
+    """Compute the mean cross entropy of each domain's rows.
+
+    Returns: the losses, 0 where a domain has no rows, and which domains have any, shape (n_domains,) each.
+    """
     losses = functional.cross_entropy(logits.float(), labels, reduction="none")  # (B,)
     member = functional.one_hot(domains, n_domains).to(losses)  # (B, G)
-    return losses @ member / member.sum(dim=0).clamp(min=1)
+    n_rows = member.sum(dim=0)
+    return losses @ member / n_rows.clamp(min=1), n_rows > 0

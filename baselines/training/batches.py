@@ -30,16 +30,23 @@ class FeatureRows(Dataset[Features]):
 
 
 class LengthBatches(Sampler[list[int]]):
-    """Batches of rows of like lengths, dealt anew each epoch; seed and epoch alone decide them.
+    """Batches of rows of like lengths, drawn anew each epoch; seed and epoch alone decide them.
 
     Args:
         lengths: length of each row, shape (n,).
         batch_size: rows a batch; the last of an epoch may have fewer.
-        seed: of the deal.
+        seed: of the draw.
+        domains: domain of each row, codes from 0 without a gap, shape (n,), for losses that compare domains: every
+            batch then has as many rows of each domain, give or take one, and every domain n / G of an epoch's n rows.
+            So rows of a small domain come several times, and not all of a large one come (as the runs of GroupDRO's and
+            WILDS's authors draw groups evenly). Default: every row comes once an epoch.
     """
 
-    def __init__(self, lengths: np.ndarray, batch_size: int, seed: int) -> None:
+    def __init__(self, lengths: np.ndarray, batch_size: int, seed: int, domains: np.ndarray | None = None) -> None:
         self.lengths, self.batch_size, self.seed, self.epoch = lengths, batch_size, seed, 0
+        self._places = [np.arange(len(lengths))]
+        if domains is not None:
+            self._places = [np.flatnonzero(domains == domain) for domain in range(int(domains.max()) + 1)]
 
     def set_epoch(self, epoch: int) -> None:
         """Choose the epoch whose batches come next."""
@@ -50,12 +57,25 @@ class LengthBatches(Sampler[list[int]]):
 
     def __iter__(self) -> Iterator[list[int]]:
         rng = np.random.default_rng([self.seed, self.epoch])
-        order = rng.permutation(len(self.lengths))
-        pool = _POOL * self.batch_size
-        pools = [order[start : start + pool] for start in range(0, len(order), pool)]
-        ordered = np.concatenate([part[np.argsort(-self.lengths[part], kind="stable")] for part in pools])
-        batches = [ordered[start : start + self.batch_size] for start in range(0, len(ordered), self.batch_size)]
+        n, n_domains = len(self.lengths), len(self._places)
+        ordered = np.empty(n, dtype=np.int64)
+        for domain, places in enumerate(self._places):  # domains take turns
+            slots = np.arange(domain, n, n_domains)
+            ordered[slots] = self._by_length(_draw(places, len(slots), rng), self.batch_size / n_domains)
+        batches = [ordered[start : start + self.batch_size] for start in range(0, n, self.batch_size)]
         return iter([batches[index].tolist() for index in rng.permutation(len(batches))])
+
+    def _by_length(self, order: np.ndarray, rows_a_batch: float) -> np.ndarray:
+        """Sort rows by length within pools of some batches."""
+        pool = max(1, round(_POOL * rows_a_batch))
+        pools = [order[start : start + pool] for start in range(0, len(order), pool)]
+        return np.concatenate([part[np.argsort(-self.lengths[part], kind="stable")] for part in pools])
+
+
+def _draw(places: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw n places; none comes again before all others came."""
+    rounds = [rng.permutation(places) for _ in range(math.ceil(n / len(places)))]
+    return np.concatenate(rounds)[:n]
 
 
 class EpochLoader(DataLoader[Any]):

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import Trainer, TrainerCallback, TrainingArguments
@@ -228,7 +229,9 @@ class _SourceTrainer(Trainer):
         self.rows = FeatureRows(rows)
         self._validate = validate
         self._objective = objective or Objective()
-        self._batches = LengthBatches(self.rows.lengths, settings.batch_size, seed)
+        # Only rows for a loss that compares domains have one, and such a loss needs them evenly.
+        domains = np.array([row["domain"] for row in rows]) if "domain" in rows[0] else None
+        self._batches = LengthBatches(self.rows.lengths, settings.batch_size, seed, domains)
         self._parts = BatchParts(padding, settings.accumulate)
         n_steps = len(self._batches)
         total = math.ceil(n_steps * settings.epochs)

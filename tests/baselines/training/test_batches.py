@@ -39,6 +39,24 @@ def test_long_batches_do_not_come_first() -> None:
     assert longest != sorted(longest, reverse=True)
 
 
+def test_domains_come_evenly_where_a_loss_compares_them() -> None:
+    domains = np.repeat([0, 1, 2], [700, 290, 10])
+    found = LengthBatches(LENGTHS, 16, 0, domains)
+    each = [np.bincount(domains[batch], minlength=3) for batch in found]
+    assert sum(map(sum, each)) == len(LENGTHS)
+    assert max(max(counts) - min(counts) for counts in each) <= 1
+    rows = np.bincount([row for batch in found for row in batch], minlength=1000)
+    assert rows[:700].max() == 1  # rows of a large domain come once at most
+    assert set(rows[700:990]) == {1, 2}
+    assert set(rows[990:]) == {33, 34}  # no row comes again before all others of its domain came
+
+
+def test_even_domains_waste_little_padding_either() -> None:
+    found = LengthBatches(LENGTHS, 16, 0, np.arange(1000) % 4)
+    padded = sum(len(batch) * LENGTHS[batch].max() for batch in found)
+    assert padded < 1.25 * sum(LENGTHS[batch].sum() for batch in found)
+
+
 def test_padding_goes_to_the_longest_of_a_batch() -> None:
     rows = [
         {"input_ids": [5, 6], "attention_mask": [1, 1], "labels": 2},
