@@ -165,7 +165,7 @@ def _unpack_dataset(dataset: _Dataset) -> Path:
 
 def _run_on_worker(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
     """Run a trial on a worker; unfinished work stays on the worker's machine for its next try."""
-    if others := sorted(set(installed_versions()) ^ set(trial.versions)):
+    if others := sorted(set(installed_versions(trial.program, trial.options)) ^ set(trial.versions)):
         return _Returned(refused=f"{', '.join(others)}: here or on {platform.node()} alone")
     folder = cache_folder() / "grid" / "runs" / trial.key
     (folder / LOG).unlink(missing_ok=True)

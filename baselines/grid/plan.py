@@ -232,7 +232,7 @@ class _Checks(_OptionChecks):
     def trials(self, grid_file: GridFile) -> list[Trial]:
         """Build the trials in the grid's order; trials of what is wrong are missing."""
         names = [model.name.casefold() for model in grid_file.models]
-        trials, versions = [], installed_versions()
+        trials = []
         for number, model in enumerate(grid_file.models, start=1):
             key = f"models.{number}"
             if model.name.casefold() in names[: number - 1]:
@@ -244,7 +244,7 @@ class _Checks(_OptionChecks):
                 Trial(
                     *(model.name, model.program, options, task, source, seed),
                     data=self.folder.content_hash,
-                    versions=versions,
+                    versions=installed_versions(model.program, options),
                 )
                 for task, sources in wanted.items()
                 for source in sources

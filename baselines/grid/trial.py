@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from shiftbench.baselines.versions import code_versions
 from shiftbench.validation.cards import card_path, read_card
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.operating_system import end_group, ending_signal
@@ -25,8 +26,6 @@ from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import NO_SOURCE
 
 PREDICTIONS, LOG, RECORD = "predictions.parquet", "log.txt", "trial.json"
-PROGRAM_VERSION = 1
-"""To be increased when a program predicts differently with the same options: earlier trials are then run again."""
 
 _COMPUTING = (
     *("numpy", "polars", "scikit-learn"),
@@ -109,13 +108,14 @@ class EndedTrial(NamedTuple):
     error: str | None
 
 
-def installed_versions() -> tuple[str, ...]:
-    """Return the versions, on this machine, of all that decides predictions, such as 'torch 2.13.0'.
+def installed_versions(program: str = "", options: Sequence[str] = ()) -> tuple[str, ...]:
+    """Return the versions, on this machine, of all that decides a trial's predictions, such as 'torch 2.13.0'.
 
-    They are those of Python, of our programs, which a release alone does not change, and of the libraries that compute.
+    They are those of Python, of the program and its methods, which a release alone does not change, and of the
+    libraries that compute.
     """
     python = ".".join(platform.python_version_tuple()[:2])
-    versions = [f"python {python}", f"programs {PROGRAM_VERSION}"]
+    versions = [f"python {python}", *code_versions(program, options)]
     for name in _COMPUTING:
         with suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")

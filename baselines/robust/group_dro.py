@@ -16,10 +16,10 @@ class GroupDro(nn.Module):
     """The loss ``sum_g q_g l_g`` over domains, whose weights q grow where the loss is high.
 
     Before each step ``q_g <- q_g exp(0.01 l_g)``, made to add up to 1; ``l_g`` is the mean cross entropy of the
-    domain's rows in the batch. Batches draw domains evenly (``training.batches``). A domain that is absent all the same,
-    in a batch of fewer rows than domains or a part of one, keeps its weight, and the others share theirs: counted as a
-    loss of 0, as in the authors' code, a rare domain would lose its weight because it is rare. The weights are part of
-    the model's state, so that a checkpoint holds them.
+    domain's rows in the batch. Batches draw domains evenly (``training.batches``). A domain that is absent all the
+    same, in a batch of fewer rows than domains or a part of one, keeps its weight, and the others share theirs: counted
+    as a loss of 0, as in the authors' code, a rare domain would lose its weight because it is rare. The weights are
+    part of the model's state, so that a checkpoint holds them.
 
     Args:
         n_domains: number of domains.

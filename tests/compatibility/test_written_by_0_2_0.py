@@ -258,7 +258,7 @@ def test_the_grid_goes_on_without_running_a_trial(written: Path, monkeypatch: py
     assert len(trials) == 7
     assert [trial.folder for trial in trials] == [record.parent.relative_to("results/runs") for record in records]
     # As if the libraries that compute still had the versions of then: with others, trials are others.
-    monkeypatch.setattr(plan, "installed_versions", lambda: trials[0].versions)
+    monkeypatch.setattr(plan, "installed_versions", lambda program, options: trials[0].versions)
 
     def refuse(waiting: Sequence[Trial], *_: object, **__: object) -> Iterator[EndedTrial]:
         assert not waiting
