@@ -79,9 +79,6 @@ _PROGRAM_FOR = {
 _VALIDATION = "validation"
 """Stands for the predictions of the source's validation rows where others have the name of a state."""
 
-_DECIMALS = 4
-"""Of probabilities in files: more make files several times as large and no figure better."""
-
 Fit = Callable[[Run], Predict | Trained]
 """Training: a run in, a trained model out."""
 
@@ -183,7 +180,7 @@ def train_and_predict(
         targets: domains to predict; default all.
         seeds: one run a seed; default 0.
         candidates: predict all domains of the tasks of candidates for this task, too.
-        probabilities: keep the probabilities of all labels, rounded to 4 decimals, as confidences are then.
+        probabilities: keep the probabilities of all labels, as float32; confidences are theirs then.
         validation: predict the validation rows of each run's own source, too.
         kinds: the kinds of task that the program is for.
         work: where finished runs are kept until all are.
@@ -307,14 +304,14 @@ def _predictions(
     by_label = np.asarray(confidence, dtype=np.float64)
     if by_label.ndim == 1:
         return frame.with_columns(confidence=pl.Series(by_label))
-    by_label = by_label.round(_DECIMALS) if probabilities else by_label
+    by_label = by_label.astype(np.float32).astype(np.float64) if probabilities else by_label
     own = np.take_along_axis(by_label, np.asarray(answers)[:, None], axis=1)[:, 0]
     frame = frame.with_columns(confidence=pl.Series(own))
     if not probabilities:
         return frame
     # Labels after the last one that the model was trained on have no chance.
     whole = np.pad(by_label, ((0, 0), (0, len(info.labels) - by_label.shape[1])))
-    return frame.with_columns(probabilities=pl.Series(whole).arr.to_list())
+    return frame.with_columns(probabilities=pl.Series(whole.astype(np.float32)).arr.to_list())
 
 
 def _label_names(answers: Any, info: TaskInfo) -> pl.Series:

@@ -21,6 +21,7 @@ import torch
 from datasets import Dataset, get_dataset_config_names, load_dataset
 from torch.utils.data import DataLoader, Sampler
 from transformers import (
+    AutoConfig,
     AutoModelForSequenceClassification,
     AutoTokenizer,
     DataCollatorWithPadding,
@@ -64,6 +65,28 @@ class LengthTrainer(Trainer):
         """Return the batches, which deal themselves anew in each epoch."""
         batches = LengthBatches([len(row["input_ids"]) for row in self.train_dataset], self.args.seed)
         return DataLoader(self.train_dataset, batch_sampler=batches, collate_fn=self.data_collator)
+
+
+def load_classifier(name: str, labels: Sequence[str]) -> Any:
+    """Load a model that scores the labels in their order: a new head, or its own where that has these labels by name.
+
+    A checkpoint trained on NLI may have them in another order; its head's rows are then put into the task's.
+    """
+    config = AutoConfig.from_pretrained(name)
+    if not any(each.endswith("ForSequenceClassification") for each in config.architectures or ()):
+        return AutoModelForSequenceClassification.from_pretrained(name, num_labels=len(labels), dtype=torch.float32)
+    own = [config.id2label[place].casefold() for place in sorted(config.id2label)]
+    if sorted(own) != sorted(labels):
+        raise SystemExit(f"the model's head is for {', '.join(own)}, not {', '.join(labels)}: give its encoder alone")
+    model = AutoModelForSequenceClassification.from_pretrained(name, dtype=torch.float32)
+    order = [own.index(label) for label in labels]
+    linear = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
+    with torch.no_grad():
+        for parameter in linear[-1].parameters():
+            parameter.copy_(parameter[order].clone())
+    model.config.id2label, model.config.label2id = dict(enumerate(labels)), {x: i for i, x in enumerate(labels)}
+    model.config.problem_type = None
+    return model
 
 
 def word_pieces(rows: Any, tokenizer: Any, max_length: int) -> list[dict[str, Any]]:
@@ -138,8 +161,7 @@ def main() -> None:
     labels = source["train"].features["label"].names
     set_seed(asked.seed)
     tokenizer = AutoTokenizer.from_pretrained(asked.model)
-    model = AutoModelForSequenceClassification.from_pretrained(asked.model, num_labels=len(labels), dtype=torch.float32)
-    model = train(model, tokenizer, source, asked.seed, asked.epochs)
+    model = train(load_classifier(asked.model, labels), tokenizer, source, asked.seed, asked.epochs)
 
     length = min(TEST_LENGTH, model.config.max_position_embeddings)
     configs = [name for name in get_dataset_config_names(asked.folder) if name.startswith("nli.")]

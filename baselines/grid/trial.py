@@ -36,6 +36,17 @@ _THREADS = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
     *("RAYON_NUM_THREADS", "POLARS_MAX_THREADS"),
 )
+_OUT_OF_MEMORY = (
+    *("memoryerror", "cannot allocate memory", "std::bad_alloc", "defaultcpuallocator", "out of memory"),
+    # What is left where an import or a worker's start found no memory.
+    *("failed to map segment", "unknown error: error return without exception set", "returned null without setting"),
+)
+"""Signs in a log, in small letters, that memory ran out; libraries end in many ways then, SIGABRT among them."""
+_STARTED = "$ shiftbench "
+"""Begins the line of a log that an attempt at the trial begins with."""
+_LESS_MEMORY = (
+    "run fewer trials at a time (--slots), or give smaller batches (batch_size, or accumulate for equal ones)"
+)
 _ROOT = Path(__file__).parents[2]
 _GRACE = 5.0
 
@@ -148,7 +159,7 @@ def start_trial(
     (folder / RECORD).write_text(trial.record, encoding="utf-8")
     arguments = trial.arguments(data, folder / PREDICTIONS)
     with (folder / LOG).open("ab") as log:
-        log.write(f"$ {shlex.join(['shiftbench', *arguments])}\n".encode())
+        log.write(f"{_STARTED}{shlex.join(arguments)}\n".encode())
         log.flush()
         return subprocess.Popen(
             [sys.executable, "-m", "shiftbench.baselines.grid.child", str(folder.absolute()), *arguments],
@@ -177,13 +188,15 @@ def failure_reason(folder: Path, code: int) -> str | None:
     if code == 0 and is_whole(folder / PREDICTIONS):
         return None
     ended_by = ending_signal(code)
-    if ended_by == "SIGKILL":
-        return "killed by SIGKILL, probably because memory ran out"
+    lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
+    last = next(line for line in reversed(lines) if line.strip())[:500]
+    said = "\n".join(lines[max(place for place, line in enumerate(lines) if line.startswith(_STARTED)) :]).casefold()
+    if ended_by == "SIGKILL" or any(sign in said for sign in _OUT_OF_MEMORY):
+        found = f"killed by {ended_by}" if ended_by == "SIGKILL" else last
+        return f"memory ran out ({found}): {_LESS_MEMORY}"
     if ended_by is not None:
         return f"ended by {ended_by}"
-    lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").split("\n")
-    last = next(line for line in reversed(lines) if line.strip())
-    return last[:500] if code else "the program ended without writing its predictions"
+    return last if code else "the program ended without writing its predictions"
 
 
 def _relative_if_inside(path: Path) -> Path:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import datasets
 import pytest
+from transformers import AutoTokenizer, BertForSequenceClassification
 
 from shiftbench.baselines import finetune_classifier
+from shiftbench.baselines.training.models import seeded
 from shiftbench.builders.folder.reader import DatasetFolder
 from tests.baselines.tiny import save_bert, words_in
 
@@ -20,13 +22,34 @@ def encoder(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) 
     return str(save_bert(tmp_path_factory.mktemp("model"), words_in(synthetic, "nli")))
 
 
-@pytest.mark.parametrize(("ending", "seed"), [("jsonl", 0), ("parquet", 7)])
+@pytest.fixture(scope="module")
+def checkpoint(encoder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a model with a head for the task's labels in another order, as one trained on NLI elsewhere may have."""
+    path = tmp_path_factory.mktemp("checkpoint")
+    names = dict(enumerate(("CONTRADICTION", "ENTAILMENT", "NEUTRAL")))
+    with seeded(3):
+        model = BertForSequenceClassification.from_pretrained(encoder, id2label=names)
+    model.save_pretrained(path)
+    AutoTokenizer.from_pretrained(encoder).save_pretrained(path)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("ending", "seed", "kind"), [("jsonl", 0, "encoder"), ("parquet", 7, "encoder"), ("jsonl", 0, "checkpoint")]
+)
 def test_its_bytes_are_those_of_the_program(
-    ending: str, seed: int, encoder: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ending: str,
+    seed: int,
+    kind: str,
+    synthetic: DatasetFolder,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ours, theirs = tmp_path / f"ours.{ending}", tmp_path / f"theirs.{ending}"
-    finetune_classifier.main("nli", synthetic.path, ours, source=["kitchen"], seed=[seed], model=encoder, epochs=2)
-    options = {"--source": "kitchen", "--model": encoder, "--out": theirs, "--seed": seed, "--epochs": 2}
+    model, ours, theirs = request.getfixturevalue(kind), tmp_path / f"ours.{ending}", tmp_path / f"theirs.{ending}"
+    assert synthetic.task("nli").labels != ("contradiction", "entailment", "neutral")  # the checkpoint's order
+    finetune_classifier.main("nli", synthetic.path, ours, source=["kitchen"], seed=[seed], model=model, epochs=2)
+    options = {"--source": "kitchen", "--model": model, "--out": theirs, "--seed": seed, "--epochs": 2}
     typed = [str(word) for pair in options.items() for word in pair]
     monkeypatch.setattr(sys, "argv", [str(PROGRAM), str(synthetic.path), *typed])
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")

@@ -148,15 +148,16 @@ def test_processes_that_the_system_ends_are_told_apart(
     script = tmp_path / "python"
     monkeypatch.setattr(sys, "executable", str(script))
     errors = []
-    for deed in ("kill -KILL $$", "kill -SEGV $$", "exit 0"):
+    lost = "echo 'ImportError: libgomp.so: failed to map segment from shared object'; exit 1"
+    empty = "echo 'SystemError: unknown error: error return without exception set'; exit 1"
+    torn = "echo 'terminate called: std::bad_alloc'; kill -ABRT $$"
+    for deed in ("kill -KILL $$", lost, empty, torn, "kill -SEGV $$", "exit 0"):
         script.write_text(f"#!/bin/sh\n{deed}\n")
         script.chmod(0o700)
         errors += [ended.error for ended in run_local([a_trial()], synthetic.path, tmp_path, slots=1, threads=1)]
-    assert errors == [
-        "killed by SIGKILL, probably because memory ran out",
-        "ended by SIGSEGV",
-        "the program ended without writing its predictions",
-    ]
+    assert errors[0].startswith("memory ran out (killed by SIGKILL): run fewer trials at a time (--slots)")
+    assert all(error.startswith("memory ran out (") for error in errors[:4])
+    assert errors[4:] == ["ended by SIGSEGV", "the program ended without writing its predictions"]
 
 
 def test_each_slot_has_its_threads_and_its_gpu(
