@@ -140,12 +140,16 @@ class _Paired(NamedTuple):
         weight: sum of the weights above 0.
         difference: of the scores, in [-1, 1].
         n: effective number of texts (``metrics.precision.effective_n``), by the groups that tell them apart.
+        variance: of the weighted sum, by what groups move it by.
+        unknown: weight of the scores' own limits in it, as few groups tell the models apart.
     """
 
     rows: Floats
     weight: float
     difference: float
     n: float
+    variance: float
+    unknown: float
 
 
 @dataclass(frozen=True)
@@ -229,9 +233,12 @@ class Figure:
             if any(not score.right.size for score in scores):
                 continue
             apart = weights @ np.stack([score.right for score in scores])
-            unknown = float(unknown_share(effective_groups(np.abs(apart))))
+            moved = weights @ np.stack([score.influences for score in scores])
+            told = min(effective_groups(np.abs(apart)), effective_groups(np.abs(np.where(apart != 0, moved, 0.0))))
+            unknown = float(unknown_share(told))
             n = 1 / ((1 - unknown) / float(self._terms.n[rows].min()) + unknown / scores[0].groups)
-            found.append(_Paired(rows, above, float(weights @ self._terms.values[rows]) / above, n))
+            difference = float(weights @ self._terms.values[rows]) / above
+            found.append(_Paired(rows, above, difference, n, float((moved**2).sum()), unknown))
         return found
 
     @cached_property
@@ -317,8 +324,9 @@ class Figure:
             for paired in self._paired:
                 least = paired.weight * _least_reach(sign * paired.difference, quantile**2 / paired.n)
                 rows = moved[paired.rows]
-                joint = self._joint[np.ix_(paired.rows, paired.rows)]
-                square += max(least**2 - float(rows @ joint @ rows), 0.0)
+                joined = float(rows @ self._joint[np.ix_(paired.rows, paired.rows)] @ rows)
+                own = (1 - paired.unknown) * quantile**2 * paired.variance + paired.unknown * joined
+                square += max(least**2, own) - joined
             ways.append(float(np.sqrt(max(square, 0.0))))
         return ways[0], ways[1]
 
