@@ -234,8 +234,7 @@ class Figure:
                 continue
             apart = weights @ np.stack([score.right for score in scores])
             moved = weights @ np.stack([score.influences for score in scores])
-            told = min(effective_groups(np.abs(apart)), effective_groups(np.abs(np.where(apart != 0, moved, 0.0))))
-            unknown = float(unknown_share(told))
+            unknown = float(unknown_share(effective_groups(np.abs(apart))))
             n = 1 / ((1 - unknown) / float(self._terms.n[rows].min()) + unknown / scores[0].groups)
             difference = float(weights @ self._terms.values[rows]) / above
             found.append(_Paired(rows, above, difference, n, float((moved**2).sum()), unknown))

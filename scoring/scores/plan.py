@@ -117,7 +117,7 @@ class TestSet:
 
         Args:
             recall: in [0, 1].
-            influences: of groups, as far as scores on this test set go together.
+            influences: directions of length 1, whose products are the correlations of scores on this test set.
             right: where its texts differ from those of other scores.
         """
         value = float(self.answers.score(recall))
@@ -127,7 +127,7 @@ class TestSet:
         variance, size = least * self.seen_design_effect, class_size(self.class_groups)
         n = float(effective_n(value, variance, least, size, self.holding(recall)))
         df = min(self.groups - 1, float(class_df(self.class_groups)))
-        return Score(value, n, df, self.name, influences, right, self.groups)
+        return Score(value, n, df, self.name, np.sqrt(variance) * influences, right, self.groups)
 
 
 class Cell(NamedTuple):
