@@ -93,8 +93,8 @@ def test_power_is_that_of_the_swap_test(setting: Setting) -> None:
     ours, swaps = powers(setting, N_STUDIES, 2)
     print(f"| {setting.name} | {100 * ours:.1f} | {100 * swaps:.1f} |")
     few_gold = setting.first_class is not None and setting.first_class * setting.n_groups * setting.size < 20
-    # With few gold texts of a class its degrees of freedom and Wilson's shape cost power that the swap test keeps.
-    assert ours >= swaps - (0.1 if few_gold else 0.03)
+    # With few gold texts of a class its degrees of freedom cost power that the swap test keeps.
+    assert ours >= swaps - (0.05 if few_gold else 0.03)
 
 
 @pytest.mark.long
