@@ -2,6 +2,7 @@
 
 import json
 import logging
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ import polars as pl
 
 from shiftbench.baselines.grid.kept import TRAINING, KeptTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, is_whole
-from shiftbench.baselines.program import typed_command, write_outputs
+from shiftbench.baselines.program import write_outputs
 from shiftbench.validation.cards import Card, card_path, read_card
 from shiftbench.validation.report import counted
-from shiftbench.validation.vocabulary import PLACEBO
+from shiftbench.validation.vocabulary import NO_SOURCE, PLACEBO
 
 log = logging.getLogger(__name__)
 _STEM = Path(PREDICTIONS).stem
@@ -39,8 +40,8 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
 def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from those of its trials that are done.
 
-    They are those that ``shiftbench train`` with all sources and seeds writes, but for the card's command. What is
-    there already and would not change is left as it is.
+    They are those that ``shiftbench train`` with all sources and seeds writes; the card's command is that one, whoever
+    collects them. What is there already and would not change is left as it is.
 
     Args:
         trials: of the model on the task, in the order of the file.
@@ -56,7 +57,7 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
     for name in sorted({name for files in done.values() for name in files}):
         having = [trial for trial, files in done.items() if name in files]
         predictions = pl.concat([kept.predictions(trial, name) for trial in having])
-        card = _join_cards([kept.card(trial, name) for trial in having])
+        card = _join_cards([kept.card(trial, name) for trial in having], training_command(having))
         file = entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}")
         if not _is_unchanged(predictions, card, file):
             write_outputs(predictions, card, file)
@@ -72,7 +73,24 @@ def _task_of_entry(trial: Trial) -> str:
     return trial.task.removesuffix(PLACEBO)
 
 
-def _join_cards(cards: Sequence[Card]) -> Card:
+def training_command(trials: Sequence[Trial]) -> str:
+    """Return the commands that train what these trials did, a line each: one for each task and setting.
+
+    They name no folder of this machine: ``DIR`` is the dataset's folder.
+    """
+    lines: dict[tuple[str, str, tuple[str, ...]], list[Trial]] = {}
+    for trial in trials:
+        lines.setdefault((trial.program, trial.task, trial.options), []).append(trial)
+    commands = []
+    for (program, task, options), each in lines.items():
+        sources = dict.fromkeys(f"--source={trial.source}" for trial in each if trial.source != NO_SOURCE)
+        seeds = dict.fromkeys(f"--seed={trial.seed}" for trial in each)
+        words = ["shiftbench", "train", program, task, "--data=DIR", "--out=predictions.parquet", *sources, *seeds]
+        commands.append(shlex.join([*words, *options]))
+    return "\n".join(commands)
+
+
+def _join_cards(cards: Sequence[Card], command: str) -> Card:
     """Join the cards of several trials; facts on which they disagree and that cannot be joined are left out."""
     facts: dict[str, Any] = {}
     for key in Card.model_fields:
@@ -81,12 +99,9 @@ def _join_cards(cards: Sequence[Card]) -> Card:
             facts[key] = _JOINED[key](values)
         elif all(value == values[0] for value in values):
             facts[key] = values[0]
-    return Card(**facts | {"command": typed_command()})
+    return Card(**facts | {"command": command})
 
 
 def _is_unchanged(predictions: pl.DataFrame, card: Card, file: Path) -> bool:
-    """Check whether a prediction file and its card already hold these contents, apart from the card's command."""
-    if not is_whole(file):
-        return False
-    there = read_card(card_path(file)).model_copy(update={"command": card.command})
-    return there == card and pl.read_parquet(file).equals(predictions)
+    """Check whether a prediction file and its card already hold these contents."""
+    return is_whole(file) and read_card(card_path(file)) == card and pl.read_parquet(file).equals(predictions)

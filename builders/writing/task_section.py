@@ -80,7 +80,7 @@ def _domain_table(manifest: Manifest, name: str) -> str:
 
 
 def _placebo_domains(manifest: Manifest, name: str) -> str:
-    """Name the domains of a placebo task, which have nearly one size, the rows and terms of the real ones."""
+    """Write the names of a placebo task's domains, which have nearly one size, the rows and terms of the real ones."""
     task, config = manifest.tasks[name], config_name(name, manifest.tasks[name])
     if not task.domains:
         return ""

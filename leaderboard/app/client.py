@@ -84,7 +84,7 @@ def send(
 
 
 def _ask_hub(card: Card) -> HubFacts | None:
-    """Ask the Hub about the model; where it does not answer, the card's own facts are enough, and a line says so."""
+    """Read what the Hub says of the model; where it does not answer, a line says that the card's own facts count."""
     try:
         return read_hub_facts(card)
     except InvalidInput as error:

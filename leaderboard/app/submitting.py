@@ -218,7 +218,7 @@ def _card_text(form: FormData, values: dict[str, str]) -> str:
 
 
 def _ask_hub(values: dict[str, str]) -> tuple[HubFacts | None, str]:
-    """Ask the Hub about the model that the form names; what went wrong is a note beside the answer."""
+    """Read what the Hub says of the model that the form names; what went wrong is a note beside the answer."""
     try:
         return find_hub_facts(values.get("model_url"), values.get("base_model")), ""
     except InvalidInput as error:

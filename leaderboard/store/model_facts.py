@@ -84,14 +84,14 @@ def hub_repository(model_url: str | None, base_model: str | None) -> tuple[str, 
 
 
 def read_hub_facts(card: Card) -> HubFacts | None:
-    """Ask the Hub about a card's model (``find_hub_facts``), unless the card says all of ``MODEL_FACTS`` itself."""
+    """Read what the Hub says of a card's model (``find_hub_facts``), unless the card says all of it itself."""
     if all(getattr(card, key) is not None for key in MODEL_FACTS):
         return None
     return find_hub_facts(card.model_url, card.base_model)
 
 
 def find_hub_facts(model_url: str | None, base_model: str | None) -> HubFacts | None:
-    """Ask the Hub about a model, as everybody may: without a token, so no private page is told of.
+    """Find what the Hub says of a model to everybody: without a token, so no private page is told of.
 
     Returns: None where neither names a model there.
     Raises: InvalidInput when the Hub cannot be read, or has no such model for everybody.

@@ -131,6 +131,11 @@ class TaskPage:
     asked: Asked = Asked()
 
     @property
+    def name(self) -> str:
+        """Return the task with its benchmark, such as dr/nli."""
+        return f"{self.scores.benchmark}/{self.task.task}"
+
+    @property
     def metric(self) -> str:
         """Return the metric's name."""
         return metric_name(self.task.metric)

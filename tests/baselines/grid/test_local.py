@@ -81,14 +81,15 @@ def whole(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) ->
     return grids
 
 
-def test_a_grid_gives_the_files_of_one_train_but_for_the_command(whole: Grids, synthetic: DatasetFolder) -> None:
+def test_a_grid_gives_the_files_of_one_train_and_names_it(whole: Grids, synthetic: DatasetFolder) -> None:
     one = whole.folder / "one.parquet"
     sources = [f"--source={source}" for source in SOURCES]
     code, told = whole.run("train", "majority", "sa", "--data", synthetic.path, "--out", one, *sources)
     assert code == 0, told
     assert whole.entry()[0] == one.read_bytes()
     card = read_card(whole.folder / "results/sa/m.card.yaml")
-    assert card.command == "shiftbench grid grid.toml"
+    named = " ".join(sources)
+    assert card.command == f"shiftbench train majority sa --data=DIR --out=predictions.parquet {named} --seed=0"
     assert card == read_card(one.with_suffix(".card.yaml")).model_copy(update={"command": card.command})
 
 

@@ -10,6 +10,7 @@ import filelock
 import polars as pl
 import pytest
 
+from shiftbench.baselines.grid.collect import training_command
 from shiftbench.baselines.grid.progress import collect_done, run_grid
 from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial
 from shiftbench.baselines.program import write_outputs
@@ -50,11 +51,25 @@ def runs_in(file: Path) -> list[tuple[str, int]]:
 
 
 def test_trials_are_put_together_in_the_order_of_the_grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["/bin/shiftbench", "grid", "my grid.toml"])
+    monkeypatch.setattr("sys.argv", ["/bin/shiftbench", "demo", "results", "--raw", "/home/ada/rows"])
     run_grid(GRID, tmp_path, Invented())
     assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("harbour", 2), ("kitchen", 5), ("kitchen", 2)]
     card = read_card(tmp_path / "nli/m.card.yaml")
-    assert card == Card(name="M", paradigm="other", data=HASH, command="shiftbench grid 'my grid.toml'")
+    # What trained it, whoever put its trials together, and no folder of this machine.
+    command = (
+        "shiftbench train majority nli --data=DIR --out=predictions.parquet "
+        "--source=harbour --source=kitchen --seed=5 --seed=2"
+    )
+    assert card == Card(name="M", paradigm="other", data=HASH, command=command)
+
+
+def test_trials_of_several_settings_are_trained_by_a_command_each() -> None:
+    tuned = replace(trial("none"), program="prompt", options=("--shots=3", "--model=a b"))
+    assert training_command([*GRID[:2], replace(GRID[2], task="nli.placebo"), tuned]).splitlines() == [
+        "shiftbench train majority nli --data=DIR --out=predictions.parquet --source=harbour --seed=5 --seed=2",
+        "shiftbench train majority nli.placebo --data=DIR --out=predictions.parquet --source=kitchen --seed=5",
+        "shiftbench train prompt nli --data=DIR --out=predictions.parquet --seed=0 --shots=3 '--model=a b'",
+    ]
 
 
 def test_what_is_done_is_not_run_again_and_files_stay_as_they_are(

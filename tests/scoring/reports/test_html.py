@@ -23,7 +23,7 @@ def test_an_element_within_an_element_is_escaped_once() -> None:
 
 def test_a_value_that_a_template_lacks_is_an_error() -> None:
     with pytest.raises(UndefinedError, match="sign_in"):
-        render("submit.html", folders=[], daily_quota=None)
+        render("gradio.html", daily_quota=None)
 
 
 def test_no_line_break_of_a_template_stands_between_elements_of_a_page() -> None:
