@@ -18,7 +18,7 @@ class BuildAfresh(build_py):
         super().run()
 
 
-# The reference results, 5 MB of small files, are for readers of the repository.
+# The reference results, 11 MB of packed predictions, are for readers of the repository.
 found = find_namespace_packages(
     include=[name for room in ROOMS for name in (room, f"{room}.*")],
     exclude=["baselines.results.*"],

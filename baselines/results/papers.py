@@ -143,8 +143,14 @@ def find_row(name: str) -> PaperRow:
 
 @cache
 def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
-    """Read the figures that a paper prints: the rows of a CSV file."""
-    path = next(folder / file for folder in _REPORTED if (folder / file).is_file())
+    """Read the figures that a paper prints: the rows of a CSV file.
+
+    Raises: InvalidInput where it is absent, as in a wheel.
+    """
+    path = next((folder / file for folder in _REPORTED if (folder / file).is_file()), None)
+    if path is None:
+        cure = "clone the repository: a wheel leaves them out"
+        raise InvalidInput(Problem("the paper's figures are not here", str(_REPORTED[-1] / file), cure=cure))
     with path.open(encoding="utf-8", newline="") as lines:
         return tuple(csv.DictReader(lines))
 

@@ -143,5 +143,15 @@ def test_the_rows_that_work_run_on_real_rows(real_raw: Path, tmp_path: Path) -> 
             assert any(each["result"] in (name, f"{pairing}/sbert-lr") for each in beside)
 
 
+def test_a_wheel_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(papers, "_REPORTED", (tmp_path,))
+    monkeypatch.setattr("shiftbench.checking.reproduce.RESULTS", tmp_path)
+    papers.reported_figures.cache_clear()
+    for words in (["dr/table7"], ["dr/figure12", "--dry-run"]):
+        done = run("study", "reproduce", *words)
+        assert done.returncode == 1
+        assert "clone the repository: a wheel leaves them out" in " ".join(done.stderr.split())
+
+
 def test_a_row_is_found_by_its_id() -> None:
     assert find_row("boss/table5").name == "BOSS, Table 5"
