@@ -18,7 +18,14 @@ import typer
 from typer.core import TyperGroup
 
 from shiftbench.baselines.grid.collect import by_entry
-from shiftbench.baselines.grid.gpu import check_gpu, find_architecture, prompt_seconds, row_seconds, step_seconds
+from shiftbench.baselines.grid.gpu import (
+    Architecture,
+    check_gpu,
+    find_architecture,
+    prompt_seconds,
+    row_seconds,
+    step_seconds,
+)
 from shiftbench.baselines.grid.kept import TRAINING
 from shiftbench.baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
 from shiftbench.baselines.training.options import (
@@ -178,16 +185,29 @@ def estimate_on_gpu(
         works = [_trial_work(trial, rows(trial), settings) for trial in todo] if settings else []
         seconds: float | None = None
         if shape is not None:
-            n, longest = settings[0].batch_size, settings[0].max_length
-            step = step_seconds(shape, n, longest, gpu)
-            rates = Rates(_START, step, row_seconds(shape, n, longest, gpu))
-            seconds = sum(rates.seconds(work) for work in works)
+            seconds = sum(_gpu_seconds(shape, trial, rows(trial), settings, gpu) for trial in todo)
         elif entry[0].program in ("prompt-llm", "rag"):
             tokens = sum(rows(trial).test * _prompt_tokens(trial) for trial in todo)
             seconds = prompt_seconds(name, tokens, gpu)
         steps = sum(work.steps for work in works) if settings else None
         estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
     return estimates
+
+
+def _gpu_seconds(
+    shape: Architecture, trial: Trial, rows: TrialRows, settings: Sequence[Hyperparameters], gpu: str
+) -> float:
+    """Estimate a trial's seconds, every text as long as allowed.
+
+    Candidates of a sweep differ in the rows of a batch, and so in a step's work; test rows are predicted once.
+    """
+    seconds = _START
+    for number, each in enumerate(settings):
+        n, longest = each.batch_size, each.max_length
+        work = _trial_work(trial, rows if number == 0 else rows._replace(test=0), [each])
+        rates = Rates(0.0, step_seconds(shape, n, longest, gpu), row_seconds(shape, n, longest, gpu))
+        seconds += rates.seconds(work)
+    return seconds
 
 
 def _prompt_tokens(trial: Trial) -> int:

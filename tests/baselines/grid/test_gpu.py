@@ -2,11 +2,15 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from shiftbench.baselines.grid.estimate import TrialRows, estimate_on_gpu
 from shiftbench.baselines.grid.gpu import Architecture, find_architecture, prompt_seconds, row_seconds, step_seconds
+from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.cli.help import imported_command
 from tests.command_line import run
 
 
@@ -64,6 +68,23 @@ def test_prompted_models_by_their_parameters() -> None:
     assert small is not None
     assert large == pytest.approx(small * 69 / 6.7)
     assert prompt_seconds("gpt-4", 10**6, "H100") is None
+
+
+def test_a_sweep_counts_the_batches_of_each_candidate() -> None:
+    """Three learning rates with batches of 4, 8, 16 and 64 rows; the test rows are predicted once."""
+    programs: Any = imported_command("train", "shiftbench.cli.train")
+    name = "FacebookAI/roberta-large"
+    trial = Trial("m", "finetune-classifier", (f"--model={name}", "--sweep=dr", "--epochs=1"), "sa", "d0", 0, "", ())
+    rows = TrialRows(train=6400, validation=640, test=1280, labels=2)
+    (found,) = estimate_on_gpu([trial], [trial], lambda _: rows, programs, "A100")
+    shape = find_architecture(name)
+    assert shape is not None
+    steps = {batch: step_seconds(shape, batch, 256, "A100") for batch in (4, 8, 16, 64)}
+    read = {batch: row_seconds(shape, batch, 256, "A100") for batch in steps}
+    expected = sum(3 * (6400 / batch * steps[batch] + 640 * read[batch]) for batch in steps)
+    first = min(abs(found.seconds - expected - 30 - 1280 * each) for each in read.values() if found.seconds)
+    assert first < 1e-6 * expected
+    assert found.steps == 3 * (1600 + 800 + 400 + 100)
 
 
 def test_a_grid_is_estimated_without_running_anything(synthetic: DatasetFolder, tmp_path: Path) -> None:
