@@ -236,9 +236,9 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
         warm()
         yield _timing_under_limit("entry page, warm", _median_of(warm), 0.5)
         changes: dict[str, Callable[[int], list[str | None]]] = {
-            "filter": lambda number: ["select[name=paradigm]", ("few-shot", "zero-shot")[number % 2]],
+            "filter": lambda number: ["#board-rows .sb-chip-row[aria-label=Kind] a:nth-of-type(2)", None],
             "search": lambda number: ["input[name=q]", f"model {number % 10}"],
-            "sort": lambda number: [f"#board-rows thead th:nth-child({4 + number % 3}) a", None],
+            "sort": lambda number: [f"#board-rows thead th:nth-child({5 + number % 3}) a", None],
         }
         for name, change in changes.items():
             page.goto(board)

@@ -1,13 +1,12 @@
 """How pages are answered: HTML that browsers ask for again, a page where something is not there, or a CSV file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
-from shiftbench.leaderboard.pages.shell import page
+from shiftbench.leaderboard.pages.shell import page, render
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.site import box
 from shiftbench.validation.report import InvalidInput
 
 
@@ -29,7 +28,12 @@ def wants_page(request: Request) -> bool:
 
 def problems_answer(title: str, error: InvalidInput, active: str = "") -> Response:
     """Answer with a page that says what is not there, and with status 404."""
-    return page_answer(title, box("Not found", *(str(problem) for problem in error.problems)), active, 404)
+    return not_found_answer([str(problem) for problem in error.problems], title, active)
+
+
+def not_found_answer(reasons: Sequence[str], title: str = "Not found", active: str = "") -> Response:
+    """Answer with status 404, a heading, the reasons, and ways on."""
+    return page_answer(title, render("not_found.html", reasons=reasons), active, 404)
 
 
 def page_answer(

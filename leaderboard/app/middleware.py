@@ -11,13 +11,11 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shiftbench.leaderboard.app.answers import page_answer
+from shiftbench.leaderboard.app.answers import not_found_answer
 from shiftbench.leaderboard.app.faults import FaultLog
 from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.addresses import BOARD, GRADIO
-from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.frame.site import box
+from shiftbench.leaderboard.pages.addresses import GRADIO
 
 FRAMES = "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
 """Who may show the pages inside theirs: Hugging Face shows a Space that way."""
@@ -143,18 +141,13 @@ class NotFoundPages:
             if message["type"] == "http.response.start" and message["status"] == 404:
                 is_replaced = not Headers(raw=message["headers"]).get("content-type", "").startswith("text/html")
                 if is_replaced:
-                    await page_answer("Not found", _body(), status=404)(scope, receive, send)
+                    await not_found_answer(["The address may be mistyped, or from another leaderboard."])(
+                        scope, receive, send
+                    )
             if not is_replaced:
                 await send(message)
 
         await self.app(scope, receive, with_page)
-
-
-def _body() -> Markup:
-    to_board = tag("p", tag("a", "See the leaderboard", href=BOARD, class_="sb-button"), class_="sb-actions")
-    return join(
-        [box("There is no such page here", "The address may be mistyped, or from another leaderboard."), to_board]
-    )
 
 
 MAX_BODY_BYTES = 2**20

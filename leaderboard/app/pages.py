@@ -39,8 +39,10 @@ from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
 from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery, OverallQuery
 from shiftbench.leaderboard.pages.data_page import data_page
+from shiftbench.leaderboard.pages.domains_page import domains_page
 from shiftbench.leaderboard.pages.entry_page import EntryQuery
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
+from shiftbench.leaderboard.pages.front_page import front_page
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.shell import about_page, script
 from shiftbench.leaderboard.store import Entry, folder_of
@@ -99,10 +101,14 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
             of = addresses.board_address(request.query_params["board"])
             picture = own_address(request) + addresses.picture_address("png", of)
             return page_or_problems("", lambda: board_page(*_parse_query(request, keeper)), "board", picture=picture)
+        if "benchmark" in request.query_params or "q" in request.query_params:
+            return page_or_problems("", lambda: overall_page(*_parse_overall_query(request, keeper)), "board")
         picture = own_address(request) + addresses.picture_address("png", addresses.BOARD)
-        return page_or_problems(
-            "", lambda: overall_page(*_parse_overall_query(request, keeper)), "board", picture=picture
-        )
+        return page_or_problems("", lambda: front_page(keeper.index), "board", picture=picture)
+
+    @app.get(addresses.DOMAINS)
+    def domains(board: str = "") -> Response:
+        return page_or_problems("Domains", lambda: domains_page(keeper.index, board), "board")
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:

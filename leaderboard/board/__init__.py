@@ -7,6 +7,7 @@ rows    an entry's scores as one flat row a task
 ranks   ranks and their intervals
 copies  entries with the same predictions, and with nearly the same ones
 places  where an entry stands: its rank on each day, and its score above the line of the others, on logits
+domains the hardest target and the best source over all models of a board
 rank_intervals  intervals of ranks, computed in the background from snapshots
 index_cache  rows and intervals on disk, so that a server starts without reading every entry again
 forecasts  forecasts of all entries: kept, computed in the background, compared board by board

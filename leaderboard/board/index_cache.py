@@ -23,7 +23,7 @@ from shiftbench.scoring.scores.score import N_STORED, token_encoder
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 
-SHAPE = 7
+SHAPE = 8
 """Version of the rows: raise it when the same scores would give other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""

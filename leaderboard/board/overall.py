@@ -171,11 +171,11 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
         benchmark: the benchmark.
         frames: the rows of its boards (``shiftbench.leaderboard.board.boards.PLACES``), by task.
         ranks: ranks of the lines that cover all tasks (``OVERALL_RANKS``), as far as they are computed.
-    Returns: a row a line, best first, then by coverage: ``LINE``; facts of its newest entry; ``words`` (what is
-        searched); ``n_tasks``, ``complete`` (all of them); ``MEANS`` with ``.low`` and ``.high`` and
-        ``average_drop.placebo``, null of lines that are not complete or lack the figure on a task; ``rank`` (equal
-        means share it) and the columns of ``OVERALL_RANKS``, null of others; ``CELL`` of each task, null where it has
-        no complete entry, and ``<task>:partial``, whether it has a partial one.
+    Returns: a row a line, best first, then by coverage and how near it comes to the best of each task: ``LINE``;
+        facts of its newest entry; ``words`` (what is searched); ``n_tasks``, ``complete`` (all of them); ``MEANS`` with
+        ``.low`` and ``.high`` and ``average_drop.placebo``, null of lines that are not complete or lack the figure on a
+        task; ``rank`` (equal means share it) and the columns of ``OVERALL_RANKS``, null of others; ``CELL`` of each
+        task, null where it has no complete entry, and ``<task>:partial``, whether it has a partial one.
     """
     whole = [*LINE, *_FACTS, *CELL, "task", "complete"]
     figures = [f"{figure}{part}" for figure in MEANS for part in ("", ".low", ".high")]
@@ -202,12 +202,15 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
             [pl.col(name).fill_null("") for name in ("model", "base_model", "family", "submitter")], separator="\n"
         ).str.to_lowercase(),
     )
+    # Tasks have metrics of their own, so lines without a rank are ordered by how far they are behind each task's best.
+    scores = [pl.col(f"{board.task}:mean_st") for board in benchmark.boards]
+    behind = [score.max() - score for score in scores]
     placed = lines.with_columns(line_key().alias("id")).join(ranks, on="id", how="left", maintain_order="left")
     return placed.with_columns(
         rank=pl.when("complete").then("mean_st").rank("min", descending=True).cast(pl.Int64)
     ).sort(
-        "rank", "n_tasks", pl.col("model").str.to_lowercase(), "submitter",
-        descending=[False, True, False, False], nulls_last=True,
+        "rank", "n_tasks", pl.mean_horizontal(behind), pl.col("model").str.to_lowercase(), "submitter",
+        descending=[False, True, False, False, False], nulls_last=True,
     )  # fmt: skip
 
 

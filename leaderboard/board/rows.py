@@ -5,6 +5,7 @@ where it has one) and ``f.placebo`` (the same figure of the entry on the task's 
 ``f.four``, with the four rarer types folded together.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import polars as pl
 from shiftbench.leaderboard.store import Entry
 from shiftbench.leaderboard.store.model_facts import MODEL_FACTS, model_facts
 from shiftbench.metrics.robustness import SCENARIOS
+from shiftbench.scoring.reports.pictures.words import summarised
 from shiftbench.scoring.scores.coverage import LAMBDAS, is_ranked, unranked_lines
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, Scores, TaskScores
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, PLACEBO
@@ -38,6 +40,14 @@ _TEXTS = (
     "released", *CARD_LINKS,
 )  # fmt: skip
 _COUNTS = ("parameters", "tunable_parameters", "shots", "training_size", "tuning_trials", "n_shifts")
+BY_DOMAIN = pl.Struct(
+    {
+        "domain": pl.String(),
+        **{f"{name}{part}": pl.Float64() for name in ("into", "lost", "out_of") for part in ("", ".low", ".high")},
+    }
+)
+"""One domain of an entry's task: ``into``, the mean score of models of other domains on it; ``lost``, the mean target
+drop there; ``out_of``, the mean score of its own models on other domains. Null where undefined."""
 SCHEMA = pl.Schema(
     {
         **dict.fromkeys(_TEXTS, pl.String()),
@@ -52,6 +62,7 @@ SCHEMA = pl.Schema(
         **{f"share.{name}": pl.Float64() for name in SHARES},
         "resolved_share": pl.Float64(),
         "unparsed": pl.Float64(),
+        "by_domain": pl.List(BY_DOMAIN),
     }
 )
 """Columns of a row, one entry and task each; scores on single domains (``ood.<domain>``, with ``PARTS``
@@ -132,6 +143,7 @@ def _task_figures(task: TaskScores) -> dict[str, Any]:
         "resolved_share": summary.resolved_share,
         "unparsed": summary.unparsed,
         **{f"share.{name}": summary.scenario_shares.get(name) for name in SHARES},
+        "by_domain": list(_by_domain(task)),
     }
     for name, estimate in _estimates(task).items():
         row |= {name: estimate.value, f"{name}.low": estimate.low, f"{name}.high": estimate.high}
@@ -141,6 +153,39 @@ def _task_figures(task: TaskScores) -> dict[str, Any]:
         row |= {"id_score.four": four.id, "mean_ood.four": four.mean_ood}
         row |= {f"{OOD}{domain}.four": value for domain, value in four.ood.items()}
     return row
+
+
+def _by_domain(task: TaskScores) -> Iterator[dict[str, Any]]:
+    """Average a task's shifts over sources by target, and over targets by source.
+
+    Shifts into one target share its test texts, so that the mean of their intervals is one that is wide enough; targets
+    have texts of their own, so that deviations from them add up as those of independent figures.
+    """
+    shifts = summarised(task)
+    for domain in dict.fromkeys(name for shift in shifts for name in (shift.source, shift.target)):
+        into, out_of = ([each for each in shifts if getattr(each, end) == domain] for end in ("target", "source"))
+        if domain not in OUTSIDE_SOURCES and domain in task.domains:
+            yield {
+                "domain": domain,
+                **_mean("into", [shift.st for shift in into], is_shared=True),
+                **_mean("lost", [shift.td for shift in into], is_shared=True),
+                **_mean("out_of", [shift.st for shift in out_of], is_shared=False),
+            }
+
+
+def _mean(name: str, figures: Sequence[Estimate], *, is_shared: bool) -> dict[str, float | None]:
+    values = [each.value for each in figures if each.value is not None]
+    if not values or len(values) < len(figures):
+        return dict.fromkeys((name, f"{name}.low", f"{name}.high"))
+    mean, ends = math.fsum(values) / len(values), []
+    for end in ("low", "high"):
+        bounds = [getattr(each, end) for each in figures]
+        if None in bounds:
+            return {name: mean, f"{name}.low": None, f"{name}.high": None}
+        off = [abs(bound - value) for bound, value in zip(bounds, values, strict=True)]
+        spread = math.fsum(off) if is_shared else math.hypot(*off)
+        ends.append(mean + (spread if end == "high" else -spread) / len(values))
+    return {name: mean, f"{name}.low": ends[0], f"{name}.high": ends[1]}
 
 
 def _estimates(task: TaskScores) -> dict[str, Estimate]:

@@ -2,12 +2,12 @@
 
 shell       head, navigation and script of every page, and the page About; templates: its forms, as Jinja2
 addresses   where each page is: the only place that spells it
-board_page  the board: its form, one page of rows, the answer in words (board_answer), the legend
-overall_page  the front page: a benchmark's overall board
-table_parts, links  what both share: headings, pages, the picture above the rows, links of cards
-board_query what a reader asks of a table, and the rows that answer
-board_data  a board's rows as JSON and CSV
-board_columns, board_cells   columns, cells and the small pictures in them
+front_page  the first page: the gap as a picture, what the data say, benchmarks, doors
+board_page  a task's board: the answer (board_answer), a page of rows (board_table, board_columns), the legend
+overall_page  a benchmark's board: a line a model, a column a task
+scatter     the scatter plot of a board; domains_page: its hardest domain and best source
+board_query what a reader asks of a table, and the rows that answer; board_data: the same as JSON and CSV
+links       links of cards
 reported    figures that papers report, below a board's rows
 submit_page the submit page: a form that fills itself, and what a check or a submission answered
 entry_page  an entry, also one on withheld labels, and one that was withdrawn

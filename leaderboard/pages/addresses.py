@@ -27,6 +27,7 @@ SIGN_OUT = "/logout"
 FORECAST = "/forecast"
 FORECAST_CSV = "/forecast.csv"
 FORECAST_JSON = "/forecast.json"
+DOMAINS = "/domains"
 DATA = "/data"
 ABOUT = "/about"
 PICTURE = "/picture"
@@ -91,6 +92,15 @@ def scores_address(identity: str) -> str:
 def predictions_address(identity: str) -> str:
     """Return the address of an entry's prediction file."""
     return with_query(PREDICTIONS, [("id", identity)])
+
+
+def domains_address(board: str) -> str:
+    """Return the address of a board's domains.
+
+    >>> domains_address("dr/nli")
+    '/domains?board=dr/nli'
+    """
+    return with_query(DOMAINS, [("board", board)])
 
 
 def forecast_address(board: str | None = None, path: str = FORECAST) -> str:

@@ -21,9 +21,9 @@ from shiftbench.scoring.scores.coverage import LAMBDAS
 from shiftbench.validation.csv_export import guarded_csv
 
 _FACTS = (
-    "id", "name", "submitter", "date", "paradigm", "base_model", "family", "parameters", "shots", "model_selection",
-    "tuning_trials", "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share", "unparsed",
-    "at_floor", "data", "metric_version", "depth_encoder", "token_encoder",
+    "id", "name", "submitter", "date", "paradigm", "base_model", "family", "licence", "parameters", "shots",
+    "model_selection", "tuning_trials", "extra_data", "complete", "basis", "trained_on", "n_shifts", "resolved_share",
+    "unparsed", "at_floor", "data", "metric_version", "depth_encoder", "token_encoder",
 )  # fmt: skip
 _LINE_FACTS = (
     "rank", "rank_low", "rank_high", "rank_about", "with_leader", "corrected", "model", "submitter", "date", "paradigm",

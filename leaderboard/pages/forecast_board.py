@@ -14,7 +14,6 @@ from shiftbench.leaderboard.pages.addresses import (
     forecast_address,
     with_query,
 )
-from shiftbench.leaderboard.pages.table_parts import info_button, plain_head
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
 from shiftbench.metrics.new_domain import MIN_DOMAINS
 from shiftbench.metrics.ranking import holm
@@ -25,8 +24,8 @@ from shiftbench.scoring.forecasting.errors import sort_methods
 from shiftbench.scoring.forecasting.methods import FLOORS, TITLES
 from shiftbench.scoring.forecasting.samples import SCORES
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodErrors
-from shiftbench.scoring.reports.cells import choices, scroll_box
-from shiftbench.scoring.reports.forecast import CANNOT_TELL, PREFERRED
+from shiftbench.scoring.reports.cells import choices, figure_table
+from shiftbench.scoring.reports.forecast import CANNOT_TELL
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import box
@@ -89,7 +88,7 @@ def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:
         tag("p", _counts(part, found), class_="sb-soft"),
         standings_part(part),
         _downloads(board),
-        _picture(shown, found),
+        _picture(shown, found, part),
         *_left_out(found),
         _reading(shown),
     ]
@@ -186,11 +185,11 @@ def _downloads(board: Board | None) -> Markup:
     return tag("div", csv, json, class_="sb-actions")
 
 
-def _picture(shown: Shown, found: ForecastsFound) -> Markup:
-    """Build the picture of one method beside that of a floor, with links to the others."""
+def _picture(shown: Shown, found: ForecastsFound, part: BoardStandings) -> Markup:
+    """Build the picture of a method, the best if none was chosen, beside that of a floor, with links to the others."""
     drawn = _by_method(found)
     ordered = [name for name in TITLES if name in drawn]
-    first = next((name for name in (*PREFERRED, *FLOORS) if name in drawn), ordered[0])
+    first = next((each.method for each in sort_methods(part.standings) if each.method in drawn), ordered[0])
     method = shown.method if shown.method in drawn else first
     board = [("board", shown.board.name)] if shown.board else []
     links = [
@@ -303,13 +302,10 @@ _ABOUT_METHOD = (
 
 def standings_part(part: BoardStandings) -> Markup:
     """Build the table of a row a method, the smallest mean error first; methods that lack domains stand last."""
-    head = [plain_head("Method", info_button("method", "Method", _ABOUT_METHOD))]
-    head += [plain_head(name, info_button(key, name, *words), class_="sb-num") for key, name, *words in _HEADS]
+    heads = [("Method", _ABOUT_METHOD, False), *((name, " ".join(words), True) for _, name, *words in _HEADS)]
     rows = [_row(each) for each in sort_methods(part.standings)]
     words = "Methods of forecasting, in points, by mean error; those that lack domains last"
-    caption = tag("caption", words, class_="sb-hidden")
-    table = tag("table", caption, tag("thead", tag("tr", *head)), tag("tbody", *rows), class_="sb-table sb-shifts")
-    return scroll_box(table, "Methods of forecasting")
+    return figure_table("Methods of forecasting", heads, rows, words)
 
 
 def _row(each: MethodErrors) -> Markup:

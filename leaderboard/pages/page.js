@@ -15,7 +15,7 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => delete button.dataset.said, 2000);
 });
 
-// The board: filters, sort links and pages fetch the rows alone.
+// The board: search, chips, sort links and pages fetch the rows alone. The address is all that a table shows.
 (() => {
   const form = document.getElementById('board-form'), rows = document.getElementById('board-rows');
   if (!form || !rows) return;
@@ -38,82 +38,47 @@ document.addEventListener('click', async (event) => {
       return;
     }
     if (turn !== asked) return;
-    const focused = document.activeElement && rows.contains(document.activeElement) ? document.activeElement.id : '';
-    const box = rows.querySelector('.sb-scroll'), left = box ? box.scrollLeft : 0;
+    const active = document.activeElement;
+    const focused = active && rows.contains(active) ? active.id || active.textContent : '';
     rows.innerHTML = text;
     rows.removeAttribute('aria-busy');
-    const next = rows.querySelector('.sb-scroll');
-    if (next && left) next.scrollLeft = left;  // setting it at all would lay the page out at once
-    if (focused) (document.getElementById(focused) || next || rows).focus({ preventScroll: true });
+    if (focused) {
+      const same = [...rows.querySelectorAll('a')].find((link) => (link.id || link.textContent) === focused);
+      if (same) same.focus({ preventScroll: true });
+    }
     said.textContent = rows.querySelector('.sb-count')?.textContent || 'Nothing matches';
     if (remember) remember.call(history, null, '', board + search);
   }
 
-  function filters() {
-    const pairs = new URLSearchParams();
-    const columns = [];
-    let changed = false;
-    for (const [name, value] of new FormData(form)) {
-      if (name === 'columns') columns.push(value);
-      else if (value) pairs.append(name, value);
-    }
-    for (const box of form.querySelectorAll('input[name=columns]')) changed ||= box.checked !== ('default' in box.dataset);
-    if (changed) pairs.append('columns', columns.join(','));
+  // What the search adds to what is shown: the form's hidden fields name the board, the address all else.
+  function search() {
+    const pairs = new URLSearchParams(location.search);
+    for (const [name, value] of new FormData(form)) if (!pairs.has(name)) pairs.set(name, value);
+    pairs.delete('page');
+    const words = form.elements.q.value;
+    if (words) pairs.set('q', words); else pairs.delete('q');
     return question(pairs);
-  }
-
-  // The form says what the rows show, also after a sort link or the browser's way back.
-  function fill(search) {
-    const pairs = new URLSearchParams(search);
-    for (const name of ['q', 'paradigm', 'size', 'shots', 'selection', 'extra', 'origin', 'sort', 'order', 'x',
-      'intervals', 'reported', 'picks', 'trained']) {
-      const field = form.elements[name];
-      if (field) field.value = pairs.get(name) || '';
-    }
-    const columns = pairs.get('columns');
-    for (const box of form.querySelectorAll('input[name=columns]')) {
-      box.checked = columns === null ? 'default' in box.dataset : columns.split(',').includes(box.value);
-    }
   }
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     clearTimeout(timer);
-    show(filters());
+    show(search());
   });
-  form.addEventListener('change', (event) => {
-    if (event.target.name !== 'q') show(filters());
-  });
-  form.addEventListener('input', (event) => {
-    if (event.target.name !== 'q') return;
+  form.addEventListener('input', () => {
     clearTimeout(timer);
-    timer = setTimeout(() => show(filters(), history.replaceState), 30);
+    timer = setTimeout(() => show(search(), history.replaceState), 30);
   });
   rows.addEventListener('click', (event) => {
     const link = event.target.closest('a[data-rows]');
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    const pairs = new URLSearchParams(new URL(link.href).search);
-    pairs.delete('picks');
-    if (form.elements.picks.value) pairs.set('picks', form.elements.picks.value);
-    const search = question(pairs);
-    fill(search);
-    show(search).then(() => {
+    show(new URL(link.href).search).then(() => {
       if (rows.getBoundingClientRect().top < 0) rows.scrollIntoView();
     });
   });
-  // Picks go into the filters' form, which every question takes along.
-  rows.addEventListener('change', (event) => {
-    if (event.target.name !== 'id') return;
-    const ids = [...rows.querySelectorAll('input[name=id]:checked')].map((box) => box.value);
-    form.elements.picks.value = [...new Set(ids)].join(',');
-    const pairs = new URLSearchParams(location.search);
-    pairs.delete('picks');
-    if (ids.length) pairs.set('picks', form.elements.picks.value);
-    history.replaceState(null, '', board + (String(pairs) && question(pairs)));
-  });
   addEventListener('popstate', () => {
-    fill(location.search);
+    form.elements.q.value = new URLSearchParams(location.search).get('q') || '';
     show(location.search, null);
   });
 })();

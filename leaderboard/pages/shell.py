@@ -38,6 +38,11 @@ def render(template: str, **values: object) -> Markup:
     return Markup(_templates().get_template(template).render(values))
 
 
+def macro(template: str, name: str, *values: object) -> Markup:
+    """Write one macro of a template alone."""
+    return Markup(getattr(_templates().get_template(template).module, name)(*values))
+
+
 @cache
 def _templates() -> Environment:
     return load_templates(TEMPLATES, addresses=addresses)

@@ -6,7 +6,6 @@ rows        a row per domain: one model's scores, how deep targets lie in a sour
 words       names and sentences that several share
 heatmap     names by names, a cell where they meet; sources by targets: ST, SD or TD
 planes      every shift by its two drops; scores out of distribution over the score in it; forecasts over the truth
-under_shift entries by their score under shift, over their score in domain, size, cost or date
 curves      Depth F1 and drops by depth, of one entry or several; average drops as ever easier shifts are added
             (Domain Robustness paper, Figure 2)
 flips       transfer loss and gain of every shift

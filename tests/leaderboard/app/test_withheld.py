@@ -39,7 +39,8 @@ from tests.leaderboard.release.gold import (
 
 SETTINGS = ServerSettings(daily_quota=100)
 PAGES = (
-    "/", "/rows", "/board.csv", "/overall.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css",
+    "/", "/?board=own/tickets&view=full", "/?board=own/tickets&x=score", "/domains?board=own/tickets",
+    "/rows", "/board.csv", "/overall.csv", "/data", "/about", "/compare", "/healthz", "/static/page.css",
     "/static/page.js", "/forecast", "/forecast.csv", "/forecast.json", "/forecast?board=own/tickets",
     "/gradio_api/info", "/gradio_api/openapi.json", "/gradio_api/mcp/schema",
 )  # fmt: skip
@@ -224,7 +225,7 @@ def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path
         page = httpx.get(f"{server.url}/entry?id={sent['entry']}").text
         assert f"Nominated for the next round of {BOARD}" in page
         assert "No figures yet" in page
-        board = httpx.get(server.url).text
+        board = httpx.get(f"{server.url}/?board={BOARD}").text
         assert "Compare picked" not in board
         assert "2026-Q1" in board
     finally:

@@ -69,9 +69,8 @@ def test_one_that_lacks_a_target_is_not_ranked_and_both_pages_say_the_same(index
 
 def test_drops_are_not_applicable_and_a_filter_tells_the_two_kinds_apart(index: Index) -> None:
     assert "not applicable: the model was trained on none of these domains" in shown(index)
-    assert "Zero-shot model" not in shown(index, "trained=trained")
-    assert "Poor model" in shown(index, "trained=trained")
-    only = shown(index, "trained=zero-shot")
+    assert "Zero-shot model" not in shown(index, "paradigm=fine-tuned")
+    only = shown(index, "paradigm=zero-shot")
     assert ("Zero-shot model" in only, "Poor model" in only) == (True, False)
     rows = pl.DataFrame({"trained_on": [None, "none", "books", None], "basis": ["elsewhere", None, "id-ood", "x"]})
     assert rows.select(trained_outside()).to_series().to_list() == [True, True, False, False]

@@ -23,6 +23,7 @@ class Table(HTMLParser):
         self.images: list[str] = []
         self._in_title = False
         self._in_head = False
+        self._is_over = False
         self.feed(str(markup))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -35,23 +36,26 @@ class Table(HTMLParser):
             self.rows.append([])
         elif tag in ("td", "th") and not self._in_head:
             self.rows[-1].append("")
-        elif tag == "th":
+        elif tag in ("th", "td"):
             self.heads[str(len(self.heads))] = found.get("aria-sort")
         elif tag == "a" and found.get("id"):
             self.addresses[str(found["id"])] = str(found["href"])
         elif tag == "title":
             self._in_title = True
-        elif tag == "svg":
-            self.images.append("")
+        elif tag == "svg" and not self._in_head:
+            self.images.append(str(found.get("class")))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "title":
             self._in_title = False
+        elif tag == "table":
+            self._is_over = True
 
     def handle_data(self, data: str) -> None:
         if self._in_title:
-            self.titles.append(data)
-        elif self.rows and not self._in_head and self.rows[-1]:
+            if not self._in_head:
+                self.titles.append(data)
+        elif self.rows and not self._in_head and self.rows[-1] and not self._is_over:
             self.rows[-1][-1] += data
 
 

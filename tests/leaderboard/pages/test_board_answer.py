@@ -5,9 +5,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shiftbench.leaderboard.pages.board_answer import answer, chips
+from shiftbench.leaderboard.pages.board_answer import answer, reasons
+from shiftbench.leaderboard.pages.shell import macro
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
-from shiftbench.scoring.reports.frame.html import tag
 from tests.leaderboard.conftest import Visible
 
 _SCHEMA: dict[str, Any] = {
@@ -28,8 +28,8 @@ LEADER = row("DeBERTa", 0.872, with_leader=True, corrected=0.871)
 
 def words(*rows: dict[str, Any], public: bool = True) -> str:
     frame = pl.DataFrame(list(rows), schema=_SCHEMA, orient="row")
-    link = lambda found: tag("a", found["name"], href="/entry")  # noqa: E731
-    return Visible(answer(frame, "on unseen domains", link, has_public_labels=public)).text
+    found = answer(frame, "on unseen domains", lambda row: "/entry", has_public_labels=public)
+    return Visible(macro("answer.html", "answer", found)).text
 
 
 def test_a_leader_with_ties_its_loss_and_the_placebos() -> None:
@@ -108,5 +108,5 @@ def test_on_withheld_labels_the_last_round_speaks() -> None:
 def test_reasons_to_trust_are_those_of_the_rows_shown(facts: dict[str, float], public: bool, parts: list[str]) -> None:
     names = [f"{name}{part}" for name in ("mean_st", "drop", "other") for part in ("", ".low", ".placebo")]
     frame = pl.DataFrame([dict.fromkeys(names), dict.fromkeys(names) | facts], schema=dict.fromkeys(names, pl.Float64))
-    found = Visible(chips(frame, ["mean_st", "drop"], has_public_labels=public))
-    assert found.links == [f"/about#{part}" for part in parts]
+    found = reasons(frame, ["mean_st", "drop"], has_public_labels=public)
+    assert Visible(macro("answer.html", "reasons", found)).links == [f"/about#{part}" for part in parts]

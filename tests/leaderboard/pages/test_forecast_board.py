@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown) -
     )
     markup = str(forecast_page(shown, found(9)))
     for head in (*heads, "Pairs"):
-        assert f'aria-label="What is {head}?"' in markup
+        assert re.search(f'<th scope="col" title="[^"]+"[^>]*>{re.escape(head)}</th>', markup)
     assert "p 0.0039" in page.text
     assert "+0.77" in page.text  # saves 8 of 10.4 points
     assert "owned" not in page.tags
@@ -137,7 +138,7 @@ def test_the_picture_has_the_method_that_was_asked_for_beside_a_floor(
     assert "7 forecasts by source accuracy (floor): off by 10.3 points on average" in markup
     assert "method=doc#picture" in markup
     default = str(forecast_page(shown._replace(method="magic"), found(7)))
-    assert "7 forecasts by less mean drop (floor)" in default
+    assert "7 forecasts by difference of confidences" in default, "the best one, as the sentence says"
     monkeypatch.setattr(planes, "MOST_MARKS", 3)
     many = [planes.ForecastMark("m", "a", "b", 0.5, 0.4)] * 7
     assert str(planes.forecast_plane("x", many, "accuracy")).count("<title>m") == 3

@@ -1,0 +1,330 @@
+"""One page of a table's rows as plain values, for ``templates/rows.html``: of a task's board, or of a benchmark's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import polars as pl
+
+from shiftbench.leaderboard.board import Board, Index
+from shiftbench.leaderboard.board.boards import ROUND
+from shiftbench.leaderboard.board.copies import NEAR
+from shiftbench.leaderboard.board.rows import SHARES
+from shiftbench.leaderboard.pages.addresses import entry_address
+from shiftbench.leaderboard.pages.board_columns import Column
+from shiftbench.leaderboard.pages.board_query import FILTERS, PAGE_ROWS, RANKED, REPORTED, BoardQuery, TableQuery
+from shiftbench.leaderboard.pages.links import icon_links
+from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.parts import UNKNOWN, Badge, Choice, Gap, GapScale, Head
+from shiftbench.scoring.reports.numbers import count, drop_points, points
+from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
+from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate
+from shiftbench.validation.report import counted
+from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
+
+LEADING_SET = "in the leading set"
+"""What is said of released rows that are not told apart from the one with the best score, which is not shown."""
+Facts = Mapping[str, Any]
+"""One row of a table, as ``board_query.whole_table`` or ``overall_frame`` has it."""
+_COPIES_NAMED = 2
+_SIZES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure, or words; ``mark`` says before them how it stands among the others, ``address`` leads to its entry."""
+
+    kind: str
+    head: str
+    estimate: Estimate = UNKNOWN
+    words: str = ""
+    title: str = ""
+    placebo: float | None = None
+    shares: Sequence[tuple[str, float]] = ()
+    address: str = ""
+    mark: Literal["", "leads", "tied"] = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: its place, its name with what is to be said of it, its gap, its figures."""
+
+    id: str
+    name: str
+    address: str
+    rank: int | None
+    ranks: str
+    rank_title: str
+    badges: Sequence[Badge]
+    notes: Sequence[tuple[str, str]]
+    icons: Sequence[Markup]
+    gap: Gap | None
+    cells: Sequence[Cell]
+    is_tied: bool = False
+    is_ranked: bool = True
+    can_be_picked: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows below each other, and what is said above them where they are not ranked."""
+
+    rows: Sequence[Row]
+    title: str = ""
+    about: str = ""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The numbers of the pages that are linked, 0 for a gap between them."""
+
+    number: int
+    numbers: Sequence[int]
+    last: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A page of rows and what surrounds them; ``empty`` says what stands in their place."""
+
+    caption: str
+    query: TableQuery
+    notes: Sequence[tuple[str, str]] = ()
+    filters: Sequence[tuple[str, Sequence[Choice]]] = ()
+    reasons: Sequence[tuple[str, str]] = ()
+    heads: Sequence[Head] = ()
+    groups: Sequence[Group] = ()
+    scale: GapScale | None = None
+    count: str = ""
+    n_folded: int = 0
+    pages: Pages | None = None
+    csv: str = ""
+    picks_task: str = ""
+    empty: Literal["", "no match", "no entries"] = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether there is a column of ranks."""
+        return any(head.kind == "rank" for head in self.heads)
+
+    @property
+    def views(self) -> list[Choice]:
+        """List the two ways to show the table."""
+        return [
+            Choice(words, self.query.address(view=view, page=self.query.page), self.query.view == view, rows=True)
+            for words, view in (("Simple", ""), ("Full", "full"))
+        ]
+
+
+def state_notes(index: Index, query: TableQuery) -> list[tuple[str, str]]:
+    """List what a reader should know of the table's state, each with a word in bold or none."""
+    notes = []
+    if index.store.behind:
+        # Not the reason itself, which may name the server's folders or a private repository.
+        notes.append(("Last known.", "The store of entries cannot be reached now, so newer entries may be missing."))
+    if index.unread:
+        words = f"{index.unread:,} entries are still being read; ranks may change until all are here."
+        notes.append(("Starting.", words))
+    return notes + [("", note) for note in query.notes]
+
+
+def filters(table: pl.DataFrame, query: BoardQuery) -> list[tuple[str, list[Choice]]]:
+    """List the filters that tell rows of a table apart, each value with the address that adds it or takes it back."""
+    found = []
+    for name, (label, expression, words) in FILTERS.items():
+        asked = getattr(query, name)
+        values = table.select(expression.drop_nulls().unique().sort()).to_series().to_list()
+        order = [each for each in (*words, *values) if each in values] if words else values
+        shown = list(dict.fromkeys([*order, *([asked] if asked else [])]))
+        # A value that all rows have tells none apart.
+        if asked or (shown and table.select(expression.n_unique()).item() > 1):
+            choices = [
+                Choice(
+                    words.get(each, each),
+                    query.address(**{name: "" if each == asked else each}),
+                    each == asked,
+                    rows=True,
+                )
+                for each in shown
+            ]
+            found.append((label, choices))
+    return found
+
+
+def pages_of(number: int, n_rows: int) -> Pages | None:
+    """Return the pages of a table to link: the first, the last, and those near this one; None of a single page."""
+    last = last_page(n_rows)
+    if last == 1:
+        return None
+    near = sorted({1, *range(max(number - 2, 1), min(number + 2, last) + 1), last})
+    numbers: list[int] = []
+    for before, each in zip([0, *near], near, strict=False):
+        numbers += [each] if each == before + 1 else [0, each]
+    return Pages(number, numbers, last)
+
+
+def last_page(n_rows: int) -> int:
+    """Return the number of the last page of so many rows."""
+    return max(-(-n_rows // PAGE_ROWS), 1)
+
+
+def shown_rows(page: int, n_shown: int, n_found: int, word: str) -> str:
+    """Format which rows of how many stand on a page.
+
+    >>> shown_rows(2, 20, 70, "row"), shown_rows(1, 1, 1, "row")
+    ('51–70 of 70 rows', '1–1 of 1 row')
+    """
+    first = (page - 1) * PAGE_ROWS + 1
+    return f"{first:,}\N{EN DASH}{first + n_shown - 1:,} of {counted(n_found, word)}"
+
+
+def sort_head(query: TableQuery, key: str, words: str, first: str, *, kind: Any = "", title: str = "") -> Head:
+    """Build a heading that sorts: the best first (``first``), and the other way when it is chosen again."""
+    order: Any = {"asc": "ascending", "desc": "descending"}[query.order] if query.sort == key else ""
+    return Head(words, kind, title, key, query.address(sort=key, order=query.next_order(key, first)), order)
+
+
+def estimate(row: Facts, key: str) -> Estimate:
+    """Return a row's figure; unknown where it has none."""
+    value = row.get(key)
+    if value is None:
+        return UNKNOWN
+    low, high, reason = (row.get(f"{key}.{part}") for part in ("low", "high", "no_interval"))
+    return Estimate(value=value, low=low, high=high, no_interval=reason)
+
+
+def gap_scale(table: pl.DataFrame, home: str, away: str) -> GapScale:
+    """Return the scale that holds the gaps of all ranked rows, so that all pages have one; without such, all."""
+    ranked = table.filter(pl.col("group") == RANKED) if "group" in table.columns else table.filter("complete")
+    rows = table if ranked.is_empty() else ranked
+    names = [f"{key}{part}" for key in (home, away) for part in ("", ".low", ".high") if f"{key}{part}" in rows.columns]
+    low, high = rows.select(
+        pl.min_horizontal(pl.col(names).min()), pl.max_horizontal(pl.col(names).max()).alias("h")
+    ).row(0)
+    return GapScale.over([Estimate(value=low), Estimate(value=high)])
+
+
+def board_row(row: Facts, board: Board, columns: Sequence[Column], gap_keys: tuple[str, str, str]) -> Row:
+    """Build a row of a task's board."""
+    is_reported, at_floor = row["group"] == REPORTED, bool(row.get("at_floor"))
+    home, away, loss = (estimate(row, key) for key in gap_keys)
+    faint = row["group"] != RANKED or at_floor
+    has_gap = home.value is not None or away.value is not None
+    cells = [_cell(row, column, is_reported=is_reported) for column in columns]
+    ranks, rank_title = rank_words(row)
+    notes = (
+        [(note, "") for note in (row["paradigm"], *(row["footnotes"] or ())) if note] if is_reported else _notes(row)
+    )
+    return Row(
+        id=row["id"] or "",
+        name=row["name"],
+        address="" if is_reported else entry_address(row["id"], board.task),
+        rank=row["rank"],
+        ranks=ranks,
+        rank_title=rank_title,
+        badges=[] if is_reported else badges(row),
+        notes=notes,
+        icons=[] if is_reported else icon_links(row, row["name"]),
+        gap=Gap.of(row["name"], home, away, loss, is_faint=faint) if has_gap else None,
+        cells=cells,
+        is_tied=bool(row["with_leader"]) and not at_floor and row["group"] == RANKED,
+        is_ranked=row["group"] == RANKED,
+        can_be_picked=not is_reported and board.folder.has_public_labels,
+    )
+
+
+def rank_words(row: Facts) -> tuple[str, str]:
+    """Return the ranks that a row may have in a bracket, and the same in words."""
+    if row["rank"] is None or row["rank_low"] is None:
+        return "", ""
+    low, high = row["rank_low"], row["rank_high"]
+    subject = "as a recipe" if row["rank_about"] == RECIPES else TRAINED_MODELS
+    return f"{low}\N{EN DASH}{high}", f"rank {row['rank']}; {subject}, with 95% confidence from {low} to {high}"
+
+
+def badges(row: Facts) -> list[Badge]:
+    """List what is first to be known of an entry: whether it is above chance, leads, or is tied with the leader."""
+    if row.get("at_floor"):
+        words = "its score under shift is not shown to beat guessing or one label for all texts: its drops say nothing"
+        return [Badge("not above chance", "warn", words)]
+    if row.get("corrected") is not None:
+        return [Badge("leads", "lead")]
+    if row.get("with_leader") and row.get(ROUND) is not None:
+        return [Badge(LEADING_SET, "tied", "leads, or is statistically tied with the leader")]
+    if row.get("with_leader"):
+        return [Badge("tied", "tied", "is statistically tied with the leader")]
+    return []
+
+
+def _notes(row: Facts) -> list[tuple[str, str]]:
+    """List what stands after a name, each with a longer word on it or none: kind, training, copies, what it lacks."""
+    size = [short_count(row["parameters"])] if row["parameters"] is not None else []
+    notes = [(row["same_name"], "first digits of the entry's id")] if row["same_name"] else []
+    if row["look_alike"]:
+        notes.append((f"by {row['submitter']}", "an entry of another submitter has a name that looks like this one"))
+    notes.append((" \N{MIDDLE DOT} ".join([row["paradigm"], *size]), ""))
+    if ELSEWHERE in (row["trained_on"], row["basis"]):
+        notes.append((ELSEWHERE_MARK, "trained outside this dataset: scores under shift only, drops do not apply"))
+    elif is_outside(row) and row["paradigm"] != "zero-shot":
+        notes.append(("trained on none of the domains", ""))
+    elif row["trained_on"] is not None and "+" in row["trained_on"]:
+        notes.append((f"trained on {row['trained_on'].replace('+', ' + ')}", ""))
+    copies = list(row["copies"] or ())
+    if copies:
+        more = f" and {len(copies) - _COPIES_NAMED:,} more" if len(copies) > _COPIES_NAMED else ""
+        title = "Later entries with the same predictions have no row of their own: " + ", ".join(copies[:40])
+        notes.append((f"same predictions as {', '.join(copies[:_COPIES_NAMED])}{more}", title))
+    if row.get("nearly_same_as"):
+        title = f"at least {100 * NEAR:.1f}% of its predictions are those of that earlier entry"
+        notes.append((f"nearly the same predictions as {row['nearly_same_as']}", title))
+    if row["group"] != RANKED:
+        missing = list(row["missing"] or ())
+        has = [counted(row["n_shifts"], "shift")] if row["n_shifts"] is not None else []
+        text = "; ".join([*has, *missing[:1]]) + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else "")
+        notes.append((text, "\n".join(missing[:40])))
+    return notes
+
+
+def is_outside(row: Facts) -> bool:
+    """Return whether a row is of a model that was trained on none of the board's domains."""
+    return row["trained_on"] in OUTSIDE_SOURCES or row["basis"] in OUTSIDE_BASES.values()
+
+
+def _cell(row: Facts, column: Column, *, is_reported: bool) -> Cell:
+    key = column.key
+    if column.kind == "scenarios":
+        known = [(name, row[f"share.{name}"]) for name in SHARES if row.get(f"share.{name}")]
+        return Cell("scenarios", column.head, shares=known)
+    value = row.get(key)
+    if column.kind == "count" and value is not None:
+        return Cell("text", column.head, words=short_count(value), title=count(value) if value >= 10_000 else "")
+    if not column.is_figure:
+        return Cell("text", column.head, words=value or "")
+    if value is None:
+        if is_outside(row) and not is_reported and key not in ("mean_st", "mean_ood"):
+            why = "not applicable: the model was trained on none of these domains, so it has no in-domain score"
+            return Cell(column.kind, column.head, title=why)
+        return Cell("text" if is_reported else column.kind, column.head)
+    four, placebo = row.get(f"{key}.four"), row.get(f"{key}.placebo")
+    title = f"with the four rarer types counted as one {points(four)}" if four is not None else ""
+    if placebo is not None:
+        title = (
+            f"placebo, the same texts without a shift: {(drop_points if column.kind == 'drop' else points)(placebo)}"
+        )
+    return Cell(column.kind, column.head, estimate(row, key), title=title, placebo=placebo)
+
+
+def short_count(number: int) -> str:
+    """Format a whole number in few characters.
+
+    >>> short_count(22_700_000), short_count(340), short_count(999_900), short_count(9_999)
+    ('22.7M', '340', '1M', '9999')
+    """
+    if number < 10_000:
+        return str(number)
+    # 999,900 is 1M, as three digits cannot tell it from that.
+    size, letter = next(each for each in _SIZES if number >= 0.9995 * each[0])
+    return f"{number / size:.3g}{letter}"

@@ -1,0 +1,79 @@
+"""A board by domain: the hardest target and the best source over all models, and whether that hangs on one of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shiftbench.leaderboard.board import Index, find_board
+from shiftbench.leaderboard.board.domains import BoardDomains, board_domains
+from shiftbench.leaderboard.pages.board_page import choices, views_of
+from shiftbench.leaderboard.pages.reported import titles
+from shiftbench.leaderboard.pages.shell import render
+from shiftbench.leaderboard.pages.task_names import board_name
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.parts import Choice, Gap, GapScale, Head
+from shiftbench.scoring.reports.numbers import metric_name
+from shiftbench.scoring.scores.shape import Estimate
+from shiftbench.validation.report import InvalidInput, Problem
+
+
+@dataclass(frozen=True)
+class DomainsPage:
+    """What ``templates/domains.html`` shows; gaps are from models of the domain itself to models of others."""
+
+    benchmarks: Sequence[Choice]
+    tasks: Sequence[Choice]
+    views: Sequence[Choice]
+    notices: Markup
+    title: str
+    metric: str
+    found: BoardDomains
+    names: dict[str, str]
+    heads: Sequence[Head]
+    gaps: dict[str, Gap]
+    scale: GapScale
+
+
+def domains_page(index: Index, name: str) -> Markup:
+    """Build the page of a board's domains.
+
+    Raises: InvalidInput when there is no such board, or its labels are withheld: scores by domain would tell of them.
+    """
+    board = find_board(name, index.boards())
+    if not board.folder.has_public_labels:
+        raise InvalidInput(Problem("labels are withheld, so there are no scores by domain", board.name))
+    found = board_domains(index.frame(board))
+    benchmarks, tasks = choices(index, board)
+    own = {each.domain: _own_models(each.into, each.lost) for each in found.domains}
+    gaps = {each.domain: Gap.of(each.domain, own[each.domain], each.into, each.lost) for each in found.domains}
+    has_lost = any(each.lost.value is not None for each in found.domains)
+    has_sources = sum(each.out_of.value is not None for each in found.domains) > 1
+    scale = GapScale.over(each for gap in gaps.values() for each in (gap.home, gap.away))
+    heads = [
+        Head("Domain"),
+        Head("Own models, models of other domains", "gap-head", scale=scale),
+        Head("Score there", "num", "mean score of models of other domains on it"),
+        *([Head("Lost there", "num", "target drop: less than models of the domain itself score")] if has_lost else []),
+        *([Head("As a source", "num", "mean score of models of this domain on the others")] if has_sources else []),
+    ]
+    page = DomainsPage(
+        benchmarks,
+        tasks,
+        views_of(board, "domains"),
+        notices([board.folder]),
+        board_name(board),
+        metric_name(board.info.metric),
+        found,
+        titles(board.info),
+        heads,
+        gaps,
+        scale,
+    )
+    return render("domains.html", page=page)
+
+
+def _own_models(into: Estimate, lost: Estimate) -> Estimate:
+    """Return the mean score of models of a domain on it, which is what others score there and what they lose."""
+    if into.value is None or lost.value is None:
+        return Estimate(value=None)
+    return Estimate(value=into.value + lost.value)

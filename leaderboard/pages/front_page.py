@@ -1,0 +1,131 @@
+"""The front page: the question, the gap of one task's models as a picture, what the data say, and where to go."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from shiftbench.leaderboard.board import Benchmark, Board, Index
+from shiftbench.leaderboard.board.domains import BoardDomains, board_domains
+from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.addresses import board_address, entry_address
+from shiftbench.leaderboard.pages.board_answer import Answer, answer
+from shiftbench.leaderboard.pages.board_columns import columns_of
+from shiftbench.leaderboard.pages.board_page import gap_keys, no_data, overall_address
+from shiftbench.leaderboard.pages.board_query import RANKED
+from shiftbench.leaderboard.pages.board_table import Row, board_row, gap_scale
+from shiftbench.leaderboard.pages.reported import titles
+from shiftbench.leaderboard.pages.shell import render
+from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name, task_name
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.parts import Card, GapScale
+from shiftbench.scoring.reports.numbers import metric_name, points
+
+MOST_LINES = 8
+
+
+@dataclass(frozen=True)
+class Front:
+    """What ``templates/front.html`` shows; without a ranked entry anywhere there is no board."""
+
+    notices: Markup
+    cards: Sequence[Card]
+    board_title: str = ""
+    board_address: str = ""
+    metric: str = ""
+    lines: Sequence[Row] = ()
+    n_more: int = 0
+    scale: GapScale | None = None
+    answer: Answer | None = None
+    lead: float | None = None
+    domains: BoardDomains | None = None
+    domains_address: str = ""
+    names: dict[str, str] | None = None
+    n_losses: int = 0
+    loss: float | None = None
+    placebo: float | None = None
+
+
+def front_page(index: Index) -> Markup:
+    """Build the front page: of the board with most ranked models, and a card for each benchmark."""
+    benchmarks = index.benchmarks()
+    if not benchmarks:
+        return no_data()
+    boards = {board.name: index.frame(board).filter("complete") for each in benchmarks for board in each.boards}
+    cards = [_card(index, benchmark) for benchmark in benchmarks]
+    shown = max(
+        (board for each in benchmarks for board in each.boards), key=lambda board: _weight(board, boards[board.name])
+    )
+    ranked = boards[shown.name]
+    if ranked.is_empty():
+        return render("front.html", page=Front(notices([shown.folder]), cards))
+    home, away, loss = gap_keys(shown)
+    skilled = ranked.filter(~pl.col("at_floor").fill_null(value=False))
+    table = (ranked if skilled.is_empty() else skilled).with_columns(
+        group=pl.lit(RANKED), reported=pl.lit(None, pl.String), nearly_same_as=pl.lit(None, pl.String)
+    )
+    losses = skilled.select(loss, f"{loss}.placebo").drop_nulls()
+    scores = ranked[away].to_list()
+    columns = [column for column in columns_of(shown) if column.kind == "drop" and column.is_simple]
+    page = Front(
+        notices([shown.folder]),
+        cards,
+        board_title=f"{benchmark_name(_of(benchmarks, shown))}, {task_name(shown).lower()}",
+        board_address=board_address(shown.name),
+        metric=metric_name(shown.info.metric),
+        lines=[
+            board_row(row, shown, columns, (home, away, loss)) for row in table.head(MOST_LINES).iter_rows(named=True)
+        ],
+        n_more=ranked.height - min(table.height, MOST_LINES),
+        scale=gap_scale(table.head(MOST_LINES), home, away),
+        answer=answer(
+            ranked,
+            "under shift",
+            lambda row: entry_address(row["id"], shown.task),
+            has_public_labels=shown.folder.has_public_labels,
+        ),
+        lead=scores[0] - scores[1] if len(scores) > 1 else None,
+        domains=board_domains(ranked) if shown.folder.has_public_labels else None,
+        domains_address=addresses.domains_address(shown.name),
+        names=titles(shown.info),
+        n_losses=losses.height,
+        loss=_mean(losses, loss),
+        placebo=_mean(losses, f"{loss}.placebo"),
+    )
+    return render("front.html", page=page)
+
+
+def _mean(frame: pl.DataFrame, name: str) -> float | None:
+    value = frame[name].mean()
+    return value if isinstance(value, float) else None
+
+
+def _weight(board: Board, ranked: pl.DataFrame) -> tuple[int, int]:
+    """Return what a board's figure has to show: models with both scores, then models with one."""
+    home, away, _ = gap_keys(board)
+    skilled = ranked.filter(~pl.col("at_floor").fill_null(value=False))
+    return skilled.select(home, away).drop_nulls().height, ranked.height
+
+
+def _of(benchmarks: Sequence[Benchmark], board: Board) -> Benchmark:
+    return next(each for each in benchmarks if board in each.boards)
+
+
+def _card(index: Index, benchmark: Benchmark) -> Card:
+    """Build the card of a benchmark: the leader of its fullest task, its entries, its domains, its newest entry."""
+    frames = {board.name: index.frame(board) for board in benchmark.boards}
+    board = max(benchmark.boards, key=lambda each: _weight(each, frames[each.name].filter("complete")))
+    ranked = frames[board.name].filter("complete")
+    every = pl.concat([frame.select("id", "date") for frame in frames.values()]).unique("id")
+    domains = {domain for each in benchmark.boards for domain in each.info.domains}
+    facts = [("Entries", f"{every.height:,}")] if every.height else []
+    facts += [("Tasks", ", ".join(board_name(each).lower() for each in benchmark.boards))]
+    facts += [("Domains", f"{len(domains):,}")]
+    newest = every["date"].max()
+    facts += [("Newest", str(newest))] if newest else []
+    if not ranked.is_empty() and not ranked["at_floor"][0]:
+        best = ranked.row(0, named=True)
+        facts.insert(0, ("Best", f"{best['name']}, {points(best['mean_st'])} under shift ({task_name(board).lower()})"))
+    words = "" if every.height else "No entries yet."
+    return Card(benchmark_name(benchmark), overall_address(benchmark), words, facts)
