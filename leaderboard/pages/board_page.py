@@ -212,7 +212,7 @@ def _table(index: Index, board: Board, query: BoardQuery, table: pl.DataFrame, m
         *([Head(kind="pick")] if is_public else []),
         sort_head(query, "rank", "#", "asc", kind="rank", title="place by score under shift"),
         sort_head(query, "name", "Model", "asc"),
-        Head("In domain, under shift", "gap-head", scale=(scale := gap_scale(table, *gap_keys(board)[:2]))),
+        Head("In domain, under shift", "gap-head", scale=(scale := gap_scale(table, shown, *gap_keys(board)[:2]))),
         *(_head(query, column) for column in columns),
     ]
     reported = {item.title: item for item in reported_tables(board)}

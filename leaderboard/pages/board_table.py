@@ -134,6 +134,7 @@ def state_notes(index: Index, query: TableQuery) -> list[tuple[str, str]]:
 def filters(table: pl.DataFrame, query: BoardQuery) -> list[tuple[str, list[Choice]]]:
     """List the filters that tell rows of a table apart, each value with the address that adds it or takes it back."""
     found = []
+    table = table.filter(pl.col("group") != REPORTED)
     for name, (label, expression, words) in FILTERS.items():
         asked = getattr(query, name)
         values = table.select(expression.drop_nulls().unique().sort()).to_series().to_list()
@@ -196,15 +197,15 @@ def estimate(row: Facts, key: str) -> Estimate:
     return Estimate(value=value, low=low, high=high, no_interval=reason)
 
 
-def gap_scale(table: pl.DataFrame, home: str, away: str) -> GapScale:
-    """Return the scale that holds the gaps of all ranked rows, so that all pages have one; without such, all."""
+def gap_scale(table: pl.DataFrame, shown: pl.DataFrame, home: str, away: str) -> GapScale:
+    """Return the scale that holds the gaps of all ranked rows, so that pages share it, and those of the rows shown."""
     ranked = table.filter(pl.col("group") == RANKED) if "group" in table.columns else table.filter("complete")
-    rows = table if ranked.is_empty() else ranked
-    names = [f"{key}{part}" for key in (home, away) for part in ("", ".low", ".high") if f"{key}{part}" in rows.columns]
-    low, high = rows.select(
-        pl.min_horizontal(pl.col(names).min()), pl.max_horizontal(pl.col(names).max()).alias("h")
-    ).row(0)
-    return GapScale.over([Estimate(value=low), Estimate(value=high)])
+    ends = []
+    for rows in (ranked, shown):
+        names = [f"{key}{part}" for key in (home, away) for part in ("", ".low", ".high")]
+        known = pl.col([name for name in names if name in rows.columns])
+        ends += rows.select(low=pl.min_horizontal(known.min()), high=pl.max_horizontal(known.max())).row(0)
+    return GapScale.over([Estimate(value=end) for end in ends])
 
 
 def board_row(row: Facts, board: Board, columns: Sequence[Column], gap_keys: tuple[str, str, str]) -> Row:

@@ -78,7 +78,7 @@ def front_page(index: Index) -> Markup:
             board_row(row, shown, columns, (home, away, loss)) for row in table.head(MOST_LINES).iter_rows(named=True)
         ],
         n_more=ranked.height - min(table.height, MOST_LINES),
-        scale=gap_scale(table.head(MOST_LINES), home, away),
+        scale=gap_scale(table.head(0), table.head(MOST_LINES), home, away),
         answer=answer(
             ranked,
             "under shift",

@@ -108,7 +108,7 @@ def _table(index: Index, benchmark: Benchmark, query: OverallQuery) -> Table:
     boards = [board for board in benchmark.boards if frame[f"{board.task}:id"].count() > 0]
     heads = [sort_head(query, "rank", "#", "asc", kind="rank")] if has_means else []
     heads.append(sort_head(query, "model", "Model", "asc"))
-    scale = gap_scale(frame, "mean_ss", "mean_st") if has_means and frame["mean_ss"].count() else None
+    scale = gap_scale(frame, shown, "mean_ss", "mean_st") if has_means and frame["mean_ss"].count() else None
     heads += [Head("In domain, under shift", "gap-head", scale=scale)] if scale else []
     mean = "score under shift (ST), plain mean over the tasks, of models that cover them all"
     heads += [sort_head(query, "mean_st", "Mean", "desc", kind="num", title=mean)] if has_means else []

@@ -110,10 +110,12 @@ class Head:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell: a loss or a gain, faint where it is not shown to differ from 0, the model's own domain, or nothing."""
+    """A cell: a loss or a gain, faint where it is not shown to differ from 0, the model's own domain, or nothing;
+    'much' ones are shaded by a value that is neither.
+    """
 
     words: str
-    kind: Literal["", "loss", "gain", "faint", "own"] = ""
+    kind: Literal["", "loss", "gain", "faint", "own", "much"] = ""
     part: float | None = None
     title: str = ""
     address: str = ""
