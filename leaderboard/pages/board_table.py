@@ -200,7 +200,7 @@ def estimate(row: Facts, key: str) -> Estimate:
 def gap_scale(table: pl.DataFrame, shown: pl.DataFrame, home: str, away: str) -> GapScale:
     """Return the scale that holds the gaps of all ranked rows, so that pages share it, and those of the rows shown."""
     ranked = table.filter(pl.col("group") == RANKED) if "group" in table.columns else table.filter("complete")
-    ends = []
+    ends: list[float | None] = []
     for rows in (ranked, shown):
         names = [f"{key}{part}" for key in (home, away) for part in ("", ".low", ".high")]
         known = pl.col([name for name in names if name in rows.columns])
