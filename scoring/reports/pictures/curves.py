@@ -103,40 +103,21 @@ def curve_values(curves: Sequence[tuple[str, ByLambda]], written: Callable[[Esti
     return tag("table", tag("thead", head), tag("tbody", *rows), class_="sb-table sb-plain")
 
 
-Faint = tuple[str, float, str, float, str]
-"""A single shift's mark: lambda, fraction, classes, how far beside the lambda, words."""
-
-
 def _curves(
-    title: str,
-    thick: Sequence[Curve],
-    thin: Sequence[Curve],
-    *,
-    y_name: str,
-    below: Mapping[str, str],
-    faint: Sequence[Faint] = (),
-    zero: bool = False,
+    title: str, thick: Sequence[Curve], thin: Sequence[Curve], *, y_name: str, below: Mapping[str, str]
 ) -> Markup:
     values = [end for curve in (*thick, *thin) for end in ends(_drawn(curve, curve in thick))]
-    values += [100 * value for _, value, *_ in faint] + ([0.0] if zero else [])
     x = Axis(-4, 94, LEFT, WIDTH - RIGHT, tuple(map(float, LAMBDAS)))
     y = round_axis(values, TOP + _HEIGHT, TOP)
     parts = [frame(x, y, _LAMBDA_NAME, y_name, below=16)]
-    if zero:
-        parts.append(line(x.start, y.at(0), x.end, y.at(0), "sb-zero"))
     for key, words in below.items():
         parts.append(text(x.at(int(key)), y.start + 31, words, "middle", "sb-below"))
-    for key, value, class_, aside, words in faint:
-        where = x.at(int(key)) + aside, y.at(100 * value)
-        parts.append(mark(*where, "circle", class_, size=2.2, words=f"{words}, λ = {key}"))
     parts += [_line(curve, x, y, 0.0) for curve in thin]
     # Overlaid intervals stand side by side.
     parts += [_line(curve, x, y, 6 * (number - (len(thick) - 1) / 2)) for number, curve in enumerate(thick)]
     keys = [(_curve_sign(curve), curve.name) for curve in thick]
     if thin:
         keys.append((line_sign("sb-thin"), "one shift"))
-    if faint:
-        keys.append((mark_sign("circle", "sb-faint sb-pale"), "one shift"))
     if below:
         keys.append((sign(text(7, 11, "n", "middle", "sb-below")), "effective number of texts"))
     about = f"{', '.join(curve.name for curve in thick)}, from λ = {_KEYS[0]} to {_KEYS[-1]}."

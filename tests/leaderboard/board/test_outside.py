@@ -11,7 +11,7 @@ from shiftbench.leaderboard.board.ranks import ranked_replicates
 from shiftbench.leaderboard.board.rows import trained_outside
 from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.pages.board_query import BoardQuery
-from shiftbench.leaderboard.pages.entry_page import EntryQuery, entry_page
+from shiftbench.leaderboard.pages.entry_page import EntryQuery, entry_html, entry_page
 from shiftbench.scoring.scores.coverage import is_ranked, unranked_lines
 from shiftbench.scoring.scores.score import score_predictions
 from tests.leaderboard.conftest import Filled
@@ -60,9 +60,8 @@ def test_one_that_lacks_a_target_is_not_ranked_and_both_pages_say_the_same(index
     assert not is_ranked(task)
     lines = unranked_lines(scores, task)
     assert f"none \N{RIGHTWARDS ARROW} {lost}: no predictions" in lines
-    page = str(
-        entry_page(EntryQuery("0" * 16, tab="statistics"), filled.entries["zero-shot"], scores, folder=filled.folder)
-    )
+    query = EntryQuery("0" * 16, tab="statistics")
+    page = str(entry_html(entry_page(query, filled.entries["zero-shot"], scores, folder=filled.folder)))
     for line in lines:
         assert line in page
 
