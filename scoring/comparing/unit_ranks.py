@@ -21,7 +21,8 @@ from shiftbench.scoring.scores.values import Floats
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 N_DRAWS = 4000
-"""Draws of signs: a corrected p of 0.05 is within 0.7 points of what all patterns give."""
+"""Draws of signs: a corrected p of 0.05 is within 0.7 points of what all patterns give; half as many (1.0 points) of
+more than 200 models."""
 MAX_ORDERS = 200
 """With more units only the first place is looked at with each left out, not the whole order."""
 LEVEL = 0.05
@@ -233,9 +234,10 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
     if len(drawn.names) < MIN_UNITS:
         no_ranks = f"{counted(len(drawn.names), 'unit')} are too few for ranks: {MIN_UNITS} are needed"
     ranks = win_ranks = None
+    n_draws = N_DRAWS if len(table.models) <= 200 else N_DRAWS // 2
     if no_ranks is None:
-        ranks = rank_units(values[[*order, *others]], drawn.weights, n_draws=N_DRAWS)
-        win_ranks = rank_units(drawn.values(wins), drawn.weights, n_draws=N_DRAWS)
+        ranks = rank_units(values[[*order, *others]], drawn.weights, n_draws=n_draws)
+        win_ranks = rank_units(drawn.values(wins), drawn.weights, n_draws=n_draws)
     names = [table.models[row] for row in order]
     left_out = _left_out(table, higher, others, names, ranks, weights)
     leads = next((each.name for each in left_out if each.own_mean > float(shown[0])), None) if left_out else None
