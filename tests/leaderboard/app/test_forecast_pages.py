@@ -65,7 +65,7 @@ def test_an_entry_sent_with_validation_rows_is_forecast(served: Served) -> None:
     mine = rows.filter(method="doc")
     error = mine.group_by("target").agg((pl.col("forecast") - pl.col("truth")).abs().mean()).mean()["forecast"].item()
     assert methods["doc"]["error"] == pytest.approx(error)
-    entry = httpx.get(f"{served.url}/entry?id={served.entry}").text
+    entry = httpx.get(f"{served.url}/entry?id={served.entry}&tab=statistics").text
     assert "Forecasts beside the truth" in entry
     assert httpx.get(f"{served.url}/forecast?board=nothing").status_code == 404
     assert httpx.get(f"{served.url}/forecast.csv?board=nothing").status_code == 404
@@ -118,8 +118,8 @@ def test_a_browser_shows_it_wide_and_narrow_light_and_dark(served: Served, open_
         page.keyboard.press("Escape")
         page.get_by_role("link", name="ATC, confidence").click()
         page.get_by_role("heading", name="ATC, confidence").wait_for()
-        page.goto(f"{served.url}/entry?id={served.entry}")
-        page.locator("summary").filter(has_text="Forecasts beside the truth").click()
+        page.goto(f"{served.url}/entry?id={served.entry}&tab=statistics")
+        page.get_by_role("heading", name="Forecasts beside the truth").wait_for()
         page.get_by_text("All methods on all entries of this board").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -198,16 +198,27 @@ def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> No
     url, filled = pages_served
     page = open_page(url + TASK)
     follow(page, page.get_by_role("rowheader").get_by_role("link", name="Poor model"))
-    page.wait_for_selector("svg[role=img]")
     assert page.locator("h1").inner_text() == "Poor model"
     assert f"id={filled.entries['poor'].id}" in page.url
-    assert page.locator(".sb-matrix").count() == 3
-    assert page.locator("svg[role=img]").count() >= 5
-    assert {"ST", "SD", "TD"} <= set(
-        " ".join(page.locator("h3").all_inner_texts()).replace("(", " ").replace(")", " ").split()
-    )
+    # At first sight: one sentence, one matrix, one shift; at most 400 words on two screens, one tab of each kind.
+    assert page.locator("table.sb-cells").count() == 1
+    assert len(page.locator("main").inner_text().split()) <= 400
+    assert page.evaluate("document.documentElement.scrollHeight") <= 2 * 900
+    assert page.locator(".sb-tabbar a").all_inner_texts() == ["Overview", "Errors", "Statistics", "Card"]
+    # A cell opens its shift beside the matrix, with what tells whether it is real, and texts that it got wrong.
+    cell = page.locator("table.sb-cells tbody tr").first.locator("td a").last
+    lost, (source, target) = cell.inner_text(), (page.locator(f"table.sb-cells {at}").inner_text() for at in (
+        "tbody tr:first-child th", "thead th:last-child"))  # fmt: skip
+    follow(page, cell)
+    assert page.locator("#shift").inner_text() == f"{source} \N{RIGHTWARDS ARROW} {target}"
+    assert page.locator(".sb-detail .sb-v").first.inner_text() == lost
+    assert page.locator(".sb-detail dt", has_text="Is it real?").is_visible()
+    assert page.locator(".sb-examples li").first.is_visible()
+    follow(page, page.locator(".sb-tabbar").get_by_role("link", name="Statistics"))
+    assert page.locator("figure svg[role=img].sb-picture").count() == 4
+    assert page.locator("main :is(h2, h3, figure):not([id])").count() == 0, "each has an address"
     zero = open_page(f"{url}/entry?id={filled.entries['zero-shot'].id}")
-    assert zero.locator(".sb-matrix").count() == 1
+    assert zero.locator("table.sb-cells").count() == 1
     # An entry that is not there is the one thing that the browser may call an error.
     assert "there is no such entry" in httpx.get(f"{url}/entry?id=nonsense").text
 
@@ -222,7 +233,7 @@ def test_entries_are_picked_and_compared(pages_served: tuple[str, Filled], open_
     text = page.locator("main").inner_text()
     assert "Good model" in text
     assert "Poor model" in text
-    assert "These trained models" in text  # one run each: nothing is said of the recipes
+    assert "these trained models" in text  # one run each: nothing is said of the recipes
     for words in ("\\toprule", "@misc", "| "):
         assert words in page.locator("main").text_content()
 
@@ -248,7 +259,7 @@ def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled
             False,
             True,
         )
-    page = open_page(f"{url}/entry?id={bad}")
+    page = open_page(f"{url}/entry?id={bad}&tab=card")
     for summary in page.locator("summary").all():
         summary.click()
     assert page.locator("main").inner_text().count(SCRIPT) >= 4
@@ -318,6 +329,6 @@ def test_a_board_of_one_training_domain_has_id_and_ood_columns(id_served: str, o
     page.get_by_role("heading", name="Named entities").wait_for()
     page = open_page(f"{id_served}/?board=boss/sa")
     page.get_by_role("rowheader").get_by_role("link", name="Good model").click()
-    page.wait_for_selector("svg[role=img]")
+    follow(page, page.locator(".sb-tabbar").get_by_role("link", name="Statistics"))
     tiles = page.locator(".sb-tiles dt").all_inner_texts()
     assert any("OOD" in tile for tile in tiles)
