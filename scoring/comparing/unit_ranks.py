@@ -23,6 +23,8 @@ from shiftbench.validation.report import InvalidInput, Problem, counted
 N_DRAWS = 4000
 """Draws of signs: a corrected p of 0.05 is within 0.7 points of what all patterns give; half as many (1.0 points) of
 more than 200 models."""
+_NORMAL_MAD, _FAR_OFF = 1.4826, 10.0
+"""Median absolute deviations to a standard deviation, and how many of these are far."""
 MAX_ORDERS = 200
 """With more units only the first place is looked at with each left out, not the whole order."""
 LEVEL = 0.05
@@ -266,7 +268,27 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
         changed_by_win_rate=_changed(points, win_points),
         families=tuple(_families(table.models)),
         duplicates=tuple(_duplicates(table)),
-        notes=table.notes,
+        notes=(*table.notes, *_far_off_words(table)),
+    )
+
+
+def _far_off_words(table: ScoreTable) -> Iterator[str]:
+    """Write which scores lie far from what their model and unit let expect: a typing error, or errors of odd shape."""
+    if np.isin(table.scores[np.isfinite(table.scores)], (0.0, 1.0)).all():
+        return
+    rest = table.scores - np.nanmedian(table.scores, axis=0)
+    rest = rest - np.nanmedian(rest, axis=1, keepdims=True)
+    spread = _NORMAL_MAD * np.nanmedian(np.abs(rest))
+    far = np.abs(np.nan_to_num(rest)) > _FAR_OFF * spread if spread > 0 else np.zeros(rest.shape, dtype=bool)
+    if not far.any():
+        return
+    rows, columns = np.nonzero(far)
+    worst = np.argsort(-np.abs(rest[rows, columns]), kind="stable")[:3]
+    cells = [(int(rows[each]), int(columns[each])) for each in worst]
+    listed = ", ".join(f"'{table.models[i]}' on '{table.units[j]}' ({table.scores[i, j]:.4g})" for i, j in cells)
+    yield (
+        f"{counted(len(rows), 'score')} far from what the model and the unit let expect, as {listed}: an error of "
+        "typing, or a model that fails rarely and badly, for which the chance of false separations is not promised"
     )
 
 

@@ -118,6 +118,17 @@ def test_claims_that_a_new_entry_takes_away_are_named():
     assert (same.entered, same.gone, same.changed) == ((), (), ())
 
 
+def test_a_score_far_off_is_named():
+    table = board()
+    scores = table.scores.copy()
+    assert rank_table(table).notes == ()
+    scores[2, 5] = -40.0
+    (note,) = rank_table(ScoreTable(NAMES, table.units, scores, Unit.TASKS)).notes
+    assert note.startswith("1 score far from what the model and the unit let expect, as 'bits/one' on 'u5' (-40)")
+    binary = (table.scores > 1).astype(float)
+    assert rank_table(ScoreTable(NAMES, table.units, binary, Unit.ITEMS)).notes == ()
+
+
 def test_too_few_models_are_refused():
     table = board()
     scores = table.scores.copy()
