@@ -37,8 +37,8 @@ POWER = ("power, normal", "power, heavy tails", "power, binary items")
 _SHARES = {kind: 0.2 if "20%" in kind else 0.5 for kind in (*EQUAL, *IGNORED) if "famil" in kind}
 """Share of the variance of a model's score on a task, beyond the task's own difficulty, that its family has."""
 _TASKS_OF_FAMILY = 5
-_MANY, _LONG = 100, 500
-"""From so many models, or units, on fewer pages are drawn."""
+_MANY, _LARGE = 100, 10_000
+"""From so many models, or cells, on fewer pages are drawn."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
     """Simulate every setting.
 
     Args:
-        pages: of each setting; an eighth from 100 models on, half with 500 units, and a tenth of it for power.
+        pages: of each setting; an eighth from 100 models on, else half from 10,000 cells on; a tenth for power.
         seed: of the simulation.
         resume: file of finished settings, which are not simulated again if of as many pages; new ones are added.
     """
@@ -110,11 +110,13 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
     if resume is not None and resume.exists():
         for line in resume.read_bytes().splitlines():
             cell = msgspec.json.decode(line, type=Cell)
-            found[cell.kind, cell.models, cell.units] = cell
+            key = (cell.kind, cell.models, cell.units)
+            if key not in found or found[key].pages <= cell.pages:
+                found[key] = cell
     settings = [*product(EQUAL, MODELS, UNITS), *product(IGNORED, (20,), (8, 12)), *product(POWER, MODELS, UNITS)]
     cells = []
     for kind, models, units in tqdm(sorted(settings, key=_cost), desc="settings"):
-        share = (8 if models >= _MANY else 2 if units >= _LONG else 1) * (10 if kind in POWER else 1)
+        share = (8 if models >= _MANY else 2 if models * units >= _LARGE else 1) * (10 if kind in POWER else 1)
         key = (kind, models, units)
         drawn = max(pages // share, 1)
         if key not in found or found[key].pages < drawn:
