@@ -158,6 +158,10 @@ class DomainStatistics(_Facts):
     annotators: Annotators | None = None
 
 
+Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
+"""Sizes at which the Depth F1 paper's values of Q are those of its code; inferred from four of the eight."""
+
+
 class PairDepth(_Facts):
     """How deep a target's test texts lie in a source (DF1 equations 1 and 8).
 

@@ -6,15 +6,12 @@ from shiftbench.builders.folder.citations import PAPERS
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.builders.folder.paper_sizes import paper_sizes
-from shiftbench.builders.folder.statistics import PairDepth, TaskStatistics
+from shiftbench.builders.folder.statistics import Q_SOURCE_TEXTS, Q_TARGET_TEXTS, PairDepth, TaskStatistics
 from shiftbench.builders.statistics.card import statistics_section
 from shiftbench.builders.statistics.markdown import folded, table
 from shiftbench.builders.writing.licences import licence_links
 from shiftbench.metrics.depth import pooled_q
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, SPLITS
-
-Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
-"""Sizes at which the Depth F1 paper's values of Q are those of its code; inferred from four of the eight."""
 
 
 def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | None, *, is_drawn: bool = False) -> str:
