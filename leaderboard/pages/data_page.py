@@ -200,6 +200,7 @@ def _figures(facts: DomainFacts, known: DomainStatistics | None, *, has_votes: b
 def _matrix(caption: str, corner: str, cells: dict[tuple[str, str], float]) -> Matrix:
     """Build a matrix of values from 0 to 1, shaded by them."""
     rows, columns = (list(dict.fromkeys(pair[end] for pair in cells)) for end in (0, 1))
+    columns = rows if set(columns) == set(rows) else columns
 
     def cell(row: str, column: str) -> MatrixCell:
         value = cells.get((row, column))

@@ -45,8 +45,12 @@ def main(
     board = next(board for board in index.boards() if index.frame(board).height)
     ids = index.frame(board)["id"].head(3).to_list()
     paths = {
-        "overall": "/",
+        "front": "/",
+        "overall": f"/?benchmark={board.folder.manifest.benchmark}",
         "board": f"/?board={board.name}",
+        "full": f"/?board={board.name}&view=full",
+        "scatter": f"/?board={board.name}&x=score",
+        "domains": f"/domains?board={board.name}",
         "entry": f"/entry?id={ids[0]}&task={board.task}",
         "compare": f"/compare?task={board.task}" + "".join(f"&id={identity}" for identity in ids),
         "submit": "/submit",
