@@ -141,9 +141,9 @@ class NotFoundPages:
             if message["type"] == "http.response.start" and message["status"] == 404:
                 is_replaced = not Headers(raw=message["headers"]).get("content-type", "").startswith("text/html")
                 if is_replaced:
-                    await not_found_answer(["The address may be mistyped, or from another leaderboard."])(
-                        scope, receive, send
-                    )
+                    await not_found_answer(
+                        ["There is no such page here: the address may be mistyped, or from another leaderboard."]
+                    )(scope, receive, send)
             if not is_replaced:
                 await send(message)
 
