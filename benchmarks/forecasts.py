@@ -276,13 +276,13 @@ def _decide(
 ) -> Floats:
     """Return the share decided wrongly, evenly and where it hangs, and the score that this costs, likewise."""
 
-    def said(shifts: Sequence[ShiftForecast]) -> list[float]:
+    def forecasts_of(shifts: Sequence[ShiftForecast]) -> list[float]:
         return [made.value or 0.0 for shift in shifts if (made := shift.of("doc")) is not None]
 
     home, size = new[0].source_score or 0.0, new[0].n_texts
     limit = Limit(home - MARGIN, (home * (1 - home) / size) ** 0.5)
     truths, errors = ([getattr(shift, name) for shift in known] for name in ("truth", "truth_error"))
-    expected = [anticipate(value, said(known), truths, errors) for value in said(new)]
+    expected = [anticipate(value, forecasts_of(known), truths, errors) for value in forecasts_of(new)]
     sizes = [shift.n_texts for shift in new]
     whole = min(budget * len(new), sum(sizes))
     luck = rng.normal(size=len(new))

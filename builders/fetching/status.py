@@ -31,7 +31,7 @@ _AT_A_TIME = 8
 _FORMS, _FOR_NOW = (401, 403), (408, 425, 429, 500, 502, 503, 504)
 
 
-class Answer(NamedTuple):
+class AddressAnswer(NamedTuple):
     """What an address answered: a state, the bytes of the file where it says them, and what more there is to say."""
 
     state: State
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
     source: str
     address: str
     recorded_size: int | None
-    answer: Answer
+    answer: AddressAnswer
 
     @property
     def is_other_size(self) -> bool:
@@ -69,7 +69,7 @@ def check_addresses(sources: Iterable[SourceSpec], client: "httpx2.Client", day:
         return [Asked(day, slug, url, size, found) for (slug, url, size), found in zip(named, answers, strict=True)]
 
 
-def find_answer(client: "httpx2.Client", address: str) -> Answer:
+def find_answer(client: "httpx2.Client", address: str) -> AddressAnswer:
     """Find what an address answers: by its headers or, where these do not say the size, by its first byte.
 
     Args:
@@ -87,41 +87,41 @@ def find_answer(client: "httpx2.Client", address: str) -> Answer:
         with client.stream("GET", address, headers={"Range": "bytes=0-0"}) as response:
             return _read_answer(response)
     except (httpx2.ConnectError, httpx2.UnsupportedProtocol) as error:
-        return Answer("gone", found=f"no connection ({first_line(error)})")
+        return AddressAnswer("gone", found=f"no connection ({first_line(error)})")
     except httpx2.TransportError as error:
-        return Answer("no answer", found=first_line(error))
+        return AddressAnswer("no answer", found=first_line(error))
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        return Answer("gone", found=first_line(error))
+        return AddressAnswer("gone", found=first_line(error))
 
 
-def _ask_hub(address: str) -> Answer:
+def _ask_hub(address: str) -> AddressAnswer:
     try:
         sizes = [file.size for file in find_on_hub(address, ()).files]
-        return Answer("alive", None if None in sizes else sum(filter(None, sizes)))
+        return AddressAnswer("alive", None if None in sizes else sum(filter(None, sizes)))
     except InvalidInput as error:
         if is_transient(error):
-            return Answer("no answer", found=error.problems[0].found)
+            return AddressAnswer("no answer", found=error.problems[0].found)
         status = getattr(getattr(cause(error), "response", None), "status_code", None)
-        return Answer("form" if status in _FORMS else "gone", found=error.problems[0].found)
+        return AddressAnswer("form" if status in _FORMS else "gone", found=error.problems[0].found)
 
 
-def _read_answer(response: "httpx2.Response") -> Answer:
+def _read_answer(response: "httpx2.Response") -> AddressAnswer:
     status, headers = response.status_code, response.headers
     if status in _FOR_NOW:
-        return Answer("no answer", found=f"HTTP {status}")
+        return AddressAnswer("no answer", found=f"HTTP {status}")
     if status in _FORMS:
-        return Answer("form", found=f"HTTP {status}")
+        return AddressAnswer("form", found=f"HTTP {status}")
     if status >= 400:
-        return Answer("gone", found=f"HTTP {status}")
+        return AddressAnswer("gone", found=f"HTTP {status}")
     asked, last = response.history[0].url if response.history else response.url, response.url
     if headers.get("Content-Type", "").startswith("text/html") and not last.path.endswith((".html", ".htm")):
-        return Answer("form", found="a web page")
+        return AddressAnswer("form", found="a web page")
     ranged = headers.get("Content-Range", "").rpartition("/")[2]
     length = ranged if status == 206 else headers.get("Content-Length", "")
     size = int(length) if length.isdigit() else None
     if asked != last and any(each.status_code in (301, 308) for each in response.history):
-        return Answer("moved", size, f"to {last}")
-    return Answer("alive", size)
+        return AddressAnswer("moved", size, f"to {last}")
+    return AddressAnswer("alive", size)
 
 
 def table_lines(rows: Sequence[Asked]) -> list[str]:

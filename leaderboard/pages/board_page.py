@@ -259,7 +259,7 @@ def _head(query: BoardQuery, column: Column) -> Head:
 
 
 def _group(group: int, paper: ReportedTable | None, rows: Sequence[Row], board: Board) -> Group:
-    """Name what rows are, where they are not ranked."""
+    """Return rows with the name of what they are, where they are not ranked."""
     if group == RANKED:
         return Group(rows)
     if group == PARTIAL or paper is None:

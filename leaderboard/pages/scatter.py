@@ -231,7 +231,7 @@ def _mark(
 
 
 def _with_names(marks: Sequence[Mark], named: Sequence[int]) -> list[Mark]:
-    """Give marks their names where there is room, in turn: on the right or the left, over no other name and no mark."""
+    """Put names beside marks where there is room, in turn: on the right or the left, over no other name and no mark."""
     found = list(marks)
     for size, is_narrow in ((_NARROW, True), (_WIDE, False)):
         dots = [(mark.left / 100 * size[0], mark.top / 100 * size[1]) for mark in marks]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import RenderableType
 
 from shiftbench.builders.building.own_tables import read_tables
-from shiftbench.checking.label_plan import DomainPlan, Plan, plan_labels, plan_lines, shift_mean
+from shiftbench.checking.label_plan import DomainPlan, LabelPlan, plan_labels, plan_lines, shift_mean
 from shiftbench.checking.label_rows import LabelRows, join_predictions, read_rows
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.metrics.label_budget import expected_interval
@@ -77,10 +77,10 @@ class Draw(BaseModel):
     group_column: str | None
     domains: list[DomainDraw]
     probabilities: dict[str, float]
-    plan: Plan | None = None
+    plan: LabelPlan | None = None
 
 
-def draw_texts(domains: Sequence[DomainPlan], plan: Plan, seed: int, group_column: str | None = None) -> Draw:
+def draw_texts(domains: Sequence[DomainPlan], plan: LabelPlan, seed: int, group_column: str | None = None) -> Draw:
     """Draw the texts to label.
 
     Args:

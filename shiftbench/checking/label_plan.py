@@ -24,7 +24,7 @@ LEAST_IN_DOMAIN = 30
 Floats = NDArray[np.float64]
 
 
-class Plan(BaseModel):
+class LabelPlan(BaseModel):
     """What a draw was planned by.
 
     Attributes:
@@ -68,7 +68,7 @@ class _Known(NamedTuple):
 
 def plan_labels(
     frame: pl.DataFrame, unlabelled: pl.DataFrame, *, budget: int | None, within: float | None, margin: float
-) -> tuple[list[DomainPlan], Plan]:
+) -> tuple[list[DomainPlan], LabelPlan]:
     """Plan how many texts to label.
 
     Args:
@@ -110,7 +110,7 @@ def plan_labels(
         assert within is not None
         needed = [texts_within(each, within, size, design) for each, size in zip(expected, sizes, strict=True)]
         shares = [size if n is None else n for n, size in zip(needed, sizes, strict=True)]
-    plan = Plan(
+    plan = LabelPlan(
         shortfalls={each.domain: each.confidence - each.accuracy for each in others},
         reference=reference, limit=None if limit is None else limit.accuracy, margin=margin, within=within,
         design=design, correlation=_correlation(frame, [each.domain for each in known]),
@@ -178,7 +178,7 @@ def shift_mean(confidence: Floats, mean: float) -> Floats:
     return np.asarray(moved((low + high) / 2))
 
 
-def plan_lines(plan: Plan, n_domains: int) -> Iterator[str]:
+def plan_lines(plan: LabelPlan, n_domains: int) -> Iterator[str]:
     """List what accuracy is expected from, and where labels go."""
     off = list(plan.shortfalls.values())
     if not off:
