@@ -8,11 +8,11 @@ import pytest
 from huggingface_hub import HfApi
 
 from shiftbench.builders.fetching import status
-from shiftbench.builders.fetching.status import Answer, Asked, check_addresses, find_answer, main, table_lines
+from shiftbench.builders.fetching.status import AddressAnswer, Asked, check_addresses, find_answer, main, table_lines
 from shiftbench.builders.fetching.transfer import open_client
 from shiftbench.builders.specs.sources import Download, find_source
 from tests.builders.fetching.server import FORM, Release, Served
-from tests.builders.fetching.server import Answer as Sent
+from tests.builders.fetching.server import AddressAnswer as Sent
 from tests.hub.server import WRITE, LoopbackHub
 
 BODY = b"text\tlabel\nthe fan is broken\t1\n"
@@ -25,21 +25,21 @@ MOVED = {"Location": "/new/file.tsv"}
 @pytest.mark.parametrize(
     ("served", "answer"),
     [
-        (Served(BODY), Answer("alive", len(BODY))),
-        (Served(BODY, faults=[Sent(405)]), Answer("alive", len(BODY))),
-        (Served(BODY, length=False, ranges=False), Answer("alive")),
-        (Served(BODY, faults=[Sent(302, headers=MOVED)]), Answer("alive", len(BODY))),
-        (Served(BODY, faults=[Sent(301, headers=MOVED)]), Answer("moved", len(BODY), "to {url}/new/file.tsv")),
-        (Served(BODY, faults=[Sent(308, headers=MOVED)]), Answer("moved", len(BODY), "to {url}/new/file.tsv")),
-        (Served(BODY, faults=[Sent(404)] * 2), Answer("gone", None, "HTTP 404")),
-        (Served(BODY, faults=[Sent(410)] * 2), Answer("gone", None, "HTTP 410")),
-        (Served(BODY, faults=[Sent(403, FORM)] * 2), Answer("form", None, "HTTP 403")),
-        (Served(BODY, faults=[Sent(401)] * 2), Answer("form", None, "HTTP 401")),
-        (Served(FORM, headers={"Content-Type": "text/html; charset=utf-8"}), Answer("form", None, "a web page")),
-        (Served(BODY, faults=[Sent(503)] * 2), Answer("no answer", None, "HTTP 503")),
+        (Served(BODY), AddressAnswer("alive", len(BODY))),
+        (Served(BODY, faults=[Sent(405)]), AddressAnswer("alive", len(BODY))),
+        (Served(BODY, length=False, ranges=False), AddressAnswer("alive")),
+        (Served(BODY, faults=[Sent(302, headers=MOVED)]), AddressAnswer("alive", len(BODY))),
+        (Served(BODY, faults=[Sent(301, headers=MOVED)]), AddressAnswer("moved", len(BODY), "to {url}/new/file.tsv")),
+        (Served(BODY, faults=[Sent(308, headers=MOVED)]), AddressAnswer("moved", len(BODY), "to {url}/new/file.tsv")),
+        (Served(BODY, faults=[Sent(404)] * 2), AddressAnswer("gone", None, "HTTP 404")),
+        (Served(BODY, faults=[Sent(410)] * 2), AddressAnswer("gone", None, "HTTP 410")),
+        (Served(BODY, faults=[Sent(403, FORM)] * 2), AddressAnswer("form", None, "HTTP 403")),
+        (Served(BODY, faults=[Sent(401)] * 2), AddressAnswer("form", None, "HTTP 401")),
+        (Served(FORM, headers={"Content-Type": "text/html; charset=utf-8"}), AddressAnswer("form", None, "a web page")),
+        (Served(BODY, faults=[Sent(503)] * 2), AddressAnswer("no answer", None, "HTTP 503")),
     ],
 )
-def test_an_answer_is_told_by_headers_or_one_byte(release: Release, served: Served, answer: Answer) -> None:
+def test_an_answer_is_told_by_headers_or_one_byte(release: Release, served: Served, answer: AddressAnswer) -> None:
     release.files = {"/file.tsv": served, "/new/file.tsv": Served(BODY)}
     with open_client() as client:
         assert find_answer(client, f"{release.url}/file.tsv") == answer._replace(
@@ -64,7 +64,7 @@ def test_files_of_the_hub(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> 
         api.upload_file(path_or_fileobj=BODY, path_in_repo=name, repo_id="acme/mail", repo_type="dataset")
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
     with open_client() as client:
-        assert find_answer(client, "hub:acme/mail/train-*.jsonl") == Answer("alive", 2 * len(BODY))
+        assert find_answer(client, "hub:acme/mail/train-*.jsonl") == AddressAnswer("alive", 2 * len(BODY))
         assert find_answer(client, "hub:acme/mail/test.jsonl").state == "gone"
         assert find_answer(client, "hub:acme/post/train.jsonl").state in ("gone", "form"), "the Hub answers 401 or 404"
 
@@ -107,7 +107,7 @@ def test_every_address_has_a_row(release: Release) -> None:
         ("sst", "alive", False),
     ]
     assert table_lines(rows)[0] == "2 addresses: 1 gone, 1 alive; 0 of another size than recorded"
-    assert Asked(DAY, "sst", "a", 8, Answer("alive", 9)).is_other_size
+    assert Asked(DAY, "sst", "a", 8, AddressAnswer("alive", 9)).is_other_size
 
 
 def ask_of(monkeypatch: pytest.MonkeyPatch, sizes: dict[str, int | None]) -> None:
