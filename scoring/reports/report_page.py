@@ -1,5 +1,6 @@
 """A report of one prediction file's scores as a single HTML file: nothing to fetch, no script, ready to be sent on."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,9 @@ from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
 from shiftbench.validation.prediction_files import PredictionInput
+
+_ADDRESS = re.compile(r'(?: id="|href="#)[^"]+')
+"""An address within a page; texts have their quotes escaped."""
 
 
 def report_html(
@@ -48,7 +52,8 @@ def report_html(
     scores = with_titles(scores, titles)
     examples = partial(_examples, predictions, folder, own_ids or {}, names)
     found = (find_task(scores, name) for name in shown_tasks(scores))
-    tasks = [(task.task, task_report(TaskPage(scores, task, folder, examples, names=names))) for task in found if task]
+    shown = [TaskPage(scores, task, folder, examples, names=names) for task in found if task]
+    tasks = [(each.task.task, _numbered(task_report(each), n)) for n, each in enumerate(shown, start=1)]
     body = render(
         "score_report.html",
         title=title,
@@ -60,6 +65,11 @@ def report_html(
         has_task_names=not own_ids,  # rows of a CSV are of one task, which has no name
     )
     return report_file(title, [body], "shiftbench score --report", class_="sb-entry")
+
+
+def _numbered(report: Markup, number: int) -> Markup:
+    """Give the headings and pictures of the second and later tasks of a page addresses of their own."""
+    return report if number == 1 else Markup(_ADDRESS.sub(rf"\g<0>-{number}", report))
 
 
 def _examples(
