@@ -48,8 +48,8 @@ _SMALL = 0.02
 _ROW = "table.sb-board tbody tr"
 _COMPARED = "main table"
 """What a comparison's page has when it is done; before, it has a bar of its progress."""
-_PICTURE = ".sb-figure svg"
-"""A picture on an entry's page that is not folded away, as that of its rank over time is."""
+_PICTURE = "table.sb-cells"
+"""The matrix of an entry's page."""
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 _CHANGED = """
 (change) => new Promise((done) => {

@@ -20,7 +20,7 @@ document.addEventListener('click', async (event) => {
   const form = document.getElementById('board-form'), rows = document.getElementById('board-rows');
   if (!form || !rows) return;
   const said = document.getElementById('board-said'), board = form.getAttribute('action');
-  let asked = 0, timer;
+  let asked = 0;
 
   // As the links on the page are written (with_query in addresses.py): slash, colon and @ stay as they are.
   const question = (pairs) => '?' + String(pairs).replace(/%(?:2F|3A|40)/g, decodeURIComponent);
@@ -62,12 +62,19 @@ document.addEventListener('click', async (event) => {
 
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    clearTimeout(timer);
     show(search());
   });
-  form.addEventListener('input', () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => show(search(), history.replaceState), 30);
+  // A letter is looked for at once, or as soon as the one before it has its rows.
+  let isTyped = false, isAsking = false;
+  form.addEventListener('input', async () => {
+    isTyped = true;
+    if (isAsking) return;
+    isAsking = true;
+    while (isTyped) {
+      isTyped = false;
+      await show(search(), history.replaceState);
+    }
+    isAsking = false;
   });
   rows.addEventListener('click', (event) => {
     const link = event.target.closest('a[data-rows]');
