@@ -12,7 +12,7 @@ from shiftbench.builders.fetching.status import AddressAnswer, Asked, check_addr
 from shiftbench.builders.fetching.transfer import open_client
 from shiftbench.builders.specs.sources import Download, find_source
 from tests.builders.fetching.server import FORM, Release, Served
-from tests.builders.fetching.server import AddressAnswer as Sent
+from tests.builders.fetching.server import Answer as Sent
 from tests.hub.server import WRITE, LoopbackHub
 
 BODY = b"text\tlabel\nthe fan is broken\t1\n"
