@@ -28,6 +28,14 @@ class FormerName(ShiftbenchWarning, FutureWarning):
     """A name of a former version was used; the text says the name of today and the version that ends the former one."""
 
 
+def warn(text: str, category: type[ShiftbenchWarning]) -> None:
+    """Warn where the caller called shiftbench, however deep inside it the warning is raised."""
+    level, frame, inside = 2, sys._getframe(1), ("shiftbench", "contextlib")
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] in inside:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
 class _Lines(logging.Handler):
     """Write each record as a line on standard error, with its level before it where it is a warning."""
 

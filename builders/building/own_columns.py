@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from shiftbench.builders.building.own_labels import fold
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.validation.report import Problem, UnknownChoice, did_you_mean
 from shiftbench.validation.schemas import ANSWERS
@@ -27,7 +28,7 @@ METRICS = {
 """What models may be scored by in a task of one's own, the usual one first."""
 SPANS = ("week", "month", "quarter", "year")
 """Spans of time that dates are grouped by where they are domains."""
-ROLES = ("domain", *SPANS, "text", "id", "split", "group", "label", *KINDS)
+ROLES = ("domain", *SPANS, "text", "id", "split", "group", "label", *KINDS, "prediction")
 """What a column may hold in ``--columns``; a span is a column of dates, a kind also says what is predicted."""
 
 _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
@@ -73,6 +74,8 @@ class Columns:
         split: train, validation or test; by default rows are dealt by group.
         group: what makes rows belong together, such as a document; by default equal texts do.
         domain_by: group the dates that are domains by ``week``, ``month``, ``quarter`` or ``year``.
+        prediction: of files of predictions on these rows, the column of predictions.
+        label_map: pairs of a model's label and the rows' label that it stands for.
     """
 
     domain: str | None = None
@@ -82,6 +85,14 @@ class Columns:
     split: str | None = None
     group: str | None = None
     domain_by: str | None = None
+    prediction: str | None = None
+    label_map: tuple[tuple[str, str], ...] = ()
+
+    def mapped(self, labels: pl.Series) -> pl.Series:
+        """Return a model's labels as those of the rows, where ``label_map`` has them in any case."""
+        of_model = {fold(name): label for name, label in self.label_map}
+        distinct = labels.drop_nulls().unique().to_list() if of_model else []
+        return labels.replace({each: of_model[fold(each)] for each in distinct if fold(each) in of_model})
 
     def by_use(self) -> dict[str, str]:
         """Return the names that the user set, by what the columns hold."""
@@ -133,7 +144,7 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
         if not column and role not in KINDS:
             raise UnknownChoice(Problem("no column is named", "--columns", repr(part), f"give {role}=COLUMN"))
         given.setdefault(role, []).append(column)
-    for roles in (("domain", *SPANS), ("label", *KINDS), ("id",), ("split",), ("group",)):
+    for roles in (("domain", *SPANS), ("label", *KINDS), ("id",), ("split",), ("group",), ("prediction",)):
         typed = [f"{role}={column}" for role in roles for column in given.get(role, ())]
         if len(typed) > 1:
             what = "one role is given to several columns"
@@ -149,6 +160,7 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
         split=one.get("split"),
         group=one.get("group"),
         domain_by=span,
+        prediction=one.get("prediction"),
     ), find_kind(kind)
 
 
@@ -165,6 +177,7 @@ def columns_as_typed(columns: Columns) -> tuple[str, ...]:
         ("id", columns.id),
         ("split", columns.split),
         ("group", columns.group),
+        ("prediction", columns.prediction),
     ]
     return tuple(f"{role}={name}" for role, name in each if name is not None)
 

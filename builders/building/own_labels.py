@@ -1,11 +1,11 @@
-"""Labels of one's own data that are numbers: the same number in several spellings is one label.
+"""Labels and domains of one's own data that people spell in several ways: case, spaces, and numbers.
 
 pandas writes 1.0 for 1 as soon as one value of a column is missing, so that files which belong together differ in it.
 What begins with a zero, as 01, is a code and no number.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 
 import polars as pl
@@ -24,58 +24,84 @@ def number_of(text: str) -> Decimal | None:
     return Decimal(text.strip()) if _NUMBER.fullmatch(text.strip()) else None
 
 
-def spellings(labels: Iterable[str]) -> dict[str, str]:
-    """Find numbers that are spelt in more than one way.
+def spellings(words: Iterable[str], *, may_be_numbers: bool = True) -> dict[str, str]:
+    """Find words that are spelt in more than one way: other case or spaces, or the same number.
 
     Args:
-        labels: distinct labels.
-    Returns: the spelling to use by each of the others: the shortest, which of whole numbers has no decimal places.
+        words: distinct labels or domains, the most frequent first.
+        may_be_numbers: whether numbers count as such; domains such as versions 1.1 and 1.10 are none.
+    Returns: the spelling to use by each of the others: of a number the shortest, otherwise the most frequent
+        without blanks around it.
 
-    >>> spellings(["0", "1", "1.0", "one", "2.50", "2.5", "3.0"])
-    {'1.0': '1', '2.50': '2.5'}
+    >>> spellings(["0", "Good", "1", "1.0", "good ", "2.50", "2.5", "3.0"])
+    {'1.0': '1', '2.50': '2.5', 'good ': 'Good'}
     """
     by_number: dict[Decimal, list[str]] = {}
-    for label in labels:
-        if (number := number_of(label)) is not None:
-            by_number.setdefault(number, []).append(label)
+    by_letters: dict[str, list[str]] = {}
+    for word in words:
+        if may_be_numbers and (number := number_of(word)) is not None:
+            by_number.setdefault(number, []).append(word)
+        else:
+            by_letters.setdefault(fold(word), []).append(word)
     chosen: dict[str, str] = {}
     for alike in by_number.values():
-        one = min(alike, key=lambda label: (len(label), label))
-        chosen |= {label: one for label in alike if label != one}
+        one = min(alike, key=lambda word: (len(word), word))
+        chosen |= {word: one for word in alike if word != one}
+    for alike in by_letters.values():
+        one = min(alike, key=lambda word: word != word.strip())  # the first without blanks around it
+        chosen |= {word: one for word in alike if word != one}
     return chosen
 
 
+def fold(word: str) -> str:
+    """Return a word without what case and spaces say."""
+    return " ".join(word.casefold().split())
+
+
 def respell(labels: pl.Series, known: Iterable[str]) -> pl.Series:
-    """Write numbers as labels that are known write them; other labels stay.
+    """Write labels as those that are known write them, where only case or spaces differ or both are the same number.
 
     Args:
         labels: labels, perhaps in other spellings; nulls stay.
         known: the labels to use.
-    Returns: the labels, each in the spelling of the known label that is the same number.
+    Returns: the labels, each in the spelling of the one known label that it is; others stay.
 
-    >>> respell(pl.Series(["1.0", "0", "good", None]), ["0", "1"]).to_list()
-    ['1', '0', 'good', None]
+    >>> respell(pl.Series(["1.0", "0", "GOOD ", None, "bad"]), ["0", "1", "good"]).to_list()
+    ['1', '0', 'good', None, 'bad']
     """
     known = list(known)
     by_number = {number: label for label in known if (number := number_of(label)) is not None}
-    others = labels.drop_nulls().unique().to_list()
-    found = {
-        label: by_number[number]
-        for label in others
-        if label not in known and (number := number_of(label)) is not None and number in by_number
-    }
+    by_letters: dict[str, list[str]] = {}
+    for label in known:
+        by_letters.setdefault(fold(label), []).append(label)
+    found = {}
+    for label in labels.drop_nulls().unique().to_list():
+        alike = by_letters.get(fold(label), [])
+        if label not in known and (number := number_of(label)) is not None and number in by_number:
+            found[label] = by_number[number]
+        elif label not in known and len(alike) == 1:
+            found[label] = alike[0]
     return labels.replace(found) if found else labels
 
 
-def spelling_note(labels: pl.Series, chosen: Mapping[str, str]) -> str:
-    """Format the note that spellings of one number were taken together.
+def unite_spellings(values: pl.Series, what: str) -> tuple[dict[str, str], list[str]]:
+    """Choose one spelling for each label or domain of all rows.
 
     Args:
-        labels: the labels of all rows as they are written.
-        chosen: as ``spellings`` returns it.
-    Returns: a sentence with the rows of each spelling that was replaced.
+        values: of all rows, as they are written; nulls and blanks are passed over.
+        what: ``label``, whose numbers are numbers, or ``domain``.
+    Returns: the spelling to use by each of the others; sentences that say so, with rows.
     """
-    counts = dict(labels.value_counts().iter_rows())
-    parts = [f"{label!r} ({counts[label]:,}) as {one!r}" for label, one in sorted(chosen.items())]
-    more = f" and {len(parts) - MAX_SHOWN:,} more" if len(parts) > MAX_SHOWN else ""
-    return f"labels that are the same number are one label: {', '.join(parts[:MAX_SHOWN])}{more} (rows)"
+    counts = dict(
+        values.drop_nulls().value_counts(sort=True).sort("count", values.name, descending=[True, False]).rows()
+    )
+    chosen = spellings([word for word in counts if word.strip()], may_be_numbers=what == "label")
+    numbers = {word: one for word, one in chosen.items() if fold(word) != fold(one)}
+    words = {word: one for word, one in chosen.items() if word not in numbers}
+    notes = []
+    for why, group in (("are the same number", numbers), ("differ only in case or spaces", words)):
+        parts = [f"{word!r} ({counts[word]:,}) as {one!r}" for word, one in sorted(group.items())]
+        more = f" and {len(parts) - MAX_SHOWN:,} more" if len(parts) > MAX_SHOWN else ""
+        if parts:
+            notes.append(f"{what}s that {why} are one {what}: {', '.join(parts[:MAX_SHOWN])}{more} (rows)")
+    return chosen, notes

@@ -9,7 +9,7 @@ import polars as pl
 
 from shiftbench.builders.building.own_columns import START, Columns, FoundColumns, infer_kind
 from shiftbench.builders.building.own_dates import count_spans, group_dates, look_like_dates
-from shiftbench.builders.building.own_labels import spelling_note, spellings
+from shiftbench.builders.building.own_labels import spellings, unite_spellings
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts, text_digest
 from shiftbench.metrics.tagging import tag_notation, tag_scheme
@@ -39,12 +39,14 @@ class OwnRows:
         frame: columns ``domain`` (as written), the inputs (String; ``tokens`` List(String)), the kind's gold by name,
             ``group``, and where given ``split`` and ``own_id``; no nulls, rows in the order of the files.
         notes: what is odd about the rows and does not stop a build.
+        changes: those of them that say what was read as something else.
     """
 
     kind: TaskKind
     inputs: tuple[str, ...]
     frame: pl.DataFrame
     notes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
 
 
 def own_rows(
@@ -83,13 +85,16 @@ def own_rows(
         inputs = reading.inputs or inputs
         if frame is not None:
             frames.append(frame)
-    notes: list[str] = []
-    if kind is TaskKind.CLASSIFICATION and frames:
-        frames, notes = _unite_spellings(frames)
+    changes: list[str] = []
+    for word in ("domain", *(["label"] if kind is TaskKind.CLASSIFICATION else [])) if frames else ():
+        chosen, said = unite_spellings(pl.concat(frame[word] for frame in frames), word)
+        frames = [frame.with_columns(pl.col(word).replace(chosen)) for frame in frames] if chosen else frames
+        changes += said
     if len({tuple(frame.columns) for frame in frames}) > 1:
         problems.append(Problem("the files have different columns", tables[0].name, cure="give all files the same"))
     elif len(frames) == len(tables):
-        problems += _check_together(frames, tables, columns, kind, min_domains)
+        together = list(_check_together(frames, tables, columns, kind, min_domains))
+        problems += [replace(each, row=each.row and tables[0].number(each.row)) for each in together]
         if not is_kind_given and kind is TaskKind.CLASSIFICATION:
             problems += _check_labels(frames, tables, columns)
     if problems:
@@ -99,16 +104,8 @@ def own_rows(
     if "group" not in frame.columns:
         texts = as_texts(frame.select(inputs[0])) if kind is TaskKind.TAGGING else frame[inputs[0]]
         frame = frame.with_columns(text_digest(texts).alias("group"))
-    return OwnRows(kind, inputs, frame, (*notes, *odd_rows(frame, inputs, kind)))
-
-
-def _unite_spellings(frames: Sequence[pl.DataFrame]) -> tuple[list[pl.DataFrame], list[str]]:
-    """Write labels that are the same number in one way; also return the note that says so, if any are."""
-    labels = pl.concat(frame["label"] for frame in frames).drop_nulls()
-    chosen = spellings(labels.unique(maintain_order=True).to_list())
-    if not chosen:
-        return list(frames), []
-    return [frame.with_columns(pl.col("label").replace(chosen)) for frame in frames], [spelling_note(labels, chosen)]
+    odd = odd_rows(frame, inputs, kind, tables[0].numbers)
+    return OwnRows(kind, inputs, frame, (*changes, *odd), tuple(changes))
 
 
 def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns) -> Iterator[Problem]:
@@ -207,10 +204,10 @@ class _Reading:
             self._add(fault, frame)
 
     def _add(self, fault: _Fault, frame: pl.DataFrame) -> None:
-        rows = [row + 1 for row in fault.bad.fill_null(value=False).arg_true().to_list()]
-        if not rows:
+        bad = fault.bad.fill_null(value=False).arg_true().to_list()
+        if not bad:
             return
-        value = frame[fault.column][rows[0] - 1]
+        value, rows = frame[fault.column][bad[0]], [self.table.number(row + 1) for row in bad]
         shown = "" if value is None or (isinstance(value, str) and not value.strip()) else repr(value)[:80]
         if isinstance(value, pl.Series):
             shown = repr(value.to_list())[:80]
@@ -428,12 +425,18 @@ def date_cure(domains: pl.Series) -> str:
     )
 
 
-def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> Iterator[str]:
+def odd_rows(
+    frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind, numbers: pl.Series | None = None
+) -> Iterator[str]:
     """Find what is odd about sound rows and stops no build.
 
     Args:
         frame: rows as ``shiftbench.builders.building.own_rows.OwnRows`` has them.
+        inputs: the input columns.
+        kind: what is predicted.
+        numbers: what the rows are called; from 1 by default.
     """
+    of_rows = pl.int_range(1, len(frame) + 1, eager=True) if numbers is None else numbers
     gold = GOLD[kind]
     # Hashes of 64 bits stand for texts, which may be long, and are many.
     numbered = pl.DataFrame(
@@ -443,7 +446,7 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
             "_text": _hash_rows(frame.select(inputs[0])),
             "_gold": _hash_rows(frame.select(gold)),
         }
-    ).with_row_index("_row", 1)
+    ).with_columns(_row=of_rows)
     again = numbered.filter(~pl.struct("_inputs", "_gold").hash().is_first_distinct())["_row"].to_list()
     if again:
         yield f"dropped, because they repeat a row of their domain word for word: {row_list(again)}"
@@ -458,17 +461,19 @@ def odd_rows(frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind) -> It
         yield f"texts that are in more than one domain: {row_list(away)}"
     if cure := date_cure(frame["domain"]):
         yield f"{frame['domain'].n_unique():,} domains, {cure}"
-    yield from _alike_names(frame, kind)
+    if twice := spellings(sorted(frame["domain"].unique().to_list())):
+        pairs = ", ".join(f"{one!r} and {other!r}" for other, one in sorted(twice.items()))
+        yield f"domains that are the same number are kept apart: {pairs}"
     if kind is TaskKind.CLASSIFICATION:
         for (domain,), rows in frame.group_by("domain", maintain_order=True):
             if rows["label"].n_unique() == 1:
                 yield f"domain {domain!r} has only one label: {rows['label'][0]!r}"
-        errors = frame.with_row_index("_row", 1).filter(pl.col("label").is_in(_SHEET_ERRORS))["_row"].to_list()
+        errors = frame.with_columns(_row=of_rows).filter(pl.col("label").is_in(_SHEET_ERRORS))["_row"].to_list()
         if errors:
             yield f"labels that look like errors of a spreadsheet: {row_list(errors)}"
         rare = frame["label"].value_counts().filter(pl.col("count") == 1)["label"].sort().to_list()
         if rare:
-            row = [int((frame["label"] == label).arg_true()[0]) + 1 for label in rare]
+            row = [int(of_rows[(frame["label"] == label).arg_true()[0]]) for label in rare]
             yield f"labels that occur only once: {', '.join(map(repr, rare[:SHOWN]))} ({row_list(row)})"
 
 
@@ -476,18 +481,3 @@ def _hash_rows(frame: pl.DataFrame) -> pl.Series:
     """Hash whole rows to 64 bits; texts of some rows are in memory at a time."""
     hashes = (as_texts(part).hash() for part in frame.iter_slices())
     return pl.concat([pl.Series([], dtype=pl.UInt64), *hashes])
-
-
-def _alike_names(frame: pl.DataFrame, kind: TaskKind) -> Iterator[str]:
-    """Find domains and labels that differ in case or spaces alone, and domains that are one number."""
-    words = ["domain"] + (["label"] if kind is TaskKind.CLASSIFICATION else [])
-    for name in words:
-        by_folded: dict[str, list[str]] = {}
-        for value in sorted(frame[name].unique().to_list()):
-            by_folded.setdefault(" ".join(value.casefold().split()), []).append(value)
-        for alike in by_folded.values():
-            if len(alike) > 1:
-                yield f"{name}s that differ only in case or spaces are kept apart: {', '.join(map(repr, alike))}"
-    if twice := spellings(sorted(frame["domain"].unique().to_list())):
-        pairs = ", ".join(f"{one!r} and {other!r}" for other, one in sorted(twice.items()))
-        yield f"domains that are the same number are kept apart: {pairs}"

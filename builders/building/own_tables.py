@@ -41,6 +41,7 @@ class OwnTable:
         domain: the domain of all rows where no column has it: the file's name, or its folder's.
         split: the split of all rows, where the file is named ``<domain>/<split>.<ending>``.
         path: the file; None of a frame.
+        numbers: the file's number of each row, from 1, where some of its rows are set apart.
     """
 
     name: str
@@ -49,6 +50,11 @@ class OwnTable:
     domain: str | None = None
     split: str | None = None
     path: Path | None = None
+    numbers: pl.Series | None = None
+
+    def number(self, row: int) -> int:
+        """Return the file's number of a row of the frame, both from 1."""
+        return row if self.numbers is None else int(self.numbers[row - 1])
 
 
 def read_tables(paths: Sequence[Path]) -> list[OwnTable]:

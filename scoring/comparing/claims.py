@@ -38,7 +38,7 @@ MAX_BYTES = 64 * 2**20
 """Bytes of a claim's file."""
 
 
-_OF_FILE = ("columns", "kind", "min_texts")
+_OF_FILE = ("columns", "kind", "min_texts", "label_map")
 
 
 class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
@@ -59,8 +59,9 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
     Data hash, subset, metric version and encoders stand in each comparison. ``hypothesis`` has a sentence for each pair
     and task (``hypotheses``); its words belong to the metric version. ``data`` is the path of the dataset as typed;
     empty where a server made the claim. ``task`` is null where every shared task is compared. Where ``data`` is a file
-    of one's own, ``columns`` (as typed after ``--columns``), ``kind`` and ``min_texts`` say how it was read; claims of
-    former versions and those about dataset folders do not have these keys.
+    of one's own, ``columns`` (as typed after ``--columns``), ``kind`` and ``min_texts`` say how it was read, and
+    ``label_map``, where one was given, which labels those of the prediction files stand for; claims of former versions
+    and those about dataset folders do not have these keys.
     """
 
     claim_version: Literal[1] = 1
@@ -75,12 +76,14 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
     columns: tuple[OutsideText, ...] | None = None
     kind: TaskKind | None = None
     min_texts: int | None = pydantic.Field(default=None, ge=0, le=1_000_000_000)
+    label_map: dict[OutsideText, OutsideText] | None = None
 
     @pydantic.model_serializer(mode="wrap")
     def _leave_out_unset(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write the keys of a file of one's own only where the claim is about one."""
         about_file = self.columns is not None
-        return {name: value for name, value in write(self).items() if about_file or name not in _OF_FILE}
+        written = {name: value for name, value in write(self).items() if about_file or name not in _OF_FILE}
+        return written if self.label_map else {name: value for name, value in written.items() if name != "label_map"}
 
     @pydantic.model_validator(mode="after")
     def _compares_its_entries(self) -> "Claim":

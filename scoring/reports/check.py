@@ -112,6 +112,9 @@ def verdict_lines(check: DomainCheck) -> Iterator[str | list[str]]:
 def _reason_of_nothing(check: DomainCheck) -> str:
     if check.home is not None and any(each.domain == check.home and each.at_floor for each in check.domains):
         return f"the model is not shown to be above chance at home ('{check.home}'), so its drops say nothing"
+    counted_domains = [each for each in check.domains if not each.has_few_texts]
+    if counted_domains and all(each.at_floor for each in counted_domains):
+        return "the model is not shown to be above chance on any domain"
     if not any(each.difference for each in check.domains):
         return "there are not two domains with enough labels to compare"
     margin = _margin(check)

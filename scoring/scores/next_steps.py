@@ -107,6 +107,8 @@ def next_steps(
         elif each.p < LEVEL and loss.value >= margin:
             step = Step.LOOK if name in doubted else Step.HARDER if name in harder else Step.RETRAIN
             steps.append(NextStep(domain=name, step=step, p=each.p))
+        elif each.at_floor:  # no number of labels makes it better than chance
+            steps.append(NextStep(domain=name, step=Step.LABEL))
         else:
             steps.append(_to_label(name, texts_to_decide(each, margin, home, n_tests)))
     if unlabelled:

@@ -15,7 +15,13 @@ from shiftbench.baselines.models.loaded import LoadedModel
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.check_data import CheckData, check_data
-from shiftbench.checking.check_predictions import forecast_unlabelled, model_doubts, predict_rows, predict_unlabelled
+from shiftbench.checking.check_predictions import (
+    as_own_predictions,
+    forecast_unlabelled,
+    model_doubts,
+    predict_rows,
+    predict_unlabelled,
+)
 from shiftbench.checking.found_domains import DomainSearch
 from shiftbench.checking.history import WITHOUT_TIME, Follower, TimeOptions, opened_history
 from shiftbench.checking.inputs import read_own_predictions
@@ -55,7 +61,8 @@ class Checked:
     Attributes:
         found: scores by domain, differences, verdicts.
         scores: the scores of the predictions.
-        predictions: on rows with labels, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: on rows with labels, by the file's own ids where it has a column of them.
+        unlabelled: on rows of domains without labels; None where there are none.
         forecasts: of the domains without labels; None where all have some.
         doubts: what the user must know of the model before reading on, a sentence each.
         html: the report, one page that needs no other file.
@@ -64,6 +71,7 @@ class Checked:
     found: DomainCheck
     scores: Scores
     predictions: pl.DataFrame
+    unlabelled: pl.DataFrame | None
     forecasts: Forecasts | None
     doubts: tuple[str, ...]
     html: str
@@ -124,9 +132,10 @@ def run_check(
     if not 0 < margin < 1:
         cure = "give points above 0, such as 5; as a fraction in Python (0.05)"
         raise InvalidInput(Problem("this is no margin of a loss", "--margin", f"{100 * margin:g} points", cure))
-    given = None
+    source = None
     if isinstance(model, PredictionInput):
-        given, trained_on = _one_source(read_own_predictions(model), str(model), trained_on)
+        source = _one_source(read_own_predictions(model, own.columns)["source"], str(model), trained_on)
+        trained_on = trained_on or source
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
     vectors, least = encoder if has_depth else None, 2 if time.history is None else 1
     with (
@@ -140,7 +149,7 @@ def run_check(
         forecasts, away = None, None
         doubts: tuple[str, ...] = ()
         if isinstance(model, PredictionInput):
-            assert given is not None
+            given = read_own_predictions(model, own.columns, rows.info.labels, is_again=True).filter(source=source)
             name, (frame, away) = model.path.name, rows.checked(given, model)
         else:
             loaded = model(rows.info)
@@ -166,10 +175,14 @@ def run_check(
         )
         found = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes), "steps": steps})
         given_file = str(model) if isinstance(model, PredictionInput) else None
+        # Without a column of ids predictions match no rows; and gate would miss the rows that were left out.
+        is_whole = rows.leaks is None or not {**rows.leaks.exact, **rows.leaks.near}
+        is_kept = rows.own is None or (bool(rows.own_ids) and is_whole)
         files = StepFiles(
-            given_file or (str(places.predictions) if rows.own is None or rows.own_ids else None),
+            given_file or (str(places.predictions) if is_kept else None),
             given_file or (str(places.unlabelled) if rows.own_ids else None),
             more,
+            given_file is not None,
         )
         found = with_evidence(found, lambda step: step_command(step, found, again, files))
         if away is not None:
@@ -183,7 +196,9 @@ def run_check(
             warnings=doubts,
             forecasts=forecasts,
         )
-        checked = Checked(found, scores, frame, forecasts, doubts, check_html(shown))
+        named = as_own_predictions(frame, rows.own_ids)
+        unlabelled = None if away is None else as_own_predictions(away, {})
+        checked = Checked(found, scores, named, unlabelled, forecasts, doubts, check_html(shown))
         if search is not None and write_domains is not None:
             search.write(write_domains)
         follower.save()
@@ -204,15 +219,15 @@ def _is_probed(rows: CheckData) -> bool:
     return rows.info.kind is TaskKind.CLASSIFICATION and n_rows <= PROBED and len(rows.in_order) > 1
 
 
-def _one_source(frame: pl.DataFrame, file: str, trained_on: str | None) -> tuple[pl.DataFrame, str | None]:
-    """Return the predictions of one model, and the domain that it was trained on."""
-    sources = frame["source"].unique().sort().to_list()
+def _one_source(given: pl.Series, file: str, trained_on: str | None) -> str:
+    """Return the source of the one model whose predictions are checked."""
+    sources: list[str] = given.unique().sort().to_list()
     if trained_on in sources:
-        return frame.filter(source=trained_on), trained_on
+        return trained_on
     if len(sources) > 1:
         what, cure = "one model is checked at a time", "choose one with --trained-on"
         raise InvalidInput(Problem(what, file, f"models trained on {', '.join(sources)}", cure, column="source"))
-    return frame, trained_on or sources[0]
+    return sources[0]
 
 
 def _wrong_examples(

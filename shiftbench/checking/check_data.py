@@ -10,7 +10,7 @@ import polars as pl
 
 from shiftbench.builders.building.own import MIN_TEXTS, build_rows
 from shiftbench.builders.building.own_columns import NO_COLUMN, Columns, FoundColumns
-from shiftbench.builders.building.own_labels import respell
+from shiftbench.builders.building.own_labels import fold, respell
 from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows
 from shiftbench.builders.building.own_tables import OwnTable, read_tables
 from shiftbench.builders.encoder import Encoder
@@ -20,12 +20,15 @@ from shiftbench.builders.statistics.duplicates import input_text
 from shiftbench.builders.statistics.near_pairs import find_leaks
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.own_data import TASK, check_own_predictions, dataset_ids
-from shiftbench.checking.unlabelled_rows import UnlabelledRows, set_unlabelled_apart
+from shiftbench.checking.unlabelled_rows import SetApart, UnlabelledRows, set_unlabelled_apart
 from shiftbench.scoring.scores.shape import Leaks
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, TaskKind
+
+_NO_GOLD = "shiftbench no gold"
+"""A column that stands for the labels of training texts that have none."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,6 @@ class CheckData:
         if self.own.column is None:
             cure = "name the column of ids (--columns id=NAME), and give these ids in the predictions"
             raise InvalidInput(Problem("predictions are matched to rows by a column of ids", self.own.file, cure=cure))
-        frame = frame.filter(~pl.col("id").is_in(self.own.left_out.implode()))
         away = None
         if self.unlabelled is not None:
             is_away = pl.col("id").is_in(self.unlabelled.frame["id"].implode())
@@ -87,7 +89,8 @@ class CheckData:
             )
             frame = frame.filter(~is_away)
         known = (self.folder, self.own.ids, self.own_ids, self.own.names)
-        return check_own_predictions(frame, *known, file, self.own.file, self.own.column), away
+        where = (file, self.own.file, self.own.column, self.own.left_out)
+        return check_own_predictions(frame, *known, *where), away
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class OwnIds:
         column: its column of ids; None without one.
         names: the dataset's names of domains, by those of the file.
         ids: the dataset's id of every test row, as ``dataset_ids`` returns them; empty without a column of ids.
-        left_out: the file's ids of the rows that stand in the training texts.
+        left_out: the file's ids of the rows that are in the training texts, or have no label where others have.
     """
 
     file: str
@@ -206,14 +209,16 @@ def _open_file(
     *,
     has_domains: bool,
 ) -> CheckData:
-    tables, unlabelled = read_tables([data]), None
+    tables = read_tables([data])
     if not has_domains and not own.columns.domain:
         tables = [
             each if "domain" in each.frame.columns else replace(each, domain=each.domain or WHOLE_FILE)
             for each in tables
         ]
+    apart = SetApart(tables[0])
     if len(tables) == 1:
-        tables[0], unlabelled = set_unlabelled_apart(tables[0], own.columns, own.kind)
+        apart = set_unlabelled_apart(tables[0], own.columns, own.kind)
+    tables, unlabelled = [apart.table, *tables[1:]], apart.unlabelled
     try:
         rows = own_rows(tables, own.columns, own.kind, min_domains=min_domains if unlabelled is None else 1)
     except InvalidInput as error:
@@ -233,7 +238,7 @@ def _open_file(
     elif rows.frame.filter(split="test").is_empty():
         cure = "call the rows to score 'test', or leave the role 'split' out of --columns"
         raise InvalidInput(Problem("no row is a test row", str(data), column=own.columns.split or "split", cure=cure))
-    leaks, notes, every, depths = None, list(rows.notes), rows, None
+    leaks, notes, every, depths = None, [*apart.notes, *rows.notes], rows, None
     if train_file is not None:
         train, labelled = _read_training_rows(train_file, own.columns, rows)
         every, leaks = _drop_leaks(rows, train)
@@ -250,7 +255,8 @@ def _open_file(
     if "own_id" in every.frame.columns:
         ids = dataset_ids(every, names, folder)
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows())
-        left_out = rows.frame["own_id"].filter(~rows.frame["own_id"].is_in(every.frame["own_id"].implode()))
+        leaked = rows.frame["own_id"].filter(~rows.frame["own_id"].is_in(every.frame["own_id"].implode()))
+        left_out = pl.concat([apart.left_out, leaked])
     known = OwnIds(str(data), own.columns.id, names, ids, left_out)
     source = _source_rows(tables, own, rows, names, folder)
     return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known, names, source)
@@ -284,6 +290,9 @@ def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | Non
         return names[trained_on]
     if trained_on in names.values():
         return trained_on
+    alike = {fold(text): name for text, name in names.items()}
+    if fold(trained_on) in alike:
+        return alike[fold(trained_on)]
     cure = f"{did_you_mean(trained_on, [*names, ELSEWHERE])}; '{ELSEWHERE}' is for other data than this"
     raise InvalidInput(Problem("the model's home domain is not in the data", "--trained-on", f"'{trained_on}'", cure))
 
@@ -291,24 +300,29 @@ def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | Non
 def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
     """Read the training texts: the input columns, and the gold one where it is there.
 
+    Columns are called as those of the rows, or as usual. Labels may be the model's, which ``own`` maps.
+
     Returns: the rows, and whether they have labels.
     """
     (table,) = read_tables([file])[:1]
     names = table.frame.columns
-    gold = own.label or GOLD[rows.kind]
-    columns = replace(Columns(text=own.text), label=gold if gold in names else None)
-    labelled = gold in names
-    if not labelled:  # texts alone will do for finding leaks
+    gold = next((name for name in (own.label, GOLD[rows.kind]) if name in names), None)
+    text = own.text if set(own.text) <= set(names) else ()
+    labelled = gold is not None
+    if gold is None:  # texts alone will do for finding leaks
+        gold = _NO_GOLD
         table = OwnTable(table.name, table.frame.with_columns(pl.lit("").alias(gold)), path=table.path)
-        columns = replace(columns, label=gold)
-    asked = FoundColumns(replace(table, domain="train"), columns, rows.kind)
-    if asked.problems:
-        raise InvalidInput(asked.problems)
+    asked = FoundColumns(replace(table, domain="train"), Columns(text=text, label=gold), rows.kind)
+    if any(name not in asked.names for name in rows.inputs):
+        called = " and ".join(map(repr, own.text or rows.inputs))
+        found, cure = f"columns {', '.join(names)}", f"call its texts as those of the data ({called}), or 'text'"
+        raise InvalidInput(Problem("the training texts are not there", str(file), found, cure))
     wanted = [*rows.inputs, *([GOLD[rows.kind]] if labelled else [])]
     frame = table.frame.select(pl.col(asked.names[name]).alias(name) for name in wanted)
     whole = frame.drop_nulls()
     if "label" in whole.columns:
-        whole = whole.with_columns(respell(whole["label"], rows.frame["label"].unique().to_list()))
+        known = rows.frame["label"].unique().to_list()
+        whole = whole.with_columns(respell(own.mapped(whole["label"]), known))
     if whole.is_empty():
         raise InvalidInput(Problem("there are no training texts", str(file), "no row has a text"))
     return whole, labelled and rows.kind is TaskKind.CLASSIFICATION

@@ -72,10 +72,14 @@ def _predict_or_reuse(
     checked = check_predictions(frame, [facts], model.name)
     with replace_file(place) as new:
         record = {_SETTINGS: settings, _COUNTS: json.dumps(asdict(model.counts))}
-        named = checked.drop("task", "target").sort("id").with_columns(pl.col("id").replace(own_ids))
-        named.write_parquet(new, metadata=record)
+        as_own_predictions(checked, own_ids).write_parquet(new, metadata=record)
     work.clear()
     return checked
+
+
+def as_own_predictions(checked: pl.DataFrame, own_ids: Mapping[str, str]) -> pl.DataFrame:
+    """Return checked predictions by the file's own ids, as ``score`` and ``gate`` take them with the file."""
+    return checked.drop("task", "target").sort("id").with_columns(pl.col("id").replace(own_ids))
 
 
 def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None:

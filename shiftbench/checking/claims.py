@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shiftbench.builders.building.own_columns import columns_as_typed
 from shiftbench.builders.checksums import file_sha256
@@ -75,7 +75,8 @@ def claim_of_files(
     if opened.own is None:
         return made
     own = opened.own_file
-    read = {"columns": columns_as_typed(own.columns), "kind": own.kind, "min_texts": own.min_texts}
+    read: dict[str, Any] = {"columns": columns_as_typed(own.columns), "kind": own.kind, "min_texts": own.min_texts}
+    read["label_map"] = dict(own.columns.label_map) or None
     return made.model_copy(update=read)
 
 
@@ -86,7 +87,7 @@ def claimed_own_file(claim: Claim) -> OwnFile:
     """
     if claim.columns is None:
         return OwnFile()
-    return replace(OwnFile.of(claim.columns, claim.min_texts), kind=claim.kind)
+    return replace(OwnFile.of(claim.columns, claim.min_texts, claim.label_map), kind=claim.kind)
 
 
 def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | None:

@@ -18,6 +18,7 @@ from shiftbench.scoring.forecasting.files import Unlabelled, forecast_prediction
 from shiftbench.scoring.forecasting.methods import chosen_methods
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.titles import with_forecast_titles
+from shiftbench.validation.notices import DataWarning, warn
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import SOURCE_JOINER
@@ -83,7 +84,8 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
             yield ForecastData(opened.folder, frame, validation, titles=opened.titles)
         return
     (table,) = read_tables([data])
-    labelled, unlabelled = set_unlabelled_apart(table, own.columns, own.kind)
+    apart = set_unlabelled_apart(table, own.columns, own.kind)
+    unlabelled = apart.unlabelled
     if unlabelled is None:
         with opened_data(data, own, predictions, subset) as opened:
             yield ForecastData(opened.folder, opened.checked(predictions), titles=opened.titles)
@@ -91,7 +93,10 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
     if own.columns.id is None:
         cure = "name the column of ids with --columns id=NAME, and give these ids in the prediction file"
         raise InvalidInput(Problem("rows without labels need a column of ids", str(data), cure=cure))
-    frame = read_own_predictions(predictions)
+    for note in apart.notes:
+        warn(note, DataWarning)
+    frame = read_own_predictions(predictions, own.columns)
+    frame = frame.filter(~pl.col("id").is_in(apart.left_out.implode()))
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
     if not is_unlabelled.any():
         what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"
@@ -104,10 +109,11 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
         raise InvalidInput(Problem(what, str(predictions), found, cure, column="source"))
     with TemporaryDirectory(prefix="shiftbench-forecast-") as place:
         rows, preds = Path(place) / "rows.parquet", Path(place) / "predictions.parquet"
-        labelled.frame.write_parquet(rows)
+        apart.table.frame.write_parquet(rows)
         frame.filter(~is_unlabelled).write_parquet(preds)
         names = {str(rows): f"{data}, rows with labels", str(preds): f"{predictions}, rows with labels"}
-        with renamed_problems(names), opened_data(rows, own, preds, subset, min_domains=1) as opened:
+        read = replace(own, columns=replace(own.columns, prediction=None))  # the copy has the usual name
+        with renamed_problems(names), opened_data(rows, read, preds, subset, min_domains=1) as opened:
             checked = opened.checked(preds)
             sources = frame["source"].unique().to_list()
             mapped = {text: opened.domain(text) for text in sources}

@@ -5,7 +5,6 @@ import io
 import json
 import re
 import sys
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,17 +15,27 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import polars as pl
 
+from shiftbench.builders.building.own_columns import Columns
+from shiftbench.builders.building.own_labels import respell
 from shiftbench.builders.building.own_tables import OwnTable, read_tables, table_of, with_lists
 from shiftbench.builders.folder.hub_folder import download_folder, names_repository
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, parse_card, read_card
 from shiftbench.validation.csv_text import csv_text, separator_of
-from shiftbench.validation.notices import DataWarning
+from shiftbench.validation.notices import DataWarning, warn
 from shiftbench.validation.parquet_file import MAGIC
 from shiftbench.validation.prediction_files import PredictionFile, PredictionInput, read_predictions
 from shiftbench.validation.prediction_values import OPTIONAL, REQUIRED
 from shiftbench.validation.probabilities import PROBABILITIES
-from shiftbench.validation.report import InvalidInput, Problem, WrongTypeError, did_you_mean, first_line
+from shiftbench.validation.report import (
+    InvalidInput,
+    Problem,
+    WrongTypeError,
+    and_more,
+    counted,
+    did_you_mean,
+    first_line,
+)
 from shiftbench.validation.vocabulary import ELSEWHERE, PREDICTION_SUFFIXES
 
 if TYPE_CHECKING:
@@ -36,7 +45,7 @@ if TYPE_CHECKING:
     Table: TypeAlias = pl.DataFrame | pd.DataFrame | pa.Table | Mapping[str, Sequence[Any]]
 
 _HEAD = 1_000_000
-_TABLES = "a polars or pandas DataFrame, a pyarrow Table, or a dict of columns"
+_TABLES = "a polars or pandas DataFrame, a Dataset of datasets, a pyarrow Table, or a dict of columns"
 
 
 def as_path(place: Any, argument: str) -> Path:
@@ -73,6 +82,12 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
     """
     pandas = sys.modules.get("pandas")  # whoever has a pandas frame has imported pandas
     is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)
+    hub = sys.modules.get("datasets")
+    if hub is not None and isinstance(table, hub.Dataset):
+        return _of_dataset(table)
+    if hub is not None and isinstance(table, hub.DatasetDict):
+        what, cure = "these are several tables", f"choose one, such as {argument}[{next(iter(table), 'test')!r}]"
+        raise InvalidInput(Problem(what, argument, f"a DatasetDict of {', '.join(table)}", cure))
     if not (is_pandas or isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__")):
         _refuse_type(table, argument, wanted)
     try:
@@ -83,6 +98,16 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
     if mixed:
         raise InvalidInput(_not_a_table(argument, f"objects in column '{mixed[0]}'"))
     return frame
+
+
+def _of_dataset(table: Any) -> pl.DataFrame:
+    """Read a Dataset of the library datasets; classes are called by their names."""
+    frame: pl.DataFrame = table.with_format(None).to_polars()
+    names = {name: each.names for name, each in table.features.items() if type(each).__name__ == "ClassLabel"}
+    return frame.with_columns(
+        pl.col(name).replace_strict(dict(enumerate(words)), default=None, return_dtype=pl.String)
+        for name, words in names.items()
+    )
 
 
 def own_tables(table: Any, argument: str) -> list[OwnTable]:
@@ -141,49 +166,141 @@ _CHANCE = re.compile(r"prob(?:ability|abilities|s)?[_ ](?P<label>.+)", flags=re.
 """A column of one label's probability, such as ``probability_positive``."""
 
 
-def read_own_predictions(file: Path | PredictionInput) -> pl.DataFrame:
+_OF_TABLE = re.compile(r"\S*[/\\]shiftbench-\w+[/\\](\w+)(\.parquet)?")
+
+
+def shown_name(text: str) -> str:
+    """Return a text in which files that were written from tables are called as the argument is."""
+    return _OF_TABLE.sub(r"\1", text)
+
+
+def of_known_rows(
+    frame: pl.DataFrame, known: pl.Series, file: str, ids_are: str, left_out: pl.Series | None = None
+) -> pl.DataFrame:
+    """Return the predictions of rows that are there.
+
+    Args:
+        frame: predictions.
+        known: ids of the rows.
+        file: the prediction file.
+        ids_are: where the ids of rows are.
+        left_out: ids of further rows, whose predictions are not wanted.
+    Returns: the predictions with a known id; others are named once.
+    Raises: InvalidInput where no id is known.
+    """
+    if left_out is not None and len(left_out):
+        frame = frame.filter(~pl.col("id").is_in(left_out.implode()))
+    unknown = ~frame["id"].is_in(known.implode())
+    if len(frame) and unknown.all():  # pandas writes 1.0 for 1 as soon as a value of a column is missing
+        frame = frame.with_columns(respell(frame["id"], known))
+        unknown = ~frame["id"].is_in(known.implode())
+    n_unknown = int(unknown.sum())
+    if n_unknown and n_unknown == len(frame):
+        found = repr(frame["id"][0]) + and_more(n_unknown - 1, "unknown id")
+        cure = f"ids are those of the test rows in {ids_are}, such as '{known[0]}'"
+        raise InvalidInput(Problem("an id is unknown", file, found, cure, column="id", row=1))
+    if n_unknown:
+        rows = counted(n_unknown, "prediction")
+        such = repr(frame.filter(unknown)["id"][0])
+        text = f"{shown_name(file)}: {rows} of rows that are not in {shown_name(ids_are)}, such as {such}: not read"
+        warn(text, DataWarning)
+    return frame.filter(~unknown)
+
+
+def read_own_predictions(
+    file: Path | PredictionInput, columns: Columns, labels: Sequence[str] = (), *, is_again: bool = False
+) -> pl.DataFrame:
     """Read predictions on rows of one's own, whose file may have more columns than predictions need.
 
-    ``probability_<label>`` columns become ``probabilities``, in the order of the labels' names, which is that of the
-    rows' labels, and where there is no ``confidence``, that of the prediction is it. Tags may be lists, as JSON or as
-    Python writes them. Other columns are named once and left alone, unless they look like a slip of the pen. Without a
-    column ``source`` the model was trained elsewhere.
+    ``probability_<label>`` columns become ``probabilities``, in the order of the rows' labels (where these are not
+    known, of the labels' names), and where there is no ``confidence``, that of the prediction is it. Tags may be lists,
+    as JSON or as Python writes them. Other columns are named once and left alone, unless they look like a slip of the
+    pen. Without a column ``source`` the model was trained elsewhere.
 
     Args:
         file: as ``read_predictions`` takes it.
+        columns: of the rows: where there is no column ``id``, the one that is called as theirs is it; and the role
+            ``prediction`` names the column of predictions. Labels of the model become those of the rows by its map.
+        labels: of the rows; none where they are not known, or there are none.
+        is_again: whether the file was read before, so that its notes were given.
     Returns: as ``read_predictions`` returns it.
     Raises: InvalidInput with every problem of its columns and values.
     """
     path = PredictionInput.of(file).path
     known = REQUIRED + OPTIONAL
-    names = _column_names(path)
+    own_names = _column_names(path)
+    renamed = _own_columns(own_names, columns, str(path))
+    names = [renamed.get(name, name) for name in own_names]
     extra = [name for name in names if name not in known]
     chances = {match["label"]: name for name in extra if (match := _CHANCE.fullmatch(name))}
     others = [name for name in extra if name not in chances.values()]
     is_slip = any(not name or did_you_mean(name, known).endswith("?") for name in others)
     has_source, has_all = "source" in names, {"id", "prediction"} <= {*names}
-    if is_slip or not has_all or (has_source and not extra and not _may_hold_lists(path, names)):
+    if own_names and not has_all:
+        cures = {
+            "id": f"call it 'id'{f' or {columns.id!r}, as in the data' if columns.id else ''}",
+            "prediction": "call it 'prediction', or give --columns prediction=NAME",
+        }
+        found = f"columns {', '.join(own_names)}"
+        raise InvalidInput(
+            Problem("a column is missing", str(path), found, cure, column=name)
+            for name, cure in cures.items()
+            if name not in names
+        )
+    is_plain = names == own_names and has_source and not extra and not _may_hold_lists(path, names)
+    is_plain &= not _has_numbers(path, names)
+    if not own_names or is_slip or (is_plain and not columns.label_map):
         return read_predictions(file)
-    if others:
-        text = f"{path}: columns that are no part of predictions are not read: {', '.join(others)}"
-        warnings.warn(text, DataWarning, stacklevel=3)
-    frame = _read_all(path)
+    if others and not is_again:
+        text = f"{shown_name(str(path))}: columns that are no part of predictions are not read: {', '.join(others)}"
+        warn(text, DataWarning)
+    frame = _read_all(path).rename(renamed)
+    coded = [name for name in frame.columns if name in REQUIRED and _is_number(frame[name].dtype)]
+    frame = frame.with_columns(pl.col(coded).cast(pl.String)) if coded else frame
     frame = frame.with_columns(with_lists(frame["prediction"], str(path)))
+    if columns.label_map and frame.schema["prediction"] == pl.String:
+        frame = frame.with_columns(columns.mapped(frame["prediction"]))
     if not has_source:
         frame = frame.with_columns(source=pl.lit(ELSEWHERE))
     if chances and PROBABILITIES not in frame.columns:
-        numbers = [pl.col(chances[label]).cast(pl.Float64, strict=False) for label in sorted(chances)]
+        of_label = _chances_by_label(chances, columns, labels, str(path))
+        numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in of_label.values()]
         frame = frame.with_columns(pl.concat_list(numbers).alias(PROBABILITIES))
-        if "confidence" not in frame.columns and frame["prediction"].is_in([*chances]).all():
-            own = [
-                pl.when(prediction=label).then(number) for label, number in zip(sorted(chances), numbers, strict=True)
-            ]
+        said = respell(frame["prediction"].cast(pl.String), of_label)
+        if "confidence" not in frame.columns and said.is_in([*of_label]).all():
+            own = [pl.when(said == label).then(number) for label, number in zip(of_label, numbers, strict=True)]
             frame = frame.with_columns(confidence=pl.coalesce(own))
     with TemporaryDirectory(prefix="shiftbench-") as place:
         kept = Path(place) / path.name
         frame.select(name for name in known if name in frame.columns).write_parquet(kept)
         with renamed_problems({str(kept): str(path)}):
             return read_predictions(PredictionInput(kept, PredictionInput.of(file).labels_by_index))
+
+
+def _chances_by_label(chances: Mapping[str, str], columns: Columns, labels: Sequence[str], file: str) -> dict[str, str]:
+    """Return the columns of probabilities by the labels of the rows, in their order.
+
+    Raises: InvalidInput where they are of other labels.
+    """
+    own = columns.mapped(pl.Series(list(chances), dtype=pl.String))
+    of_label = dict(zip(respell(own, labels) if labels else own, chances.values(), strict=True))
+    if labels and set(of_label) != set(labels):
+        found = f"columns {', '.join(chances.values())}; the labels are {', '.join(map(repr, labels))}"
+        cure = "give one for each label, named after it, and map the model's names with --label-map"
+        raise InvalidInput(Problem("the columns of probabilities are of other labels", file, found, cure))
+    return {label: of_label[label] for label in labels or sorted(of_label)}
+
+
+def _own_columns(names: Sequence[str], columns: Columns, file: str) -> dict[str, str]:
+    """Return what columns of a prediction file are, by the names that are not those of predictions."""
+    if columns.prediction is not None and not {columns.prediction, "prediction"} & {*names}:
+        found, cure = f"columns {', '.join(names)}", did_you_mean(columns.prediction, names)
+        what = "the column named for predictions is not there"
+        raise InvalidInput(Problem(what, file, found, cure, column=columns.prediction))
+    own = {columns.prediction: "prediction"} if columns.prediction and columns.prediction in names else {}
+    if columns.id is not None and columns.id in names and "id" not in names:
+        own[columns.id] = "id"
+    return {name: ours for name, ours in own.items() if name != ours}
 
 
 def _read_all(path: Path) -> pl.DataFrame:
@@ -205,6 +322,18 @@ def _may_hold_lists(path: Path, names: Sequence[str]) -> bool:
     except csv.Error:  # the reader of the file says what is wrong
         return False
     return len(first) == len(names) and first[names.index("prediction")].startswith("[")
+
+
+def _is_number(dtype: pl.DataType) -> bool:
+    return dtype.is_numeric() or dtype in (pl.Boolean, pl.Categorical, pl.Enum)
+
+
+def _has_numbers(path: Path, names: Sequence[str]) -> bool:
+    """Check whether a parquet file has numbers where ids, domains or labels are."""
+    if not _is_parquet(path):
+        return False
+    dtypes = dict(zip(names, pl.read_parquet_schema(path).values(), strict=True))
+    return any(_is_number(dtypes[name]) for name in REQUIRED if name in dtypes)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -285,7 +414,8 @@ def _rename_problem(problem: Problem, files: Mapping[str, str], columns: Mapping
     file = problem.file
     for path, name in files.items():
         file = file.replace(path, name)
-    return replace(problem, file=file, column=columns.get(problem.column or "", problem.column))
+    found, cure = shown_name(problem.found), shown_name(problem.cure)
+    return replace(problem, file=file, column=columns.get(problem.column or "", problem.column), found=found, cure=cure)
 
 
 def _not_a_table(argument: str, found: str) -> Problem:

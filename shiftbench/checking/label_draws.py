@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.console import RenderableType
 
+from shiftbench.builders.building.own_labels import respell
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.checking.label_plan import DomainPlan, LabelPlan, plan_labels, plan_lines, shift_mean
 from shiftbench.checking.label_rows import LabelRows, join_predictions, read_rows
@@ -284,7 +285,7 @@ def read_labels(labelled: Path, draw: Draw, names: Mapping[str, str], labels: Se
     frame = table.frame.with_row_index("row", offset=1).select(
         "row",
         id=pl.col(names["id"]).replace(ids),
-        label=pl.col(names["label"]).str.strip_chars(),
+        label=respell(table.frame[names["label"]].str.strip_chars(), labels),
         chance=pl.col(PROBABILITY).cast(pl.Float64, strict=False),
     )
     problems = _label_problems(frame, draw, names, labels, str(labelled))

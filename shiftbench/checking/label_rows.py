@@ -1,6 +1,6 @@
 """Texts of one's own that may be drawn for labelling: their domains, groups, and what one model predicts of them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from shiftbench.builders.building.own_columns import Columns, FoundColumns, infer_kind
 from shiftbench.builders.building.own_dates import group_dates
+from shiftbench.builders.building.own_labels import respell, unite_spellings
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts
-from shiftbench.checking.inputs import read_own_predictions
+from shiftbench.checking.inputs import of_known_rows, read_own_predictions
 from shiftbench.checking.unlabelled_rows import is_blank
 from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
+from shiftbench.validation.notices import DataWarning, warn
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem, and_more
@@ -35,12 +37,14 @@ class LabelRows:
         inputs: the input columns.
         names: the file's own name of each column.
         file: the file.
+        columns: which of its columns hold what, and those of prediction files.
     """
 
     frame: pl.DataFrame
     inputs: tuple[str, ...]
     names: dict[str, str]
     file: str
+    columns: Columns = field(default_factory=Columns)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -90,10 +94,15 @@ def read_rows(table: OwnTable, columns: Columns, kind: TaskKind | None = None) -
         frame = frame.with_columns(domain=pl.lit(table.domain))
     if columns.domain_by is not None:
         frame = frame.with_columns(domain=group_dates(frame["domain"], columns.domain_by, table.name, names["domain"]))
+    for word in ("domain", "label"):
+        chosen, said = unite_spellings(frame[word], word)
+        frame = frame.with_columns(pl.col(word).replace(chosen))
+        for note in said:
+            warn(note, DataWarning)
     frame = frame.with_row_index("row", offset=1).with_columns(pl.when(~is_blank("label")).then("label"))
     if "split" in names:
         frame = frame.filter((pl.col("split") == "test") | pl.col("label").is_not_null()).drop("split")
-    rows = LabelRows(frame, file_columns.inputs, names, table.name)
+    rows = LabelRows(frame, file_columns.inputs, names, table.name, columns)
     _check_rows(rows)
     if "group" not in names:
         rows = replace(rows, frame=frame.with_columns(group=as_texts(frame.select("domain", *file_columns.inputs))))
@@ -131,13 +140,9 @@ def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
     Raises: InvalidInput when predictions do not fit the rows, there are several sources or seeds, or a confidence is
         missing.
     """
-    frame = read_own_predictions(path)
-    unknown = ~frame["id"].is_in(rows.frame["id"].implode())
-    if unknown.any():
-        row = int(unknown.arg_true()[0])
-        found = repr(frame["id"][row]) + and_more(int(unknown.sum()) - 1, "unknown id")
-        cure = f"ids are those in column '{rows.names['id']}' of {rows.file}, such as '{rows.frame['id'][0]}'"
-        raise InvalidInput(Problem("an id is unknown", str(path), found, cure, column="id", row=row + 1))
+    frame = read_own_predictions(path, rows.columns)
+    frame = of_known_rows(frame, rows.frame["id"], str(path), f"column '{rows.names['id']}' of {rows.file}")
+    frame = frame.with_columns(respell(frame["prediction"], rows.labels))
     frame = _check_one_run(
         check_predictions(frame.drop("probabilities", strict=False), [rows.prediction_task(frame)], str(path)), path
     )

@@ -1,6 +1,6 @@
 """Opening of data: a dataset folder, or a file of one's own with how it is read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,6 +35,9 @@ class OwnColumns(TypedDict, total=False):
         by: ``week``, ``month``, ``quarter`` or ``year``, where ``domain`` is a column of dates.
         kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default from the columns.
         min_texts: test texts below which a domain is left out of means; 30.
+        prediction: the column of predictions in prediction files and tables; by default ``prediction``. Their column of
+            ids is ``id``, or is called as that of the rows.
+        label_map: the rows' label by the model's name of it, where names differ.
     """
 
     domain: str
@@ -46,6 +49,8 @@ class OwnColumns(TypedDict, total=False):
     by: str
     kind: str
     min_texts: int
+    prediction: str
+    label_map: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -63,12 +68,16 @@ class OwnFile:
     min_texts: int = MIN_TEXTS
 
     @classmethod
-    def of(cls, columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
-        """Return what ``--columns`` and ``--min-texts`` say; None where they were not given.
+    def of(
+        cls, columns: Sequence[str] | None, min_texts: int | None, label_map: Mapping[str, str] | None = None
+    ) -> "OwnFile":
+        """Return what ``--columns``, ``--min-texts`` and ``--label-map`` say; None where they were not given.
 
         Raises: UnknownChoice when the columns cannot be parsed.
         """
-        return cls(*parse_columns(columns or ()), min_texts=MIN_TEXTS if min_texts is None else min_texts)
+        read, kind = parse_columns(columns or ())
+        read = replace(read, label_map=tuple((label_map or {}).items()))
+        return cls(read, kind, MIN_TEXTS if min_texts is None else min_texts)
 
     @classmethod
     def of_names(
@@ -83,6 +92,8 @@ class OwnFile:
         by: str | None = None,
         kind: str | None = None,
         min_texts: int = MIN_TEXTS,
+        prediction: str | None = None,
+        label_map: Mapping[str, str] | None = None,
     ) -> "OwnFile":
         """Return what the arguments of a function of the notebook say (``OwnColumns``).
 
@@ -91,7 +102,9 @@ class OwnFile:
         if by is not None and by not in SPANS:
             raise InvalidInput(Problem("dates are not grouped by this", "by", repr(by), did_you_mean(by, SPANS)))
         texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
-        return cls(Columns(domain, label, texts, id, split, group, by), find_kind(kind), min_texts)
+        pairs = tuple((label_map or {}).items())
+        read = Columns(domain, label, texts, id, split, group, by, prediction, pairs)
+        return cls(read, find_kind(kind), min_texts)
 
     def with_defaults(self, other: "OwnFile") -> "OwnFile":
         """Return how the file is read where ``other`` says what this one leaves open."""

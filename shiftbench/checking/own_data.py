@@ -6,7 +6,6 @@ otherwise. Without an id column they are those of ``shiftbench build own``, and 
 
 import logging
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,21 +16,22 @@ import polars as pl
 
 from shiftbench.builders.building.own import MIN_TEXTS, SPLIT_HERE, build_rows
 from shiftbench.builders.building.own_columns import Columns
-from shiftbench.builders.building.own_labels import respell
+from shiftbench.builders.building.own_labels import fold, respell
 from shiftbench.builders.building.own_rows import OwnRows, name_domains, own_rows
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.transforms import as_texts
-from shiftbench.checking.inputs import read_own_predictions
+from shiftbench.checking.inputs import of_known_rows, read_own_predictions
+from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card
-from shiftbench.validation.notices import DataWarning
+from shiftbench.validation.notices import DataWarning, warn
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
-from shiftbench.validation.report import InvalidInput, Problem, and_more, counted
+from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class OwnData:
         ids: the dataset's id of every test row: id, own_id, first; empty without an id column.
         own_ids: the file's ids by the dataset's; empty without an id column.
         opened_with: the prediction file that it was opened with, and what that holds.
+        left_out: the file's ids of the rows that have no label.
     """
 
     folder: DatasetFolder
@@ -62,6 +63,7 @@ class OwnData:
     ids: pl.DataFrame
     own_ids: Mapping[str, str]
     opened_with: tuple[Path | PredictionInput, pl.DataFrame]
+    left_out: pl.Series
 
     def checked(self, predictions: Path | PredictionInput) -> pl.DataFrame:
         """Read and check a prediction file in the file's own words.
@@ -71,11 +73,12 @@ class OwnData:
         """
         given, frame = self.opened_with
         if predictions != given:
-            frame = read_own_predictions(predictions)
+            (task,) = self.folder.manifest.tasks
+            frame = read_own_predictions(predictions, self.columns, self.folder.task(task).labels)
             _check_ids(frame, predictions, self.columns)
         where = (PredictionInput.of(predictions), str(self.csv), self.columns.id)
         known = (self.folder, self.ids, self.own_ids, self.names)
-        return check_own_predictions(frame, *known, *where)
+        return check_own_predictions(frame, *known, *where, self.left_out)
 
     def domain(self, name: str) -> str:
         """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
@@ -118,11 +121,20 @@ def open_own_data(
         min_domains: fewest domains of the file.
     Raises: InvalidInput when a column is not there or ids repeat.
     """
-    tables = read_tables([csv])
+    tables, left_out, said = read_tables([csv]), pl.Series(dtype=pl.String), []
+    if columns.id is not None and len(tables) == 1:  # without, rows are those of a build, which has a label for each
+        apart = set_unlabelled_apart(tables[0], columns, kind)
+        tables, left_out, said = [apart.table, *tables[1:]], apart.left_out, list(apart.notes)
+        if (more := apart.unlabelled) is not None:
+            said.append(f"domains without labels are not scored: {', '.join(more.titles.values())}")
+            left_out = pl.concat([left_out, more.frame["id"]])
     rows = own_rows(tables, columns, kind, min_domains)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    frame = read_own_predictions(predictions)
+    for note in (*said, *rows.changes):
+        warn(note, DataWarning)
+    known = sorted(rows.frame["label"].unique()) if rows.kind is TaskKind.CLASSIFICATION else ()
+    frame = read_own_predictions(predictions, columns, known)
     _check_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
@@ -136,7 +148,7 @@ def open_own_data(
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         if repeats := int((~ids["first"]).sum()) if columns.id else 0:
             log.info("%s: left out as a repetition of another row, word for word: %s", csv, counted(repeats, "row"))
-        yield OwnData(folder, csv, columns, names, ids, own_ids, (predictions, frame))
+        yield OwnData(folder, csv, columns, names, ids, own_ids, (predictions, frame), left_out)
 
 
 @contextmanager
@@ -182,7 +194,7 @@ def warn_of_splits(folder: DatasetFolder) -> None:
     for task in folder.manifest.tasks.values():
         for note in task.notes:
             if note.startswith(SPLIT_HERE):
-                warnings.warn(note, DataWarning, stacklevel=3)
+                warn(note, DataWarning)
 
 
 def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns: Columns) -> None:
@@ -245,6 +257,7 @@ def check_own_predictions(
     file: PredictionInput,
     csv: str,
     id_column: str | None,
+    left_out: pl.Series,
 ) -> pl.DataFrame:
     """Check predictions as those of any dataset, in the file's own words.
 
@@ -257,6 +270,7 @@ def check_own_predictions(
         file: the prediction file.
         csv: the file with the rows.
         id_column: its column of ids; None where ids are those of a build.
+        left_out: ids of rows whose predictions are not wanted.
     Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
     """
     task = next(name for name in folder.manifest.tasks)
@@ -269,7 +283,8 @@ def check_own_predictions(
     sources = {text: _resolve_source(text, names) for text in frame["source"].unique().to_list()}
     frame = frame.with_columns(pl.col("source").replace_strict(sources, return_dtype=pl.String))
     if id_column:
-        frame = _map_ids(frame, ids, str(file), csv, id_column)
+        where = f"column '{id_column}' of {csv}"
+        frame = _map_ids(of_known_rows(frame, ids["own_id"], str(file), where, left_out), ids)
     try:
         return check_predictions(frame, [facts], file)
     except InvalidInput as error:
@@ -281,19 +296,14 @@ def _resolve_source(text: str, names: Mapping[str, str]) -> str:
     """Return the dataset's name of a source; an unknown one is returned unchanged, for the check to refuse."""
     if text in OUTSIDE_SOURCES or text in names.values():
         return text
-    parts = [names.get(part.strip(), part.strip()) for part in text.split(SOURCE_JOINER)]
-    return names.get(text, SOURCE_JOINER.join(sorted(parts)))
+    alike = {**{fold(each): name for each, name in names.items()}, **names}
+    parts = [alike.get(part.strip(), alike.get(fold(part), part.strip())) for part in text.split(SOURCE_JOINER)]
+    return alike.get(text, alike.get(fold(text), SOURCE_JOINER.join(sorted(parts))))
 
 
-def _map_ids(frame: pl.DataFrame, ids: pl.DataFrame, file: str, csv: str, column: str) -> pl.DataFrame:
+def _map_ids(frame: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
     """Replace the CSV's ids by the dataset's, and drop predictions on rows that repeat another one."""
     known = frame.rename({"id": "own_id"}).join(ids, on="own_id", how="left", maintain_order="left")
-    unknown = known["id"].is_null()
-    if unknown.any():
-        row = int(unknown.arg_true()[0])
-        found = repr(frame["id"][row]) + and_more(int(unknown.sum()) - 1, "unknown id")
-        cure = f"ids are those of the test rows in column '{column}' of {csv}, such as '{ids['own_id'][0]}'"
-        raise InvalidInput(Problem("an id is unknown", file, found, cure, column="id", row=row + 1))
     return known.filter("first").select(frame.columns)
 
 

@@ -21,11 +21,13 @@ class StepFiles(NamedTuple):
         predictions: of the model on the rows with labels; None where they cannot be matched to the rows by an id.
         unlabelled: of the model on the rows without labels; None as before.
         texts: how many texts each domain without labels has.
+        is_given: whether the predictions were given, with labels as the model calls them.
     """
 
     predictions: str | None
     unlabelled: str | None
     texts: Mapping[str, int]
+    is_given: bool
 
 
 class Again(Protocol):
@@ -53,7 +55,8 @@ def step_command(step: NextStep, check: DomainCheck, again: Again, files: StepFi
     Returns: the command; None where no number of labels decides, or a domain without labels has no ids to draw from.
     """
     if step.step == Step.ACCEPT and files.predictions is not None:
-        return again("gate", files.predictions, _ROWS, **_limit(check))
+        kept = (*_ROWS, "label_map") if files.is_given else _ROWS
+        return again("gate", files.predictions, kept, **_limit(check))
     if step.step == Step.LABEL and step.texts is None:
         return None
     if step.texts is not None and step.domain in files.texts:
@@ -103,12 +106,13 @@ def typed_again(context: typer.Context) -> Again:
     return write
 
 
-def called_again(given: Mapping[str, Any], columns: Mapping[str, Any]) -> Again:
+def called_again(given: Mapping[str, Any], columns: Mapping[str, Any], names: Mapping[str, str]) -> Again:
     """Return what writes calls of a notebook's functions; ``model``, ``predictions`` and ``data`` stand for tables.
 
     Args:
         given: the other arguments of ``check``, those that are None left out.
         columns: how the table is read.
+        names: what files are called that hold predictions for as long as a check runs.
     """
 
     def write(command: str, first: str | None, kept: Sequence[str] | None = None, **more: Any) -> str:
@@ -117,7 +121,7 @@ def called_again(given: Mapping[str, Any], columns: Mapping[str, Any]) -> Again:
         domains = {"domains": more.pop("domain")} if command == "label" else {}
         out = more.pop("out", None)
         said = [f"{name}={value!r}" for name, value in {**arguments, **more, **domains}.items()]
-        call = f"sb.{command}({', '.join([first or 'model', 'data', *said])})"
+        call = f"sb.{command}({', '.join([names.get(first or '', first or 'model'), 'data', *said])})"
         return f"{call}.write({out!r})" if out else call
 
     return write

@@ -1,10 +1,11 @@
 """Rows of one's own without labels: domains of which nothing but texts is known, set apart before all else is read."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from shiftbench.builders.building.own_columns import Columns, FoundColumns, infer_kind
+from shiftbench.builders.building.own_labels import MAX_SHOWN, unite_spellings
 from shiftbench.builders.building.own_rows import name_domains
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.encoder import encoder_texts
@@ -12,8 +13,26 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.files import Unlabelled
 from shiftbench.scoring.forecasting.samples import Run, Sample, make_sample
 from shiftbench.validation.prediction_task import PredictionTask
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import GOLD, TaskKind
+
+
+@dataclass(frozen=True)
+class SetApart:
+    """A table whose rows without a label are set apart.
+
+    Attributes:
+        table: the rows with a label.
+        unlabelled: the test rows of domains without any label; None where every domain has labels.
+        left_out: the file's ids of the rows without a label whose domain has labels: they are neither scored nor
+            forecast. Empty without a column of ids.
+        notes: what was left out or read as something else, a sentence each.
+    """
+
+    table: OwnTable
+    unlabelled: "UnlabelledRows | None" = None
+    left_out: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,42 +67,54 @@ class UnlabelledRows:
         return Unlabelled(arranged, texts)
 
 
-def set_unlabelled_apart(
-    table: OwnTable, columns: Columns, kind: TaskKind | None
-) -> tuple[OwnTable, UnlabelledRows | None]:
+def set_unlabelled_apart(table: OwnTable, columns: Columns, kind: TaskKind | None) -> SetApart:
     """Split a table into the rows of domains with labels and those of domains without any.
+
+    Where a domain has labels, its rows without one are left out.
 
     Args:
         table: as it was read.
-        columns: which of its columns hold what; dates that are grouped to domains are not parted.
+        columns: which of its columns hold what; where domains are groups of dates, all rows without a label are left
+            out.
         kind: what is predicted; by default from the names of columns. Only rows of labels are split.
-    Returns: the table without the unlabelled domains, and their test rows; None where every domain has labels, or
-        where a column is missing, which is refused when the rows are read.
-    Raises: InvalidInput when a domain has labels on some of its rows only, when no domain has any, or when an
-        unlabelled row lacks a text or an id of its own.
+    Returns: the parts; the table as it is where every row has a label, or where a column is missing, which is refused
+        when the rows are read.
+    Raises: InvalidInput when no row has a label, or when one of an unlabelled domain lacks a text or an id of its own.
     """
-    if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION or columns.domain_by:
-        return table, None
+    if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
+        return SetApart(table)
     file_columns = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
     names = file_columns.names
     if file_columns.problems or "domain" not in names:
-        return table, None
+        return SetApart(table)
     label, domain = names[GOLD[TaskKind.CLASSIFICATION]], names["domain"]
     blank = table.frame.select(is_blank(label)).to_series()
     if not blank.any():
-        return table, None
+        return SetApart(table)
+    notes: list[str] = []
+    if columns.domain_by is None:
+        chosen, notes = unite_spellings(table.frame[domain], "domain")
+        table = replace(table, frame=table.frame.with_columns(pl.col(domain).replace(chosen)))
     rows = table.frame.filter(blank)
     labelled = table.frame.filter(~blank)
     if labelled.is_empty():
         cure = "label at least the rows of the source: forecasts are made from the model's accuracy there"
         raise InvalidInput(Problem("no row has a label", table.name, f"{len(rows):,} rows", cure, column=label))
-    mixed = rows.filter(pl.col(domain).is_in(labelled[domain].implode()))
+    is_mixed = pl.col(domain).is_in(labelled[domain].implode()) | pl.lit(columns.domain_by is not None)
+    mixed, rows = rows.filter(is_mixed), rows.filter(~is_mixed)
+    left_out = pl.Series(dtype=pl.String)
     if len(mixed):
-        first = int((blank & table.frame[domain].is_in(labelled[domain].implode())).arg_true()[0]) + 1
-        what = f"domain '{mixed[domain][0]}' has labels on some rows and not on others"
-        cure = "label or drop these rows, or call them another domain, which is then forecast"
-        raise InvalidInput(Problem(what, table.name, f"no label in {len(mixed):,} rows", cure, column=label, row=first))
-    titles = {name: text for text, name in name_domains(table.frame[domain], table.name, domain)[0].items()}
+        counts = mixed[domain].value_counts(sort=True).sort("count", domain, descending=[True, False]).rows()
+        shown = ", ".join(f"{name}: {n:,}" for name, n in counts[:MAX_SHOWN])
+        shown += f" and {len(counts) - MAX_SHOWN:,} more domains" if len(counts) > MAX_SHOWN else ""
+        notes.append(
+            f"left out, because they have no label in column '{label}': {counted(len(mixed), 'row')} ({shown})"
+        )
+        left_out = mixed[names["own_id"]] if "own_id" in names else left_out
+    known = replace(table, frame=labelled, numbers=(~blank).arg_true() + 1)
+    if rows.is_empty():
+        return SetApart(known, None, left_out, tuple(notes))
+    titles = {name: text for text, name in name_domains(rows[domain], table.name, domain)[0].items()}
     kept = [name for name in ("domain", *file_columns.inputs, "own_id", "split") if name in names]
     frame = rows.select(pl.col(names[name]).alias(name) for name in kept)
     if "split" in frame.columns:
@@ -95,9 +126,9 @@ def set_unlabelled_apart(
         frame = frame.with_columns(id=pl.int_range(1, pl.len() + 1).cast(pl.String))
     by_text = {text: name for name, text in titles.items()}
     frame = frame.with_columns(pl.col("domain").replace_strict(by_text, return_dtype=pl.String))
-    here = set(frame["domain"].unique())
+    here = set(frame["domain"].unique())  # a domain may have no test row
     kept_titles = {name: text for name, text in titles.items() if name in here}
-    return replace(table, frame=labelled), UnlabelledRows(frame, file_columns.inputs, kept_titles)
+    return SetApart(known, UnlabelledRows(frame, file_columns.inputs, kept_titles), left_out, tuple(notes))
 
 
 def is_blank(column: str) -> pl.Expr:

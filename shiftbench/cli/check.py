@@ -131,11 +131,12 @@ def check(
     from shiftbench.scoring.reports.check import check_lines
 
     given = given_predictions(model)
-    if given and options != ModelOptions():
-        raise typer.BadParameter("options of a model do not apply to a prediction file")
+    if given and (options.served_model or options.model_arg):
+        raise typer.BadParameter("--model and --model-arg do not apply to a prediction file")
     places = Places(*(report.with_name(f"{report.stem}.{what}.parquet") for what in ("predictions", "unlabelled")))
+    own = own_file(columns, min_texts, options.label_map)
     checked = run_check(
-        given or (lambda task: options.load(model, task)), data, own_file(columns, min_texts), places,
+        given or (lambda task: options.load(model, task)), data, own, places,
         trained_on=trained_on, task=task, train_file=train_file, probes=probes, encoder=vectors,
         margin=as_fraction(margin), again=typed_again(context), time=TimeOptions(ordered, reference, history),
         is_searched=is_searched, write_domains=write_domains,

@@ -16,6 +16,7 @@ from shiftbench.cli.data_options import (
 from shiftbench.validation.command_line import (
     ColumnsOption,
     JsonOption,
+    LabelMap,
     MarginOption,
     MinTextsOption,
     ReportOption,
@@ -55,6 +56,7 @@ def compare(
     margin: MarginOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
+    label_map: LabelMap = None,
     json_: JsonOption = None,
     report: ReportOption = None,
 ) -> None:
@@ -76,7 +78,7 @@ def compare(
     called = (
         parse_names(names, files) if names is not None or format_ is not TableFormat.TABLE else list(map(str, files))
     )
-    with opened_data(data, own_file(columns, min_texts), a, subset) as opened:
+    with opened_data(data, own_file(columns, min_texts, label_map), a, subset) as opened:
         if format_ is not TableFormat.TABLE and json_ != "-":
             from shiftbench.checking.paper import format_table, models_table
 

@@ -150,11 +150,12 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
     return names
 
 
-def own_file(columns: Sequence[str] | None, min_texts: int | None) -> "OwnFile":
-    """Return how a file of one's own is read, as ``--columns`` and ``--min-texts`` say it.
+def own_file(columns: Sequence[str] | None, min_texts: int | None, label_map: Sequence[str] | None = None) -> "OwnFile":
+    """Return how a file of one's own is read, as ``--columns``, ``--min-texts`` and ``--label-map`` say it.
 
     Raises: UnknownChoice when the columns cannot be parsed.
     """
+    from shiftbench.baselines.models.labels import parse_label_map
     from shiftbench.checking.opened_data import OwnFile
 
-    return OwnFile.of(columns, min_texts)
+    return OwnFile.of(columns, min_texts, parse_label_map(label_map or ()))

@@ -11,6 +11,7 @@ from shiftbench.validation.command_line import (
     OUTPUT,
     ColumnsOption,
     JsonOption,
+    LabelMap,
     MinTextsOption,
     PredictionsArgument,
     as_fraction,
@@ -86,6 +87,7 @@ def gate(
     ] = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
+    label_map: LabelMap = None,
     junit: Annotated[
         Path | None,
         typer.Option(
@@ -134,7 +136,7 @@ def gate(
 
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}
-    own = own_file(columns, min_texts).with_defaults(own_file(context.meta[_COLUMNS], None))
+    own = own_file(columns, min_texts, label_map).with_defaults(own_file(context.meta[_COLUMNS], None))
     report = run_gate(predictions, data, own, limits, strict=strict, **more)  # type: ignore[arg-type]
     if json_ != "-":
         show(gate_lines(report))

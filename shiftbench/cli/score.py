@@ -19,6 +19,7 @@ from shiftbench.validation.command_line import (
     OWN_FILE,
     ColumnsOption,
     JsonOption,
+    LabelMap,
     LabelsByIndexOption,
     MarginOption,
     MinTextsOption,
@@ -27,15 +28,11 @@ from shiftbench.validation.command_line import (
     answer,
     as_fraction,
     show,
-    sound_card,
     write_json,
-    write_report,
 )
 
 if TYPE_CHECKING:
-    from shiftbench.builders.encoder import Encoder
     from shiftbench.checking.opened_data import OwnFile
-    from shiftbench.scoring.scores.shape import Scores
     from shiftbench.validation.prediction_files import PredictionInput
 
 
@@ -70,6 +67,7 @@ def score(
     encoder: FormerEncoderOption = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
+    label_map: LabelMap = None,
     depth: Annotated[
         bool,
         typer.Option(
@@ -117,9 +115,8 @@ def score(
     from shiftbench.checking.inputs import is_own
     from shiftbench.checking.opened_data import refuse_own
     from shiftbench.scoring.reports.terminal import score_lines
-    from shiftbench.scoring.reports.titles import with_titles
 
-    own, of_file, is_table = own_file(columns, min_texts), is_own(data), format_ is not TableFormat.TABLE
+    own, of_file, is_table = own_file(columns, min_texts, label_map), is_own(data), format_ is not TableFormat.TABLE
     is_table = is_table or len(predictions) > 1 or names is not None
     given = {
         "--subset": subset not in (None, "all"), "--reference": reference, "--encoder": encoder, "--depth": depth,
@@ -145,14 +142,17 @@ def score(
     if is_table:
         _score_several(files, parse_names(names, predictions), data, own, subset, share, format_, json_)
         return
-    if of_file:
-        from shiftbench.checking.encoders import load_encoder
+    from shiftbench.builders.folder.reader import DatasetFolder
+    from shiftbench.checking.score import run_score
+    from shiftbench.scoring.reports.titles import domain_titles, with_titles
 
-        vectors = load_encoder(encoder) if encoder or depth else None
-        scores, titles = _score_file(files[0], data, own, vectors, share, report)
-    else:
-        scores, titles = _score_folder(files[0], data, subset, encoder, reference, share, report)
-    answer(score_lines(with_titles(scores, titles)), scores.model_dump(mode="json"), json_)
+    place = data if of_file else DatasetFolder.open(data)
+    scores = run_score(
+        files[0], place, own, subset=subset, reference=reference, encoder=encoder, has_depth=depth, margin=share,
+        report=report,
+    )  # fmt: skip
+    titled = scores if isinstance(place, Path) else with_titles(scores, domain_titles(place))
+    answer(score_lines(titled), scores.model_dump(mode="json"), json_)
 
 
 def _score_sampled(
@@ -188,67 +188,3 @@ def _score_several(
     elif json_ != "-":
         typer.echo(format_table(table, format_), nl=False)
     write_json({"scores": {name: each.model_dump(mode="json") for name, each in scores.items()}}, json_)
-
-
-def _score_folder(
-    predictions: "PredictionInput",
-    data: Path,
-    subset: str | None,
-    encoder: str | None,
-    reference: Path | None,
-    margin: float | None,
-    report: Path | None,
-) -> "tuple[Scores, dict[str, str]]":
-    """Score predictions on a dataset folder, and write the report.
-
-    Returns: the scores, and titles of domains by their names.
-    """
-    from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.checking.inputs import find_subset
-    from shiftbench.scoring.reports.titles import domain_titles
-    from shiftbench.scoring.scores.score import score_file, token_encoder
-
-    folder = DatasetFolder.open(data)
-    tokens = token_encoder(folder, encoder)
-    scores = score_file(
-        predictions,
-        folder,
-        subset or find_subset(predictions, folder),
-        encoder=tokens,
-        reference=reference,
-        margin=margin,
-    )
-    if report is not None:
-        from shiftbench.scoring.reports.report_page import folder_report
-
-        card = sound_card(predictions.path)
-        write_report(report, lambda: folder_report(predictions, scores, folder, card))
-    return scores, domain_titles(folder)
-
-
-def _score_file(
-    predictions: "PredictionInput",
-    csv: Path,
-    own: "OwnFile",
-    encoder: "Encoder | None",
-    margin: float | None,
-    report: Path | None,
-) -> "tuple[Scores, dict[str, str]]":
-    """Score predictions on a file; write the report while what it is made from is there.
-
-    Returns: the scores, and what the file calls its domains by their names.
-    """
-    from shiftbench.checking.own_data import own_report, score_own_data
-    from shiftbench.scoring.reports.titles import domain_titles
-
-    with score_own_data(
-        predictions,
-        csv,
-        own.columns,
-        kind=own.kind,
-        min_texts=own.min_texts,
-        encoder=encoder,
-        margin=margin,
-    ) as scored:
-        write_report(report, lambda: own_report(predictions.path, csv, scored, sound_card(predictions.path)))
-        return scored.scores, domain_titles(scored.folder)

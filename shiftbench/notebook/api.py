@@ -24,13 +24,14 @@ from shiftbench.checking.inputs import (
     prediction_file,
 )
 from shiftbench.checking.opened_data import OwnColumns, OwnFile, opened_data
-from shiftbench.checking.own_data import score_own_data
 from shiftbench.checking.predicted import in_order
+from shiftbench.checking.score import run_score
 from shiftbench.leaderboard.store import folder_of
+from shiftbench.notebook.python_words import in_python_words
 from shiftbench.notebook.results import ComparisonResult, RankResult, SampledResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
-from shiftbench.scoring.reports.titles import domain_titles, with_comparison_titles, with_titles
-from shiftbench.scoring.scores.score import checked_predictions, score_file, token_encoder
+from shiftbench.scoring.reports.titles import with_comparison_titles
+from shiftbench.scoring.scores.score import checked_predictions, token_encoder
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.notices import FormerName
 from shiftbench.validation.prediction_files import PredictionInput
@@ -85,6 +86,7 @@ def score(
 ) -> ScoreResult: ...
 
 
+@in_python_words
 def score(
     predictions: "Predictions",
     data: "Data",
@@ -148,22 +150,18 @@ def score(
         return _score_sampled(predictions, data, columns, trained_on, sampled, labels)
     if labels:
         raise InvalidInput(Problem("labels needs sampled", "labels", cure="leave it out, or name the labelled texts"))
-    if is_own(data):
-        return _score_own(predictions, data, columns, trained_on, encoder, margin, labels_by_index=labels_by_index)
-    folder = _folder_alone(data, columns)
-    tokens = token_encoder(folder, encoder)
     with ExitStack() as stack:
-        path = stack.enter_context(prediction_file(predictions))
+        place: Path | DatasetFolder
+        if is_own(data):
+            predictions, data, columns = in_order(predictions, data, trained_on, columns)
+            place = stack.enter_context(data_place(data))
+        else:
+            place = _folder_alone(data, columns)
+            columns = {}
+        file = PredictionInput(stack.enter_context(prediction_file(predictions)), labels_by_index)
         pinned = stack.enter_context(prediction_file(reference, "reference")) if reference is not None else None
-        scores = score_file(
-            PredictionInput(path, labels_by_index),
-            folder,
-            subset or find_subset(path, folder),
-            encoder=tokens,
-            reference=pinned,
-            margin=margin,
-        )
-        return ScoreResult(scores)
+        own = OwnFile.of_names(**columns)
+        return ScoreResult(run_score(file, place, own, subset=subset, reference=pinned, encoder=encoder, margin=margin))
 
 
 def _score_sampled(
@@ -178,27 +176,6 @@ def _score_sampled(
         return SampledResult(score_sampled(file, place, own.columns, drawn, labels, own.kind))
 
 
-def _score_own(
-    predictions: Any,
-    data: Any,
-    columns: OwnColumns,
-    trained_on: str | None,
-    encoder: str | None,
-    margin: float | None,
-    *,
-    labels_by_index: bool,
-) -> ScoreResult:
-    """Score predictions on rows of one's own."""
-    predictions, data, columns = in_order(predictions, data, trained_on, columns)
-    own, vectors = OwnFile.of_names(**columns), Encoder(encoder) if encoder else None
-    with ExitStack() as stack:
-        file = PredictionInput(stack.enter_context(prediction_file(predictions)), labels_by_index)
-        place = stack.enter_context(data_place(data))
-        more: dict[str, Any] = {"kind": own.kind, "min_texts": own.min_texts, "encoder": vectors, "margin": margin}
-        scored = stack.enter_context(score_own_data(file, place, own.columns, **more))
-        return ScoreResult(with_titles(scored.scores, domain_titles(scored.folder)))
-
-
 def _folder_alone(data: Any, columns: OwnColumns) -> DatasetFolder:
     """Open a dataset folder; InvalidInput where columns are named, which it says itself."""
     if columns:
@@ -207,6 +184,7 @@ def _folder_alone(data: Any, columns: OwnColumns) -> DatasetFolder:
     return as_folder(data)
 
 
+@in_python_words
 def compare(
     entries: "Mapping[str, Predictions]",
     data: "Data",
@@ -422,6 +400,7 @@ def submit(
         )
 
 
+@in_python_words
 def build_own(
     frame: "str | Path | Sequence[str | Path] | Table",
     *,

@@ -18,6 +18,7 @@ from shiftbench.checking.encoders import check_encoder
 from shiftbench.checking.inputs import as_folder, data_place, given_predictions, prediction_file
 from shiftbench.checking.opened_data import OwnColumns, OwnFile
 from shiftbench.checking.predicted import in_order
+from shiftbench.notebook.python_words import in_python_words
 from shiftbench.notebook.results import CheckResult, ForecastResult, GateResult, LabelResult, PlanResult
 from shiftbench.scoring.scores.next_steps import MARGIN
 from shiftbench.validation.prediction_files import PredictionInput
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     Data: TypeAlias = str | Path | DatasetFolder | Table
 
 
+@in_python_words
 def check(
     model: "Model | Predictions",
     data: "Data",
@@ -47,7 +49,7 @@ def check(
     history: str | Path | None = None,
     find_domains: bool = False,
     write_domains: str | Path | None = None,
-    label_map: Mapping[str, str] | None = None,
+    served_model: str | None = None,
     settings: Mapping[str, Any] | None = None,
     encoder: str | None = None,
     **columns: Unpack[OwnColumns],
@@ -70,11 +72,11 @@ def check(
         find_domains: look for groups of texts that score differently and that no column names; a table then needs no
             domains.
         write_domains: a file for the rows with a column ``slice`` of the domains found, for ``domain="slice"``.
-        label_map: the data's label by the model's name of it, where names differ.
+        served_model: the model's name on a server, where ``model`` is its URL.
         settings: how the model is loaded and asked, such as ``{"max_length": 64}``.
         encoder: sentence encoder of a second probe and of depths, Hub id or path; by default the machine's.
         **columns: how a table is read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id``, ``split``, ``group``,
-            ``by``, ``kind``, ``min_texts``.
+            ``by``, ``kind``, ``min_texts``; and ``label_map``, the data's label by the model's name of it.
     Returns: scores by domain, what differs, what to do about each domain, and the report; fractions.
     Raises: InvalidInput with everything that is wrong with the rows, the model or the predictions; TypeError for an
         argument of a wrong type.
@@ -90,9 +92,10 @@ def check(
     from shiftbench.checking.step_commands import called_again
 
     asked: dict[str, Any] = {"trained_on": trained_on, "task": task, "probes": probes, "encoder": encoder}
-    asked |= {"label_map": label_map, "settings": settings, "margin": None if margin == MARGIN else margin}
-    again = called_again({name: value for name, value in asked.items() if value is not None}, columns)
+    asked |= {"served_model": served_model, "settings": settings, "margin": None if margin == MARGIN else margin}
+    asked = {name: value for name, value in asked.items() if value is not None}
     with ExitStack() as stack:
+        read = columns
         predicted, data, columns = in_order(model, data, trained_on, columns)
         place = stack.enter_context(data_place(data))
         loader: Loader | PredictionInput
@@ -109,23 +112,29 @@ def check(
 
             def loader(info: Any) -> Any:
                 return load_model(
-                    predicted, kind=info.kind, inputs=info.inputs, labels=info.labels, label_map=label_map,
-                    settings=made,
+                    predicted, kind=info.kind, inputs=info.inputs, labels=info.labels,
+                    label_map=columns.get("label_map"), served_model=served_model, settings=made,
                 )  # fmt: skip
 
-        read = stack.enter_context(data_place(train, "train")) if train is not None else None
+        texts = stack.enter_context(data_place(train, "train")) if train is not None else None
         work = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-")))
-        has_depth = read is not None and trained_on not in (None, ELSEWHERE)
+        has_depth = texts is not None and trained_on not in (None, ELSEWHERE)
+        places = Places(work / "predictions.parquet", work / "unlabelled.parquet")
+        names = {str(places.predictions): "found.predictions", str(places.unlabelled): "found.unlabelled"}
+        if isinstance(loader, PredictionInput):
+            names[str(loader)] = repr(str(model)) if isinstance(model, str | Path) else "predictions"
+        elif isinstance(model, str | Path):
+            names[""] = repr(str(model))
         is_searched = find_domains or write_domains is not None
         return CheckResult(
             run_check(
                 loader,
                 place,
                 OwnFile.of_names(**columns),
-                Places(work / "predictions.parquet", work / "unlabelled.parquet"),
+                places,
                 trained_on=trained_on,
                 task=task,
-                train_file=read,
+                train_file=texts,
                 probes=probes,
                 encoder=check_encoder(encoder, probes=probes, has_depth=has_depth, is_searched=is_searched),
                 time=TimeOptions(ordered, reference, None if history is None else Path(history)),
@@ -133,11 +142,12 @@ def check(
                 write_domains=None if write_domains is None else Path(write_domains),
                 called=_name(data, place),
                 margin=margin,
-                again=again,
+                again=called_again(asked, read, names),
             )
         )
 
 
+@in_python_words
 def gate(
     predictions: "Predictions",
     data: "Data",
@@ -182,6 +192,7 @@ def gate(
         )
 
 
+@in_python_words
 def forecast(
     predictions: "str | Path | Table",
     data: "Data",
@@ -211,6 +222,7 @@ def forecast(
     return ForecastResult(found, _name(data, place), methods[0] if methods else None)
 
 
+@in_python_words
 def label(
     predictions: "str | Path | Table",
     data: "str | Path | Table",
@@ -243,6 +255,7 @@ def label(
     return LabelResult(draw, rows)
 
 
+@in_python_words
 def plan(
     data: str | Path | DatasetFolder,
     runs: int = 5,
@@ -275,6 +288,7 @@ def plan(
         return PlanResult(make_plan(folder, runs, given, measured, task, token_encoder(folder) if like else None))
 
 
+@in_python_words
 def predict(
     model: "Model",
     data: str | Path | DatasetFolder,
@@ -286,6 +300,7 @@ def predict(
     subset: str = "all",
     seed: int = 0,
     label_map: Mapping[str, str] | None = None,
+    served_model: str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """Predict a benchmark's texts with any model. As ``shiftbench predict``, but in memory.
@@ -300,20 +315,24 @@ def predict(
         subset: the subset of test rows.
         seed: number of the training run.
         label_map: the data's label by the model's name of it, where names differ.
+        served_model: the model's name on a server, where ``model`` is its URL.
         settings: how the model is loaded and asked.
     Returns: columns ``source``, ``id``, ``prediction``, ``seed`` and, where the model has them, ``confidence`` and
         ``probabilities``: what ``score`` and ``submit`` take.
     Raises: InvalidInput when the model does not fit the task, or fails at a row, which it names.
     """
     from shiftbench.baselines.models.loading import load_model
+    from shiftbench.baselines.prompting.task_prompt import TaskPrompt
     from shiftbench.checking.predicted import RowsToPredict
 
     targets = [target] if isinstance(target, str) else list(target or ()) or None
-    rows = RowsToPredict.of(as_folder(data), task, source, split, subset, targets)
+    folder, made = as_folder(data), _settings(settings)
+    rows = RowsToPredict.of(folder, task, source, split, subset, targets)
     info = rows.info
     loaded = load_model(
-        model, kind=info.kind, inputs=info.inputs, labels=info.labels, label_map=label_map, settings=_settings(settings)
-    )
+        model, kind=info.kind, inputs=info.inputs, labels=info.labels, label_map=label_map, served_model=served_model,
+        prompt=TaskPrompt.of(folder, rows.task, None, made.instruction), settings=made,
+    )  # fmt: skip
     return rows.predict(loaded, seed)
 
 

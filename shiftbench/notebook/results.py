@@ -211,13 +211,14 @@ class CheckResult(_Words):
         scores: the scores of the predictions.
         forecasts: of the domains without labels; None where all have some.
         doubts: what to know of the model before reading on, a sentence each.
-        predictions: the checked predictions, by the ids of the dataset that the rows became.
+        predictions: on rows with labels, by their ids, as ``gate`` and ``score`` take them with the same rows.
+        unlabelled: on rows of domains without labels, as ``label`` takes them; None where there are none.
     """
 
     def __init__(self, checked: "Checked") -> None:
         self._checked = checked
         self.found, self.scores, self.forecasts = checked.found, checked.scores, checked.forecasts
-        self.doubts, self.predictions = checked.doubts, checked.predictions
+        self.doubts, self.predictions, self.unlabelled = checked.doubts, checked.predictions, checked.unlabelled
 
     def to_json(self) -> dict[str, Any]:
         """Return what ``shiftbench check --json`` writes."""

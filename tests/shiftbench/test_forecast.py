@@ -16,6 +16,7 @@ from shiftbench.cli.command import app
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.forecasting.samples import ONE_LABEL
 from shiftbench.validation.cards import read_card
+from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput
 from tests.conftest import WordEncoder
 
@@ -156,10 +157,6 @@ def test_predictions_that_cannot_be_used_are_refused(own: Path, change, words: s
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            lambda f: f.with_columns(label=pl.when(pl.col("id") == "F7").then(pl.lit("neg")).otherwise("label")),
-            "domain 'Site F' has labels on some rows and not on others",
-        ),
         (lambda f: f.with_columns(label=pl.lit("")), "no row has a label"),
         (
             lambda f: f.with_columns(text=pl.when(pl.col("id") == "F7").then(pl.lit("")).otherwise("text")),
@@ -171,6 +168,18 @@ def test_rows_that_cannot_be_used_are_refused(own: Path, change, words: str) -> 
     rows, _, _ = own_rows()
     change(rows).write_csv(own / "mine.csv")
     assert words in refused(own)
+
+
+def test_rows_without_a_label_where_others_have_one_are_left_out(own: Path) -> None:
+    rows, _, _ = own_rows()
+    some = rows.with_columns(label=pl.when(pl.col("id").is_in(["B1", "B2", "D1"])).then(pl.lit(" ")).otherwise("label"))
+    some.write_csv(own / "mine.csv")
+    with pytest.warns(DataWarning, match=r"no label in column 'label': 3 rows \(Site B: 2, Site D: 1\)"):
+        (left,) = run(own)["tasks"]
+    rows.filter(~pl.col("id").is_in(["B1", "B2", "D1"])).write_csv(own / "mine.csv")
+    with pytest.warns(DataWarning, match="3 predictions of rows that are not in"):
+        (never_there,) = run(own)["tasks"]
+    assert left == never_there
 
 
 def test_targets_and_methods_that_are_not_there_are_refused(own: Path) -> None:

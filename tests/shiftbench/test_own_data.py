@@ -13,6 +13,7 @@ from shiftbench.builders.building.own_columns import Columns
 from shiftbench.checking.own_data import score_own_data
 from shiftbench.cli.command import app
 from shiftbench.scoring.scores.score import score_file
+from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput, UnknownChoice
 from tests.leaderboard.conftest import SCRIPT, Visible
 
@@ -96,9 +97,16 @@ def test_a_split_column_says_which_rows_are_tests(tmp_path: Path, word_encoder: 
     with score_own_data(preds, csv, columns, encoder=word_encoder) as found:  # type: ignore[arg-type]
         assert [own.n for own in found.scores.tasks[0].in_domain] == [20, 20, 20]
         assert found.scores.tasks[0].shifts[0].depth_f1
-    said = refusal(tmp_path, frame, predictions(frame), columns)
+    train = frame.filter(part="train")
+    said = refusal(tmp_path, frame, predictions(train), columns)
     assert "an id is unknown; found 'kSc-0'" in said
     assert "test rows in column 'key'" in said
+    write(tmp_path, frame, pl.concat([predictions(tests), predictions(train)]))
+    with (
+        pytest.warns(DataWarning, match="180 predictions of rows that are not in column 'key' of .*: not read"),
+        score_own_data(preds, csv, columns) as found,
+    ):
+        assert [own.n for own in found.scores.tasks[0].in_domain] == [20, 20, 20]
 
 
 def test_depths_without_train_rows_are_refused(tmp_path: Path, word_encoder: object) -> None:

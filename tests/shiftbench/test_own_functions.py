@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,17 @@ def assert_same(one: Any, other: Any, path: str = "") -> None:
         assert one == other, path
 
 
+def figures(found: Any) -> Iterator[float | int | None]:
+    """List the numbers of JSON, in its order."""
+    for each in found.values() if isinstance(found, dict) else found:
+        if isinstance(each, dict | list):
+            yield from figures(each)
+        elif not isinstance(each, str):
+            yield each
+
+
 def compare_doors(seed: int, place: Path) -> None:
-    """Ask check, gate and score the same questions through the command and in memory."""
+    """Ask check, gate, score and compare the same questions through the command and in memory."""
     frame, predicted = random_rows(seed)
     home, data, file = predicted["source"][0], place / "mine.csv", place / "preds.csv"
     frame.write_csv(data)
@@ -80,8 +89,13 @@ def compare_doors(seed: int, place: Path) -> None:
     gated = of_command(place, "gate", str(file), *own, *limits)
     assert_same(gated, sb.gate(predicted, frame.to_pandas(), max_drop=4, min_score=60, **COLUMNS).to_json())
     scored = of_command(place, "score", str(file), *own)
-    ours = sb.score(predicted, frame, **COLUMNS).scores.tasks[0]
-    assert_same(scored["tasks"][0]["summary"], ours.summary.model_dump(mode="json"))
+    assert_same(scored, sb.score(predicted, frame, **COLUMNS).to_json())
+    other = predicted.with_columns(prediction=pl.col("prediction").shift(-1, fill_value=pl.col("prediction").first()))
+    other.write_csv(place / "other.csv")
+    claim = of_command(place, "compare", str(file), str(place / "other.csv"), *own, "--names", "a,b")
+    compared = sb.compare({"a": predicted, "b": other}, frame, **COLUMNS)
+    # A claim calls domains as a dataset does, for whoever verifies it.
+    assert_same(list(figures(claim["comparisons"])), list(figures(compared.to_json())))
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -41,6 +41,28 @@ def test_rows_are_asked_once_and_answers_parsed(server: ChatServer) -> None:
     assert server.asked[-1]["messages"][0]["content"] == "Is it good? Say one of negative, positive"
 
 
+def test_words_of_its_own_are_mapped(server: ChatServer) -> None:
+    server.reply = lambda body: "It is pos." if "kettle" in body["messages"][-1]["content"] else "neg"
+    rows = pl.DataFrame({"text": ["a fine kettle", "a lamp"]})
+    model = load(server.url, label_map={"POS": "Positive", "neg": "__unparsed__"})
+    assert model.predict(rows)["prediction"].to_list() == ["positive", "__unparsed__"]
+    with pytest.raises(InvalidInput, match="the task has no such label; found 'fine'"):
+        load(server.url, label_map={"pos": "fine"})
+
+
+def test_a_model_none_of_whose_answers_can_be_read_is_refused_at_once(server: ChatServer) -> None:
+    server.reply = lambda _: "pos"
+    with pytest.raises(InvalidInput) as refused:
+        load(server.url).predict(pl.DataFrame({"text": ["a", "b", "c"]}))
+    assert str(refused.value) == (
+        "chatty: no answer of this model names a label of the task; found 'pos' of 3 answers; the task's labels are "
+        "'negative', 'positive'; ask in other words: --model-arg instruction=TEXT; or map its words: "
+        "--label-map 'pos=?'"
+    )
+    server.reply = lambda _: "pos, or rather Positive"
+    assert load(server.url).predict(pl.DataFrame({"text": ["d"]}))["prediction"].to_list() == ["positive"]
+
+
 def test_tags_are_lists(server: ChatServer) -> None:
     server.reply = lambda _: "O B-x"
     model = load(server.url, TaskKind.TAGGING, inputs=["tokens"], labels=["O", "B-x"])

@@ -37,6 +37,19 @@ def test_files_that_spell_numbers_in_their_own_way_are_one_table(tmp_path: Path)
     assert folder.task("own").labels == ("0", "1")
 
 
+def test_labels_and_domains_that_differ_in_case_or_spaces_are_one(tmp_path: Path) -> None:
+    domains, labels = ["Pub", "shop", "pub ", "shop"] * (N // 4), ["good", "bad", "bad", "Good "] * (N // 4)
+    rows = ROWS | {"domain": domains, "label": labels, "split": ["test"] * N}
+    folder = sb.build_own(rows, out=tmp_path / "a")
+    again = {"domain": [each.strip().capitalize() if each != "shop" else each for each in domains]}
+    same = sb.build_own(rows | again | {"label": [each.strip().lower() for each in labels]}, out=tmp_path / "b")
+    assert (folder.task("own").labels, folder.content_hash) == (("bad", "good"), same.content_hash)
+    assert [note for note in folder.task("own").notes if " are one " in note] == [
+        "domains that differ only in case or spaces are one domain: 'pub ' (20) as 'Pub' (rows)",
+        "labels that differ only in case or spaces are one label: 'Good ' (20) as 'good' (rows)",
+    ]
+
+
 @pytest.mark.parametrize("labels", [["01", "1"], ["1", "one"], ["nan", "inf"], ["1.1.0", "1.1"], ["1", "true"], ["A1"]])
 def test_what_is_no_number_stays(labels: list[str]) -> None:
     assert spellings(labels) == {}

@@ -59,7 +59,7 @@ ODD = {
         "k1,toys,1.0,text one,train,g1,x",
         "labels that are the same number are one label: '1.0' (1) as '1'",
     ),
-    "label with a blank": ("k2,toys,Good ,text two,train,g2,x", "'Good', 'Good '"),
+    "label with a blank": ("k2,toys,Good ,text two,train,g2,x", "'Good ' (1) as 'Good'"),
     "label in another case": ("k3,toys,Good,text three,train,g3,x", "labels that differ only in case or spaces"),
     "row repeated": ("k4,Sci Fi,1,Sci Fi number 1 is fine,train,p-Sci Fi-1,x", "word for word: row 84"),
     "text with two labels": ("k5,Sci Fi,0,Sci Fi number 2 is fine,train,p-Sci Fi-2,x", "have different labels: rows"),
@@ -70,6 +70,7 @@ ODD = {
     "texts that look like nothing": ("k10,toys,NA,null,train,g10,x", "'NA'"),
     "label of a failed formula": ("k12,toys,#REF!,text twelve,train,g12,x", "errors of a spreadsheet: row 91"),
     "quotes, commas and lines": ('k11,toys,0,"a ""b"", c\nd",train,g11,x', ""),
+    "domain in another case": ("k13,TOYS ,1,text four,train,g13,x", "are one domain: 'TOYS ' (1) as 'toys' (rows)"),
 }
 
 
@@ -97,7 +98,7 @@ def test_what_is_odd_is_noted_and_built_as_written(tmp_path: Path) -> None:
     notes = "\n".join(task.notes)
     for way, (_, words) in ODD.items():
         assert words in notes, f"{way}\n{notes}"
-    assert task.labels == ("#REF!", "0", "1", "2", "Good", "Good ", "NA")
+    assert task.labels == ("#REF!", "0", "1", "2", "Good", "NA")
     assert {name: facts.title for name, facts in task.domains.items()} == {"films": "", "sci-fi": "Sci Fi", "toys": ""}
     folder = DatasetFolder.open(tmp_path / "out")
     texts = pl.concat([folder.split("mess", "toys", split) for split in ("train", "test")])["text"].to_list()
