@@ -13,6 +13,7 @@ _Asked = ParamSpec("_Asked")
 _Answer = TypeVar("_Answer")
 _MAPS = re.compile(r"--label-map (?:'[^']*'|\S+=\S+)(?: --label-map (?:'[^']*'|\S+=\S+))*")
 _ROLE, _SETTING = re.compile(r"--columns (\w+)="), re.compile(r"--model-arg (\w+)=([\w.]+)")
+_KIND = re.compile(r"(?:--columns )?\b(labels|tags|answers|texts)=NAME")
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 _ARGUMENTS = {"model": "served_model", "model-arg": "settings", "train-file": "train"}
 """Arguments that are not called as the option is."""
@@ -25,8 +26,10 @@ def python_words(text: str) -> str:
     "map them: label_map={'NEG': '?', 'POS': 'good'}"
     >>> python_words("give --columns domain=NAME, or --trained-on; use --model-arg max_length=64")
     "give domain=NAME, or trained_on; use settings={'max_length': 64}"
+    >>> python_words("give --columns texts=NAME")
+    "give label=NAME, kind='texts'"
     """
-    text = _MAPS.sub(_as_dict, text)
+    text = _KIND.sub(r"label=NAME, kind='\1'", _MAPS.sub(_as_dict, text))
     text = _SETTING.sub(lambda match: f"settings={{'{match[1]}': {match[2]}}}", _ROLE.sub(r"\1=", text))
     return _OPTION.sub(lambda match: _ARGUMENTS.get(match[1], match[1].replace("-", "_")), text)
 

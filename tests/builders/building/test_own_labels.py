@@ -85,7 +85,7 @@ def test_as_many_labels_as_rows_ask_for_the_kind(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         sb.build_own(every, out=tmp_path / "out")
     assert "column 'label': the labels nearly all differ; found 900 different labels on 900 rows" in str(refused.value)
-    assert "give --columns texts=NAME where" in str(refused.value)
+    assert "give label=NAME, kind='texts' where" in str(refused.value)
     assert len(sb.build_own(every, kind="labels", out=tmp_path / "out").task("own").labels) == 900
 
 
