@@ -147,6 +147,9 @@ class BoardStandings(Record):
     board: str | None
     models: tuple[str, ...]
     standings: tuple[MethodErrors, ...]
+    set_on: None = pydantic.Field(
+        default=None, description="Null from 0.3 on: no other board sets intervals. Ends with 0.4"
+    )
 
 
 class MethodComparison(Record):

@@ -68,7 +68,7 @@ def report_html(
 
 
 def _numbered(report: Markup, number: int) -> Markup:
-    """Give the headings and pictures of the second and later tasks of a page addresses of their own."""
+    """Number the addresses of headings and pictures of the second and later tasks of a page."""
     return report if number == 1 else Markup(_ADDRESS.sub(rf"\g<0>-{number}", str(report)))
 
 

@@ -326,7 +326,7 @@ def reproduce(
     gpu: GpuOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Compute a table or figure of the papers, beside what the paper prints.
+    """Compute a table or figure of a paper, beside its own.
 
     Example: shiftbench study reproduce dr/table5 --dry-run --gpu H100
 

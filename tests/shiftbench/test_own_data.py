@@ -189,9 +189,12 @@ def test_the_command_writes_a_report_that_needs_nothing_else(tmp_path: Path, mon
     text = report.read_text(encoding="utf-8")
     shown = Visible(text)
     assert "script" not in shown.tags
-    assert not [url for url in shown.links if not url.startswith("data:")]
+    inside = [url.removeprefix("#") for url in shown.links if url.startswith("#")]
+    assert not [url for url in shown.links if not url.startswith(("data:", "#"))]
+    assert inside
+    assert not [name for name in inside if f'id="{name}"' not in text]
     assert text.count("url(") == text.count('url("data:')
-    for words in ("preds.csv on my.csv", "Source drop (SD)", "Every shift", "What is missing", "kSc-"):
+    for words in ("preds.csv on my.csv", "SD = SS − ST", "Every shift", "What is missing", "kSc-"):
         assert words in shown.text, words
     assert {path.name for path in tmp_path.iterdir()} == {"my.csv", "preds.csv", "report.html", "temporary"}
     assert not list(temporary.glob("shiftbench-*"))
