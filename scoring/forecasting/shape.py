@@ -112,6 +112,10 @@ class MethodErrors(Record):
     skill: dict[str, float | None]
     p: dict[str, float | None]
     order: MethodOrder | None = None
+    n_ranked: None = pydantic.Field(default=None, description="Null from 0.3 on: ``order`` says it. Ends with 0.4")
+    rank_correlation: None = pydantic.Field(
+        default=None, description="Null from 0.3 on: ``order`` says it. Ends with 0.4"
+    )
 
 
 class TaskForecast(Record):
