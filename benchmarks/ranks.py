@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from tqdm import tqdm
 
+from shiftbench.metrics.components import variance_components
 from shiftbench.metrics.ranking import rank_units
-from shiftbench.metrics.variance_components import variance_components
 from shiftbench.scoring.comparing.unit_ranks import ScoreTable, Unit, rank_table
 from shiftbench.scoring.reports.numbers import MISSING
 from shiftbench.scoring.reports.plain_tables import PlainTable

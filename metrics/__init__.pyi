@@ -6,6 +6,17 @@ from .correlation import (
     effective_interval as effective_interval,
     one_against_others as one_against_others,
 )
+from .domain_order import (
+    order_boards as order_boards,
+)
+from .label_budget import (
+    anticipate as anticipate,
+    expected_interval as expected_interval,
+    label_value as label_value,
+    share_budget as share_budget,
+    spend_labels as spend_labels,
+    texts_within as texts_within,
+)
 from .label_sampling import (
     sampled_accuracy as sampled_accuracy,
 )
@@ -14,6 +25,7 @@ from .agreement import (
 )
 from .calibration import (
     bin_counts as bin_counts,
+    brier_limits as brier_limits,
     brier_scores as brier_scores,
     calibration_limits as calibration_limits,
     equal_mass_bins as equal_mass_bins,
@@ -195,7 +207,7 @@ from .over_time import (
     variance_of_texts as variance_of_texts,
     weighted_fit as weighted_fit,
 )
-from .variance_components import (
+from .components import (
     other_prompts_of_each as other_prompts_of_each,
     variance_components as variance_components,
     with_other_prompt as with_other_prompt,

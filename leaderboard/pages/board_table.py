@@ -119,8 +119,8 @@ class Table:
         ]
 
 
-def state_notes(index: Index, query: TableQuery) -> list[tuple[str, str]]:
-    """List what a reader should know of the table's state, each with a word in bold or none."""
+def store_notes(index: Index) -> list[tuple[str, str]]:
+    """List what a reader should know of the store's state, each with a word in bold."""
     notes = []
     if index.store.behind:
         # Not the reason itself, which may name the server's folders or a private repository.
@@ -128,7 +128,12 @@ def state_notes(index: Index, query: TableQuery) -> list[tuple[str, str]]:
     if index.unread:
         words = f"{index.unread:,} entries are still being read; ranks may change until all are here."
         notes.append(("Starting.", words))
-    return notes + [("", note) for note in query.notes]
+    return notes
+
+
+def state_notes(index: Index, query: TableQuery) -> list[tuple[str, str]]:
+    """List what a reader should know of the table's state, each with a word in bold or none."""
+    return store_notes(index) + [("", note) for note in query.notes]
 
 
 def filters(table: pl.DataFrame, query: BoardQuery) -> list[tuple[str, list[Choice]]]:

@@ -13,7 +13,7 @@ from shiftbench.leaderboard.pages.board_answer import Answer, answer
 from shiftbench.leaderboard.pages.board_columns import columns_of
 from shiftbench.leaderboard.pages.board_page import gap_keys, no_data, overall_address
 from shiftbench.leaderboard.pages.board_query import RANKED
-from shiftbench.leaderboard.pages.board_table import Row, board_row, gap_scale
+from shiftbench.leaderboard.pages.board_table import Row, board_row, gap_scale, store_notes
 from shiftbench.leaderboard.pages.reported import titles
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name, task_name
@@ -30,6 +30,7 @@ class Front:
     """What ``templates/front.html`` shows; without a ranked entry anywhere there is no board."""
 
     notices: Markup
+    state: Sequence[tuple[str, str]]
     cards: Sequence[Card]
     board_title: str = ""
     board_address: str = ""
@@ -59,7 +60,7 @@ def front_page(index: Index) -> Markup:
     )
     ranked = boards[shown.name]
     if ranked.is_empty():
-        return render("front.html", page=Front(notices([shown.folder]), cards))
+        return render("front.html", page=Front(notices([shown.folder]), store_notes(index), cards))
     home, away, loss = gap_keys(shown)
     skilled = ranked.filter(~pl.col("at_floor").fill_null(value=False))
     table = (ranked if skilled.is_empty() else skilled).with_columns(
@@ -70,6 +71,7 @@ def front_page(index: Index) -> Markup:
     columns = [column for column in columns_of(shown) if column.kind == "drop" and column.is_simple]
     page = Front(
         notices([shown.folder]),
+        store_notes(index),
         cards,
         board_title=f"{benchmark_name(_of(benchmarks, shown))}, {task_name(shown).lower()}",
         board_address=board_address(shown.name),

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from shiftbench.metrics.variance_components import (
+from shiftbench.metrics.components import (
     MIN_PROMPTS,
     Component,
     other_prompts_of_each,

@@ -163,7 +163,7 @@ def shift_mean(confidence: Floats, mean: float) -> Floats:
     """Move confidences on logits, all alike, so that their mean is another; none of 0 or 1 moves.
 
     >>> shift_mean(np.array([0.6, 0.8, 1.0]), 0.7).round(3).tolist()
-    [0.441, 0.677, 1.0]
+    [0.431, 0.669, 1.0]
     """
     odds = np.log(np.clip(confidence, 1e-9, 1 - 1e-9) / (1 - np.clip(confidence, 1e-9, 1 - 1e-9)))
     free = (confidence > 0) & (confidence < 1)

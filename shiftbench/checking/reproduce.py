@@ -56,7 +56,7 @@ def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
         steps.append(f"shiftbench grid baselines/results/grids/{row.grid}{tasks} --out {out}")
     if row.analysis:
         figures = "".join(f" --figure {name}" for name in row.analysis)
-        steps.append(f"shiftbench study analyse {out}/*/*.parquet --data {data}{figures} --out {out}/figures")
+        steps.append(f"shiftbench study analyse {out}/*/*.parquet --data {data}{figures} --out {out / 'figures'}")
     elif row.benchmark == "boss" and "candidates" in row.title:
         steps.append(f"shiftbench study protocol TASK --data {data}")
     return steps

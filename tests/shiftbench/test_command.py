@@ -361,4 +361,5 @@ def test_benchmarks_are_a_program_of_their_own() -> None:
     )
     assert re.findall(r"^  (\w+)  ", done.stdout, flags=re.M) == [
         "scores", "build", "app", "train", "check", "prompt", "coverage", "comparisons", "install", "advice", "time",
+        "forecasts", "ranks", "slices",
     ]  # fmt: skip

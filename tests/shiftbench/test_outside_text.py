@@ -51,7 +51,7 @@ def assert_shown(text: str) -> None:
 
 WRITERS: dict[str, Callable[[str], str]] = {
     "HTML": lambda text: tag("p", text, title=text),
-    "template": lambda text: render("compare_form.html", choices=[], chosen=[text], task=text, n_fields=2),
+    "template": lambda text: render("not_found.html", reasons=[text]),
     "CSV": lambda text: guarded_csv([text], [[text]]),
     "LaTeX": latex_text,
     "Markdown": markdown_text,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shiftbench.metrics.variance_components import other_prompts_of_each, variance_components, with_other_prompt
+from shiftbench.metrics.components import other_prompts_of_each, variance_components, with_other_prompt
 
 
 def by_loops(table):
