@@ -110,7 +110,7 @@ def _header(
     if len(line) > caps.row_bytes:
         raise InvalidInput(line_too_long(file, 1, caps.row_bytes))
     try:
-        header = line.decode("utf-8-sig").strip()
+        header = line.decode("utf-8-sig").strip(" \r\n")  # a tab may stand before the first name, or after the last
     except UnicodeDecodeError as error:
         raise InvalidInput(_not_utf8(line, error, None, file)) from error
     if "\r" in header:

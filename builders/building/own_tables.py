@@ -99,7 +99,7 @@ def _suffix(path: Path) -> str:
 def _read_table(path: Path, *, alone: bool) -> OwnTable:
     suffix, stem = _suffix(path), _unzipped(path).stem
     kind = None
-    if suffix == ".csv" or (suffix == ".tsv" and not _has_empty_line(path)):
+    if suffix == ".csv" or (suffix == ".tsv" and not _has_token_lines(path)):
         frame = _read_csv(path)
     elif suffix == ".parquet":
         frame = _read_parquet(path)
@@ -209,10 +209,19 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
     return rows.select("context", "question", "answers", id="question_id"), TaskKind.EXTRACTIVE_QA
 
 
-def _has_empty_line(path: Path) -> bool:
-    """Return whether an empty line stands between others: lines of tokens have one after each sentence, tables none."""
+def _has_token_lines(path: Path) -> bool:
+    """Return whether a file is of lines of tokens: an empty line after each sentence, and as many cells in each other.
+
+    A table may have empty lines, too, within quoted cells, whose lines have other numbers of cells.
+    """
+    has_empty_line, n_cells = False, set[int]()
     with UpstreamFile(path) as file:
-        return any(not line.strip() for _, line in file.lines())
+        for _, line in file.lines():
+            if not line.strip():
+                has_empty_line = True
+            elif not line.startswith("#"):
+                n_cells.add(line.count("\t"))
+    return has_empty_line and len(n_cells) == 1
 
 
 def _read_tokens(path: Path) -> pl.DataFrame:

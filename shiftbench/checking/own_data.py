@@ -138,9 +138,15 @@ def open_own_data(
     _check_ids(frame, predictions, columns)
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
-        out = Path(place) / "data"
-        build_rows(_task_name(frame, columns), rows, tables, out, min_texts=min_texts, encoder=encoder)
+        out, task = Path(place) / "data", _task_name(frame, columns)
+        build_rows(task, rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
+        if "split" not in rows.frame.columns and not _has_ids(folder, frame):
+            # Predictions of all rows, as a check keeps them: it tests on every row, where a build splits them.
+            whole = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
+            build_rows(task, whole, tables, Path(place) / "whole", min_texts=min_texts, encoder=encoder)
+            of_all = DatasetFolder.open(Path(place) / "whole")
+            rows, folder = (whole, of_all) if _has_ids(of_all, frame) else (rows, folder)
         warn_of_splits(folder)
         if encoder is not None:
             _check_train_rows(folder, str(csv))
@@ -187,6 +193,12 @@ def score_own_data(
         kept = data.folder.path.parent / "predictions.parquet"
         checked.drop("task", "target").sort("source", "seed", "id").write_parquet(kept)
         yield OwnScores(**vars(data), scores=scores, predictions=kept)
+
+
+def _has_ids(folder: DatasetFolder, frame: pl.DataFrame) -> bool:
+    """Return whether all ids of predictions are of test rows."""
+    known = pl.concat([folder.test(task, "all", ["id"])["id"] for task in folder.manifest.tasks])
+    return bool(frame["id"].is_in(known.implode()).all())
 
 
 def warn_of_splits(folder: DatasetFolder) -> None:

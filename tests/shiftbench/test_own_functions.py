@@ -109,6 +109,25 @@ def test_both_doors_find_the_same_on_twenty_files(seed: int, tmp_path: Path) -> 
     compare_doors(seed, tmp_path)
 
 
+def test_what_a_check_kept_of_rows_without_ids_and_splits_is_scored_on_all_of_them(tmp_path: Path) -> None:
+    """A build would split these rows; a check tests on each, and its predictions are of each."""
+    rows = random_rows(5)[0].drop("key", "group", strict=False)
+    named: dict[str, Any] = {"domain": "where", "label": "mark", "text": "said"}
+    found = sb.check(
+        lambda texts: [text.split()[0].replace("hm", LABELS[0]) for text in texts], rows, probes=False, **named
+    )
+    kept = found.predictions
+    assert kept.height > 0.9 * rows.height
+    scored = sb.score(kept, rows, **named)
+    (task,) = scored.scores.tasks
+    assert sum(shift.n for shift in task.shifts) == kept.height
+    rows.write_csv(tmp_path / "rows.csv")
+    kept.write_parquet(tmp_path / "kept.parquet")
+    gate = ["gate", str(tmp_path / "kept.parquet"), "--data", str(tmp_path / "rows.csv"), "--min-score", "1"]
+    result = CliRunner().invoke(app, [*gate, "--columns", "domain=where,label=mark,text=said"])
+    assert result.exit_code == 0, result.output
+
+
 @pytest.fixture(scope="module")
 def rows() -> pl.DataFrame:
     return random_rows(3)[0]

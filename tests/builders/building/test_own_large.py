@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.building.own import build_own
+from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.validation.report import InvalidInput
 
 FEW, MANY = 3_000, 13_000
@@ -120,3 +121,13 @@ def test_a_million_rows_take_a_minute_and_a_gibibyte(tmp_path: Path, *, groups: 
     assert rows > 990_000
     assert seconds < 60
     assert gibibytes < 1
+
+
+def test_a_table_of_tabs_may_have_an_index_and_empty_lines_in_its_cells(tmp_path: Path) -> None:
+    """As pandas writes it: no name for the index, and a text of two paragraphs in quotes."""
+    path = tmp_path / "mine.tsv"
+    path.write_text('\tdomain\ttext\tlabel\n0\tkettles\t"It boils.\n\nOften."\tgood\n1\tlamps\tdark\tbad\n', "utf-8")
+    (table,) = read_tables([path])
+    assert table.kind is None
+    assert table.frame["text"].to_list() == ["It boils.\n\nOften.", "dark"]
+    assert table.frame.columns[1:] == ["domain", "text", "label"]
