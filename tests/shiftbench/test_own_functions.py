@@ -123,7 +123,7 @@ def test_what_a_check_kept_of_rows_without_ids_and_splits_is_scored_on_all_of_th
     assert sum(shift.n for shift in task.shifts) == kept.height
     rows.write_csv(tmp_path / "rows.csv")
     kept.write_parquet(tmp_path / "kept.parquet")
-    gate = ["gate", str(tmp_path / "kept.parquet"), "--data", str(tmp_path / "rows.csv"), "--min-score", "1"]
+    gate = ["gate", str(tmp_path / "kept.parquet"), "--data", str(tmp_path / "rows.csv"), "--min-score", "2"]
     result = CliRunner().invoke(app, [*gate, "--columns", "domain=where,label=mark,text=said"])
     assert result.exit_code == 0, result.output
 
