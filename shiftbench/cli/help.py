@@ -40,7 +40,22 @@ ENVIRONMENT = (
 PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 
 
-class Command(TyperCommand):
+class _Helped:
+    """A command whose help option has the names of its context, and not those of the first one that asked for it."""
+
+    _help_option: Any
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Return the option; a context without a parent knows ``--help`` alone, and what it made would stay."""
+        command: Any = super()
+        option = command.get_help_option(ctx)
+        if option is not None and set(option.opts) != set(command.get_help_option_names(ctx)):
+            self._help_option = None
+            option = command.get_help_option(ctx)
+        return option
+
+
+class Command(_Helped, TyperCommand):
     """A command whose options are listed by section; it understands the options of the former version."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -76,7 +91,7 @@ def _takes_value(param: Any) -> bool:
     return param.param_type_name == "option" and not param.is_flag
 
 
-class Group(TyperGroup):
+class Group(_Helped, TyperGroup):
     """A group whose commands are listed by section, each in one line.
 
     Attributes:

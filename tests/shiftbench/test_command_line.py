@@ -4,10 +4,13 @@ import os
 import re
 import subprocess
 from collections import defaultdict
+from typing import Any
 
 import pytest
 import typer
+from typer.main import get_command
 
+from shiftbench.cli.command import app
 from shiftbench.cli.former import COMMANDS, OPTIONS, rewrite_arguments, todays_command
 from tests.command_line import COMMAND, run
 from tests.listed_options import MOST_OPTIONS, counted_options, listed_commands
@@ -206,3 +209,11 @@ def test_the_shell_completes_commands_and_options() -> None:
 def test_exit_codes_stand_in_one_table() -> None:
     text = help_of()
     assert re.findall(r"^  (\d+) +\S", text, flags=re.M) == ["0", "1", "2", "3", "130"]
+
+
+def test_help_has_its_names_whatever_asked_for_it_first() -> None:
+    """A group that a context without a parent has listed shows ``-h`` in the program's own help all the same."""
+    root: Any = get_command(app)
+    group = root.get_command(typer.Context(root), "build")
+    assert group.get_help_option(typer.Context(group)).opts == ["--help"]
+    assert "-h, --help" in help_of("build")
