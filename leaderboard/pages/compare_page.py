@@ -24,6 +24,8 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Matrix, MatrixCell
 from shiftbench.scoring.reports.numbers import MISSING, drop_points, drop_text
 from shiftbench.scoring.reports.pictures.words import source_name
+from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown
+from shiftbench.scoring.reports.terminal import comparison_lines
 from shiftbench.scoring.scores.examples import Disagreements
 from shiftbench.scoring.scores.shape import Estimate, Scores
 from shiftbench.validation.report import counted, quote_names
@@ -88,10 +90,14 @@ class Compared:
     def copies(self) -> list[tuple[str, str]]:
         """List the comparison in formats to copy."""
         names, citations = self.names, [pair.citation for pair in self.page.pairs]
+        named = [
+            pair.model_copy(update={"a": names[0], "b": name}) for pair, name in zip(self.pairs, names[1:], strict=True)
+        ]
+        lines = list(comparison_lines(named))
         return [
             ("BibTeX", exports.bibtex(self.pairs, names, citations)),
-            ("LaTeX", exports.latex(self.pairs, names)),
-            ("Markdown", exports.markdown(self.pairs, names)),
+            ("LaTeX", as_latex(lines)),
+            ("Markdown", as_markdown(lines)),
             ("CSV", exports.csv_table(self.pairs, names)),
         ]
 

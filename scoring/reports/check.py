@@ -12,7 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.cells import figure_table, number_cell, section
 from shiftbench.scoring.reports.confidence import FIGURES
-from shiftbench.scoring.reports.forecast import table_box, unlabelled_lines, unlabelled_pictures, unlabelled_tables
+from shiftbench.scoring.reports.forecast import unlabelled_lines, unlabelled_pictures, unlabelled_tables
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.site import render, report_file
@@ -30,7 +30,7 @@ from shiftbench.scoring.reports.numbers import (
 )
 from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curves, has_depth
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
-from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.reports.plain_tables import PlainTable, table_box
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
 from shiftbench.scoring.reports.slice_words import slice_lines, slice_section, slice_table
 from shiftbench.scoring.reports.time_words import time_lines, time_section

@@ -1,97 +1,16 @@
-"""Comparisons as text for papers, notes and spreadsheets: LaTeX (booktabs), Markdown, CSV, BibTeX.
+"""Comparisons as CSV and BibTeX; as tables they are those of the terminal (``terminal.comparison_lines``).
 
-All take the comparisons of one first entry with others, and the names of all, the first one's before.
+Both take the comparisons of one first entry with others, and the names of all, the first one's before.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from shiftbench.metrics.precision import MIN_RUNS
-from shiftbench.scoring.comparing.shape import (
-    FIGURES,
-    TRAINED_MODELS,
-    Comparison,
-    Difference,
-    MeanComparison,
-    p_text,
-    winner,
-)
-from shiftbench.scoring.comparing.words import CORRECTED, about_lines
-from shiftbench.scoring.reports.numbers import MISSING, plain_points
+from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, winner
+from shiftbench.scoring.reports.plain_tables import latex_text
 from shiftbench.validation.csv_export import Cell, guarded_csv
-from shiftbench.validation.plain_text import escape_invisible
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': "''",
-    **{letter: f"\\{letter}" for letter in "&%$#_"},
-}
 _MADE_WITH = ("data", "settings", "subset", "metric_version", "depth_encoder", "token_encoder")
-_MARKDOWN = "\\`*_[]<>|~#&$"
-
-
-def latex_text(text: str) -> str:
-    r"""Write a text so that LaTeX prints it as it is.
-
-    >>> print(latex_text("a_b & 50%"))
-    a\_b \& 50\%
-    """
-    return "".join(_LATEX.get(letter, letter) for letter in escape_invisible(" ".join(text.split())))
-
-
-def markdown_text(text: str) -> str:
-    r"""Write a text so that Markdown shows it as it is, in a table too.
-
-    >>> print(markdown_text("a|b *c*"))
-    a\|b \*c\*
-    """
-    return "".join(
-        f"\\{letter}" if letter in _MARKDOWN else letter for letter in escape_invisible(" ".join(text.split()))
-    )
-
-
-def latex_tabular(head: Sequence[str], rows: Iterable[Sequence[str]], n_names: int) -> list[str]:
-    """Write a ``tabular`` for the LaTeX package booktabs, in lines; cells are LaTeX, the first ones stand left."""
-    first, *others = (" & ".join(cells) + r" \\" for cells in (head, *rows))
-    begin = rf"\begin{{tabular}}{{{'l' * n_names}{'r' * (len(head) - n_names)}}}"
-    return [begin, r"\toprule", first, r"\midrule", *others, r"\bottomrule", r"\end{tabular}"]
-
-
-def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]], n_names: int) -> list[str]:
-    """Write a Markdown table, in lines; cells are Markdown, the first ``n_names`` stand left."""
-    align = ["---" if number < n_names else "---:" for number in range(len(head))]
-    return ["| " + " | ".join(cells) + " |" for cells in (head, align, *rows)]
-
-
-def latex(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Write comparisons as a table for the LaTeX package booktabs, in points; bold: a difference is significant."""
-    head = ["Shift", "Against", *(cell for name in FIGURES for cell in (rf"$\Delta${name}", "$p$"))]
-    rows = [
-        [latex_text(name).replace("→", r"$\to$"), latex_text(other), *_padded(differences, _latex_cells)]
-        for other, name, differences in _comparison_rows(pairs, names)
-    ]
-    return "\n".join([*latex_tabular(head, rows, 2), f"% {latex_text(_comment(pairs, names))}"]) + "\n"
-
-
-def markdown(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Write comparisons as a Markdown table, in points; bold where a difference is significant."""
-    head = ["Shift", "Against", *(cell for name in FIGURES for cell in (f"Δ{name}", "p"))]
-    rows = [
-        [markdown_text(name), markdown_text(other), *_padded(differences, _markdown_cells)]
-        for other, name, differences in _comparison_rows(pairs, names)
-    ]
-    return "\n".join(markdown_rows(head, rows, 2)) + f"\n\n{markdown_text(_comment(pairs, names))}\n"
-
-
-def _padded(differences: Sequence[Difference], written: Callable[[Difference], tuple[str, str]]) -> list[str]:
-    cells = [cell for difference in differences for cell in written(difference)]
-    return cells + [""] * (2 * (len(FIGURES) - len(differences)))
 
 
 def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
@@ -133,46 +52,3 @@ def bibtex_text(text: str) -> str:
     """Write a text so that BibTeX and LaTeX print it as it is."""
     # BibTeX counts braces, escaped ones too.
     return latex_text(text.replace("{", "(").replace("}", ")").replace("\\", "/"))
-
-
-def mean_name(mean: MeanComparison) -> str:
-    """Describe a mean over shifts: the figure, and what the models were trained on where that is one thing."""
-    return mean.difference.figure if mean.source is None else f"{mean.source}, {mean.difference.figure}"
-
-
-Row = tuple[str, str, Sequence[Difference]]
-
-
-def _comparison_rows(pairs: Sequence[Comparison], names: Sequence[str]) -> Iterator[Row]:
-    """List the rows of a table: the other's name, what was compared, and by which figures."""
-    for other, pair in zip(names[1:], pairs, strict=True):
-        for mean in pair.means:
-            yield other, f"{mean.task}: {mean_name(mean)}", (mean.difference,)
-        for shift in pair.shifts:
-            yield other, f"{shift.task}: {shift.source} → {shift.target}", shift.differences
-
-
-def _comment(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    first = pairs[0]
-    entries = ", ".join(pair.b for pair in pairs)
-    return (
-        f"{names[0]} minus the other, in points; {CORRECTED}; bold: p < 0.05; means stand in the first column. "
-        f"{'. '.join(about_lines(pairs))}. "
-        f"Entries {first.a} and {entries}, {first.version}, metric version {first.metric_version}."
-    )
-
-
-def _cell(difference: Difference) -> tuple[str, str]:
-    p = MISSING if difference.value is None else p_text(difference.p_corrected)
-    return plain_points(difference.value, signed=True), p
-
-
-def _latex_cells(difference: Difference) -> tuple[str, str]:
-    value, p = _cell(difference)
-    number = rf"$\mathbf{{{value}}}$" if winner(difference) else f"${value}$"
-    return (value if value == MISSING else number), p.replace("< ", "$<$")
-
-
-def _markdown_cells(difference: Difference) -> tuple[str, str]:
-    value, p = _cell(difference)
-    return (f"**{value}**" if winner(difference) else value), p.replace("<", "&lt;")

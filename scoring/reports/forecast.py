@@ -20,12 +20,10 @@ from shiftbench.scoring.forecasting.shape import (
     ShiftForecast,
     TaskForecast,
 )
-from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.numbers import metric_name, plain_points
 from shiftbench.scoring.reports.pictures.rows import ForecastRow, forecasts_by_domain
-from shiftbench.scoring.reports.plain_tables import PlainTable, html_table
+from shiftbench.scoring.reports.plain_tables import PlainTable, report
 from shiftbench.validation.report import counted
 
 CANNOT_TELL = "cannot tell"
@@ -249,7 +247,7 @@ def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[
         yield from _task_parts(task, method)
     yield from (f"Left out: {line}." for line in forecasts.left_out)
     yield ABOUT
-    yield f"\n{forecasts.concept_shift}"
+    yield forecasts.concept_shift
 
 
 def _task_parts(task: TaskForecast, method: str | None) -> Iterator[str | PlainTable]:
@@ -300,25 +298,10 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
     Returns: one HTML page that needs no other file.
     """
     title = f"Forecasts for {forecasts.predictions} on {data}"
-    parts = [
-        tag("h1", title, class_="sb-name"),
-        tag("div", tag("strong", forecasts.concept_shift), class_="sb-notice", role="note"),
-        *(tag("p", f"Left out: {line}.") for line in forecasts.left_out),
-    ]
-    for task in forecasts.tasks:
-        pictures = [model.picture() for model in _models(task, method)]
-        words = list(_task_parts(task, method))
-        first = next((place for place, part in enumerate(words) if isinstance(part, PlainTable)), 0)
-        shown = [table_box(part) if isinstance(part, PlainTable) else tag("p", part) for part in words]
-        content = [tag("h2", task.task), *shown[:first], *pictures, *shown[first:]]
-        parts.append(tag("section", *content, class_="sb-section"))
-    parts.append(tag("p", ABOUT, class_="sb-soft"))
-    return report_file(title, parts, "shiftbench forecast")
-
-
-def table_box(table: PlainTable) -> Markup:
-    """Build a table that scrolls inside itself where the page is narrower."""
-    return scroll_box(html_table(table, "sb-table sb-shifts"), table.title)
+    lines = [line for line in forecast_lines(forecasts, method) if line != forecasts.concept_shift]
+    pictures = [model.picture() for task in forecasts.tasks for model in _models(task, method)]
+    caution = tag("div", tag("strong", forecasts.concept_shift), class_="sb-notice", role="note")
+    return report(title, lines, "shiftbench forecast", head=[caution], pictures=pictures)
 
 
 _FEW = f"{_UNTESTED} {CANNOT_TELL}: with fewer than {MIN_DOMAINS} target domains no test over them can be significant."
@@ -404,13 +387,3 @@ def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]
     """List a table a board, then what is to be known of them."""
     yield from map(standings_table, found.boards)
     yield from comparison_notes(found)
-
-
-def comparison_html(found: MethodComparison, title: str) -> Markup:
-    """Build the page of methods beside each other, a table a board; ``title`` stands above them.
-
-    Returns: one HTML page that needs no other file.
-    """
-    notes = [tag("p", note) for note in comparison_notes(found)]
-    tables = tag("section", *(table_box(standings_table(part)) for part in found.boards), class_="sb-section")
-    return report_file(title, [tag("h1", title, class_="sb-name"), *notes, tables], "shiftbench study score-forecasts")

@@ -10,9 +10,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from shiftbench.scoring.comparing.shape import p_text
-from shiftbench.scoring.reports.exports import markdown_text
 from shiftbench.scoring.reports.numbers import metric_name, plain_score
-from shiftbench.scoring.reports.plain_tables import PlainTable, markdown
+from shiftbench.scoring.reports.plain_tables import PlainTable, as_markdown, markdown_text
 from shiftbench.scoring.scores.limits import LIMITS, GateReport, LimitVerdict
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import counted
@@ -37,7 +36,7 @@ def markdown_summary(report: GateReport) -> str:
     """Write the decision as Markdown: a heading, a table, notes."""
     sign = "\N{WHITE HEAVY CHECK MARK}" if report.passed else "\N{CROSS MARK}"
     heading = f"### {sign} {markdown_text(headline(report))}"
-    return f"{heading}\n\n{markdown(gate_table(report), list(notes(report)))}"
+    return f"{heading}\n\n{as_markdown([gate_table(report), *notes(report)])}"
 
 
 def junit_xml(report: GateReport) -> str:

@@ -1,4 +1,4 @@
-"""Models compared on the same items: tables and sentences for the terminal, for papers, and as one HTML page.
+"""Models compared on the same items: sentences and tables, and their rows as CSV.
 
 Scores between 0 and 1 stand in points, all others as they are.
 """
@@ -14,11 +14,8 @@ from shiftbench.metrics.ranking import MIN_UNITS
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
 from shiftbench.scoring.comparing.runs import RunReport, Spreads, survival_words
 from shiftbench.scoring.comparing.shape import LEVEL, p_text
-from shiftbench.scoring.reports.cells import scroll_box
-from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.numbers import MISSING, plain_points
-from shiftbench.scoring.reports.plain_tables import PlainTable, html_table, latex, markdown
+from shiftbench.scoring.reports.plain_tables import PlainTable, starred
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted, quote_names
@@ -69,24 +66,8 @@ class ItemReport:
 def item_lines(report: ItemReport) -> Iterator[RenderableType]:
     """List the verdict, the tables, then what is to be known of them."""
     yield Text(f"{verdict(report)}.", style="bold")
-    for table in tables(report):
-        n = table.n_names  # a terminal's table has one column for the names of a row
-        head, *rows = ([", ".join(row[:n]), *row[n:]] for row in (table.head, *table.rows))
-        yield PlainTable(table.title, head, rows)
+    yield from tables(report)
     yield from (f"{line}." for line in lines(report))
-
-
-def items_latex(report: ItemReport) -> str:
-    """Write all tables for LaTeX (package booktabs), what is to be known of them as comments below the last."""
-    *first, last = tables(report)
-    return "\n".join([*map(latex, first), latex(last, [verdict(report), *lines(report)])])
-
-
-def items_markdown(report: ItemReport) -> str:
-    """Write all tables as Markdown, what is to be known of them below the last."""
-    *first, last = tables(report)
-    notes = [f"{line}." for line in (verdict(report), *lines(report))]
-    return "\n".join([*map(markdown, first), markdown(last, notes)])
 
 
 def items_csv(report: ItemReport) -> str:
@@ -102,18 +83,6 @@ def items_csv(report: ItemReport) -> str:
         tested = [pair.p, pair.p_corrected, pair.detectable, None, None]
         rows.append(["difference", pair.domain or "", pair.a, pair.b, each.value, each.low, each.high, *tested])
     return guarded_csv(_CSV_HEADER, rows)
-
-
-def items_html(report: ItemReport) -> Markup:
-    """Build the report as one HTML page that needs no other file."""
-    shown = [scroll_box(html_table(table, "sb-table"), table.title) for table in tables(report)]
-    parts = [
-        tag("h1", report.title, class_="sb-name"),
-        tag("p", tag("strong", f"{verdict(report)}."), class_="sb-said"),
-        *(tag("section", table, class_="sb-section") for table in shown),
-        tag("ul", *(tag("li", f"{line}.") for line in lines(report)), class_="sb-missing"),
-    ]
-    return report_file(report.title, parts, "shiftbench logs compare")
 
 
 def verdict(report: ItemReport) -> str:
@@ -189,7 +158,7 @@ def _models(report: ItemReport) -> PlainTable:
         has_ranks = model.best_rank is not None
         ranks = f"{model.rank} [{model.best_rank}, {model.worst_rank}]" if has_ranks else MISSING
         rows.append((model.name, _score(model.score, report), ranks))
-    return PlainTable(f"{report.task}: {report.unit}", ("Model", "Score", "Rank"), rows, n_names=1)
+    return PlainTable(f"{report.task}: {report.unit}", ("Model", "Score", "Rank"), rows)
 
 
 def _pairs(report: ItemReport, pairs: Sequence[ModelDifference], *, by_domain: bool = False) -> PlainTable:
@@ -198,7 +167,7 @@ def _pairs(report: ItemReport, pairs: Sequence[ModelDifference], *, by_domain: b
             *([_name(each.domain)] if by_domain else []),
             each.a,
             each.b,
-            _score(each.difference, report, signed=True) + ("*" if each.is_significant else ""),
+            starred(_score(each.difference, report, signed=True), each.is_significant),
             p_text(each.p_corrected),
             _number(each.detectable, report),
         )
@@ -221,7 +190,7 @@ def _by_domain(report: ItemReport) -> PlainTable:
         for size in comparison.domains
     ]
     head = ("Domain", "Items", *(model.name for model in comparison.models))
-    return PlainTable(f"By {report.by}, {report.unit}; differences between rows are no drops", head, rows, n_names=1)
+    return PlainTable(f"By {report.by}, {report.unit}; differences between rows are no drops", head, rows)
 
 
 def _spreads(report: ItemReport, runs: RunReport) -> PlainTable:
@@ -233,9 +202,7 @@ def _spreads(report: ItemReport, runs: RunReport) -> PlainTable:
     rows += [(f"{pair.a} minus {pair.b}", str(pair.n_prompts), *_spread_cells(report, pair.spreads))
              for pair in runs.pairs if pair.spreads is not None]  # fmt: skip
     head = ("Model", "Prompts / runs", "Items", "Prompts", "Seeds", "Rest")
-    return PlainTable(
-        f"Standard deviation of one answer by origin, {report.unit}, 95% intervals", head, rows, n_names=1
-    )
+    return PlainTable(f"Standard deviation of one answer by origin, {report.unit}, 95% intervals", head, rows)
 
 
 def _spread_cells(report: ItemReport, spreads: Spreads | None) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ from rich.console import RenderableType
 
 from shiftbench.scoring.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
 from shiftbench.scoring.comparing.words import failure_words, method_words
-from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdown_rows, markdown_text
-from shiftbench.scoring.reports.numbers import metric_name, plain_points, plain_score
-from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.reports.numbers import metric_name, plain_score
+from shiftbench.scoring.reports.plain_tables import Bold, PlainTable, as_markdown, latex, starred
 from shiftbench.scoring.scores.shape import Estimate, Scores, TaskScores
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted
@@ -97,43 +96,32 @@ def best_model(results: Sequence[tuple[str, TaskScores]]) -> str:
 
 
 def paper_lines(table: PaperTable) -> Iterator[RenderableType]:
-    """List the table for a terminal, and the caption."""
-    head = [*(["task"] if table.has_tasks else []), "model", *table.columns.values()]
-    rows = []
-    for row in table.rows:
-        cells = [_text(row, column) for column in table.columns]
-        rows.append([*([row.task] if table.has_tasks else []), row.model, *cells])
-    yield PlainTable("Scores in points", head, rows)
+    """List the table and the caption."""
+    yield _plain(table, "Scores in points")
     yield table.caption
 
 
 def paper_latex(table: PaperTable) -> str:
     """Write the table for LaTeX (package booktabs), with its caption."""
-    names = ["Task"] if table.has_tasks else []
-    rows = []
-    for row in table.rows:
-        cells = [latex_text(row.task)] if table.has_tasks else []
-        cells.append(rf"\textbf{{{latex_text(row.model)}}}" if row.best else latex_text(row.model))
-        cells += [_latex_cell(row, column) for column in table.columns]
-        rows.append(cells)
-    tabular = latex_tabular([*names, "Model", *map(latex_text, table.columns.values())], rows, len(names) + 1)
-    caption = rf"\caption{{{latex_text(table.caption)}}}"
-    return "\n".join([r"\begin{table}", r"\centering", caption, *tabular, r"\end{table}"]) + "\n"
+    return latex(_plain(table, table.caption))
 
 
 def paper_markdown(table: PaperTable) -> str:
     """Write the table as Markdown, its caption below."""
-    names = ["Task", "Model"] if table.has_tasks else ["Model"]
+    return as_markdown(paper_lines(table))
+
+
+def _plain(table: PaperTable, title: str) -> PlainTable:
+    head = [*(["Task"] if table.has_tasks else []), "Model", *table.columns.values()]
     rows = []
     for row in table.rows:
-        cells = [markdown_text(row.task)] if table.has_tasks else []
-        cells.append(f"**{markdown_text(row.model)}**" if row.best else markdown_text(row.model))
+        cells = [row.task] if table.has_tasks else []
+        cells.append(Bold(row.model) if row.best else row.model)
         for column in table.columns:
-            text = markdown_text(_text(row, column))
-            cells.append(f"**{text}**" if row.best and column == "st" else text)
+            text = starred(plain_score(row.figures[column]), column in row.marked)
+            cells.append(Bold(text) if row.best and column == "st" else text)
         rows.append(cells)
-    lines = markdown_rows([*names, *table.columns.values()], rows, len(names))
-    return "\n".join(lines) + f"\n\n{markdown_text(table.caption)}\n"
+    return PlainTable(title, head, rows, n_names=1 + table.has_tasks)
 
 
 def paper_csv(table: PaperTable) -> str:
@@ -204,19 +192,3 @@ def _test(pairs: Sequence[Comparison]) -> str:
     return ". ".join(
         [f"by the interval of the difference ({counted(len(pairs), 'pair')}; {about})", *filter(None, failed)]
     )
-
-
-def _text(row: PaperRow, column: str) -> str:
-    return plain_score(row.figures[column]) + (STAR if column in row.marked else "")
-
-
-def _latex_cell(row: PaperRow, column: str) -> str:
-    each = row.figures[column]
-    if each.value is None:
-        return "--"
-    number = plain_points(each.value)
-    number = rf"\mathbf{{{number}}}" if row.best and column == "st" else number
-    value = f"${number}{'^{*}' if column in row.marked else ''}$"
-    if each.low is None or each.high is None:
-        return value
-    return rf"{value} {{\scriptsize $[{plain_points(each.low)}, {plain_points(each.high)}]$}}"

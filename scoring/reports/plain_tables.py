@@ -1,9 +1,11 @@
-"""Tables of text, in points, for terminals, a notebook's HTML, LaTeX and Markdown; and those of scores, comparisons.
+"""Results as sentences and tables of text, in points, and the forms they are written in.
 
 A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from rich import box
@@ -12,16 +14,45 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
-from shiftbench.scoring.comparing.words import CORRECTED, about_lines
-from shiftbench.scoring.reports.exports import latex_tabular, latex_text, markdown_rows, markdown_text, mean_name
-from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.numbers import MINUS, drop_points, drop_text, interval, metric_name, score_text
-from shiftbench.scoring.reports.pictures.words import source_name
-from shiftbench.scoring.scores.shape import Scores
+from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.site import part, report_file
+from shiftbench.scoring.reports.numbers import MINUS
+from shiftbench.validation.plain_text import escape_invisible
 
 _ANY_WIDTH = 10_000
-_P = ("p", "p (corrected)")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': "''",
+    "\N{RIGHTWARDS ARROW}": r"$\to$",
+    MINUS: "$-$",
+    **{letter: f"\\{letter}" for letter in "&%$#_"},
+}
+_MARKDOWN = "\\`*_[]<>|~#&$"
+_FIGURE = re.compile(r"([+-]?\d[\d.,]*)(\*?)(?: \[([^\[\]]*)\])?")
+"""A figure, a star where it differs, and its interval."""
+
+
+class Bold(str):
+    """A cell that stands out."""
+
+    __slots__ = ()
+
+
+def starred(cell: str, is_marked: bool) -> str:
+    """Put a star behind a figure and before its interval, where it is marked.
+
+    >>> starred("1.0 [0.5, 1.5]", True), starred("1.0", False)
+    ('1.0* [0.5, 1.5]', '1.0')
+    """
+    value, *interval = cell.split(" ", 1)
+    return " ".join([f"{value}*", *interval]) if is_marked else cell
 
 
 class PlainTable(NamedTuple):
@@ -30,9 +61,10 @@ class PlainTable(NamedTuple):
     Attributes:
         title: the line above.
         head: names of the columns.
-        rows: a cell for each column.
+        rows: a cell for each column; lines after a line break stand small below the first.
         n_names: columns that name a row, the first ones; the others hold figures.
-        texts: columns that hold words, not numbers, in a terminal; their cells may have line breaks.
+        texts: columns that hold words, not numbers.
+        meanings: what columns mean, by name: shown on pages where a pointer rests on the name.
     """
 
     title: str
@@ -40,22 +72,38 @@ class PlainTable(NamedTuple):
     rows: Sequence[Sequence[str]]
     n_names: int = 1
     texts: Collection[str] = ()
+    meanings: Mapping[str, str] = {}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         """Yield the title, and the table; an interval stands below its figure, as many columns leave no room."""
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if self.texts else 0, pad_edge=False)
         for number, column in enumerate(self.head):
-            table.add_column(column, justify="right" if number and column not in self.texts else "left", no_wrap=True)
+            table.add_column(column, justify="right" if self._is_figure(number) else "left", no_wrap=True)
         for row in self.rows:
             table.add_row(*(Text(cell.replace(" [", "\n[") if number else cell) for number, cell in enumerate(row)))
         yield _unwrapped(f"\n{self.title}")
         if Measurement.get(console, options.update(max_width=_ANY_WIDTH), table).maximum <= options.max_width:
             yield table
             return
-        for name, *cells in self.rows:
-            each = zip(self.head[1:], cells, strict=True)
+        n = self.n_names
+        for row in self.rows:
+            each = zip(self.head[n:], row[n:], strict=True)
             shown = [f"{' '.join(column.split())} {' '.join(cell.split())}" for column, cell in each if cell]
-            yield from map(_unwrapped, (name, *_packed(shown, options.max_width)))
+            yield from map(_unwrapped, (", ".join(row[:n]), *_packed(shown, options.max_width)))
+
+    def _is_figure(self, number: int) -> bool:
+        return number >= self.n_names and self.head[number] not in self.texts
+
+    @property
+    def columns(self) -> list[tuple[str, str, bool]]:
+        """List names, meanings, and whether a column holds figures: what the macro ``plain`` draws."""
+        return [(name, self.meanings.get(name, ""), self._is_figure(number)) for number, name in enumerate(self.head)]
+
+    def lines(self, number: int, cell: str) -> list[str]:
+        """Split a cell of a page: what stands large, then what stands small below it, with real minus signs."""
+        if not self._is_figure(number):
+            return cell.split("\n")
+        return re.sub(r"(?<![^ \[(])-(?=\d)", MINUS, cell.replace(" [", "\n[")).split("\n")
 
 
 def _unwrapped(line: str) -> Text:
@@ -79,88 +127,114 @@ def _packed(items: Sequence[str], width: int) -> Iterator[str]:
         yield line
 
 
-def summary_table(scores: Scores) -> PlainTable:
-    """Build the table of a row a task: means, the average drop and the worst ones."""
-    head = ("Task", "Metric", "Shifts", "Mean SS", "Mean ST", "Average drop", "Worst SD", "Worst TD")
-    rows = []
-    for task in scores.tasks:
-        summary = task.summary
-        drops = map(drop_text, (summary.average_drop, summary.worst_sd, summary.worst_td))
-        means = map(score_text, (summary.mean_ss, summary.mean_st))
-        rows.append((task.task, metric_name(task.metric), str(summary.n_shifts), *means, *drops))
-    return PlainTable("Summary, in points", head, rows, n_names=2)
+def latex_text(text: str) -> str:
+    r"""Write a text so that LaTeX prints it as it is.
+
+    >>> print(latex_text("a_b & 50%"))
+    a\_b \& 50\%
+    """
+    return "".join(_LATEX.get(letter, letter) for letter in escape_invisible(" ".join(text.split())))
 
 
-def shifts_table(scores: Scores) -> PlainTable:
-    """Build the table of a row a shift: scores, drops and the scenario."""
-    head = ("Task", "Trained on", "Tested on", "ST", "SS", "TT", "SD", "TD", "Scenario")
-    rows = []
-    for name, shift in ((task.task, shift) for task in scores.tasks for shift in task.shifts):
-        figures = (*map(score_text, (shift.st, shift.ss, shift.tt)), *map(drop_text, (shift.sd, shift.td)))
-        rows.append((name, source_name(shift.source), shift.target, *figures, shift.scenario))
-    return PlainTable("Every shift, in points", head, rows, n_names=3)
+def markdown_text(text: str) -> str:
+    r"""Write a text so that Markdown shows it as it is, in a table too.
 
-
-def comparison_table(pairs: Sequence[Comparison]) -> PlainTable:
-    """Build the table of a row a shift and pair: the first minus the other, starred where the corrected p is < 0.05."""
-    head = ("Task", "Trained on", "Tested on", "First", "Other", *(cell for name in FIGURES for cell in (name, *_P)))
-    rows = [
-        (shift.task, source_name(shift.source), shift.target, pair.a, pair.b, *_differences(shift.differences))
-        for pair in pairs
-        for shift in pair.shifts
-    ]
-    title = (
-        f"First minus other, in points, 95% intervals; {CORRECTED}; * = corrected p < 0.05; floor: a score at chance, "
-        "the drop is not compared"
+    >>> print(markdown_text("a|b *c*"))
+    a\|b \*c\*
+    """
+    return "".join(
+        f"\\{letter}" if letter in _MARKDOWN else letter for letter in escape_invisible(" ".join(text.split()))
     )
-    return PlainTable(f"{title}. {'. '.join(about_lines(pairs))}", head, rows, n_names=5)
-
-
-def means_table(pairs: Sequence[Comparison]) -> PlainTable:
-    """Build the table of a row a pair and mean over shifts; the one that the board ranks by comes first of its task."""
-    head = ("Task", "Figure", "First", "Other", "Difference", *_P)
-    rows = [
-        (mean.task, mean_name(mean), pair.a, pair.b, *_differences([mean.difference]))
-        for pair in pairs
-        for mean in pair.means
-    ]
-    return PlainTable("Means over shifts: first minus other, in points", head, rows, n_names=4)
-
-
-def _differences(differences: Iterable[Difference]) -> list[str]:
-    cells = []
-    for each in differences:
-        cells += [
-            f"{drop_points(each.value)}{'*' if winner(each) else ''} {interval(each.estimate)}".rstrip(),
-            *(("floor", "") if each.at_floor else (p_text(each.p), p_text(each.p_corrected))),
-        ]
-    return cells
-
-
-def html(tables: Iterable[PlainTable], notes: Iterable[str] = ()) -> Markup:
-    """Write tables as HTML, below notes of one paragraph each; every text is escaped."""
-    return join([*(tag("p", tag("strong", note)) for note in notes), *map(html_table, tables)])
-
-
-def html_table(table: PlainTable, class_: str | None = None) -> Markup:
-    """Write one table as HTML, of a class of the style sheet where it stands on a page."""
-    head = tag("tr", *(tag("th", name, scope="col") for name in table.head))
-    rows = [
-        tag("tr", *(tag("th" if number < table.n_names else "td", cell) for number, cell in enumerate(row)))
-        for row in table.rows
-    ]
-    return tag("table", tag("caption", table.title), tag("thead", head), tag("tbody", *rows), class_=class_)
 
 
 def latex(table: PlainTable, notes: Iterable[str] = ()) -> str:
-    """Write a table for the LaTeX package booktabs; notes follow as comments."""
-    head, *rows = ([latex_text(cell).replace(MINUS, "$-$") for cell in row] for row in (table.head, *table.rows))
-    lines = latex_tabular(head, rows, table.n_names)
-    return "\n".join([*lines, *(f"% {latex_text(note)}" for note in (table.title, *notes))]) + "\n"
+    """Write a table for LaTeX (package booktabs) with its title as caption; notes follow as comments."""
+    n = table.n_names
+    head, *rows = (" & ".join(map(_latex_cell, row)) + r" \\" for row in (table.head, *table.rows))
+    lines = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(table.title)}}}"]
+    lines += [rf"\begin{{tabular}}{{{'l' * n}{'r' * (len(table.head) - n)}}}", r"\toprule", head, r"\midrule", *rows]
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}", *(f"% {latex_text(note)}" for note in notes)]
+    return "\n".join(lines) + "\n"
 
 
-def markdown(table: PlainTable, notes: Iterable[str] = ()) -> str:
-    """Write a table as Markdown: its title, the table, then a paragraph for each note."""
-    head, *rows = ([markdown_text(cell) for cell in row] for row in (table.head, *table.rows))
-    lines = markdown_rows(head, rows, table.n_names)
-    return "\n".join([markdown_text(table.title), "", *lines, *(f"\n{markdown_text(note)}" for note in notes)]) + "\n"
+def _latex_cell(cell: str) -> str:
+    found = _FIGURE.fullmatch(cell.replace(MINUS, "-"))
+    if found is None:
+        return rf"\textbf{{{latex_text(cell)}}}" if isinstance(cell, Bold) else latex_text(cell)
+    value = rf"\mathbf{{{found[1]}}}" if isinstance(cell, Bold) else found[1]
+    ends = rf" {{\scriptsize $[{found[3]}]$}}" if found[3] else ""
+    return f"${value}{'^{*}' if found[2] else ''}${ends}"
+
+
+def markdown(table: PlainTable) -> str:
+    """Write a table as Markdown, its title above."""
+    align = ["---" if number < table.n_names else "---:" for number in range(len(table.head))]
+    head, *rows = ([_markdown_cell(cell) for cell in row] for row in (table.head, *table.rows))
+    lines = ["| " + " | ".join(cells) + " |" for cells in (head, align, *rows)]
+    return "\n".join([markdown_text(table.title), "", *lines]) + "\n"
+
+
+def _markdown_cell(cell: str) -> str:
+    return f"**{markdown_text(cell)}**" if isinstance(cell, Bold) else markdown_text(cell)
+
+
+def html_table(table: PlainTable, class_: str = "sb-table sb-shifts") -> Markup:
+    """Write a table as HTML, with classes of the style sheet."""
+    return part("plain", table, class_)
+
+
+def table_box(table: PlainTable, *, is_titled: bool = True) -> Markup:
+    """Build a table that scrolls inside itself where the page is narrower; without its title below a heading."""
+    return part("plain_box", table, is_titled)
+
+
+def as_markdown(parts: Iterable[RenderableType]) -> str:
+    """Write sentences and tables as Markdown."""
+    written = (markdown(each) if isinstance(each, PlainTable) else f"{markdown_text(str(each))}\n" for each in parts)
+    return "\n".join(written)
+
+
+def as_latex(parts: Iterable[RenderableType]) -> str:
+    """Write the tables for LaTeX (package booktabs); the sentences follow the last one as comments."""
+    parts = list(parts)
+    tables = [each for each in parts if isinstance(each, PlainTable)]
+    notes = [str(each) for each in parts if not isinstance(each, PlainTable)]
+    return "\n".join(latex(table, notes if table is tables[-1] else ()) for table in tables)
+
+
+def as_html(parts: Iterable[RenderableType]) -> list[Markup]:
+    """Write sentences and tables as HTML: styled ones stand out, several in a row are a list."""
+    written: list[Markup] = []
+    for kind, group in groupby(parts, type):
+        if kind is PlainTable:
+            written += [table_box(each) for each in group if isinstance(each, PlainTable)]
+        elif kind is Text:
+            written += [tag("p", tag("strong", str(each)), class_="sb-said") for each in group]
+        else:
+            first, *others = (str(each).strip() for each in group)
+            lines = [tag("li", line) for line in (first, *others)]
+            written.append(tag("ul", *lines, class_="sb-missing") if others else tag("p", first))
+    return written
+
+
+def report(
+    title: str,
+    parts: Iterable[RenderableType],
+    made_with: str,
+    *,
+    head: Iterable[Markup] = (),
+    pictures: Iterable[Markup] = (),
+) -> Markup:
+    """Build a report of sentences and tables as one HTML page that needs no other file.
+
+    Args:
+        title: its heading.
+        parts: what the command prints.
+        made_with: the command.
+        head: stands between the heading and the sentences.
+        pictures: stand before the first table.
+    """
+    written = as_html(parts)
+    first = next((place for place, each in enumerate(written) if each.startswith("<div")), len(written))
+    body = [tag("h1", title, class_="sb-name"), *head, *written[:first], *pictures, *written[first:]]
+    return report_file(title, body, made_with)

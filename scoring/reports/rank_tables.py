@@ -8,12 +8,10 @@ from rich.text import Text
 from shiftbench.metrics.ranking import MIN_UNITS
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing, family_counts
-from shiftbench.scoring.reports.cells import scroll_box
 from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.frame.site import report_file
 from shiftbench.scoring.reports.numbers import MISSING
-from shiftbench.scoring.reports.pictures.ranks import group_words, interval_picture, pair_picture, svg
-from shiftbench.scoring.reports.plain_tables import PlainTable, html_table, latex, markdown
+from shiftbench.scoring.reports.pictures.ranks import group_words, interval_picture, svg
+from shiftbench.scoring.reports.plain_tables import PlainTable, report
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted, quote_names
 
@@ -27,32 +25,29 @@ _CSV_HEADER = (
 _ONE = {"items": "item", "tasks": "task", "clusters": "cluster", "families": "family"}
 
 
-def rank_lines(ranking: Ranking, standing: Standing | None = None) -> Iterator[RenderableType]:
-    """List the answer, the tables, then what was found in the data."""
-    said, n = list(answers(ranking)), _n_first(ranking)
-    yield from (Text(f"{line}.", style="bold") for line in said[:n])
-    yield from (f"{line}." for line in said[n:])
+def rank_lines(
+    ranking: Ranking, standing: Standing | None = None, *, is_report: bool = False
+) -> Iterator[RenderableType]:
+    """List the answer, the tables, then what was found in the data.
+
+    Args:
+        ranking: the ranks.
+        standing: what an earlier table's claims come to.
+        is_report: whether neighbours and units left out in turn have tables, too.
+    """
+    n_first = 2 if ranking.left_out else 1  # who is first, and before it who is left out
+    for number, line in enumerate(answers(ranking)):
+        yield Text(f"{line}.", style="bold") if number < n_first else f"{line}."
     if standing is not None:
         yield from (f"{line}." for line in standing_words(standing))
     yield model_table(ranking)
     if ranking.left_out:
         yield left_out_table(ranking)
+    if is_report and ranking.neighbours:
+        yield neighbour_table(ranking)
+    if is_report and ranking.without:
+        yield without_table(ranking)
     yield from (f"{note}." for note in ranking.notes)
-
-
-def rank_markdown(ranking: Ranking) -> str:
-    """Write the tables as Markdown, the answers below."""
-    notes = [f"{line}." for line in (*answers(ranking), *ranking.notes)]
-    tables = [model_table(ranking), *([left_out_table(ranking)] if ranking.left_out else [])]
-    *first, last = tables
-    return "\n".join([*map(markdown, first), markdown(last, notes)])
-
-
-def rank_latex(ranking: Ranking) -> str:
-    """Write the tables for LaTeX (package booktabs), the answers as comments below."""
-    tables = [model_table(ranking), *([left_out_table(ranking)] if ranking.left_out else [])]
-    *first, last = tables
-    return "\n".join([*map(latex, first), latex(last, [*answers(ranking), *ranking.notes])])
 
 
 def rank_csv(ranking: Ranking) -> str:
@@ -70,44 +65,14 @@ def rank_csv(ranking: Ranking) -> str:
     return guarded_csv(_CSV_HEADER, rows)
 
 
-def rank_html(ranking: Ranking, title: str, standing: Standing | None = None) -> Markup:
-    """Build the report as one HTML page that needs no other file."""
-    said, n = list(answers(ranking)), _n_first(ranking)
-    parts = [
-        tag("h1", title, class_="sb-name"),
-        *(tag("p", tag("strong", f"{line}."), class_="sb-said") for line in said[:n]),
-        tag("ul", *(tag("li", f"{line}.") for line in said[n:]), class_="sb-missing"),
-    ]
-    if standing is not None:
-        words = [tag("li", f"{line}.") for line in standing_words(standing)]
-        parts.append(tag("section", tag("h2", "Against the earlier table"), tag("ul", *words), class_="sb-section"))
-    if ranking.pairs:
-        about = "Bar: the ranks that a model may have, all at once; dot: its rank. Shaded: tied for first. "
-        about += "Bars at the right: groups none of whose models are told apart."
-        parts.append(_section("Ranks", about, svg(interval_picture(ranking))))
-        about = "Best model first, in rows and columns. Blue: the row's model is better; orange: worse; else undecided."
-        parts.append(_section("Pairs that are told apart", about, svg(pair_picture(ranking))))
-    tables = [model_table(ranking), *([left_out_table(ranking)] if ranking.left_out else [])]
-    if ranking.neighbours:
-        tables.append(neighbour_table(ranking))
-    if ranking.without:
-        tables.append(without_table(ranking))
-    parts += [
-        tag("section", scroll_box(html_table(each, "sb-table"), each.title), class_="sb-section") for each in tables
-    ]
-    if ranking.notes:
-        notes = tag("ul", *(tag("li", f"{note}.") for note in ranking.notes), class_="sb-missing")
-        parts.append(tag("section", tag("h2", "What was found in the table"), notes, class_="sb-section"))
-    return report_file(title, parts, "shiftbench logs ranks")
-
-
-def _n_first(ranking: Ranking) -> int:
-    """Count the sentences that stand out: who is first, and before it who is left out."""
-    return 2 if ranking.left_out else 1
-
-
-def _section(title: str, about: str, picture: Markup) -> Markup:
-    return tag("section", tag("h2", title), tag("p", about, class_="sb-soft"), picture, class_="sb-section")
+def rank_report(ranking: Ranking, title: str, standing: Standing | None = None) -> Markup:
+    """Build the report as one HTML page that needs no other file: the picture of ranks stands before the tables."""
+    about = (
+        "Bar: the ranks that a model may have, all at once; dot: its rank. Shaded: tied for first. Bars at the right: "
+        "groups none of whose models are told apart."
+    )
+    drawn = [tag("p", about, class_="sb-soft"), svg(interval_picture(ranking))] if ranking.pairs else []
+    return report(title, rank_lines(ranking, standing, is_report=True), "shiftbench logs ranks", pictures=drawn)
 
 
 def answers(ranking: Ranking) -> Iterator[str]:

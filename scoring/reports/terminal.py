@@ -12,11 +12,19 @@ from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, 
 from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_words
 from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
-from shiftbench.scoring.reports.exports import mean_name
-from shiftbench.scoring.reports.numbers import MINUS, MISSING, plain_points, plain_score, share
+from shiftbench.scoring.reports.numbers import (
+    MINUS,
+    MISSING,
+    drop_text,
+    metric_name,
+    plain_points,
+    plain_score,
+    score_text,
+    share,
+)
 from shiftbench.scoring.reports.pictures.flips import mean_flip_words
-from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
-from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, source_name
+from shiftbench.scoring.reports.plain_tables import PlainTable, starred
 from shiftbench.scoring.reports.score_words import (
     annotator_words,
     detectable_lines,
@@ -69,6 +77,28 @@ def score_lines(scores: Scores) -> Iterator[RenderableType]:
         yield f"  {where}: {item.what}"
 
 
+def summary_table(scores: Scores) -> PlainTable:
+    """Build the table of a row a task: means, the average drop and the worst ones."""
+    head = ("Task", "Metric", "Shifts", "Mean SS", "Mean ST", "Average drop", "Worst SD", "Worst TD")
+    rows = []
+    for task in scores.tasks:
+        summary = task.summary
+        drops = map(drop_text, (summary.average_drop, summary.worst_sd, summary.worst_td))
+        means = map(score_text, (summary.mean_ss, summary.mean_st))
+        rows.append((task.task, metric_name(task.metric), str(summary.n_shifts), *means, *drops))
+    return PlainTable("Summary, in points", head, rows, n_names=2)
+
+
+def shifts_table(scores: Scores) -> PlainTable:
+    """Build the table of a row a shift: scores, drops and the scenario."""
+    head = ("Task", "Trained on", "Tested on", "ST", "SS", "TT", "SD", "TD", "Scenario")
+    rows = []
+    for name, shift in ((task.task, shift) for task in scores.tasks for shift in task.shifts):
+        figures = (*map(score_text, (shift.st, shift.ss, shift.tt)), *map(drop_text, (shift.sd, shift.td)))
+        rows.append((name, source_name(shift.source), shift.target, *figures, shift.scenario))
+    return PlainTable("Every shift, in points", head, rows, n_names=3)
+
+
 def board_lines(results: Sequence[tuple[str, Scores]]) -> Iterator[RenderableType]:
     """List one table a task with a row for each entry, given by name and scores."""
     yield from _warning_lines([scores for _, scores in results])
@@ -97,11 +127,12 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableTy
         yield from (f"{line}." for line in about_lines([comparison]))
         means = []
         for mean in comparison.means:
-            where = f"{mean.task} {mean_name(mean)}{' (ranked by)' if mean.ranked else ''}"
+            figure = mean.difference.figure if mean.source is None else f"{mean.source}, {mean.difference.figure}"
+            where = f"{mean.task} {figure}{' (ranked by)' if mean.ranked else ''}"
             words = floor_words(mean.difference, ("A", "B"))
             means.append([where, *_difference(mean.difference), words or ", ".join(mean.targets)])
         title = "A minus B in points, 95% intervals, p alone and corrected; * = corrected p < 0.05"
-        yield PlainTable(title, ("mean", "difference", "p", "corrected", "over"), means)
+        yield PlainTable(title, ("mean", "difference", "p", "corrected", "over"), means, texts=("over",))
         rows = []
         for shift in comparison.shifts:
             cells = [
@@ -120,8 +151,7 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableTy
 
 def _difference(difference: Difference) -> tuple[str, str, str]:
     """Return the difference with its interval, p, and p corrected."""
-    value, *interval = plain_score(difference.estimate).split(" ", 1)
-    shown = " ".join([value + ("*" if winner(difference) else ""), *interval])
+    shown = starred(plain_score(difference.estimate), winner(difference) is not None)
     return (
         (shown, "floor", "") if difference.at_floor else (shown, p_text(difference.p), p_text(difference.p_corrected))
     )

@@ -2,7 +2,7 @@
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -31,6 +31,7 @@ from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, TOKENS, Examp
 
 if TYPE_CHECKING:
     import polars as pl
+    from rich.console import RenderableType
 
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.scoring.interchange.log import EvaluationLog
@@ -112,7 +113,8 @@ def compare_logs(
     """
     from shiftbench.scoring.interchange.comparison import Joining, read_logs
     from shiftbench.scoring.interchange.comparison import compare_logs as compare
-    from shiftbench.scoring.reports import item_tables
+    from shiftbench.scoring.reports.item_tables import item_lines, items_csv
+    from shiftbench.scoring.reports.plain_tables import report as report_page
 
     if len(logs) < 2:
         raise typer.BadParameter("give 2 logs or more")
@@ -120,16 +122,10 @@ def compare_logs(
     differ = allow or []
     how = Joining(metric, by, cluster, Difference.ITEMS in differ, Difference.PROMPTS in differ, lower_is_better)
     compared = compare(read_logs(logs, how, filter_), how, names=called)
-    write_report(report, lambda: item_tables.items_html(compared.report))
-    if json_ != "-" and format_ is TableFormat.TABLE:
-        show(item_tables.item_lines(compared.report))
-    elif json_ != "-":
-        write = {
-            TableFormat.MARKDOWN: item_tables.items_markdown,
-            TableFormat.LATEX: item_tables.items_latex,
-            TableFormat.CSV: item_tables.items_csv,
-        }[format_]
-        typer.echo(write(compared.report), nl=False)
+    lines = list(item_lines(compared.report))
+    write_report(report, lambda: report_page(compared.report.title, lines, "shiftbench logs compare"))
+    if json_ != "-":
+        _show_in(format_, lines, lambda: items_csv(compared.report))
     write_json(compared.as_dict(), json_)
 
 
@@ -229,25 +225,30 @@ def rank_scores(
     if against is not None:
         standing = compare_rankings(rank_table(read_board([against], how), standardised=standardise), ranking)
     title = files[0].name
-    write_report(report, lambda: rank_tables.rank_html(ranking, title, standing))
+    write_report(report, lambda: rank_tables.rank_report(ranking, title, standing))
     if picture is not None:
         drawn = pictures.interval_picture(ranking)
         content = pictures.png(drawn) if picture.suffix == ".png" else str(pictures.svg(drawn)).encode()
         picture.write_bytes(content)
         typer.echo(f"{picture}: the picture", err=True)
-    if json_ != "-" and format_ is TableFormat.TABLE:
-        show(rank_tables.rank_lines(ranking, standing))
-    elif json_ != "-":
-        write = {
-            TableFormat.MARKDOWN: rank_tables.rank_markdown,
-            TableFormat.LATEX: rank_tables.rank_latex,
-            TableFormat.CSV: rank_tables.rank_csv,
-        }[format_]
-        typer.echo(write(ranking), nl=False)
+    if json_ != "-":
+        _show_in(format_, rank_tables.rank_lines(ranking, standing), lambda: rank_tables.rank_csv(ranking))
     write_json(make_ranking_claim(table, ranking, files, how, standing).model_dump(mode="json"), json_)
     if fail_if_undecided and (reason := rank_tables.undecided_first(ranking)):
         typer.echo(reason, err=True)
         raise typer.Exit(FAILED)
+
+
+def _show_in(form: TableFormat, lines: Iterable["RenderableType"], csv: Callable[[], str]) -> None:
+    """Print sentences and tables in a form."""
+    from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown
+
+    if form is TableFormat.TABLE:
+        show(lines)
+    elif form is TableFormat.CSV:
+        typer.echo(csv(), nl=False)
+    else:
+        typer.echo({TableFormat.MARKDOWN: as_markdown, TableFormat.LATEX: as_latex}[form](lines), nl=False)
 
 
 FilesArgument = Annotated[

@@ -287,7 +287,8 @@ def score_forecasts(
     from shiftbench.scoring.forecasting.comparison import compare_methods
     from shiftbench.scoring.forecasting.methods import chosen_methods
     from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts
-    from shiftbench.scoring.reports.forecast import comparison_html, method_comparison_lines
+    from shiftbench.scoring.reports.forecast import method_comparison_lines
+    from shiftbench.scoring.reports.plain_tables import report as report_page
 
     chosen = chosen_methods(method)
     folders = [DatasetFolder.open(path) for path in data]
@@ -301,10 +302,11 @@ def score_forecasts(
         levels[forecasts.stem] = level
         found = add_own_forecasts(found, forecasts)
     compared = compare_methods(found, [*left_out, *more], levels)
+    lines = list(method_comparison_lines(compared))
     if json_ != "-":
-        show(method_comparison_lines(compared))
+        show(lines)
     title = "Forecasts of accuracy against the truth"
-    write_report(report, lambda: comparison_html(compared, title))
+    write_report(report, lambda: report_page(title, lines, "shiftbench study score-forecasts"))
     write_json(compared.model_dump(mode="json"), json_)
 
 

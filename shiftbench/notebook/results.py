@@ -12,27 +12,15 @@ from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES, Rows, Sc
 from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.check import check_lines
-from shiftbench.scoring.reports.exports import markdown_text
 from shiftbench.scoring.reports.forecast import forecast_html, forecast_lines
-from shiftbench.scoring.reports.frame.html import join, tag
+from shiftbench.scoring.reports.frame.html import join
 from shiftbench.scoring.reports.gate import gate_lines, junit_xml
 from shiftbench.scoring.reports.pictures.ranks import interval_picture, svg
-from shiftbench.scoring.reports.plain_tables import (
-    PlainTable,
-    comparison_table,
-    html,
-    html_table,
-    latex,
-    markdown,
-    means_table,
-    shifts_table,
-    summary_table,
-)
+from shiftbench.scoring.reports.plain_tables import PlainTable, as_html, as_latex, as_markdown
 from shiftbench.scoring.reports.plan_tables import plan_lines
-from shiftbench.scoring.reports.rank_tables import rank_html, rank_lines
-from shiftbench.scoring.reports.terminal import comparison_lines, score_lines, warnings
+from shiftbench.scoring.reports.rank_tables import rank_lines, rank_report
+from shiftbench.scoring.reports.terminal import comparison_lines, score_lines, shifts_table, summary_table, warnings
 from shiftbench.scoring.scores.limits import GateReport
 from shiftbench.scoring.scores.plan import DetectionPlan
 from shiftbench.scoring.scores.shape import Scores
@@ -112,23 +100,14 @@ class _Words:
 
     def to_markdown(self) -> str:
         """Write all of it as Markdown."""
-        shown = (
-            markdown(part) if isinstance(part, PlainTable) else f"{markdown_text(part)}\n"
-            for part in self._lines_and_tables()
-        )
-        return "\n".join(shown)
+        return as_markdown(self._lines_and_tables())
 
     def to_latex(self) -> str:
         """Write the tables for the LaTeX package booktabs; sentences follow as comments."""
-        parts = list(self._lines_and_tables())
-        tables = [part for part in parts if isinstance(part, PlainTable)]
-        notes = [part for part in parts if isinstance(part, str)]
-        return "\n".join(latex(table, notes if table is tables[-1] else ()) for table in tables)
+        return as_latex(self._lines_and_tables())
 
     def _repr_html_(self) -> str:
-        return join(
-            html_table(part) if isinstance(part, PlainTable) else tag("p", part) for part in self._lines_and_tables()
-        )
+        return join(as_html(self._lines_and_tables()))
 
     def __repr__(self) -> str:
         """Return what the command prints."""
@@ -153,7 +132,7 @@ class ScoreResult(_Result, _Words):
 
     def to_latex(self, name: str = "shifts") -> str:
         """Write "shifts" or "summary" as a LaTeX table (booktabs), in points, intervals in brackets."""
-        return latex(_choose(_LATEX, name, "LaTeX table")(self.scores), warnings(self.scores))
+        return as_latex([_choose(_LATEX, name, "LaTeX table")(self.scores), *warnings(self.scores)])
 
     def plot(self, name: str = "matrix", task: str | None = None) -> "Figure":
         """Draw a matplotlib figure, in points.
@@ -170,7 +149,7 @@ class ScoreResult(_Result, _Words):
         return _choose(PLOTS, name, "plot")(self.scores, task)
 
     def _repr_html_(self) -> str:
-        return html([summary_table(self.scores), shifts_table(self.scores)], warnings(self.scores))
+        return join(as_html([*warnings(self.scores), summary_table(self.scores), shifts_table(self.scores)]))
 
     def _parts(self) -> Iterable[RenderableType]:
         return score_lines(self.scores)
@@ -191,13 +170,6 @@ class ComparisonResult(_Result, _Words):
     def to_json(self) -> list[dict[str, Any]]:
         """Return the comparisons that ``shiftbench compare --json`` writes."""
         return [comparison.model_dump(mode="json") for comparison in self.comparisons]
-
-    def to_latex(self) -> str:
-        """Write a LaTeX table (booktabs), in points; bold where the corrected p is below 0.05."""
-        return exports.latex(self.comparisons, [self.comparisons[0].a, *(pair.b for pair in self.comparisons)])
-
-    def _repr_html_(self) -> str:
-        return html([means_table(self.comparisons), comparison_table(self.comparisons)])
 
     def _parts(self) -> Iterable[RenderableType]:
         return comparison_lines(self.comparisons)
@@ -304,7 +276,7 @@ class RankResult(_Words):
 
     def to_html(self, path: str | Path | None = None) -> str:
         """Return the report, which needs no other file, and write it where a path is given."""
-        return _written(rank_html(self.ranking, self._title, self.standing), path)
+        return _written(rank_report(self.ranking, self._title, self.standing), path)
 
     def to_svg(self, path: str | Path | None = None) -> str:
         """Return the picture of rank intervals, and write it where a path is given."""

@@ -19,8 +19,8 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli import command
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.scoring.interchange.reader import read_log
-from shiftbench.scoring.reports.exports import latex_text, markdown_text
 from shiftbench.scoring.reports.frame.html import tag
+from shiftbench.scoring.reports.plain_tables import latex_text, markdown_text
 from shiftbench.validation.command_line import write_json
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.outside import check_text

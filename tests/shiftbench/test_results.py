@@ -150,7 +150,7 @@ def test_jupyter_gets_html_and_all_else_text(scores: sb.ScoreResult, comparison:
 def test_latex_is_escaped_and_in_points(scores: sb.ScoreResult, comparison: sb.ComparisonResult) -> None:
     text = scores.to_latex()
     first = scores.scores.tasks[0].shifts[0]
-    assert f"{100 * (first.st.value or 0):.1f} [" in text
+    assert f"${100 * (first.st.value or 0):.1f}$ {{\\scriptsize $[" in text
     assert "\N{MINUS SIGN}" not in text
     assert text.count(r"\\") == 1 + 12
     assert scores.to_latex("summary").count(r"\\") == 1 + 1

@@ -32,6 +32,11 @@ def render(template: str, **values: object) -> Markup:
     return Markup(_templates().get_template(template).render(values))
 
 
+def part(name: str, *values: object) -> Markup:
+    """Write one macro of ``parts.html`` by itself."""
+    return Markup(getattr(_templates().get_template("parts.html").module, name)(*values))
+
+
 @cache
 def _templates() -> Environment:
     return load_templates()

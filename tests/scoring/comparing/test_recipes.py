@@ -13,7 +13,8 @@ from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparis
 from shiftbench.scoring.comparing.words import about_lines, sentence
 from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.comparison import run_dots
-from shiftbench.scoring.reports.plain_tables import comparison_table
+from shiftbench.scoring.reports.plain_tables import as_markdown
+from shiftbench.scoring.reports.terminal import comparison_lines
 from shiftbench.scoring.scores.score import score_file
 
 RECIPE_WORDS = ("more robust", "recipe")
@@ -55,8 +56,8 @@ def everything(pair: Comparison) -> str:
     """Join all that is written of a comparison."""
     names = ("First", "Second")
     parts = [sentence(pair, names, "dr"), *about_lines([pair]), *(task.runs_missing for task in pair.tasks)]
-    parts += [exports.latex([pair], names), exports.markdown([pair], names), exports.csv_table([pair], names)]
-    return "\n".join([*parts, comparison_table([pair]).title, pair.model_dump_json()])
+    parts += [as_markdown(comparison_lines([pair])), exports.csv_table([pair], names)]
+    return "\n".join([*parts, pair.model_dump_json()])
 
 
 def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: DatasetFolder, tmp_path: Path) -> None:

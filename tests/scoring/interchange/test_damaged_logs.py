@@ -10,7 +10,8 @@ import pytest
 
 from shiftbench.scoring.interchange.comparison import ComparedLogs, Joining, compare_logs
 from shiftbench.scoring.interchange.reader import read_log
-from shiftbench.scoring.reports.item_tables import items_csv, items_html, items_latex, items_markdown
+from shiftbench.scoring.reports.item_tables import item_lines, items_csv
+from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown, report
 from shiftbench.validation.plain_text import escape_invisible
 from shiftbench.validation.report import InvalidInput
 from tests.scoring.interchange.logs import (
@@ -132,7 +133,8 @@ def outcome(path: Path, sound: Path) -> str:
 
 
 def _written(compared: ComparedLogs) -> str:
-    texts = [write(compared.report) for write in (items_csv, items_html, items_latex, items_markdown)]
+    lines = list(item_lines(compared.report))
+    texts = [items_csv(compared.report), report("t", lines, "m"), as_latex(lines), as_markdown(lines)]
     for text in texts:
         plain = text.replace("\r\n", "\n")
         assert escape_invisible(plain) == plain

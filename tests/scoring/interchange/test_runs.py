@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from shiftbench.scoring.interchange.comparison import Joining, compare_logs, read_logs
-from shiftbench.scoring.reports.item_tables import item_lines, items_markdown
+from shiftbench.scoring.reports.item_tables import item_lines
+from shiftbench.scoring.reports.plain_tables import as_markdown
 from shiftbench.validation.report import InvalidInput
 from tests.scoring.interchange.logs import digest, lm_eval_choice, write_lm_eval
 
@@ -41,7 +42,7 @@ def test_with_5_prompts_an_order_may_survive(tmp_path):
     (pair,) = report.runs.pairs
     assert (pair.crossed, pair.n_prompts, pair.survives) == (True, 5, "yes")
     assert pair.low > 0
-    text = items_markdown(report)
+    text = as_markdown(item_lines(report))
     assert "The ranking survives another prompt: yes" in text
     assert "Scores are means over prompts, and runs of each: 5 and 1 of alpha, 5 and 1 of beta" in text
     spreads = report.runs.models[0].spreads
@@ -53,7 +54,7 @@ def test_with_5_prompts_an_order_may_survive(tmp_path):
 def test_with_3_prompts_it_cannot_be_said(tmp_path):
     report = compared(write_runs(tmp_path, 3))
     assert report.runs.pairs[0].survives == "cannot be said"
-    text = items_markdown(report)
+    text = as_markdown(item_lines(report))
     assert "survives another prompt: cannot be said (3 prompts of a model are too few: 5 are needed)" in text
 
 

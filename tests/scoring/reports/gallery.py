@@ -11,6 +11,7 @@ from jinja2 import Environment
 from shiftbench.scoring.reports.frame.html import Markup, load_templates
 from shiftbench.scoring.reports.frame.parts import UNKNOWN, Badge, Card, Choice, Gap, GapScale, Head, Matrix, MatrixCell
 from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.shape import Estimate
 
 
@@ -53,6 +54,13 @@ def gallery() -> Markup:
         gaps=GAPS, scale=scale, badges=BADGES, links=links, heads=heads,
         figures=[_score(0.612), NO_INTERVAL, Estimate(value=0.5), UNKNOWN],
         cards=[Card("Benchmark", "#cards", "A sentence.", [("Leader", "A model")]), Card("Door", "#cards")],
+        plain=PlainTable(
+            "Scores in points",
+            ("Model", "Score", "p", ""),
+            [("A\n(home)", "-1.2* [-2.0, -0.4]", "0.012", "holds up"), ("B", "n/a", "", "")],
+            texts=("",),
+            meanings={"p": "that there is no difference"},
+        ),
         matrix=Matrix("Losses", "trained on, tested on", names, rows),
     )  # fmt: skip
     return report_file("Parts", [Markup(body)], "python -m tests.scoring.reports.gallery", class_="sb-gallery")

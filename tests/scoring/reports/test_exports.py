@@ -3,14 +3,15 @@
 import csv
 import io
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftbench.scoring.comparing.shape import Comparison, Difference, MeanComparison, ShiftComparison, p_text
-from shiftbench.scoring.reports.exports import bibtex, csv_table, latex, latex_text, markdown, markdown_text
+from shiftbench.scoring.reports.exports import bibtex, csv_table
+from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown, latex_text, markdown_text
+from shiftbench.scoring.reports.terminal import comparison_lines
 
 NASTY = r"=a_b & 50% {x} \input{y} $1|2# ~^ <i> [z](https://e.org)"
 
@@ -45,19 +46,20 @@ def pair(b: str = "b" * 16) -> Comparison:
 
 
 def test_latex_is_a_booktabs_table() -> None:
-    lines = latex([pair()], ["Good", "Poor"]).splitlines()
-    assert lines[:2] == [r"\begin{tabular}{llrrrrrr}", r"\toprule"]
-    assert lines[5] == r"nli: a\_b $\to$ c & Poor & $\mathbf{+12.3}$ & $<$0.0001 & $+0.0$ & 0.5000 & n/a & n/a \\"
-    assert lines[4] == r"nli: a\_b, mean OOD & Poor & $+10.0$ & 0.4000 &  &  &  &  \\"
-    assert lines[-3:-1] == [r"\bottomrule", r"\end{tabular}"]
-    assert lines[-1].startswith("% Good minus the other, in points")
+    lines = as_latex(comparison_lines([pair()])).splitlines()
+    means, shifts = (place for place, line in enumerate(lines) if line.startswith(r"\begin{tabular}"))
+    assert lines[means + 4] == r"nli a\_b, mean OOD & $10.0$ & $0.2000$ & $0.4000$ & c, d \\"
+    row = r"nli a\_b -\textgreater{} c & $1$ & $12.3^{*}$ & \textless{} 0.0001 \textless{} 0.0001"
+    assert lines[shifts + 4].startswith(row)
+    assert lines[shifts + 5 : shifts + 8] == [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    assert lines[-1].startswith("% 'floor'")
 
 
 def test_markdown_is_a_table_of_as_many_cells_in_each_row() -> None:
-    rows = [line for line in markdown([pair()], ["Good", NASTY]).splitlines() if line.startswith("|")]
-    assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {9}
-    assert "**+12.3**" in rows[3]
-    assert "&lt; 0.0001" in rows[3]
+    named = pair().model_copy(update={"b": NASTY, "a": "Good"})
+    rows = [line for line in as_markdown(comparison_lines([named])).splitlines() if line.startswith("|")]
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [6] * 3 + [9] * 3
+    assert r"12.3\* | \< 0.0001" in rows[-1]
 
 
 def test_csv_has_a_row_for_each_difference_and_no_formula() -> None:
@@ -95,9 +97,3 @@ def test_no_text_breaks_a_markdown_table(text: str) -> None:
 @pytest.mark.parametrize(("p", "text"), [(0.0, "< 0.0001"), (0.00009, "< 0.0001"), (0.0001, "0.0001"), (1.0, "1.0000")])
 def test_no_p_value_is_written_as_zero(p: float, text: str) -> None:
     assert p_text(p) == text
-
-
-def test_two_comparisons_make_one_table(tmp_path: Path) -> None:
-    table = latex([pair(), pair("c" * 16)], ["Good", "Poor", "Middling"])
-    assert table.count("& Poor &") == table.count("& Middling &") == 2
-    assert "c" * 16 in table
