@@ -52,9 +52,7 @@ class SecurityHeaders:
             await self.app(scope, receive, send)
             return
         if scope["path"].rstrip("/") == addresses.GRADIO_PAGE:
-            # Its scripts are looked for in the text, which therefore must not come packed.
-            unpacked = [(name, value) for name, value in scope["headers"] if name != b"accept-encoding"]
-            await self.app({**scope, "headers": unpacked}, receive, _FormPage(send).send)
+            await self.app(scope, receive, _FormPage(send).send)
             return
 
         async def with_headers(message: Message) -> None:

@@ -31,7 +31,8 @@ from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.app.sharing import add_sharing_routes
-from shiftbench.leaderboard.app.showing import own_address, show_entry
+from shiftbench.leaderboard.app.showing import show_entry
+from shiftbench.leaderboard.app.sub_path import own_address
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
 from shiftbench.leaderboard.pages import addresses

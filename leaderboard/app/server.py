@@ -43,6 +43,7 @@ from shiftbench.leaderboard.app.line import AT_ONCE, Line
 from shiftbench.leaderboard.app.middleware import BodyLimit, HeadAsGet, NotFoundPages, OwnAddress, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
 from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns, sign_in_routes
+from shiftbench.leaderboard.app.sub_path import AddPath, CutPath
 from shiftbench.leaderboard.app.submitting import SubmitPage
 from shiftbench.leaderboard.app.uploads import Uploads, add_upload
 from shiftbench.leaderboard.board import Index
@@ -64,12 +65,14 @@ class ServerSettings:
 
     With ``sign_in`` submitters are Hugging Face users (on a Space, or by a token); without it only the machine itself
     submits. A ``daily_quota`` of entries is one submitter's on a UTC day. From ``proxies`` alone the address that a
-    request says it was forwarded for is believed.
+    request says it was forwarded for is believed. Behind a proxy that gives the leaderboard a path of its site,
+    ``root_path`` is that path, such as ``/domains``.
     """
 
     sign_in: bool = False
     daily_quota: int | None = None
     proxies: tuple[str, ...] = ()
+    root_path: str = ""
 
 
 def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerSettings = ServerSettings()) -> FastAPI:
@@ -112,15 +115,19 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     with warnings.catch_warnings():
         # It says that pages are not rendered on the server, which nobody asked for.
         warnings.filterwarnings("ignore", message="SSR mode")
-        _mount(app, blocks, [*submitting.routes(), *sign_in_routes(sign_ins)], sign_ins)
+        _mount(app, blocks, [*submitting.routes(), *sign_in_routes(sign_ins)], sign_ins, settings.root_path)
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
     app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(HeadAsGet)
     app.add_middleware(NotFoundPages)
-    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
+    if settings.root_path:
+        app.add_middleware(AddPath, root_path=settings.root_path)
     app.add_middleware(OwnAddress)
     app.add_middleware(BodyLimit, has_room=uploads.has_room, faults=faults)
     app.add_middleware(SecurityHeaders)
+    if settings.root_path:
+        app.add_middleware(CutPath, root_path=settings.root_path)
+    app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
     return app
 
 
@@ -135,7 +142,7 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: 
         store.require_private()
 
 
-def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: SignIns) -> None:
+def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: SignIns, root_path: str) -> None:
     """Mount Gradio's application, which knows who has signed in, with routes of ours in it."""
     gr.mount_gradio_app(
         app,
@@ -150,6 +157,7 @@ def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: S
         ssr_mode=False,
         show_error=False,
         mcp_server=True,
+        root_path=root_path,
         app_kwargs={
             "routes": list(routes),
             "middleware": [Middleware(CurrentSignIns, sign_ins=sign_ins)],

@@ -16,7 +16,8 @@ from fastapi.responses import Response
 from shiftbench.leaderboard.app.answers import html_answer
 from shiftbench.leaderboard.app.comparing import compared
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.app.showing import find_entry_page, own_address
+from shiftbench.leaderboard.app.showing import find_entry_page
+from shiftbench.leaderboard.app.sub_path import own_address
 from shiftbench.leaderboard.board import Board, Index, find_board
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.compare_page import comparison_picture

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from fastapi import Request
 from fastapi.responses import Response
 
 from shiftbench.leaderboard.app.answers import page_answer
@@ -28,11 +27,6 @@ from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 GONE = 410
-
-
-def own_address(request: Request) -> str:
-    """Return the server's own address, such as https://host: the one by which it was reached."""
-    return f"{request.url.scheme}://{request.url.netloc}"
 
 
 def show_entry(keeper: Keeper, query: EntryQuery, base: str) -> Markup | Response:

@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shiftbench.leaderboard.app.answers import page_answer
 from shiftbench.leaderboard.app.identity import is_own_page
+from shiftbench.leaderboard.app.sub_path import own_address, root_path_of
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.scoring.reports.frame.html import join, tag
 from shiftbench.scoring.reports.frame.site import box
@@ -131,7 +132,9 @@ def _hugging_face_routes(sign_ins: SignIns) -> list[Route]:
     provider = _provider()
 
     async def sign_in(request: Request) -> Response:
-        request.session[_TARGET] = own_path(request.query_params.get("_target_url", ""))
+        request.session[_TARGET] = own_path(
+            request.query_params.get("_target_url", "").removeprefix(root_path_of(request))
+        )
         try:
             answer: Response = await provider.authorize_redirect(request, _own_address(request) + addresses.SIGNED_IN)
         except (HTTPError, OAuthError, ValueError):
@@ -173,7 +176,7 @@ def _provider() -> Any:
 def _own_address(request: Request) -> str:
     """Return this server's address as Hugging Face knows it: a Space's first host."""
     host = os.environ.get("SPACE_HOST", "").split(",")[0].strip()
-    return f"https://{host}" if host else f"{request.url.scheme}://{request.url.netloc}"
+    return f"https://{host}" if host else own_address(request)
 
 
 def own_path(target: str) -> str:

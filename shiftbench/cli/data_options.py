@@ -102,6 +102,12 @@ ProxiesOption = Annotated[
         "several times.",
     ),
 ]
+RootPathOption = Annotated[
+    str,
+    typer.Option(
+        "--root-path", metavar="PATH", help="Path of the site below which a proxy shows the leaderboard, as /domains."
+    ),
+]
 FromArchiveOption = Annotated[
     Path | None,
     typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
