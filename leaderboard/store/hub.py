@@ -6,7 +6,7 @@ its answer got lost is not made twice. The copy may be lost at any time; predict
 """
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -32,7 +32,7 @@ from shiftbench.leaderboard.store.entries import (
     table_path,
     tombstone_path,
 )
-from shiftbench.leaderboard.store.local import LocalPlace
+from shiftbench.leaderboard.store.local import Listed, Listing, LocalPlace
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -104,6 +104,25 @@ class HubPlace(LocalPlace):
 
         with writing_to_hub(self._repo_id, "try again later"):
             retry(attempt)
+
+    def listing(self, choose: Callable[[Mapping[str, Listed]], Collection[str]]) -> Listing:
+        """List all files of the repository's newest commit, which never changes."""
+        from huggingface_hub.hf_api import RepoFile
+
+        def tree(_: int) -> Listing:
+            info = self._ask(lambda: self._api.repo_info(self._repo_id, repo_type="dataset", expand=["sha", "private"]))
+            where = {"recursive": True, "revision": info.sha, "repo_type": "dataset"}
+            items = self._ask(lambda: list(self._api.list_repo_tree(self._repo_id, **where)))
+            files = {each.path: Listed(each.size, each.blob_id) for each in items if isinstance(each, RepoFile)}
+            return Listing(files, {}, str(info.sha), bool(info.private))
+
+        with writing_to_hub(self._repo_id, "try again later"):
+            return retry(tree)
+
+    def listed_content(self, path: str, listing: Listing) -> bytes | None:
+        """Read a file of a listing, from the repository at its commit."""
+        with writing_to_hub(self._repo_id, "try again later"):
+            return retry(lambda _: self._content(path, listing.revision or "main"))
 
     def check_writable(self) -> None:
         """Check that the token may write to the repository."""

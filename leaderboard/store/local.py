@@ -12,9 +12,10 @@ import shutil
 import stat
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from filelock import FileLock
 
@@ -34,6 +35,29 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 LOCK_SECONDS = 120
 """Seconds that a writer waits for others; each of them needs a fraction of a second."""
+
+
+class Listed(NamedTuple):
+    """A file of a store: its size in bytes, and what another content of the same size would not have (``mark``).
+
+    The mark is the time of its last change in nanoseconds, on the Hub its version.
+    """
+
+    size: int
+    mark: str
+
+
+class Listing(NamedTuple):
+    """All files of a store by path, at a moment when nobody wrote, without hidden ones.
+
+    ``contents`` are those of files that were asked for, of the same moment. ``revision`` is the commit of a store on
+    the Hub; ``is_private`` says that only its owner may read it.
+    """
+
+    files: Mapping[str, Listed]
+    contents: Mapping[str, bytes]
+    revision: str | None
+    is_private: bool
 
 
 class LocalPlace:
@@ -122,6 +146,41 @@ class LocalPlace:
     def versions(self) -> set[str]:
         """Return the metric versions of which there are scores."""
         return {name for name in self.names(SCORES) if VERSION.fullmatch(name)}
+
+    def listing(self, choose: Callable[[Mapping[str, Listed]], Collection[str]]) -> Listing:
+        """List all files, and read those that ``choose`` returns, while nobody writes.
+
+        A folder that nobody may write to, such as a disk that fails, is listed without its lock.
+        """
+        self._refuse_vanished()
+        if self._opened is None:
+            raise InvalidInput(Problem("there is no such store", str(self.root), cure="give a store's folder"))
+        with self._locked() if os.access(self.root, os.W_OK) else nullcontext():
+            files = dict(self._files(self.root))
+            contents = {path: (self.root / path).read_bytes() for path in choose(files)}
+            is_private = not self.root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+        return Listing(files, contents, None, is_private)
+
+    def listed_content(self, path: str, listing: Listing) -> bytes | None:
+        """Read a file of a listing; None where it is gone since, or another one."""
+        if path in listing.contents:
+            return listing.contents[path]
+        try:
+            with (self.root / path).open("rb") as file:
+                return file.read() if _listed(os.fstat(file.fileno())) == listing.files[path] else None
+        except FileNotFoundError:
+            self._refuse_vanished()
+            return None
+
+    def _files(self, folder: Path) -> Iterator[tuple[str, Listed]]:
+        with os.scandir(folder) as found:
+            for item in found:
+                if item.name.startswith("."):
+                    continue
+                if item.is_dir(follow_symlinks=False):
+                    yield from self._files(Path(item.path))
+                else:
+                    yield Path(item.path).relative_to(self.root).as_posix(), _listed(item.stat())
 
     def drop(self, paths: Collection[str]) -> None:
         """Delete files and folders."""
@@ -214,6 +273,10 @@ class LocalPlace:
             each.mkdir(self._folder_mode if each.is_relative_to(self.root) else 0o777, exist_ok=True)
         for each in missing:
             sync(each.parent)
+
+
+def _listed(of_file: os.stat_result) -> Listed:
+    return Listed(of_file.st_size, str(of_file.st_mtime_ns))
 
 
 def _writing(root: Path) -> AbstractContextManager[None]:

@@ -4,7 +4,7 @@ import re
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ from shiftbench.leaderboard.store.entries import (
     validation_path,
 )
 from shiftbench.leaderboard.store.hub import HubPlace
-from shiftbench.leaderboard.store.local import LocalPlace
+from shiftbench.leaderboard.store.local import Listed, Listing, LocalPlace
 from shiftbench.leaderboard.store.model_facts import HubFacts
 from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.scoring.scores.score import (
@@ -394,6 +394,17 @@ class Store:
             self.behind = str(error)
             raise
         self.behind = None
+
+    def listing(self, choose: Callable[[Mapping[str, Listed]], Collection[str]] = lambda _: ()) -> Listing:
+        """List all files of the store, and read those that ``choose`` returns, at a moment when nobody writes.
+
+        Raises: InvalidInput when there is no store, or it cannot be reached.
+        """
+        return self._place.listing(choose)
+
+    def listed_content(self, path: str, listing: Listing) -> bytes | None:
+        """Read a file of a listing; None where it is gone since."""
+        return self._place.listed_content(path, listing)
 
     def check_writable(self) -> None:
         """Raise InvalidInput for a place that accepts no entry."""

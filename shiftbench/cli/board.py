@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shiftbench.cli.backups import backup, restore
 from shiftbench.cli.data_options import (
     AnyTokenOption,
     BertScoreOption,
@@ -503,6 +504,8 @@ group = group_of(
         "nominate": nominate,
         "rescore": rescore,
         "archive": archive,
+        "backup": backup,
+        "restore": restore,
         "release-round": release_round,
         "share": share,
         "card": card,

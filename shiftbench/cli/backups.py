@@ -1,0 +1,52 @@
+"""The commands ``board backup`` and ``board restore``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shiftbench.cli.data_options import StoreOption
+
+BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup, one tar file.")]
+
+
+def backup(file: BackupFile, store: StoreOption) -> None:
+    """Write a store into one file.
+
+    Into one that is there goes only what is new since. Servers may go on meanwhile. What was written is read back and
+    compared before the command ends. The file holds all that the store does: accounts, predictions, feedback.
+
+    Example: shiftbench board backup store.tar --store store
+    """
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.store.backup import back_up
+
+    done = back_up(open_store(store, must_exist=True), file)
+    at = f" of commit {done.revision[:12]}" if done.revision else ""
+    typer.echo(
+        f"{file}: {done.files:,} files{at}, {done.size:,} bytes; {done.new_files:,} of {done.read:,} bytes were new; "
+        f"{done.written:,} bytes written{', the file anew' if done.is_rewritten else ''}",
+        err=True,
+    )
+
+
+def restore(
+    file: BackupFile,
+    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="The store to make: a new or an empty folder.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every byte of the file; write nothing.")] = False,
+) -> None:
+    """Make a store again from a backup.
+
+    Every byte of the file is checked first. Of several backups in it, the last finished one counts.
+
+    Example: shiftbench board restore store.tar --store restored
+    """
+    from shiftbench.leaderboard.store.backup import check_backup
+    from shiftbench.leaderboard.store.backup import restore as restore_store
+
+    found = check_backup(file) if dry_run else restore_store(file, store)
+    size = sum(each.size for each in found.files.values())
+    where = "nothing was written" if dry_run else str(store)
+    typer.echo(f"{file}: {len(found.files):,} files, {size:,} bytes, as of {found.made_at}: {where}", err=True)
+    if not found.is_finished:
+        typer.echo("a later backup into this file was not finished, and is left out", err=True)
