@@ -8,7 +8,7 @@ EXTRAS := encoder,train,app,cluster,llm,gguf,offline,wordllama,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup weights-llm demo test test-kernels test-long test-gpu test-interchange lint clean
+.PHONY: setup weights-llm demo test test-kernels test-long test-gpu test-interchange lint pins audit sbom clean
 
 setup: $(VENV)/.ready
 
@@ -47,6 +47,21 @@ FIGURES := tests/compatibility/test_written_by_0_1_0.py \
 	$(addprefix tests/metrics/,test_precision.py test_accuracy_from_samples.py)
 test-kernels: setup
 	OMP_NUM_THREADS=1 $(KERNELS) $(BIN)/pytest -n $(JOBS) --dist loadfile tests/kernels_in_use.py $(FIGURES) $(ARGS)
+
+# What the container installs, with digests; what is known against it; and the bill of materials, as a host may want it.
+PINS := deploy/requirements.txt
+pins: setup
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile pyproject.toml --extra app -c constraints.txt --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url --python-version 3.11 --python-platform x86_64-manylinux_2_28 --quiet -o $(PINS)
+
+audit: setup
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --requirement $(PINS) --disable-pip
+
+sbom: setup
+	$(BIN)/python -m pip install --quiet cyclonedx-bom
+	$(BIN)/cyclonedx-py requirements $(PINS) --output-file build/sbom.json
 
 # What takes minutes, with its figures.
 test-long: setup

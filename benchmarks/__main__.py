@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 
 from shiftbench.cli.command import run_app
@@ -191,6 +192,27 @@ def advice(
         raise typer.BadParameter("no reference result fits these rows; build 'dr' or 'boss' as baselines/results says")
     rows = summarise(measure(files, repeats, seed, resume))
     answer(advice_lines(rows, files, repeats), as_json(rows, len(files), repeats, seed), json_)
+
+
+@app.command()
+def load(
+    entries: Annotated[int, typer.Option("--entries", metavar="N", help="Entries in the store.", min=4)] = 10_000,
+    readers: Annotated[int, typer.Option("--readers", metavar="N", help="People reading at once.", min=1)] = 100,
+    per_hour: Annotated[int, typer.Option("--per-hour", metavar="N", help="New entries an hour.", min=1)] = 1000,
+    minutes: Annotated[float, typer.Option("--minutes", metavar="X", help="How long.", min=0.05)] = 10.0,
+    servers: Annotated[int, typer.Option("--servers", metavar="N", help="Server processes on one store.", min=1)] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the readers.", min=0)] = 1,
+    json_: JsonOption = None,
+) -> None:
+    """Load a leaderboard with readers and new entries: percentiles of how long both wait.
+
+    Example: python -m benchmarks load --minutes 2
+    """
+    from benchmarks.load import run_load
+
+    tables = list(run_load(entries, readers, per_hour, minutes, servers, seed))
+    with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_rows=-1, float_precision=3):
+        answer([str(table) for table in tables], {"tables": [table.to_dicts() for table in tables]}, json_)
 
 
 @app.command(name="time")

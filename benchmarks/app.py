@@ -127,7 +127,7 @@ def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> 
     rows = noisy_predictions(folder, seed=number)
     path = place / f"template-{number}.parquet"
     rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/{_TASK}/")).write_parquet(path)
-    entry, _ = store.submit(path, _card(folder, number), [folder])
+    entry, _ = store.submit(path, card_of(folder, number), [folder])
     files = store.entry_files(entry.id)
     table = files.table
     scores = msgspec.json.decode(files.scores.read_bytes())
@@ -150,7 +150,7 @@ def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: st
     scores = {**template.scores, "tasks": [_moved(task, moved) for task in template.scores["tasks"]]}
     files.scores.write_bytes(msgspec.json.encode(scores))
     at = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
-    entry = Entry(identity, f"user{number % 700}", at, _card(folder, number))
+    entry = Entry(identity, f"user{number % 700}", at, card_of(folder, number))
     files.card.write_bytes(entry_bytes(entry))
 
 
@@ -162,7 +162,8 @@ def _moved(task: dict[str, Any], moved: float) -> dict[str, Any]:
     return {**task, "summary": {**summary, **{name: higher(summary[name]) for name in ("mean_ss", "mean_st")}}}
 
 
-def _card(folder: DatasetFolder, number: int) -> Card:
+def card_of(folder: DatasetFolder, number: int) -> Card:
+    """Return the card of the entry of a number."""
     content = {
         "name": f"Model {number % 10} of {number}",
         "paradigm": ("fine-tuned", "few-shot", "zero-shot", "retrieval")[number % 4],
@@ -178,12 +179,12 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
 
     n = f"{len(store.ids()):,} local entries"
     first = _start_seconds(folders, store)
-    with _serving(folders, store):
+    with serving(folders, store):
         _wait_until_saved(store)
     again = statistics.median(_start_seconds(folders, store) for _ in range(5))
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
     yield _timing_under_limit(f"start-up from {n}", again, 3.0)
-    with _serving(folders, store) as (url, _), sync_playwright() as playwright:
+    with serving(folders, store) as (url, _), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
             board = board_address(_board_name(DatasetFolder.open(folders[0]), _TASK))
@@ -279,7 +280,7 @@ def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
     folder = DatasetFolder.open(folder_path)
     rows, path = noisy_predictions(folder, seed=9), place / "submission.parquet"
     rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/sa/")).write_parquet(path)
-    card = _card(folder, N_ENTRIES)
+    card = card_of(folder, N_ENTRIES)
     begun = time.perf_counter()
     entry = submit_to_url(url, path, card)["entry"]
     text = httpx.get(url + ROWS, params={"board": _board_name(folder, "sa")}).text
@@ -298,7 +299,7 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
     for number in range(6):
         rows, path = noisy_predictions(folder, seed=20 + number), place / f"compared-{number}.parquet"
         rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/{_TASK}/")).write_parquet(path)
-        entries.append(submit_to_url(url, path, _card(folder, N_ENTRIES + 1 + number))["entry"])
+        entries.append(submit_to_url(url, path, card_of(folder, N_ENTRIES + 1 + number))["entry"])
     for chosen, limit in ((entries[:2], 2.0), (entries[2:], 6.0)):
         address = url + compare_address(chosen)
         seconds = _cold(browser, address, _COMPARED)
@@ -306,12 +307,12 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
 
 
 def _start_seconds(folders: Sequence[Path], store: Store) -> float:
-    with _serving(folders, store) as (_, seconds):
+    with serving(folders, store) as (_, seconds):
         return seconds
 
 
 @contextmanager
-def _serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]]:
+def serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]]:
     """Run a server in a process of its own; yield its address, and the seconds until it served a page."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,0 +1,149 @@
+"""A leaderboard under load: what ``python -m benchmarks load`` runs.
+
+Readers wait about ``PAUSE_SECONDS`` between pages, as people do, while entries come in at a steady rate. The servers,
+the readers and the senders share one machine, so what is measured is what it carries with all of them.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import httpx
+import numpy as np
+import polars as pl
+
+from benchmarks.app import card_of, fill, serving
+from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.client import submit_to_url
+from shiftbench.leaderboard.pages.addresses import BOARD, DOMAINS, ROWS, board_address, entry_address, with_query
+from shiftbench.leaderboard.store import Store
+from shiftbench.validation.report import InvalidInput
+
+PAUSE_SECONDS = 5.0
+"""Mean time between two pages of one reader, drawn from an exponential distribution."""
+_SMALL = 0.02
+"""Test sizes, as a share of Table 2's: entries of the ordinary size of a small benchmark."""
+
+
+def run_load(
+    n_entries: int, n_readers: int, per_hour: int, minutes: float, n_servers: int, seed: int
+) -> Iterator[pl.DataFrame]:
+    """Fill a store, serve it, and load it.
+
+    Args:
+        n_entries: entries in the store before.
+        n_readers: people who read pages at once.
+        per_hour: new entries an hour.
+        minutes: how long.
+        n_servers: server processes on the one store, each with its share of readers and entries.
+        seed: of the readers' choices and pauses.
+
+    Yields:
+        a table of requests (kind, n, failed, and the 50th, 95th and 99th percentile of seconds), and one of entries
+        (sent, accepted, seconds until accepted, seconds until all servers show them).
+    """
+    with tempfile.TemporaryDirectory(prefix="shiftbench-load-") as place, ExitStack() as servers:
+        build_grid(Path(place) / "data", scale=_SMALL, seed=1)
+        folder = DatasetFolder.open(Path(place) / "data")
+        store = Store(Path(place) / "store")
+        fill(store, folder, n_entries, Path(place))
+        urls = [servers.enter_context(serving([folder.path], store))[0] for _ in range(n_servers)]
+        requests, entries = asyncio.run(_load(urls, folder, store, n_readers, per_hour, minutes, seed, Path(place)))
+    yield requests
+    yield entries
+
+
+async def _load(
+    urls: list[str],
+    folder: DatasetFolder,
+    store: Store,
+    n_readers: int,
+    per_hour: int,
+    minutes: float,
+    seed: int,
+    place: Path,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    until = time.monotonic() + 60 * minutes
+    name = f"{folder.manifest.benchmark}/nli"
+    identities = store.ids()
+    seconds: dict[str, list[float]] = defaultdict(list)
+    failed: dict[str, int] = defaultdict(int)
+    entries: list[dict[str, float | bool]] = []
+
+    async def read(number: int) -> None:
+        rng = np.random.default_rng([seed, number])
+        async with httpx.AsyncClient(base_url=urls[number % len(urls)], timeout=60) as client:
+            await asyncio.sleep(float(rng.exponential(PAUSE_SECONDS)))
+            while time.monotonic() < until:
+                kind, address = _next_page(rng, name, identities)
+                begun = time.perf_counter()
+                try:
+                    answer = await client.get(address)
+                    failed[kind] += answer.status_code != 200
+                except httpx.HTTPError:
+                    failed[kind] += 1
+                seconds[kind].append(time.perf_counter() - begun)
+                await asyncio.sleep(float(rng.exponential(PAUSE_SECONDS)))
+
+    async def send_all() -> None:
+        begun, number = time.monotonic(), 0
+        sent = []
+        while time.monotonic() < until:
+            sent.append(asyncio.create_task(asyncio.to_thread(_send, urls, folder, number, place)))
+            number += 1
+            await asyncio.sleep(max(0.0, begun + number * 3600 / per_hour - time.monotonic()))
+        entries.extend(await asyncio.gather(*sent))
+
+    await asyncio.gather(send_all(), *map(read, range(n_readers)))
+    kinds = sorted(seconds)
+    requests = pl.DataFrame(
+        {
+            "page": kinds,
+            "n": [len(seconds[kind]) for kind in kinds],
+            "failed": [failed[kind] for kind in kinds],
+            **{f"p{at}": [float(np.percentile(seconds[kind], at)) for kind in kinds] for at in (50, 95, 99)},
+        }
+    )
+    told = pl.DataFrame(entries)
+    return requests, told.select(
+        sent=pl.len(),
+        accepted=pl.col("accepted").sum(),
+        p50=pl.col("seconds").quantile(0.5),
+        p95=pl.col("seconds").quantile(0.95),
+        shown_p95=pl.col("shown").quantile(0.95),
+    )
+
+
+def _next_page(rng: np.random.Generator, name: str, identities: list[str]) -> tuple[str, str]:
+    """Draw what a reader opens next: mostly a board and its rows, then entries, now and then the rest."""
+    kind = str(rng.choice(["front", "board", "rows", "entry", "domains"], p=[0.15, 0.3, 0.3, 0.2, 0.05]))
+    addresses = {
+        "front": BOARD,
+        "board": board_address(name),
+        "rows": with_query(ROWS, [("board", name), ("q", f"model {rng.integers(10)}")]),
+        "entry": entry_address(identities[rng.integers(len(identities))]),
+        "domains": with_query(DOMAINS, [("board", name)]),
+    }
+    return kind, addresses[kind]
+
+
+def _send(urls: list[str], folder: DatasetFolder, number: int, place: Path) -> dict[str, float | bool]:
+    """Send an entry to one server and wait until each of them shows it."""
+    rows, path = noisy_predictions(folder, seed=100_000 + number), place / f"load-{number}.parquet"
+    rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/nli/")).write_parquet(path)
+    card = card_of(folder, 1_000_000 + number)
+    begun = time.perf_counter()
+    try:
+        entry = submit_to_url(urls[number % len(urls)], path, card)["entry"]
+    except InvalidInput:
+        return {"accepted": False, "seconds": time.perf_counter() - begun, "shown": float("nan")}
+    accepted = time.perf_counter() - begun
+    for url in urls:
+        while httpx.get(url + entry_address(entry), timeout=60).status_code != 200:
+            time.sleep(0.2)
+    return {"accepted": True, "seconds": accepted, "shown": time.perf_counter() - begun}
