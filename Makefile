@@ -4,11 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 RAW ?=
 PORT ?= 7860
-EXTRAS := encoder,train,app,cluster,llm,gguf,offline,wordllama,dev
+EXTRAS := encoder,train,app,cluster,llm,gguf,offline,wordllama,docs,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup weights-llm demo test test-kernels test-long test-gpu test-interchange lint pins audit sbom clean
+.PHONY: setup weights-llm demo docs test test-kernels test-long test-gpu test-interchange lint pins audit sbom clean
 
 setup: $(VENV)/.ready
 
@@ -26,6 +26,10 @@ weights-llm: setup
 
 demo: setup
 	$(BIN)/shiftbench demo $(if $(RAW),--raw $(RAW)) --port $(PORT) $(ARGS)
+
+# The site, without the network; a link that leads nowhere is an error. Its notice of another program is left out.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

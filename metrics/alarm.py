@@ -62,7 +62,7 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
         later: groups of the periods after it, in the order in which they came, at least one.
     Returns: the evidence; an e-process, of which 1 / (its largest value so far) is a p value at any look.
     Raises: ValueError where a mean is outside [0, 1] or a period has no group.
-    Source: as of this module; power and level in ``metrics/README.md``.
+    Source: as of this module; power and level in ``docs/why/evidence.md``.
 
     >>> year = Groups(*(np.full((10, 1), each) for each in (10.0, 0.9, 30.0)))
     >>> fallen = Groups(*(np.full((4, 1), each) for each in (10.0, 0.7, 30.0)))

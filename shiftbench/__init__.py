@@ -1,4 +1,4 @@
-"""The front door: what a notebook imports, each name explained in ``shiftbench/README.md``.
+"""The front door: what a notebook imports, each name explained by its docstring.
 
     import shiftbench as sb
 

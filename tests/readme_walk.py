@@ -1,7 +1,8 @@
-"""Walks through a README: its commands and Python blocks, in order, in an empty folder, as a reader types them.
+"""Walks through a page: its commands and Python blocks, in order, in an empty folder, as a reader types them.
 
-``readme_walks.toml`` says for each page what its reader has before, which blocks are files, and which commands are not
-run and why. Lines shown as output must be printed in that order, except ``...``, ids of entries and ports.
+``readme_walks.toml`` says for each page what its reader has before, or which page was read before, which blocks are
+files, and which commands are not run and why. Lines shown as output must be printed in that order, except ``...``, ids
+of entries and ports.
 """
 
 import os
@@ -111,34 +112,44 @@ def reason_not_to_run(page: str, step: Step) -> str | None:
     return next(iter(reasons), None)
 
 
-def walk(page: str, folder: Path) -> None:
-    """Run a page's steps in a folder.
+def pages_before(page: str) -> list[str]:
+    """List the pages that a page follows on, the first one first."""
+    before = WALKS.get(page, {}).get("after")
+    return [*pages_before(before), before] if before else []
 
-    Raises: AssertionError with what was printed, if a step fails or does not print what the page shows.
+
+def walk(pages: list[str], folder: Path) -> None:
+    """Run the steps of pages, one after the other, in a folder.
+
+    Raises: AssertionError with what was printed, if a step fails or does not print what its page shows.
     """
-    settings = WALKS.get(page, {})
+    wanted = {key for page in pages for key in WALKS.get(page, {})}
     _link_upstream_files(folder / "RAW")
     with ExitStack() as stack:
         reader = _Reader(folder, stack)
-        if settings.get("hub"):
+        if "hub" in wanted:
             reader.env |= stack.enter_context(running_hub(folder / "hub")).environment(folder / "hub-cache")
-        if settings.get("chat"):
+        if "chat" in wanted:
             chat = stack.enter_context(running_chat_server())
             chat.reply = lambda _: "entailment"
             reader.chat = chat.url
             reader.env["SHIFTBENCH_CACHE"] = str(folder / "cache")
-        if settings.get("has"):
-            reader.run("set -e\n" + settings["has"], expected=0)
-        for step in steps(page):
-            if reason_not_to_run(page, step):
-                continue
-            exits: dict[str, int] = settings.get("exits", {})
-            expected = next((code for words, code in exits.items() if words in step.text), 0)
-            printed = reader.do(step, expected)
-            left = iter(_without_ids(line.rstrip()) for line in printed.splitlines())
-            for line in step.shown:
-                wanted = _without_ids(line.replace(_PORT, reader.port))
-                assert wanted in left, f"{page}: {step.text}\nshows: {line}\nand printed:\n{printed}"
+        for page in pages:
+            if WALKS.get(page, {}).get("has"):
+                reader.run("set -e\n" + WALKS[page]["has"], expected=0)
+            for step in steps(page):
+                if reason_not_to_run(page, step) is None:
+                    _do_step(page, step, reader)
+
+
+def _do_step(page: str, step: Step, reader: "_Reader") -> None:
+    exits: dict[str, int] = WALKS.get(page, {}).get("exits", {})
+    expected = next((code for words, code in exits.items() if words in step.text), 0)
+    printed = reader.do(step, expected)
+    left = iter(_without_ids(line.rstrip()) for line in printed.splitlines())
+    for line in step.shown:
+        wanted = _without_ids(line.replace(_PORT, reader.port))
+        assert wanted in left, f"{page}: {step.text}\nshows: {line}\nand printed:\n{printed}"
 
 
 def _without_ids(line: str) -> str:

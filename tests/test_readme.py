@@ -1,4 +1,4 @@
-"""What the READMEs say can be typed can be typed, the files that they name are there, and they say what they should."""
+"""What pages say can be typed can be typed, the files that they name are there, and they say what they should."""
 
 import re
 import shlex
@@ -12,24 +12,22 @@ import yaml
 
 from shiftbench.builders.folder.citations import DEPTH_F1, PAPERS
 from shiftbench.cli.command import app
-from shiftbench.scoring.scores.shape import Shift
+from tests import pages
+from tests.pages import READMES, ROOMS, ROOT, SITE, count_words
 
-ROOT = Path(__file__).parents[1]
-ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard", "shiftbench", "benchmarks")
-PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "FAQ.md", "CHANGELOG.md")),
-    *sorted(path for room in ROOMS for path in (ROOT / room).rglob("README.md")),
-]
-"""The root's pages, and every room's README: a section may move from one to another."""
-TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in PAGES}
-README = TEXTS["README.md"]
-ALL = "\n".join(text for name, text in TEXTS.items() if name != "CHANGELOG.md")
+CHANGELOG = ROOT / "CHANGELOG.md"
+PAGES = [*pages.PAGES, CHANGELOG]
+TEXTS = {**pages.TEXTS, "CHANGELOG.md": CHANGELOG.read_text(encoding="utf-8")}
+README, HOME = TEXTS["README.md"], TEXTS["docs/index.md"]
+ALL = "\n".join(pages.TEXTS.values())
 FENCED = re.compile(r"^```\w*\n(.*?)^```", flags=re.M | re.S)
 BLOCKS = [(block, page) for page, text in TEXTS.items() for block in FENCED.findall(text)]
 """What stands between fences, and on which page."""
 COMMAND: Any = typer.main.get_command(app)
-MOST_LINES = 160
-"""Of the root's README: what a newcomer reads in five minutes."""
+MOST_WORDS = 45_000
+"""Of all pages that people write."""
+MOST_LINES = {"README.md": 120}
+"""Of a README; of a room's it is what somebody who works on the room needs."""
 WORDS = (
     "domain, shift", "SS, TT, ST", "SD, TD, IDD", "scenario", "resolved", "minimum detectable drop", "placebo", "DF1",
     "Q", "subset", "ID, OOD", "card, entry",
@@ -85,23 +83,31 @@ def test_make_targets_are_there() -> None:
     assert [target for target in sorted(named) if not re.search(rf"^{target}:", makefile, flags=re.M)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=pages.name_of)
 def test_files_named_are_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     if page.name != "CHANGELOG.md":  # which names what was there then
         named = re.findall(rf"`((?:{'|'.join(ROOMS)}|tests)/[^`\s{{}}<*]*)`", text)
         assert [path for path in named if not (ROOT / path).exists()] == []
+    if page in SITE:
+        return  # tests/test_docs.py builds the site, pages that are made from the code among them
     links = re.findall(r"\]\((?!http)([^)#]+)[^)]*\)", text)
     assert [path for path in links if not (page.parent / path).exists()] == []
 
 
-def test_the_readme_is_short_and_explains_its_words() -> None:
-    assert len(README.splitlines()) <= MOST_LINES
-    _, glossary = README.split("\n## Words\n")
+def test_pages_are_short() -> None:
+    """``python -m tests.pages`` lists them; what is over goes, or is made from the code."""
+    assert sum(map(count_words, pages.TEXTS.values())) <= MOST_WORDS
+    lines = {pages.name_of(page): len(page.read_text(encoding="utf-8").splitlines()) for page in READMES}
+    assert {name: n for name, n in lines.items() if n > MOST_LINES.get(name, 600)} == {}
+
+
+def test_the_site_explains_its_words() -> None:
+    _, glossary = HOME.split("\n## Words\n")
     assert [word for word in WORDS if f"\n| {word} | " not in glossary] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("page", PAGES, ids=pages.name_of)
 def test_nothing_is_left_of_a_merge(page: Path) -> None:
     left = re.findall(r"^(?:<{7} |={7}$|>{7} ).*", page.read_text(encoding="utf-8"), flags=re.M)
     assert left == []
@@ -109,37 +115,26 @@ def test_nothing_is_left_of_a_merge(page: Path) -> None:
 
 
 def test_nobody_who_uses_it_is_sent_into_source_code() -> None:
-    """Only somebody who adds something reads code; tests are named as the commands that print a figure."""
-    named = []
-    for page, text in TEXTS.items():
-        sections = re.split(r"^(?=##+ )", text, flags=re.M)
-        used = [each for each in sections if not re.match(r"##+ Add", each)]
-        if page not in ("CONTRIBUTING.md", "CHANGELOG.md"):
-            named += [(page, name) for name in re.findall(r"`([\w/]+/[\w/]+\.py)`", "".join(used))]
-    assert [(page, name) for page, name in named if not name.startswith("tests/")] == []
+    """Only somebody who changes something reads code; tests are named as the commands that print a figure."""
+    named = [
+        (page, name)
+        for page in ("README.md", *map(pages.name_of, SITE))
+        for name in re.findall(r"`([\w/]+/[\w/]+\.py)`", TEXTS[page])
+    ]
+    to_copy = ("docs/benchmark/train.md", "baselines/standalone_nli.py")
+    assert [each for each in named if not each[1].startswith("tests/") and each != to_copy] == []
 
 
 def test_every_extra_is_explained() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    install = README.split("## Try it")[1].split("\n## ")[0]
+    install = HOME.split("## Install")[1].split("\n## ")[0]
     assert [name for name in extras if f"`{name}`" not in install] == []
 
 
 def test_the_table_of_rooms_has_every_room() -> None:
-    house = README.split("\n## The rooms\n")[1]
-    assert set(re.findall(r"^\| \[?`([a-z]+)/`", house, flags=re.M)) == set(ROOMS)
     named = re.findall(r"^\| `([a-z/]+)/` \|", TEXTS["CONTRIBUTING.md"], flags=re.M)
     assert all((ROOT / room).is_dir() for room in named)
     assert {room for room in named if "/" not in room} == set(ROOMS)
-
-
-def test_json_fields_named_are_there() -> None:
-    """The rows of shifts in the table of the JSON's fields; those that begin with dots go on with the shift's."""
-    section = TEXTS["scoring/README.md"].split("\n## The JSON of scores\n")[1].split("\n## ")[0]
-    (first,) = re.findall(r"^\| `tasks\[\]\.shifts\[\]` \| (.*) \|$", section, flags=re.M)
-    fields = {*re.findall(r"`(\w+)`", first), *re.findall(r"^\| \S+ `(\w+)` \|", section, flags=re.M)}
-    assert fields <= set(Shift.model_fields)
-    assert fields >= {"st", "total", "flips", "prior_fixed", "reference_td"}
 
 
 def test_the_citation_file_is_sound_and_of_this_version() -> None:

@@ -1,6 +1,6 @@
-"""The READMEs' examples, run in order in an empty folder: each line that is shown is printed.
+"""The pages' examples, run in order in an empty folder: each line that is shown is printed.
 
-``make test-long ARGS=tests/test_readme_walk.py``; one page: ``ARGS='tests/test_readme_walk.py -k builders'``.
+``make test-long ARGS=tests/test_readme_walk.py``; one page: ``ARGS='tests/test_readme_walk.py -k docs/check'``.
 """
 
 import re
@@ -8,16 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.readme_walk import DATA, ROOT, WALKS, Step, reason_not_to_run, steps, walk
+from tests import pages
+from tests.readme_walk import DATA, ROOT, WALKS, Step, pages_before, reason_not_to_run, steps, walk
 from tests.test_readme import FENCED
 
-PAGES = [
-    path.relative_to(ROOT).as_posix()
-    for path in sorted([*ROOT.glob("*.md"), *(p for room in WALKS["rooms"] for p in (ROOT / room).rglob("README.md"))])
-    if path.name != "CHANGELOG.md"
+PAGES = list(pages.TEXTS)
+FOLLOWED = {page for each in WALKS.values() for page in [each.get("after")]}
+WALKED = [
+    page
+    for page in PAGES
+    if page not in FOLLOWED and any(reason_not_to_run(page, step) is None for step in steps(page))
 ]
-WALKED = [page for page in PAGES if any(reason_not_to_run(page, step) is None for step in steps(page))]
-SETTINGS = {"has", "files", "not_run", "exits", "upstream", "hub", "chat"}
+"""Pages with steps that are run; one that another follows on is walked with it."""
+SETTINGS = {"has", "after", "files", "not_run", "exits", "upstream", "hub", "chat"}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -32,7 +35,7 @@ def test_every_command_and_file_is_a_step(page: str) -> None:
     assert [text for text in unnamed if reason_not_to_run(page, Step("file", text)) is None] == []
 
 
-@pytest.mark.parametrize("page", [name for name in WALKS if name != "rooms"])
+@pytest.mark.parametrize("page", list(WALKS))
 def test_what_is_said_of_a_page_is_of_its_steps(page: str) -> None:
     """An exception without its command, and a file without its block, are left over from an older page."""
     settings = WALKS[page]
@@ -56,6 +59,7 @@ def test_first_words_of_another_command_leave_nothing_out() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("page", WALKED)
 def test_the_examples_print_what_is_shown(page: str, tmp_path: Path) -> None:
-    if WALKS.get(page, {}).get("upstream") and not DATA.is_dir():
+    walked = [*pages_before(page), page]
+    if any(WALKS.get(each, {}).get("upstream") for each in walked) and not DATA.is_dir():
         pytest.skip("needs upstream files under ../shared/data")
-    walk(page, tmp_path)
+    walk(walked, tmp_path)

@@ -1,1 +1,1 @@
-"""Reference results, and the programs that print what the READMEs say of them."""
+"""Reference results, and the programs that print what pages say of them."""

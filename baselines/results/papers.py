@@ -1,6 +1,6 @@
 """The tables and figures of the three papers: rows of ``papers.toml``, and our kept results beside the papers' figures.
 
-``shiftbench study reproduce`` runs a row; as a program, this prints the page of ``baselines/README.md``. The papers'
+``shiftbench study reproduce`` runs a row; as a program, this prints the site's page of them. The papers'
 figures are those of the boards (``leaderboard/pages/reported``), and of ``reported`` here.
 
     python baselines/results/papers.py

@@ -5,7 +5,7 @@ Holds the combination of methods (``method``) and its parts. BOSS's five (sec. 4
 domains: ``group_dro``, ``coral``, ``irm``, ``dann``, ``lisa``, on what the last layer reads (``last_layer``). Before or
 after training (``stages``): ``swad``, ``averages`` (WiSE-FT, soups), ``dfr``, ``temperature``.
 Depth F1's two: MSCL's classifier and contrastive loss (``contrastive``), DAICL's layout of labelled examples in context
-(``in_context``). ``README.md`` lists what differs from the authors' code, and tells how to add a method.
+(``in_context``). ``docs/methods/differences.md`` lists what differs from the authors' code.
 
 In: train rows as polars frames, batches as tensors, and models of transformers.
 Out: train rows with copies added, and objectives that ``shiftbench.baselines.training`` minimises. Only WordNet is

@@ -28,7 +28,7 @@ GONE_COMMANDS = {"bench": "python -m benchmarks", "coverage": "python -m benchma
 
 GONE_OPTIONS = {
     "--log-to": (
-        ("check", "score", "grid", "train"), "log what --json writes by your tracker's own call; see the FAQ"
+        ("check", "score", "grid", "train"), "log what --json writes by your tracker's own call (docs/ci/libraries.md)"
     ),
     "--gpu": (("grid",), "--dry-run times this machine; run it on the machine that has the GPU"),
     "--price": (("grid",), "multiply the hours that --dry-run prints by your price"),

@@ -20,7 +20,7 @@ GpuOption = Annotated[
 
 def grid(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; baselines/grid/README.md shows one.")
+        Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; docs/benchmark/grids.md shows one.")
     ],
     ray: Annotated[
         str | None,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shiftbench.baselines.results import papers
-from shiftbench.baselines.results.papers import State, find_row, markdown, paper_file, paper_tables, state_counts
+from shiftbench.baselines.results.papers import State, find_row, paper_file, state_counts
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.reproduce import kept_of, run_row
 from shiftbench.cli.help import imported_command
@@ -17,7 +17,6 @@ from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
 
 ROWS = {row.id: row for row in paper_file().rows}
-README = (papers.RESULTS.parent / "README.md").read_text(encoding="utf-8")
 NUMBERS = {"dr": (12, 11), "boss": (4, 22), "df1": (4, 3)}
 """Figures and tables of each paper."""
 
@@ -97,13 +96,6 @@ def test_all_rows_are_listed_with_their_states() -> None:
         in done.stdout
     )
     assert all(name in done.stdout for name in ROWS)
-
-
-def test_the_readme_has_the_page_that_the_program_prints() -> None:
-    assert markdown(papers.state_rows(), figures=()) in README
-    for title, rows in paper_tables():
-        assert title.partition(", ")[0] in README
-        assert markdown(rows) in README, f"{title}: run python baselines/results/papers.py"
 
 
 def test_a_grid_that_is_run_is_set_beside_the_paper(

@@ -1,4 +1,4 @@
-"""Screenshots for the README, and one of every page: python -m tests.leaderboard.screenshots --data DIR --store DIR.
+"""Screenshots for the site, and one of every page: python -m tests.leaderboard.screenshots --data DIR --store DIR.
 
 They are of a store that is there, such as the one that ``shiftbench demo`` fills; needs Chromium.
 """
@@ -14,12 +14,11 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.reports.frame import site
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
-KEPT = Path(site.__file__).parent / "screenshots"
-"""Those of the README."""
+KEPT = Path(__file__).parents[2] / "docs/assets"
+"""Those of README and site."""
 
 
 def main(
@@ -27,14 +26,14 @@ def main(
     store: Annotated[Path, typer.Option("--store", help="Store with two entries at least.")],
     out: Annotated[Path, typer.Option("--out", help="Folder for the others.")] = Path("build/screenshots"),
     report: Annotated[
-        Path | None, typer.Option("--report", help="Report of 'shiftbench check', for the README, too.")
+        Path | None, typer.Option("--report", help="Report of 'shiftbench check', for the site, too.")
     ] = None,
 ) -> None:
     """Take one screenshot of every page at 1280 and 390 pixels, light and dark."""
     from playwright.sync_api import Page, sync_playwright
 
     def keep(page: Page, name: str) -> None:
-        """Keep what a page shows first, in 128 colours: a picture of a README is downloaded by everybody."""
+        """Keep what a page shows first, in 128 colours: a picture of a page is downloaded by everybody."""
         page.set_viewport_size({"width": 1280, "height": 720})
         taken = Image.open(io.BytesIO(page.screenshot()))
         taken.convert("RGB").quantize(128).save(KEPT / f"{name}.png", optimize=True)
@@ -58,7 +57,6 @@ def main(
         "about": "/about",
     }
     out.mkdir(parents=True, exist_ok=True)
-    KEPT.mkdir(exist_ok=True)
     server = serve(folders, Store(store), port=0, block=False)
     try:
         with sync_playwright() as playwright:

@@ -1,4 +1,4 @@
-"""The notebook of shiftbench/README.md runs, cell by cell, from every kind of table that it says will do."""
+"""The notebook of docs/check/notebook.md runs, cell by cell, from every kind of table that it says will do."""
 
 import re
 import sys
@@ -15,7 +15,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from tests.leaderboard.conftest import predict
 from tests.notebooks import run_cell
 
-PAGE = Path(sb.__file__).with_name("README.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/check/notebook.md").read_text(encoding="utf-8")
 CELLS = [cell for cell in re.findall(r"^```python\n(.*?)^```", PAGE, flags=re.M | re.S) if "read_csv(" not in cell]
 """Without the cells that read files of the page's reader; here they are tables of every kind."""
 
@@ -61,7 +61,7 @@ def test_the_notebook_runs(
     for cell in CELLS:
         # What the page's own program wrote is a frame.
         cells["frame"] = own_rows() if "example" in cell else given(own_rows(), "own")
-        run_cell(cell, cells, "a cell of shiftbench/README.md")
+        run_cell(cell, cells, "a cell of docs/check/notebook.md")
 
     good.write_parquet("expected.parquet")
     assert cells["scores"].scores == sb.score_file("expected.parquet", synthetic)

@@ -11,7 +11,6 @@ from shiftbench.baselines.models.settings import (
     TRANSFORMERS,
     ModelSettings,
     parse_model_args,
-    setting_values,
 )
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
@@ -62,13 +61,6 @@ def test_a_kind_of_model_names_each_setting_that_it_does_not_read(tmp_path: Path
     ]  # fmt: skip
     with pytest.raises(InvalidInput, match="concurrency is for models on a server; found 'json:dumps'; leave it out"):
         load_model("json:dumps", **asked, settings=ModelSettings(concurrency=2))  # type: ignore[arg-type]
-
-
-def test_the_readme_has_a_line_for_each_setting() -> None:
-    text = (Path(__file__).parents[3] / "baselines/README.md").read_text(encoding="utf-8")
-    for name, each in SETTINGS.items():
-        line = f"| `{name}` | {setting_values(name)} | {each.metadata['read_by']} | {each.metadata['about']} |"
-        assert line in text, line
 
 
 @pytest.mark.parametrize("command", ["predict", "check", "attack make"])

@@ -1,7 +1,7 @@
 """What each method's term is worth, against plain numpy written from the paper's equation, with no part of ours in it.
 
-The README's table names what differs from the authors' code on purpose; here the authors' form stands beside ours where
-a number tells them apart.
+docs/methods/differences.md names what differs from the authors' code on purpose; here the authors' form stands beside
+ours where a number tells them apart.
 """
 
 from typing import Any

@@ -47,9 +47,9 @@ def test_a_citation_file_is_read(tmp_path: Path) -> None:
     assert Publication.model_validate_json(found.model_dump_json()) == found
 
 
-def test_a_cff_file_and_the_readmes_example_are_such_files(tmp_path: Path) -> None:
+def test_a_cff_file_and_the_pages_example_are_such_files(tmp_path: Path) -> None:
     assert read_publication(HOME / "CITATION.cff").title
-    examples = re.findall(r"```yaml\n(.*?)```", (HOME / "builders/README.md").read_text(encoding="utf-8"), re.DOTALL)
+    examples = re.findall(r"```yaml\n(.*?)```", (HOME / "docs/data/publish.md").read_text(encoding="utf-8"), re.DOTALL)
     (example,) = (each for each in examples if "date-released" in each)
     assert read(example, tmp_path).license == "CC-BY-4.0"
 

@@ -33,7 +33,7 @@ def test_the_rule_gives_the_papers_choices(task: str) -> None:
     assert set(choice.ood) == ood
     assert sum(item.frequency or 0 for item in choice.candidates) == pytest.approx(3)
     assert all(item.similarity is not None for item in choice.candidates)
-    # leaderboard/README.md says so.
+    # docs/compare/choose.md says so.
     assert all((item.frequency or 0) > 0.997 for item in choice.candidates if item.chosen and item.name != "WANLI")
 
 

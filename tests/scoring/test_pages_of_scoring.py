@@ -1,4 +1,4 @@
-"""The README of scoring: the JSON fields and figures that it lists exist."""
+"""The site's pages of scores: the JSON fields and figures that they list exist."""
 
 import re
 from pathlib import Path
@@ -6,16 +6,16 @@ from pathlib import Path
 from shiftbench.scoring.papers.analysis.figures import FIGURES
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 
-ROOM = Path(__file__).parents[2] / "scoring"
-README = (ROOM / "README.md").read_text(encoding="utf-8")
+SITE = Path(__file__).parents[2] / "docs"
 
 
 def test_fields_of_the_json_exist() -> None:
-    table = README.partition("## The JSON of scores\n")[2].partition("\n## ")[0]
+    page = (SITE / "reference/file-formats.md").read_text(encoding="utf-8")
+    table = page.partition("## The JSON of scores\n")[2].partition("\n## ")[0]
     parts = {"": Scores, "tasks": TaskScores, "tasks.shifts": Shift}
     for cell in re.findall(r"^\| (.*?) \|", table, flags=re.M)[2:]:
         for place in re.findall(r"`([\w\[\].]+)`", cell):
-            where, _, field = ("tasks.shifts." * cell.startswith("…") + place.replace("[]", "")).rpartition(".")
+            where, _, field = place.replace("[]", "").rpartition(".")
             assert field in parts[where].model_fields, place
     listed = re.search(r"`tasks\[\].shifts\[\]` \| (.*?) \|", table)
     assert listed is not None
@@ -23,9 +23,5 @@ def test_fields_of_the_json_exist() -> None:
 
 
 def test_every_figure_is_listed() -> None:
-    table = README.partition("## Draw the papers' figures\n")[2].partition("\n## ")[0]
+    table = (SITE / "compare/figures.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `([\w-]+)`", table, flags=re.M) == [figure.name for figure in FIGURES]
-
-
-def test_the_front_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 310
