@@ -163,7 +163,7 @@ def test_the_steps_of_the_container_file_make_one_that_serves(synthetic: Dataset
             lines.append(f"chroot {root} sh -ec {shlex.quote(content)}")
         elif content == ". /src":
             lines.append(
-                f"mkdir -p {root}/src && cd {ROOT} && xargs -0 cp --parents -t {root}/src < {tmp_path}/tracked"
+                f"mkdir -p {root}/src && cd {ROOT} && xargs -0 cp -d --parents -t {root}/src < {tmp_path}/tracked"
             )
         elif instruction == "COPY" and not content.startswith("--from"):
             source, target = content.split()
