@@ -4,6 +4,7 @@ Figures are medians of 20. The server runs in a process of its own; the browser 
 (extra 'dev'); "cold" is a browser that has nothing of the site yet. Entries are copies of a few real ones with noise.
 """
 
+import os
 import shutil
 import socket
 import statistics
@@ -16,7 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.util import find_spec
-from itertools import cycle
+from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -32,7 +33,14 @@ from benchmarks.static_copy import serving as serving_copy
 from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import index_cache
-from shiftbench.leaderboard.pages.addresses import HEALTH, ROWS, board_address, compare_address, entry_address
+from shiftbench.leaderboard.pages.addresses import (
+    GRADIO_PAGE,
+    HEALTH,
+    ROWS,
+    board_address,
+    compare_address,
+    entry_address,
+)
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.entries import entry_bytes
 from shiftbench.validation.cards import Card
@@ -178,13 +186,15 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     from playwright.sync_api import sync_playwright
 
     n = f"{len(store.ids()):,} local entries"
-    first = _start_seconds(folders, store)
+    first, _ = _start_seconds(folders, store)
     with serving(folders, store):
         _wait_until_saved(store)
-    again = statistics.median(_start_seconds(folders, store) for _ in range(5))
+    starts = [_start_seconds(folders, store) for _ in range(5)]
+    again, worked = (statistics.median(start[part] for start in starts) for part in (0, 1))
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
-    yield _timing_under_limit(f"start-up from {n}", again, 3.0)
+    yield replace(_timing_under_limit(f"start-up from {n}", again, 3.0), cpu_seconds=worked)
     with serving(folders, store) as (url, _), sync_playwright() as playwright:
+        httpx.get(url + GRADIO_PAGE, timeout=60)  # which is loaded after the first page; no other page is timed beside
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
             board = board_address(_board_name(DatasetFolder.open(folders[0]), _TASK))
@@ -212,20 +222,21 @@ def _cold(browser: Any, address: str, wanted: str) -> float:
         return time.perf_counter() - begun
 
 
-def _beside_plain_files(browser: Any, name: str, address: str) -> Timing:
-    """Time a board, cold, in turn with a copy of it that a plain server of files sends."""
+def _beside_plain_files(browser: Any, name: str, addresses: Iterator[str], wanted: str, most: float) -> Timing:
+    """Time pages, cold, in turn with a copy of the first one that a plain server of files sends."""
+    address = next(addresses)
     with closing(browser.new_context()) as context:
         answers = record(context.new_page(), address)
     parts = urlsplit(address)
     with serving_copy(answers) as plain:
         copied = f"{plain}{parts.path or '/'}" + (f"?{parts.query}" if parts.query else "")
-        turns = [(_cold(browser, address, _ROW), _cold(browser, copied, _ROW)) for _ in range(TIMES)]
+        turns = [(_cold(browser, next(addresses), wanted), _cold(browser, copied, wanted)) for _ in range(TIMES)]
     ours, theirs = (statistics.median(turn[side] for turn in turns) for side in (0, 1))
     return Timing(
         name=name,
         seconds=ours,
-        wanted="1.2 times plain files",
-        met=ours < 1.2 * theirs,
+        wanted=f"{most:g} times plain files",
+        met=ours < most * theirs,
         yardstick="the same page as plain files",
         yardstick_seconds=theirs,
         cost_ratio=ours / theirs,
@@ -235,11 +246,10 @@ def _beside_plain_files(browser: Any, name: str, address: str) -> Timing:
 def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]:
     identities = store.ids()
     asked = cycle(identities)  # a small run has fewer entries than requests
-    yield _beside_plain_files(browser, "first row of the overall board, cold", url)
-    yield _beside_plain_files(browser, "first row of a task's board, cold", board)
-    yield _timing_under_limit(
-        "entry page, cold", _median_of(lambda: _cold(browser, url + entry_address(next(asked)), _PICTURE)), 1.2
-    )
+    yield _beside_plain_files(browser, "first row of the front page, cold", repeat(url), _ROW, 1.2)
+    yield _beside_plain_files(browser, "first row of a task's board, cold", repeat(board), _ROW, 1.2)
+    entries = (url + entry_address(identity) for identity in asked)
+    yield _beside_plain_files(browser, "entry page, another one each time, cold", entries, _PICTURE, 1.5)
     with closing(browser.new_context()) as context:
         page = context.new_page()
 
@@ -306,9 +316,14 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
         yield _timing_under_limit(f"comparing {len(chosen)} entries of one run for the first time", seconds, limit)
 
 
-def _start_seconds(folders: Sequence[Path], store: Store) -> float:
+def _start_seconds(folders: Sequence[Path], store: Store) -> tuple[float, float]:
+    """Return the seconds until a new server served a page, by the clock and of a processor; it ends right after."""
+    before = os.times()
     with serving(folders, store) as (_, seconds):
-        return seconds
+        pass
+    after = os.times()
+    worked = after.children_user + after.children_system - before.children_user - before.children_system
+    return seconds, worked
 
 
 @contextmanager

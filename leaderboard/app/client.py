@@ -24,6 +24,9 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 log = logging.getLogger(__name__)
 
+SECONDS_TO_ANSWER = 60
+"""A server that has just started still loads Gradio."""
+
 
 def is_url(to: str) -> bool:
     """Return whether a place is a leaderboard's URL, and not a store: a folder, or a repository of the Hub.
@@ -149,7 +152,9 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     token = token_for(url, any_token=any_token)
     try:
         # False keeps Gradio from sending a saved token by itself.
-        client = Client(url, token=token or False, verbose=False, download_files=False)
+        client = Client(
+            url, token=token or False, verbose=False, download_files=False, httpx_kwargs={"timeout": SECONDS_TO_ANSWER}
+        )
         sent = (handle_file(str(each)) if isinstance(each, Path) else each for each in content)
         answer = client.predict(*sent, api_name=f"/{endpoint}")
     except (httpx.HTTPError, AppError, ValueError, OSError) as error:

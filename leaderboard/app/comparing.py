@@ -65,7 +65,8 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
         pairs = compare_with_first(sides, asked.folder, index.store, asked.task)
     downloadable = frozenset(entry.id for entry in asked.entries if entry.card.allows_download)
     benchmark, differ = asked.folder.manifest.benchmark, _disagreements(sides, pairs, asked)
-    return Compared(sides, asked.scores, pairs, benchmark, asked.task, downloadable, differ)
+    year = max(entry.submitted_at for entry in asked.entries)[:4]
+    return Compared(sides, asked.scores, pairs, benchmark, asked.task, downloadable, year, differ)
 
 
 def _disagreements(sides: Sequence[ComparedEntry], pairs: Sequence[Comparison], asked: _Asked) -> Disagreements | None:

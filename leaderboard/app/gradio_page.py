@@ -7,20 +7,32 @@
 /nominate  entry id, task -> an answer; for its submitter only, where labels are withheld
 """
 
-from collections.abc import Callable
+import json
+import warnings
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from gradio.route_utils import FnIndexInferError
 from gradio.themes import Soft
-from gradio.utils import get_space
+from starlette.middleware import Middleware
+from starlette.routing import Mount
 
-from shiftbench.leaderboard.app.gradio_queue import LINE_ID
-from shiftbench.leaderboard.app.identity import Callers, local_submitter, signed_in_submitter
+from shiftbench.leaderboard.app.endpoints import add_endpoints
+from shiftbench.leaderboard.app.gradio_queue import LINE_ID, MAX_REMEMBERED_SESSIONS, GuardedBlocks
+from shiftbench.leaderboard.app.identity import Callers, local_submitter, signed_in_submitter, space_name
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.app.line import AT_ONCE
+from shiftbench.leaderboard.app.line import AT_ONCE, Line
+from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns
+from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board.submission import (
+    MAX_UPLOAD_BYTES,
     SubmissionAnswer,
     boards_to_submit_to,
     check,
@@ -28,8 +40,10 @@ from shiftbench.leaderboard.board.submission import (
     submit,
     withdraw,
 )
+from shiftbench.leaderboard.pages.addresses import BOARD, GRADIO_PAGE
 from shiftbench.leaderboard.pages.shell import footer, header, render
 from shiftbench.leaderboard.pages.submit_page import answer_html
+from shiftbench.scoring.reports.frame.site import style_sheet
 from shiftbench.scoring.scores.score import FileChecks
 from shiftbench.validation.cards import MAX_CARD_BYTES
 from shiftbench.validation.prediction_files import PredictionInput
@@ -41,14 +55,90 @@ base_model: lab/model"""
 Sender = Callable[[gr.Request, gr.OAuthProfile | None], str]
 
 
-def add_gradio_page(
-    keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: bool, daily_quota: int | None
-) -> None:
-    """Add the form and its endpoints to the page of a ``gr.Blocks`` that is being made."""
+def mount_gradio(
+    app: FastAPI,
+    keeper: Keeper,
+    checks: FileChecks,
+    uploads: Uploads,
+    line: Line,
+    callers: Callers,
+    sign_ins: SignIns,
+    *,
+    sign_in: bool,
+    daily_quota: int | None,
+    root_path: str,
+) -> FastAPI:
+    """Mount Gradio's application and return it: the page, the endpoints, their OpenAPI document, the MCP server.
+
+    Its lifespan is to be begun by whoever mounts it: that of ``app`` has begun before.
+    """
+    title = "Submit \N{MIDDLE DOT} shiftbench"
+    with GuardedBlocks(line=line, callers=callers, title=title, analytics_enabled=False, fill_width=True) as blocks:
+        add_endpoints(keeper)
+    blocks.uploads, blocks.faults = uploads, keeper.faults
+    blocks.state_session_capacity = MAX_REMEMBERED_SESSIONS
+    with blocks.route("Submit", GRADIO_PAGE):
+        _add_page(keeper, checks, callers, sign_in=sign_in, daily_quota=daily_quota)
+    # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
+    blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
+    with warnings.catch_warnings():
+        # It says that pages are not rendered on the server, which nobody asked for.
+        warnings.filterwarnings("ignore", message="SSR mode")
+        gr.mount_gradio_app(
+            app,
+            blocks,
+            path=BOARD,
+            theme=theme(),
+            css=style_sheet(),
+            footer_links=["api"],
+            max_file_size=MAX_UPLOAD_BYTES,
+            enable_monitoring=False,
+            run_history=False,
+            ssr_mode=False,
+            show_error=False,
+            mcp_server=True,
+            root_path=root_path,
+            app_kwargs={
+                "middleware": [Middleware(CurrentSignIns, sign_ins=sign_ins)],
+                "exception_handlers": {FnIndexInferError: _no_such_endpoint, RequestValidationError: _invalid_request},
+            },
+        )
+    gradio = app.routes[-1]
+    assert isinstance(gradio, Mount)
+    assert isinstance(gradio.app, FastAPI)
+    begin = gradio.app.router.lifespan_context
+
+    @asynccontextmanager
+    async def lifespan(gradio_app: FastAPI) -> AsyncIterator[None]:
+        async with begin(gradio_app):
+            blocks.run_startup_events()
+            await blocks.run_extra_startup_events()
+            yield
+
+    gradio.app.router.lifespan_context = lifespan
+    return gradio.app
+
+
+async def _no_such_endpoint(_: Request, __: Exception) -> Response:
+    """Answer a call to a name that there is not, for which Gradio has a fault."""
+    return JSONResponse({"detail": "there is no such endpoint: /gradio_api/info lists them"}, 404)
+
+
+async def _invalid_request(_: Request, error: Exception) -> Response:
+    """Answer a request whose body or query is not as declared: what is wrong and where.
+
+    FastAPI would repeat what was sent, and fail on what JSON or UTF-8 cannot hold: infinity, half a character.
+    """
+    assert isinstance(error, RequestValidationError)
+    wrong = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
+    return Response(json.dumps({"detail": wrong}), 422, media_type="application/json")  # in ASCII
+
+
+def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: bool, daily_quota: int | None) -> None:
     _html(header("submit"))
     _html(render("gradio.html", sign_in=sign_in, daily_quota=daily_quota))
     # Elsewhere than on a Space, Gradio would sign every visitor in as the server's own user.
-    if sign_in and get_space() is not None:
+    if sign_in and space_name() is not None:
         gr.LoginButton("Sign in with Hugging Face", size="md", elem_id="sign-in")
     names = [board.name for board in boards_to_submit_to(keeper.index.folders)]
     with gr.Row(equal_height=False):

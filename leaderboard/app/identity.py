@@ -53,6 +53,11 @@ def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
     )
 
 
+def space_name() -> str | None:
+    """Return the name of the Space that this server runs on, as Gradio tells it; None elsewhere."""
+    return os.environ.get("SPACE_ID") if os.environ.get("SYSTEM") == "spaces" else None
+
+
 def is_mcp_call(client_host: str | None, headers: Mapping[str, str]) -> bool:
     """Return whether Gradio's MCP server passes on somebody's call, which it does from this machine alone."""
     return client_host is not None and _is_loopback(client_host) and headers.get(MCP_CALL[0]) == MCP_CALL[1]

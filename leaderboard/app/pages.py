@@ -98,14 +98,20 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
         entry = request.query_params.get("entry")
         if entry is not None:  # the address that an entry had before it got a page of its own
             return RedirectResponse(addresses.entry_address(entry))
+        base = own_address(request)
         if "board" in request.query_params:
-            of = addresses.board_address(request.query_params["board"])
-            picture = own_address(request) + addresses.picture_address("png", of)
-            return page_or_problems("", lambda: board_page(*_parse_query(request, keeper)), "board", picture=picture)
+            picture = base + addresses.picture_address("png", addresses.board_address(request.query_params["board"]))
+            return page_or_problems(
+                "", lambda: board_page(*_parse_query(request, keeper), base), "board", picture=picture
+            )
         if "benchmark" in request.query_params or "q" in request.query_params:
-            return page_or_problems("", lambda: overall_page(*_parse_overall_query(request, keeper)), "board")
-        picture = own_address(request) + addresses.picture_address("png", addresses.BOARD)
-        return page_or_problems("", lambda: front_page(keeper.index), "board", picture=picture)
+            of = addresses.with_query(addresses.BOARD, [("benchmark", request.query_params.get("benchmark", ""))])
+            picture = base + addresses.picture_address("png", of)
+            return page_or_problems(
+                "", lambda: overall_page(*_parse_overall_query(request, keeper), base), "board", picture=picture
+            )
+        picture = base + addresses.picture_address("png", addresses.BOARD)
+        return page_or_problems("", lambda: front_page(keeper.index, base), "board", picture=picture)
 
     @app.get(addresses.DOMAINS)
     def domains(board: str = "") -> Response:

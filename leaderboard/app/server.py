@@ -5,53 +5,42 @@
 
 Pages (``shiftbench.leaderboard.app.pages``) need no script and answer in milliseconds. Gradio has the form at
 ``/gradio``, the named endpoints (``shiftbench.leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
+It takes longer to load than all else, so it is loaded a second later, or by the first request for it.
 """
 
+import asyncio
 import gc
-import json
 import logging
 import signal
 import socket
 import threading
 import time
-import warnings
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 
-import gradio as gr
 import uvicorn
-from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
-from gradio.route_utils import FnIndexInferError
-from starlette.middleware import Middleware
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Route
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.checking import Checker
 from shiftbench.leaderboard.app.connections import bounded_connections
-from shiftbench.leaderboard.app.endpoints import add_endpoints
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
-from shiftbench.leaderboard.app.gradio_page import add_gradio_page, theme
-from shiftbench.leaderboard.app.gradio_queue import MAX_REMEMBERED_SESSIONS, GuardedBlocks
 from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.later import SECONDS_AFTER_START, LaterGradio
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
 from shiftbench.leaderboard.app.middleware import BodyLimit, HeadAsGet, NotFoundPages, OwnAddress, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
-from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns, sign_in_routes
+from shiftbench.leaderboard.app.signing_in import SignIns, sign_in_routes
 from shiftbench.leaderboard.app.sub_path import AddPath, CutPath
 from shiftbench.leaderboard.app.submitting import SubmitPage
 from shiftbench.leaderboard.app.uploads import Uploads, add_upload
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
-from shiftbench.leaderboard.pages.addresses import BOARD, GRADIO_PAGE
 from shiftbench.leaderboard.release import refuse_split_twice
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.reports.frame.site import style_sheet
 from shiftbench.validation.report import InvalidInput, Problem
 
 log = logging.getLogger(__name__)
@@ -86,36 +75,55 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     faults, uploads, checker = FaultLog(), Uploads(), Checker(AT_ONCE)
     line, callers, sign_ins = Line(AT_ONCE), Callers(), SignIns()
     keeper = Keeper(index, faults)
+    sign_in, quota = settings.sign_in, settings.daily_quota
+
+    def mount() -> FastAPI:
+        from shiftbench.leaderboard.app.gradio_page import mount_gradio
+
+        return mount_gradio(
+            app,
+            keeper,
+            checker,
+            uploads,
+            line,
+            callers,
+            sign_ins,
+            sign_in=sign_in,
+            daily_quota=quota,
+            root_path=settings.root_path,
+        )
+
+    gradio = LaterGradio(mount, faults)
+
+    def begin() -> None:
+        checker.start()
+        gradio.begin()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with uploads.sweep_while_serving():
             keeper.start()
-            checker.start()
+            asyncio.get_running_loop().call_later(SECONDS_AFTER_START, begin)
             yield
             keeper.stop()
             checker.close()
+            await gradio.stop()
 
     write_logs_to(faults)
-    app = FastAPI(title="shiftbench", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="shiftbench",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+    )
     add_pages(app, keeper, line, callers)
     add_upload(app, uploads)
-    submitting = SubmitPage(
-        keeper, uploads, checker, line, callers, sign_in=settings.sign_in, daily_quota=settings.daily_quota
-    )
-    title = "Submit \N{MIDDLE DOT} shiftbench"
-    with GuardedBlocks(line=line, callers=callers, title=title, analytics_enabled=False, fill_width=True) as blocks:
-        add_endpoints(keeper)
-    blocks.uploads, blocks.faults = uploads, faults
-    blocks.state_session_capacity = MAX_REMEMBERED_SESSIONS
-    with blocks.route("Submit", GRADIO_PAGE):
-        add_gradio_page(keeper, checker, callers, sign_in=settings.sign_in, daily_quota=settings.daily_quota)
-    # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
-    blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
-    with warnings.catch_warnings():
-        # It says that pages are not rendered on the server, which nobody asked for.
-        warnings.filterwarnings("ignore", message="SSR mode")
-        _mount(app, blocks, [*submitting.routes(), *sign_in_routes(sign_ins)], sign_ins, settings.root_path)
+    submitting = SubmitPage(keeper, uploads, checker, line, callers, sign_in=sign_in, daily_quota=quota)
+    app.router.routes += submitting.routes(sign_ins)
+    app.router.routes += sign_in_routes(sign_ins)
+    app.router.default = gradio
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
     app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(HeadAsGet)
@@ -140,45 +148,6 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: 
     refuse_split_twice(withheld)
     if withheld:
         store.require_private()
-
-
-def _mount(app: FastAPI, blocks: gr.Blocks, routes: Sequence[Route], sign_ins: SignIns, root_path: str) -> None:
-    """Mount Gradio's application, which knows who has signed in, with routes of ours in it."""
-    gr.mount_gradio_app(
-        app,
-        blocks,
-        path=BOARD,
-        theme=theme(),
-        css=style_sheet(),
-        footer_links=["api"],
-        max_file_size=MAX_UPLOAD_BYTES,
-        enable_monitoring=False,
-        run_history=False,
-        ssr_mode=False,
-        show_error=False,
-        mcp_server=True,
-        root_path=root_path,
-        app_kwargs={
-            "routes": list(routes),
-            "middleware": [Middleware(CurrentSignIns, sign_ins=sign_ins)],
-            "exception_handlers": {FnIndexInferError: _no_such_endpoint, RequestValidationError: _invalid_request},
-        },
-    )
-
-
-async def _no_such_endpoint(_: Request, __: Exception) -> Response:
-    """Answer a call to a name that there is not, for which Gradio has a fault."""
-    return JSONResponse({"detail": "there is no such endpoint: /gradio_api/info lists them"}, 404)
-
-
-async def _invalid_request(_: Request, error: Exception) -> Response:
-    """Answer a request whose body or query is not as declared: what is wrong and where.
-
-    FastAPI would repeat what was sent, and fail on what JSON or UTF-8 cannot hold: infinity, half a character.
-    """
-    assert isinstance(error, RequestValidationError)
-    wrong = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
-    return Response(json.dumps({"detail": wrong}), 422, media_type="application/json")  # in ASCII
 
 
 class Server:

@@ -6,6 +6,7 @@ a comparison. They are drawn from the entries at each request, so what is embedd
 """
 
 import threading
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -18,20 +19,21 @@ from shiftbench.leaderboard.app.comparing import compared
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.showing import find_entry_page
 from shiftbench.leaderboard.app.sub_path import own_address
-from shiftbench.leaderboard.board import Board, Index, find_board
+from shiftbench.leaderboard.board import Board, Index, find_benchmark, find_board
 from shiftbench.leaderboard.pages import addresses
+from shiftbench.leaderboard.pages.board_page import fullest_board, gap_keys
+from shiftbench.leaderboard.pages.board_table import estimate
 from shiftbench.leaderboard.pages.compare_page import comparison_picture
 from shiftbench.leaderboard.pages.entry_page import EntryPage, EntryQuery
 from shiftbench.leaderboard.pages.shell import render, style_address
 from shiftbench.leaderboard.pages.task_names import board_name
 from shiftbench.scoring.comparing.entries import MAX_ENTRIES
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.parts import UNKNOWN, Gap
+from shiftbench.scoring.reports.frame.parts import Gap
 from shiftbench.scoring.reports.numbers import drop_text, score_text
 from shiftbench.scoring.reports.pictures.files import card_svg, png_file, svg_file
 from shiftbench.scoring.reports.pictures.gaps import MOST_ROWS, gap_picture
 from shiftbench.scoring.reports.pictures.words import shift_name
-from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_FRESH = 300
@@ -92,7 +94,7 @@ def find_picture(keeper: Keeper, of: str, name: str) -> SharedPicture:
         ids = [value for key, value in pairs if key == "id" and value]
         return _of_comparison(keeper.index, ids, query.get("task"), of)
     if parts.path == addresses.BOARD:
-        return _of_board(keeper.index, query.get("board"), of)
+        return _of_board(keeper.index, query, of)
     raise InvalidInput(Problem("this page has no picture", "picture", f"'{of[:80]}'", "take the link from a page"))
 
 
@@ -123,39 +125,24 @@ def _of_comparison(index: Index, ids: list[str], task: str | None, of: str) -> S
     return SharedPicture(title, sentence, drawn, of)
 
 
-def _of_board(index: Index, name: str | None, of: str) -> SharedPicture:
-    """Draw a board's leaders; without a name, those of the board that ranks most entries."""
-    boards = index.boards()
-    if name:
-        board = find_board(name, boards)
-    elif boards:
-        board = max(
-            boards, key=lambda each: index.frame(each)["complete"].sum() if each.folder.has_public_labels else 0
-        )
-    else:
+def _of_board(index: Index, query: Mapping[str, str], of: str) -> SharedPicture:
+    """Draw a board's leaders; of a benchmark, or without a name, those of the board whose figure shows most."""
+    boards: Sequence[Board] = index.boards()
+    if query.get("board"):
+        boards = [find_board(query["board"], boards)]
+    elif query.get("benchmark"):
+        boards = find_benchmark(query["benchmark"], index.benchmarks()).boards
+    if not boards:
         raise InvalidInput(Problem("there is no board to draw", "picture"))
+    board = fullest_board(index, boards)
     rows = index.frame(board).filter("complete").head(MOST_ROWS).to_dicts() if board.folder.has_public_labels else []
-    home, away, drop = (
-        ("id_score", "mean_ood", "drop") if board.info.id_domain else ("mean_ss", "mean_st", "average_drop")
-    )
-    gaps = [
-        (str(row["name"]), Gap.of(str(row["name"]), _estimate(row, home), _estimate(row, away), _estimate(row, drop)))
-        for row in rows
-    ]
+    scores = [(str(row["name"]), [estimate(row, key) for key in gap_keys(board)]) for row in rows]
+    sentence = "No entry is ranked yet."
+    if scores:
+        name, (_, away, loss) = scores[0]
+        lost = f" and loses {drop_text(loss)} points" if loss.value is not None else ""
+        sentence = f"'{name}' scores {score_text(away)} under shift{lost}."
     title = f"{board.folder.manifest.title.partition(':')[0]}: {board_name(board)}"
-    return SharedPicture(title, _leader_words(board, rows, away, drop), gap_picture(gaps, title), of)
-
-
-def _leader_words(board: Board, rows: list[dict[str, object]], away: str, drop: str) -> str:
-    if not rows:
-        return "No entry is ranked yet."
-    loss = _estimate(rows[0], drop)
-    lost = f" and loses {drop_text(loss)} points" if loss.value is not None else ""
-    return f"'{rows[0]['name']}' scores {score_text(_estimate(rows[0], away))} under shift{lost}."
-
-
-def _estimate(row: dict[str, object], name: str) -> Estimate:
-    value = row.get(name)
-    if not isinstance(value, float):
-        return UNKNOWN
-    return Estimate.model_validate({"value": value, "low": row.get(f"{name}.low"), "high": row.get(f"{name}.high")})
+    return SharedPicture(
+        title, sentence, gap_picture([(name, Gap.of(name, *each)) for name, each in scores], title), of
+    )

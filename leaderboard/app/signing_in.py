@@ -8,6 +8,7 @@ a query that they did not write, and print several lines for whoever asks, so th
     SIGN_OUT  a page with a button, because a link to an address that signs out could stand on any page
 """
 
+import hashlib
 import os
 import secrets
 import threading
@@ -17,15 +18,16 @@ from urllib.parse import urlsplit
 
 from authlib.integrations.base_client.errors import OAuthError  # type: ignore[import-untyped]
 from fastapi.responses import PlainTextResponse, RedirectResponse, Response
-from gradio.utils import get_space
 from httpx import HTTPError
 from joserfc.errors import JoseError
+from starlette.middleware import Middleware
+from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shiftbench.leaderboard.app.answers import page_answer
-from shiftbench.leaderboard.app.identity import is_own_page
+from shiftbench.leaderboard.app.identity import is_own_page, space_name
 from shiftbench.leaderboard.app.sub_path import own_address, root_path_of
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.scoring.reports.frame.html import join, tag
@@ -100,6 +102,18 @@ class CurrentSignIns:
         await self.app(scope, receive, send)
 
 
+def sessions(sign_ins: SignIns) -> list[Middleware]:
+    """Return what reads and writes the session's cookie as Gradio does, which reads the same one; none but on a Space.
+
+    Gradio (``gradio.oauth.attach_oauth``) signs it with the Space's secret.
+    """
+    if space_name() is None:
+        return []
+    key = hashlib.sha256(f"{os.environ['OAUTH_CLIENT_SECRET']}-v4".encode()).hexdigest()
+    cookie = Middleware(SessionMiddleware, secret_key=key, same_site="none", https_only=True)
+    return [cookie, Middleware(CurrentSignIns, sign_ins=sign_ins)]
+
+
 _TARGET = "target"
 """Key of the session: the page that somebody signs in for."""
 _MAX_TARGET = 1_000
@@ -107,7 +121,8 @@ _UNREACHABLE = 502
 
 
 def sign_in_routes(sign_ins: SignIns) -> list[Route]:
-    """Return the routes, for the application that has sessions; where the server runs on no Space nobody signs in."""
+    """Return the routes; where the server runs on no Space nobody signs in."""
+    known = sessions(sign_ins)
 
     async def ask_to_sign_out(_: Request) -> Response:
         button = tag("button", "Sign out", type="submit", class_="sb-button")
@@ -123,9 +138,9 @@ def sign_in_routes(sign_ins: SignIns) -> list[Route]:
 
     routes = [
         Route(addresses.SIGN_OUT, ask_to_sign_out, methods=["GET"]),
-        Route(addresses.SIGN_OUT, sign_out, methods=["POST"]),
+        Route(addresses.SIGN_OUT, sign_out, methods=["POST"], middleware=known),
     ]
-    return [*routes, *_hugging_face_routes(sign_ins)] if get_space() is not None else routes
+    return [*routes, *_hugging_face_routes(sign_ins)] if space_name() is not None else routes
 
 
 def _hugging_face_routes(sign_ins: SignIns) -> list[Route]:
@@ -156,7 +171,11 @@ def _hugging_face_routes(sign_ins: SignIns) -> list[Route]:
         sign_ins.begin(request.session, user, float(token.get("expires_at") or time.time()))
         return RedirectResponse(target, 302)
 
-    return [Route(addresses.SIGN_IN, sign_in, methods=["GET"]), Route(addresses.SIGNED_IN, signed_in, methods=["GET"])]
+    known = sessions(sign_ins)
+    return [
+        Route(addresses.SIGN_IN, sign_in, methods=["GET"], middleware=known),
+        Route(addresses.SIGNED_IN, signed_in, methods=["GET"], middleware=known),
+    ]
 
 
 def _provider() -> Any:

@@ -4,8 +4,8 @@ What it takes is bounded as Gradio's is (``middleware``), and goes the same way:
 processes of their own, the same quota, the same rule about senders. Only this server's own pages may post here. What
 takes longer than a page waits is answered with its place in the line and a secret address, at which the browser asks
 again by itself.
-Where submitters sign in, Hugging Face's page does that without script, too, and the session that Gradio keeps of it
-(a signed cookie) names the submitter here as it does there; so these routes belong to Gradio's application.
+Where submitters sign in, Hugging Face's page does that without script, too, and the session (a signed cookie, which
+Gradio reads as well) names the submitter here as it does there.
 """
 
 import secrets
@@ -15,17 +15,24 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from fastapi.responses import RedirectResponse, Response
-from gradio.utils import get_space
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.routing import Route
 
 from shiftbench.leaderboard.app.answers import page_answer
-from shiftbench.leaderboard.app.identity import Callers, is_own_page, local_submitter, session_user, signed_in_submitter
+from shiftbench.leaderboard.app.identity import (
+    Callers,
+    is_own_page,
+    local_submitter,
+    session_user,
+    signed_in_submitter,
+    space_name,
+)
 from shiftbench.leaderboard.app.jobs import Job, Jobs
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.app.signing_in import SignIns, sessions
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board.submission import (
     SubmissionAnswer,
@@ -77,16 +84,16 @@ class SubmitPage:
         self._sign_in, self._daily_quota = sign_in, daily_quota
         self._jobs: Jobs[_Answered] = Jobs(line, keeper.faults, SECONDS_OF_PATIENCE)
 
-    def routes(self) -> list[Route]:
-        """Return the page's routes, for the application that knows sessions."""
+    def routes(self, sign_ins: SignIns) -> list[Route]:
+        """Return the page's routes, which know who has signed in."""
 
         async def moved(_: Request) -> Response:
             return RedirectResponse(addresses.SUBMIT, 308)
 
-        path = addresses.SUBMIT
+        path, known = addresses.SUBMIT, sessions(sign_ins)
         return [
-            Route(path, self._show, methods=["GET"]),
-            Route(path, self._send, methods=["POST"]),
+            Route(path, self._show, methods=["GET"], middleware=known),
+            Route(path, self._send, methods=["POST"], middleware=known),
             Route(addresses.PLAIN_SUBMIT, moved, methods=["GET"]),
         ]
 
@@ -201,7 +208,7 @@ def _session_user(request: Request) -> str | None:
 def _access(request: Request) -> Access:
     """Return how somebody submits where submitters sign in: they have done so, or may, or no browser can."""
     name = _session_user(request)
-    is_space = get_space() is not None
+    is_space = space_name() is not None
     address = f"{addresses.SIGN_IN}?{urlencode({'_target_url': addresses.SUBMIT})}" if is_space else None
     return Access(may_submit=name is not None, signed_in_as=name, sign_in_address=address)
 

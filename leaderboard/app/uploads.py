@@ -6,6 +6,7 @@ has no name until it is whole, so whatever ends an upload, or the server, leaves
 """
 
 import asyncio
+import os
 import re
 import secrets
 import shutil
@@ -21,7 +22,6 @@ from typing import BinaryIO
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from filelock import FileLock, Timeout
-from gradio.utils import get_upload_folder
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -50,8 +50,8 @@ class Uploads:
     """The folder of one server, locked while the server lives; folders of servers that ended are deleted."""
 
     def __init__(self) -> None:
-        # Gradio copies what lies outside of its own folder.
-        home = Path(get_upload_folder()).resolve()
+        # Gradio copies what lies outside of its own folder, which it finds in the same way.
+        home = Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir(), "gradio")).resolve()
         home.mkdir(parents=True, exist_ok=True)
         with FileLock(home / f"{_PREFIX}starting.lock"):  # otherwise a folder could be swept before it is locked
             _sweep_ended(home)

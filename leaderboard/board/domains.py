@@ -90,10 +90,12 @@ def _extreme(
         return None
     known.sort(key=lambda pair: pair[1].value or 0.0, reverse=highest)
     (first, own), (second, other) = known[:2]
-    by_model = long.pivot("domain", index="id", values=name, aggregate_function="first").select(
-        domain for domain, _ in known
-    )
-    values = by_model.to_numpy().astype(np.float64)
+    # A model's domains follow each other, so this is a pivot, at a tenth of its time.
+    rows = long.select(model=pl.col("id").rle_id(), value=pl.col(name).cast(pl.Float64))
+    columns = long["domain"].replace_strict({domain: n for n, (domain, _) in enumerate(known)}, default=None)
+    is_known = columns.is_not_null()
+    values = np.full((rows["model"].n_unique(), len(known)), np.nan)
+    values[rows["model"].filter(is_known), columns.filter(is_known)] = rows["value"].filter(is_known)
     ends = _without_each(values).argmax(axis=1) if highest else _without_each(values).argmin(axis=1)
     counts = [(known[place][0], int((ends == place).sum())) for place in range(1, len(known))]
     return Extreme(first, second, _distance(own, other), tuple(each for each in counts if each[1]))

@@ -40,7 +40,7 @@ from shiftbench.leaderboard.pages.board_table import (
 )
 from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
 from shiftbench.leaderboard.pages.scatter import scatter
-from shiftbench.leaderboard.pages.shell import render
+from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
@@ -69,12 +69,13 @@ class BoardPage:
     query: TableQuery
     rows: Markup
     below: Markup
+    share: Share | None
     n_tasks: int = 1
     best_of_tasks: Sequence[tuple[str, str, str, float | None, str]] | None = None
 
 
-def board_page(index: Index, query: BoardQuery) -> Markup:
-    """Build the page of a board.
+def board_page(index: Index, query: BoardQuery, base: str = "") -> Markup:
+    """Build the page of a board; ``base`` is the server's own address.
 
     Raises: InvalidInput when there is no such board.
     """
@@ -110,8 +111,36 @@ def board_page(index: Index, query: BoardQuery) -> Markup:
             facts=data_facts(board),
             unscored=index.unscored(),
         ),
+        share=share_of(index, board, base, board_address(board.name)),
     )
     return render("board.html", page=page, max_search=MAX_SEARCH)
+
+
+def fullest_board(index: Index, boards: Sequence[Board]) -> Board:
+    """Return the board whose figure shows most: models with both scores, then models with one."""
+
+    def weight(board: Board) -> tuple[int, int]:
+        scores = [pl.col(name).is_not_null() for name in gap_keys(board)[:2]]
+        both = pl.all_horizontal("complete", ~pl.col("at_floor").fill_null(value=False), *scores)
+        n_both, n_ranked = index.frame(board).select(both=both.sum(), ranked=pl.col("complete").sum()).row(0)
+        return n_both, n_ranked
+
+    return max(boards, key=weight)
+
+
+def share_of(index: Index, board: Board, base: str, address: str, name: str | None = None) -> Share | None:
+    """Return how a page with a board's figure is shared and cited; None before there is an entry.
+
+    ``name`` is what stands in the title in the place of the board's.
+    """
+    frame = index.frame(board)
+    newest = frame["date"].max()
+    if newest is None:
+        return None
+    note = f"{frame['complete'].sum():,} ranked entries, data {board.folder.version}, metric version {METRIC_VERSION}"
+    title = f"{board.folder.manifest.title.partition(':')[0]}, {name or board_name(board)}: scores under domain shift"
+    is_public = board.folder.has_public_labels
+    return Share(base, address, title, str(newest)[:4], note=note, has_picture=is_public)
 
 
 def no_data() -> Markup:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shiftbench.leaderboard.pages.addresses import compare_address, entry_address, picture_address
-from shiftbench.leaderboard.pages.shell import render
+from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.scoring.comparing.entries import (
     MAX_ENTRIES,
     MAX_PAIRWISE,
@@ -47,8 +47,8 @@ class EntryOption:
 class Compared:
     """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
 
-    ``scores`` are in the order of the sides; ``downloadable`` has ids of those whose predictions may be;
-    ``disagreements`` are of the first two, on the shift where they differ most.
+    ``scores`` are in the order of the sides; ``downloadable`` has ids of those whose predictions may be; ``year`` is
+    that of the newest entry; ``disagreements`` are of the first two, on the shift where they differ most.
     """
 
     sides: Sequence[ComparedEntry]
@@ -57,6 +57,7 @@ class Compared:
     benchmark: str
     task: str
     downloadable: frozenset[str]
+    year: str
     disagreements: Disagreements | None = None
 
     @property
@@ -70,6 +71,19 @@ class Compared:
         names, where = self.names, f"{self.benchmark}/{self.task}"
         pairs = zip(self.pairs, names[1:], strict=True)
         return ComparisonPage([PairPage(pair, (names[0], name), where) for pair, name in pairs])
+
+    def share(self, base: str) -> Share:
+        """Return how the comparison is shared and cited; ``base`` is the server's address."""
+        names, first, page = self.names, self.pairs[0], self.page
+        return Share(
+            base,
+            compare_address([side.id for side in self.sides], self.task),
+            f"{names[0]} compared with {', '.join(names[1:])} on {self.benchmark}/{self.task}",
+            self.year,
+            note=f"Data {first.version}, metric version {first.metric_version}",
+            sentences=[pair.citation for pair in page.pairs],
+            has_picture=page.pairs[0].ranked is not None,
+        )
 
     @property
     def own_scores(self) -> list[tuple[str, str, Estimate]]:
@@ -89,13 +103,12 @@ class Compared:
     @property
     def copies(self) -> list[tuple[str, str]]:
         """List the comparison in formats to copy."""
-        names, citations = self.names, [pair.citation for pair in self.page.pairs]
+        names = self.names
         named = [
             pair.model_copy(update={"a": names[0], "b": name}) for pair, name in zip(self.pairs, names[1:], strict=True)
         ]
         lines = list(comparison_lines(named))
         return [
-            ("BibTeX", exports.bibtex(self.pairs, names, citations)),
             ("LaTeX", as_latex(lines)),
             ("Markdown", as_markdown(lines)),
             ("CSV", exports.csv_table(self.pairs, names)),
@@ -266,16 +279,15 @@ def compare_page(
     chooser: Chooser, compared: Compared | Pairwise | None, *, problems: Sequence[str] = (), base: str = ""
 ) -> Markup:
     """Build the page of a comparison, or of the ``problems`` why there is none; ``base`` is the server's address."""
-    address = compare_address([each.id for each in chooser.chosen], compared.task if compared else chooser.task)
+    share = compared.share(base) if isinstance(compared, Compared) else None
     return render(
         "compare.html",
         chooser=chooser,
         compared=compared if isinstance(compared, Compared) else None,
         pairwise=compared if isinstance(compared, Pairwise) else None,
         problems=problems,
-        address=address,
-        share=picture_address("KIND", address),
-        base=base,
+        share=share,
+        picture=picture_address("KIND", share.of) if share else "",
         most=(MAX_ENTRIES, MAX_PAIRWISE),
         source_name=source_name,
     )

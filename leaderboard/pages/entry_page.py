@@ -8,7 +8,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.places import BoardPlace
 from shiftbench.leaderboard.pages.addresses import entry_address, picture_address
 from shiftbench.leaderboard.pages.links import named_links
-from shiftbench.leaderboard.pages.shell import render
+from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.leaderboard.release import Released
 from shiftbench.leaderboard.store import Entry
@@ -16,7 +16,6 @@ from shiftbench.leaderboard.store.model_facts import FROM_CARD, model_facts
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.scoring.reports.cells import CardFact, card_facts
-from shiftbench.scoring.reports.exports import bibtex_text
 from shiftbench.scoring.reports.forecast import errors_table, shifts_table
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
@@ -186,10 +185,19 @@ class EntryPage:
         )
 
     @property
-    def citation(self) -> str:
-        """Return the entry's BibTeX."""
+    def shared(self) -> Share:
+        """Return how the entry is shared and cited."""
         assert self.entry is not None
-        return citation(self.entry, self.base)
+        card, task = self.entry.card, self.it.task.task if self.it else None
+        return Share(
+            self.base,
+            entry_address(self.entry.id, task),
+            card.name,
+            self.entry.submitted_at[:4],
+            author=self.entry.submitter,
+            note=f"Entry {self.entry.id}, data {card.version}, subset {card.subset}",
+            has_picture=self.it is not None,
+        )
 
     @property
     def share(self) -> str:
@@ -306,26 +314,6 @@ def _short(number: int) -> str:
             value = number / size
             return f"{value:.1f}{letter}" if value < 10 else f"{value:.0f}{letter}"
     return str(number)
-
-
-def citation(entry: Entry, base: str = "") -> str:
-    """Format an entry's BibTeX.
-
-    Args:
-        entry: the entry.
-        base: the server's own address, such as https://host.
-    Returns: a ``@misc`` with author, title, year, url and what the entry is for.
-    """
-    card = entry.card
-    fields = {
-        "title": "{" + bibtex_text(f"{card.name} on the shiftbench leaderboard") + "}",
-        "author": "{" + bibtex_text(entry.submitter) + "}",
-        "year": entry.submitted_at[:4],
-        "url": f"{base}{entry_address(entry.id)}",
-        "note": bibtex_text(f"Entry {entry.id}, data {card.version}, subset {card.subset}"),
-    }
-    written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
-    return f"@misc{{shiftbench-{entry.id},\n{written}\n}}\n"
 
 
 def place_words(place: BoardPlace) -> str:

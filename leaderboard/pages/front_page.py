@@ -11,11 +11,11 @@ from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.addresses import board_address, entry_address
 from shiftbench.leaderboard.pages.board_answer import Answer, answer
 from shiftbench.leaderboard.pages.board_columns import columns_of
-from shiftbench.leaderboard.pages.board_page import gap_keys, no_data, overall_address
+from shiftbench.leaderboard.pages.board_page import fullest_board, gap_keys, no_data, overall_address, share_of
 from shiftbench.leaderboard.pages.board_query import RANKED
 from shiftbench.leaderboard.pages.board_table import Row, board_row, gap_scale, store_notes
 from shiftbench.leaderboard.pages.reported import titles
-from shiftbench.leaderboard.pages.shell import render
+from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name, task_name
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
@@ -39,6 +39,7 @@ class Front:
     n_more: int = 0
     scale: GapScale | None = None
     answer: Answer | None = None
+    share: Share | None = None
     lead: float | None = None
     domains: BoardDomains | None = None
     domains_address: str = ""
@@ -48,17 +49,17 @@ class Front:
     placebo: float | None = None
 
 
-def front_page(index: Index) -> Markup:
-    """Build the front page: of the board with most ranked models, and a card for each benchmark."""
+def front_page(index: Index, base: str = "") -> Markup:
+    """Build the front page: of the board with most ranked models, and a card for each benchmark.
+
+    ``base`` is the server's own address.
+    """
     benchmarks = index.benchmarks()
     if not benchmarks:
         return no_data()
-    boards = {board.name: index.frame(board).filter("complete") for each in benchmarks for board in each.boards}
-    cards = [_card(index, benchmark) for benchmark in benchmarks]
-    shown = max(
-        (board for each in benchmarks for board in each.boards), key=lambda board: _weight(board, boards[board.name])
-    )
-    ranked = boards[shown.name]
+    cards = [_card(index, each) for each in benchmarks]
+    shown = fullest_board(index, [board for each in benchmarks for board in each.boards])
+    ranked = index.frame(shown).filter("complete")
     if ranked.is_empty():
         return render("front.html", page=Front(notices([shown.folder]), store_notes(index), cards))
     home, away, loss = gap_keys(shown)
@@ -87,6 +88,7 @@ def front_page(index: Index) -> Markup:
             lambda row: entry_address(row["id"], shown.task),
             has_public_labels=shown.folder.has_public_labels,
         ),
+        share=share_of(index, shown, base, addresses.BOARD),
         lead=scores[0] - scores[1] if len(scores) > 1 else None,
         domains=board_domains(ranked) if shown.folder.has_public_labels else None,
         domains_address=addresses.domains_address(shown.name),
@@ -103,31 +105,22 @@ def _mean(frame: pl.DataFrame, name: str) -> float | None:
     return value if isinstance(value, float) else None
 
 
-def _weight(board: Board, ranked: pl.DataFrame) -> tuple[int, int]:
-    """Return what a board's figure has to show: models with both scores, then models with one."""
-    home, away, _ = gap_keys(board)
-    skilled = ranked.filter(~pl.col("at_floor").fill_null(value=False))
-    return skilled.select(home, away).drop_nulls().height, ranked.height
-
-
 def _of(benchmarks: Sequence[Benchmark], board: Board) -> Benchmark:
     return next(each for each in benchmarks if board in each.boards)
 
 
 def _card(index: Index, benchmark: Benchmark) -> Card:
-    """Build the card of a benchmark: the leader of its fullest task, its entries, its domains, its newest entry."""
-    frames = {board.name: index.frame(board) for board in benchmark.boards}
-    board = max(benchmark.boards, key=lambda each: _weight(each, frames[each.name].filter("complete")))
-    ranked = frames[board.name].filter("complete")
-    every = pl.concat([frame.select("id", "date") for frame in frames.values()]).unique("id")
+    """Build the card of a benchmark: the leader of its fullest board, its entries, its domains, its newest entry."""
+    board = fullest_board(index, benchmark.boards)
+    best = next(index.frame(board).lazy().filter("complete").head(1).collect().iter_rows(named=True), None)
+    every = pl.concat([index.frame(each).select("id", "date") for each in benchmark.boards]).unique("id")
     domains = {domain for each in benchmark.boards for domain in each.info.domains}
     facts = [("Entries", f"{every.height:,}")] if every.height else []
     facts += [("Tasks", ", ".join(board_name(each).lower() for each in benchmark.boards))]
     facts += [("Domains", f"{len(domains):,}")]
     newest = every["date"].max()
     facts += [("Newest", str(newest))] if newest else []
-    if not ranked.is_empty() and not ranked["at_floor"][0]:
-        best = ranked.row(0, named=True)
+    if best is not None and not best["at_floor"]:
         facts.insert(0, ("Best", f"{best['name']}, {points(best['mean_st'])} under shift ({task_name(board).lower()})"))
     words = "" if every.height else "No entries yet."
     return Card(benchmark_name(benchmark), overall_address(benchmark), words, facts)

@@ -8,7 +8,16 @@ import polars as pl
 from shiftbench.leaderboard.board import Benchmark, Index, find_benchmark
 from shiftbench.leaderboard.pages.addresses import OVERALL_CSV, entry_address
 from shiftbench.leaderboard.pages.board_answer import answer, reasons
-from shiftbench.leaderboard.pages.board_page import BoardPage, board_page, choices, no_data, rows_fragment
+from shiftbench.leaderboard.pages.board_page import (
+    BoardPage,
+    board_page,
+    choices,
+    fullest_board,
+    no_data,
+    overall_address,
+    rows_fragment,
+    share_of,
+)
 from shiftbench.leaderboard.pages.board_query import (
     COVERAGE,
     MAX_SEARCH,
@@ -44,8 +53,8 @@ from shiftbench.scoring.reports.numbers import metric_name
 from shiftbench.validation.report import counted
 
 
-def overall_page(index: Index, query: OverallQuery) -> Markup:
-    """Build the page of a benchmark; of one with a single task that task's board.
+def overall_page(index: Index, query: OverallQuery, base: str = "") -> Markup:
+    """Build the page of a benchmark; of one with a single task that task's board; ``base`` is the server's address.
 
     Raises: InvalidInput when there is no such benchmark.
     """
@@ -54,7 +63,7 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         return no_data()
     benchmark = find_benchmark(query.benchmark, benchmarks)
     if len(benchmark.boards) == 1:
-        return board_page(index, _only_board(benchmark, query))
+        return board_page(index, _only_board(benchmark, query), base)
     ranked = index.overall(benchmark).filter("complete")
     n, is_public = len(benchmark.boards), benchmark.folder.has_public_labels
     links, tasks = choices(index, benchmark)
@@ -76,6 +85,7 @@ def overall_page(index: Index, query: OverallQuery) -> Markup:
         query=query,
         rows=overall_fragment(index, query),
         below=render("overall_below.html", unscored=index.unscored()),
+        share=share_of(index, fullest_board(index, benchmark.boards), base, overall_address(benchmark), "all tasks"),
         n_tasks=n,
         best_of_tasks=_best_of_tasks(index, benchmark) if ranked.is_empty() else None,
     )

@@ -1,13 +1,12 @@
 // Makes pages quicker; every page works without it.
 
-// A button with data-copy="ID" copies the text of the element with that id; with data-absolute as a whole address.
+// A button with data-copy="ID" copies the text of the element with that id, or where a link leads.
 document.addEventListener('click', async (event) => {
   const button = event.target.closest('[data-copy]');
   if (!button) return;
   const copied = document.getElementById(button.dataset.copy);
-  const text = 'absolute' in copied.dataset ? new URL(copied.textContent, location.href).href : copied.textContent;
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(copied.href || copied.textContent);
     button.dataset.said = 'Copied';
   } catch {
     button.dataset.said = 'Select the text and copy it';
@@ -153,6 +152,7 @@ document.addEventListener('click', async (event) => {
 // A comparison that goes on: the page asks again and shows what has come, without loading anew.
 (() => {
   const main = document.getElementById('main');
+  let wait = 125;  // milliseconds, each twice the one before, up to 2 s
   async function look() {
     if (!document.getElementById('comparing')) return;
     try {
@@ -161,7 +161,7 @@ document.addEventListener('click', async (event) => {
       if (status && other) status.innerHTML = other.innerHTML;
       else main.replaceChildren(...sent.getElementById('main').childNodes);
     } catch { /* the next look may reach the server again */ }
-    setTimeout(look, 2000);
+    setTimeout(look, wait = Math.min(2 * wait, 2000));
   }
-  setTimeout(look, 1000);
+  setTimeout(look, wait);
 })();

@@ -1,14 +1,27 @@
 """The shell of every page: head, navigation, style sheet and script, and the page About. Nothing is fetched."""
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from jinja2 import Environment
 
 from shiftbench.builders.folder.citations import DEPTH_F1, PAPERS, cite
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.addresses import ABOUT, BOARD, COMPARE, DATA, SCRIPT, STYLE_SHEET, SUBMIT
+from shiftbench.leaderboard.pages.addresses import (
+    ABOUT,
+    BOARD,
+    COMPARE,
+    DATA,
+    SCRIPT,
+    STYLE_SHEET,
+    SUBMIT,
+    with_query,
+)
+from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.frame.html import Markup, load_templates
 from shiftbench.scoring.reports.frame.site import ICON, style_sheet
 from shiftbench.scoring.reports.numbers import count
@@ -28,6 +41,40 @@ DESCRIPTION = (
     "predictions, with intervals, ties and placebos."
 )
 """What search engines show of a page."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """How a page is linked, shown and cited: ``of`` is its address below the server's own one, ``base``.
+
+    ``sentences`` are what can be cited in a text.
+    """
+
+    base: str
+    of: str
+    title: str
+    year: str
+    author: str = "shiftbench"
+    note: str = ""
+    sentences: Sequence[str] = ()
+    has_picture: bool = True
+
+    @property
+    def link(self) -> str:
+        """Return the whole address of the page."""
+        return f"{self.base}{self.of}"
+
+    @property
+    def embed(self) -> str:
+        """Return the whole address of the page's picture for a frame."""
+        return self.base + with_query(addresses.EMBED, [("of", self.of)])
+
+    @property
+    def bibtex(self) -> str:
+        """Return the page's BibTeX."""
+        title = f"{self.title} (shiftbench leaderboard)"
+        key = "-".join(["shiftbench", *(value for _, value in parse_qsl(urlsplit(self.of).query))])
+        return exports.bibtex(key, author=self.author, title=title, year=self.year, url=self.link, note=self.note)
 
 
 def render(template: str, **values: object) -> Markup:

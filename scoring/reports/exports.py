@@ -3,6 +3,7 @@
 Both take the comparisons of one first entry with others, and the names of all, the first one's before.
 """
 
+import re
 from collections.abc import Sequence
 
 from shiftbench.metrics.precision import MIN_RUNS
@@ -34,18 +35,17 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     return guarded_csv(header, rows)
 
 
-def bibtex(pairs: Sequence[Comparison], names: Sequence[str], said: Sequence[str]) -> str:
-    """Write a BibTeX entry of the comparison; ``said`` are its sentences."""
-    first = pairs[0]
-    key = f"shiftbench-{first.a[:6]}-" + "-".join(pair.b[:6] for pair in pairs)
-    title = f"Comparison of {names[0]} with {', '.join(names[1:])}"
+def bibtex(key: str, *, author: str, title: str, year: str, url: str, note: str) -> str:
+    """Write a BibTeX entry of a page; all but the address is text that BibTeX and LaTeX print as it is."""
     fields = {
-        "title": "{" + bibtex_text(title) + "}",
-        "howpublished": "shiftbench leaderboard",
-        "note": bibtex_text(" ".join(f"{sentence}." for sentence in said)),
+        "author": f"{{{bibtex_text(author)}}}",
+        "title": f"{{{bibtex_text(title)}}}",
+        "year": year,
+        "url": url,
+        **({"note": bibtex_text(note)} if note else {}),
     }
     written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
-    return f"@misc{{{''.join(letter for letter in key if letter.isalnum() or letter == '-')},\n{written}\n}}\n"
+    return f"@misc{{{re.sub('[^0-9A-Za-z]+', '-', key).strip('-')},\n{written}\n}}\n"
 
 
 def bibtex_text(text: str) -> str:

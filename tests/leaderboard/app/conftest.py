@@ -10,6 +10,7 @@ import pytest
 from shiftbench.leaderboard.app.server import serve
 from tests.leaderboard.app.chromium import CHROMIUM, FLAGS, Open, leaves
 from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.app.waiting import gradio_of
 from tests.leaderboard.conftest import Filled, fill
 
 
@@ -35,6 +36,7 @@ def pages_served(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> It
     own = fill(filled.folder, tmp_path_factory.mktemp("shown"))
     server = serve([own.folder], own.store, port=free_port(), block=False)
     try:
+        gradio_of(server.url)
         yield server.url, own
     finally:
         server.close()

@@ -31,6 +31,7 @@ from shiftbench.leaderboard.store import Store
 from shiftbench.validation import operating_system
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.app.waiting import gradio_of
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ def attacked(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory)
         app = create_app([synthetic], Store(home / "store"))
         server = Server(app, "127.0.0.1", free_port())
         try:
+            gradio_of(server.url)
             yield Attacked(server.url, app, home / "gradio")
         finally:
             server.close()

@@ -68,8 +68,8 @@ def test_an_entry_has_links_a_place_and_a_citation(served: Served) -> None:
     assert "Rank 1 of 3" in page
     assert 'href="https://example.org/paper"' in page
     assert 'href="https://huggingface.co/some/model"' in page
-    assert f"@misc{{shiftbench-{served.entries['old'].id}," in page
-    assert f"url = {{{served.url}/entry?id={served.entries['old'].id}}}" in page
+    assert f"@misc{{shiftbench-{served.entries['old'].id}-" in page
+    assert f"url = {{{served.url}/entry?id={served.entries['old'].id}&amp;task=" in page
 
 
 def test_a_withdrawn_entry_leaves_a_tombstone_and_nothing_else(served: Served) -> None:

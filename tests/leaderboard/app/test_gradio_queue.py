@@ -20,6 +20,7 @@ from shiftbench.leaderboard.app.server import Server, create_app
 from shiftbench.leaderboard.store import Store
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.app.waiting import gradio_of
 
 MIB = 2**20
 MOST_UNREAD = 16 * 2**10
@@ -50,6 +51,7 @@ def queued(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -
     app = create_app([synthetic], Store(tmp_path_factory.mktemp("queued") / "store"))
     server = Server(app, "127.0.0.1", free_port())
     try:
+        gradio_of(server.url)
         blocks = next(
             route.app.get_blocks() for route in app.routes if hasattr(getattr(route, "app", None), "get_blocks")
         )

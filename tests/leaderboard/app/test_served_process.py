@@ -19,6 +19,7 @@ import pytest
 from shiftbench.builders.folder.reader import DatasetFolder
 from tests.leaderboard import attacks
 from tests.leaderboard.app.test_server import free_port
+from tests.leaderboard.app.waiting import gradio_of
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 TIMES = 12
@@ -63,6 +64,7 @@ def running(folder: DatasetFolder, home: Path) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def served(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running(synthetic, tmp_path_factory.mktemp("served")) as server:
+        gradio_of(server.url)
         yield server
 
 

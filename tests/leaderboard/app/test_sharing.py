@@ -1,5 +1,6 @@
 """Pictures of pages as files, and pages in frames: what they show, of what they are, and that names stay text."""
 
+import html
 import re
 import struct
 import xml.etree.ElementTree as ET
@@ -31,12 +32,18 @@ def has_ink(png: bytes) -> bool:
     return len(png) > 15_000
 
 
-def test_links_to_front_page_board_entry_and_comparison_are_shown_by_a_picture(
+def test_front_page_boards_entry_and_comparison_have_a_picture_a_frame_and_a_citation(
     pages_served: tuple[str, Filled],
 ) -> None:
     url, filled = pages_served
     ids = [filled.entries[name].id for name in ("good", "poor")]
-    pages = ["/", "/?board=synthetic/nli", entry_address(ids[0], "nli"), compare_address(ids, "nli")]
+    pages = [
+        "/",
+        "/?benchmark=synthetic",
+        "/?board=synthetic/nli",
+        entry_address(ids[0], "nli"),
+        compare_address(ids, "nli"),
+    ]
     for path in pages:
         for _ in range(50):
             if 'id="comparing"' not in (page := httpx.get(url + path).text):
@@ -49,6 +56,18 @@ def test_links_to_front_page_board_entry_and_comparison_are_shown_by_a_picture(
         assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png"), picture.text
         assert size_of(picture.content) == (1200, 630)
         assert has_ink(picture.content)
+        assert f'<a href="{html.escape(path)}" id="share-link">Link</a>' in page
+        (svg,) = re.findall(r'<a href="(/picture[.]svg[?]of=[^"]+)">SVG</a><details>', page)
+        assert httpx.get(url + html.unescape(svg)).headers["content-type"] == "image/svg+xml"
+        (frame,) = re.findall(r"&lt;iframe src=&#34;([^ ]+)&#34; width", page) or re.findall(
+            r'&lt;iframe src="([^ ]+)" width', page
+        )
+        assert httpx.get(html.unescape(frame)).status_code == 200
+        (bibtex,) = re.findall(r'<pre id="share-bibtex"[^>]*>([^<]+)</pre>', page)
+        fields = dict(re.findall(r"^  (\w+) = {(.*)},?$", html.unescape(bibtex), re.MULTILINE))
+        assert {"author", "title", "year", "url", "note"} == set(fields)
+        assert fields["url"] == url + path
+        assert re.fullmatch("20[0-9]{2}", fields["year"])
 
 
 def test_a_boards_picture_has_its_leaders_with_their_scores(index: Index, pages_served: tuple[str, Filled]) -> None:

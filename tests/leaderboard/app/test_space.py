@@ -32,6 +32,7 @@ from tests.hub.clients import finish, start, start_publish
 from tests.hub.server import READ, LoopbackHub, running_hub
 from tests.hub.sign_in import CLIENT_ID, CLIENT_SECRET
 from tests.hub.spaces import stored_name
+from tests.leaderboard.app.waiting import gradio_of
 from tests.leaderboard.conftest import predict
 from tests.shiftbench.elsewhere import make_environment
 
@@ -148,6 +149,7 @@ def space(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) ->
         assert finish(start(hub, home, *words))[0] == 0, "a second time it is brought up to date"
         hub.stored.create(ENTRIES, private=False)
         with running_space(hub, home) as url:
+            gradio_of(url)
             yield url, hub
 
 

@@ -26,6 +26,7 @@ from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line
 from shiftbench.leaderboard.app.server import ServerSettings, create_app, serve
+from shiftbench.leaderboard.app.signing_in import SignIns
 from shiftbench.leaderboard.app.submitting import SubmitPage
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board import Index
@@ -214,7 +215,9 @@ def signed_in(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Itera
         }
         return Response("ok")
 
-    routes = SubmitPage(keeper, Uploads(), IN_THIS_PROCESS, Line(), Callers(), sign_in=True, daily_quota=None).routes()
+    routes = SubmitPage(keeper, Uploads(), IN_THIS_PROCESS, Line(), Callers(), sign_in=True, daily_quota=None).routes(
+        SignIns()
+    )
     app = Starlette(
         routes=[*routes, Route("/as/{name}/{seconds:int}", sign_in)],
         middleware=[Middleware(SessionMiddleware, secret_key="secret")],
@@ -266,7 +269,9 @@ def test_who_waits_sees_the_place_in_the_line_and_then_the_answer(
     monkeypatch.setattr(submitting, "SECONDS_OF_PATIENCE", 0.1)
     own, line = fill(filled.folder, tmp_path), Line(at_once=1)
     keeper = Keeper(Index([own.folder], own.store), FaultLog())
-    routes = SubmitPage(keeper, Uploads(), IN_THIS_PROCESS, line, Callers(), sign_in=False, daily_quota=None).routes()
+    routes = SubmitPage(keeper, Uploads(), IN_THIS_PROCESS, line, Callers(), sign_in=False, daily_quota=None).routes(
+        SignIns()
+    )
     held = line.enter("somebody", lambda _: None)
     line.enter("another", line.leave)
     with TestClient(Starlette(routes=routes), "http://127.0.0.1") as client:

@@ -1,8 +1,16 @@
-"""A page of something that waits in line, followed as a browser does: it names where and when to look next."""
+"""What comes later: a page that waits in line, followed as a browser does; and Gradio, loaded after the start."""
 
 import time
+from importlib import import_module
 
 import httpx
+
+import_module("shiftbench.leaderboard.app.gradio_page")  # once for all servers of this process
+
+
+def gradio_of(url: str) -> None:
+    """Wait until a server has loaded Gradio, for which clients have less patience."""
+    httpx.get(f"{url}/gradio", timeout=120).raise_for_status()
 
 
 def last_answer(session: httpx.Client, answer: httpx.Response, seconds: float = 300) -> httpx.Response:

@@ -30,7 +30,9 @@ def compared(filled: Filled, root: Path, *names: str) -> Compared:
     ]
     ids = frozenset(entry.id for entry in entries)
     pairs = compare_with_first(sides, filled.folder, Store(root), "nli")
-    return Compared(sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli", ids)
+    return Compared(
+        sides, [filled.store.scores(entry, filled.folder) for entry in entries], pairs, "dr", "nli", ids, "2026"
+    )
 
 
 def content(filled: Filled, found: Compared) -> Markup:
@@ -50,8 +52,8 @@ def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
     assert "shiftbench compare " in shown.text
     assert shown.tags.count("table") == 3  # the means, and the shifts of each of two pairs
     # What answers stands first: a sentence, the differences by target, the means; every shift is folded.
-    assert shown.tags.index("svg") < shown.tags.index("table") < shown.tags.index("details")
-    assert shown.tags.count("details") == 2 + 4
+    assert shown.tags.index("svg") < shown.tags.index("table") < drawn.count("<", 0, drawn.index('id="shifts-1"'))
+    assert shown.tags.count("details") == 2 + 2 + 3  # shifts, to share, tables to copy
     assert shown.tags.count("figure") == 2
     assert not re.search(r"<h[23](?![^>]* id=)", drawn), "every heading has an address"
     assert not re.search(r"<figure(?![^>]* id=)", drawn), "every picture has an address"
