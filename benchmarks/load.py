@@ -69,7 +69,7 @@ async def _load(
     place: Path,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     until = time.monotonic() + 60 * minutes
-    name = f"{folder.manifest.benchmark}/nli"
+    name = "/".join((folder.manifest.benchmark, "nli"))
     identities = store.ids()
     seconds: dict[str, list[float]] = defaultdict(list)
     failed: dict[str, int] = defaultdict(int)
