@@ -20,6 +20,7 @@ import shiftbench as sb
 from shiftbench.baselines.grid.kept import read_results
 from shiftbench.baselines.models.settings import SETTINGS, setting_values
 from shiftbench.baselines.results import papers
+from shiftbench.builders.building.build import BENCHMARKS
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.cli.help import EXIT_CODES
 from shiftbench.scoring.comparing.shape import Comparison
@@ -40,6 +41,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and the schemas as files."""
     made = {**command_pages(), "python.md": python_page(), "metrics.md": metrics_page(), "schemas.md": schema_page()}
     made |= {"papers.md": papers_page(), "results.md": results_page(), "model-settings.md": settings_page()}
+    made["tasks.md"] = tasks_page()
     made |= {f"schemas/{name}.json": _schema(model) for name, (model, _) in SCHEMAS.items()}
     for name, content in made.items():
         files.append(File.generated(config, f"reference/{name}", content=content))
@@ -53,10 +55,12 @@ def command_pages() -> dict[str, str]:
     for words, command, _ in listed_commands():
         top = words.split()[0]
         about = _cell(command.get_short_help_str(200))
-        rows.append(f"| [`{words}`](commands/{top}.md#shiftbench-{words.replace(' ', '-')}) | {about} |")
+        rows.append(f"| [`{words}`]({top}.md#shiftbench-{words.replace(' ', '-')}) | {about} |")
         pages.setdefault(top, [f"# {top}", ""]).extend(_command(words, command))
     rows += ["", "Exit codes: " + "; ".join(f"`{code}` {what}" for code, what in EXIT_CODES) + ".", ""]
-    return {"commands.md": "\n".join(rows)} | {f"commands/{top}.md": "\n".join(page) for top, page in pages.items()}
+    return {"commands/index.md": "\n".join(rows)} | {
+        f"commands/{top}.md": "\n".join(page) for top, page in pages.items()
+    }
 
 
 def _command(words: str, command: Any) -> Iterator[str]:
@@ -190,3 +194,18 @@ def settings_page() -> str:
         rows.append((f"`{name}`", setting_values(name), each.metadata["read_by"], each.metadata["about"]))
     about = "`--model-arg NAME=VALUE` of `predict`, `check` and `study attack make`."
     return "\n".join(["# Settings of a model", "", about, "", papers.markdown(rows, figures=()), ""])
+
+
+def tasks_page() -> str:
+    """Format the tasks of the papers' benchmarks: what is predicted, from which domains, and whose texts these are."""
+    lines = ["# Tasks and domains", "", "`shiftbench build list` prints the domains, one a line.", ""]
+    for name, (title, tasks) in BENCHMARKS.items():
+        rows = [("task", "what", "metric", "domains", "folders under RAW", "may be published")]
+        for task in tasks:
+            sources = {source.slug: source.open_licence for domain in task.domains for source in domain.sources}
+            domains = ", ".join(f"{d.name} (ID)" if d.name == task.id_domain else d.name for d in task.domains)
+            is_open = [slug for slug, is_open in sources.items() if is_open]
+            may = "yes" if len(is_open) == len(sources) else ", ".join(is_open) or "no"
+            rows.append((f"`{task.name}`", task.title, task.metric, domains, ", ".join(sources), may))
+        lines += [f"## {title} (`{name}`)", "", papers.markdown(rows, figures=()), ""]
+    return "\n".join(lines)
