@@ -32,7 +32,7 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import Gap
 from shiftbench.scoring.reports.numbers import drop_text, score_text
 from shiftbench.scoring.reports.pictures.files import card_svg, png_file, svg_file
-from shiftbench.scoring.reports.pictures.gaps import MOST_ROWS, gap_picture
+from shiftbench.scoring.reports.pictures.rows import MOST_ROWS, gap_picture
 from shiftbench.scoring.reports.pictures.words import shift_name
 from shiftbench.validation.report import InvalidInput, Problem
 

@@ -21,7 +21,7 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Badge, Choice
 from shiftbench.scoring.reports.numbers import count
-from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, frame, mark, path, picture, round_axis
+from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, chart, mark, path, round_axis
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.plain_tables import html_table
 from shiftbench.scoring.reports.task_page import AboveLine, Asked, Picture, TaskPage, find_task, shown_tasks
@@ -342,8 +342,8 @@ def _draw_ranks(place: BoardPlace) -> Markup:
     ]
     first, last = place.history[0], place.history[-1]
     words = f"Rank {first[1]} of {first[2]} on {first[0]}, {last[1]} of {last[2]} on {last[0]}."
-    below = frame(x, y, f"days with new entries, {first[0]} to {last[0]}", "rank")
-    return picture("Rank over time", words, TOP + _HEIGHT + 44, below, path(where, "sb-curve sb-c0"), *marks)
+    names = (f"days with new entries, {first[0]} to {last[0]}", "rank")
+    return chart("Rank over time", words, (x, y), names, [path(where, "sb-curve sb-c0"), *marks], [])
 
 
 def withdrawn_page(identity: str, withdrawn_at: str) -> Markup:

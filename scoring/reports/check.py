@@ -25,10 +25,9 @@ from shiftbench.scoring.reports.numbers import (
     plain_points,
     plain_score,
     points,
-    score_text,
     share,
 )
-from shiftbench.scoring.reports.pictures.curves import curve_values, depth_curves, has_depth
+from shiftbench.scoring.reports.pictures.charts import depth_curves, has_depth
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, table_box
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
@@ -667,9 +666,7 @@ def _depth_words(task: TaskScores) -> str:
 
 
 def _depth(task: TaskScores) -> list[Markup]:
-    values = curve_values([("Depth F1, mean", task.summary.depth_f1)], score_text)
-    table = tag("details", tag("summary", "Values"), values, class_="sb-values")
-    return [tag("figure", depth_curves([("", task)]), table, class_="sb-figure")]
+    return [tag("figure", depth_curves(task), class_="sb-figure")]
 
 
 def _confidence(check: DomainCheck) -> Markup:

@@ -1,6 +1,6 @@
 """A comparison as a page and a report show it: what the macros of ``comparison.html`` draw."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,29 +15,12 @@ from shiftbench.scoring.comparing.shape import (
     Difference,
     MeanComparison,
     ShiftComparison,
-    SourceRuns,
     p_text,
     winner,
 )
 from shiftbench.scoring.comparing.words import about_lines, apart_words, failure_words, floor_words
-from shiftbench.scoring.reports.frame.html import Markup, join
-from shiftbench.scoring.reports.numbers import drop_text, points
-from shiftbench.scoring.reports.pictures.axes import (
-    RIGHT,
-    SYMBOLS,
-    WIDTH,
-    Axis,
-    ends,
-    legend,
-    line,
-    mark,
-    mark_sign,
-    picture,
-    round_axis,
-)
-from shiftbench.scoring.reports.pictures.axes import text as letters
-from shiftbench.scoring.reports.pictures.colours import colour_class
-from shiftbench.scoring.reports.pictures.rows import row_grid, row_name
+from shiftbench.scoring.reports.numbers import drop_text
+from shiftbench.scoring.reports.pictures.rows import draw_forest, run_dots
 from shiftbench.scoring.reports.pictures.words import ARROW, source_name
 from shiftbench.scoring.reports.task_page import Picture
 
@@ -48,7 +31,6 @@ _MEAN_WORDS = {
     MEAN_OOD: "Score under shift (mean OOD)",
     AVERAGE_DROP: "Average drop",
 }
-_ROW, _TOP, _NAMES, _LETTERS = 22, 26, 160, 25
 
 
 @dataclass(frozen=True)
@@ -194,62 +176,3 @@ class ComparisonPage:
         drawn = run_dots(names, [tasks[0].run_scores_a, *(task.run_scores_b for task in tasks)])
         caption = "Score under shift of each run, by what it was trained on: the mean hides a run that fails."
         return Picture("runs", "Runs", caption, drawn) if drawn is not None else None
-
-
-def draw_forest(rows: Sequence[tuple[str, Difference | None]], title: str) -> Markup:
-    """Draw differences with their intervals around a line at 0; a row without one is a heading."""
-    known = [difference.estimate for _, difference in rows if difference is not None]
-    x = round_axis([0.0, *ends(known)], _NAMES, WIDTH - RIGHT, n_ticks=5)
-    bottom = _TOP + _ROW * len(rows)
-    parts = [row_grid(x, _TOP, bottom), line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero")]
-    for number, (name, difference) in enumerate(rows):
-        parts += _forest_row(name, difference, x, _TOP + _ROW * number + _ROW / 2)
-    said = [f"{name}: {drop_text(each.estimate)}" for name, each in rows if each is not None]
-    return picture(title, "; ".join(said) or "Nothing to compare.", bottom + 6, *parts)
-
-
-def _forest_row(name: str, difference: Difference | None, x: Axis, middle: float) -> Iterator[Markup]:
-    if difference is None:
-        yield letters(_NAMES - 8, middle + 4, name, "end", "sb-quadrant sb-ink")
-        return
-    yield row_name(name, x, middle, _LETTERS)
-    if difference.value is None:
-        return
-    decided = winner(difference)
-    colour = {"a": "sb-c0", "b": "sb-c1", None: "sb-faint"}[decided]
-    if difference.low is not None and difference.high is not None:
-        yield line(
-            x.at(100 * difference.low), middle, x.at(100 * difference.high), middle, f"sb-whisker sb-strong {colour}"
-        )
-    words = f"{name}: {drop_text(difference.estimate)} points, corrected p {p_text(difference.p_corrected)}"
-    symbol = "diamond" if name == "mean" else "circle"
-    yield mark(x.at(100 * difference.value), middle, symbol, colour, filled=decided is not None, size=4.5, words=words)
-
-
-def run_dots(names: Sequence[str], runs: Sequence[Sequence[SourceRuns]]) -> Markup | None:
-    """Draw the mean score of each run of all entries, a line for each source; None where no entry has two runs.
-
-    Args:
-        names: of the entries.
-        runs: of each entry.
-    """
-    if max((len(source.scores) for each in runs for source in each), default=0) < 2:
-        return None
-    sources = list(dict.fromkeys(source.source for each in runs for source in each))
-    x = round_axis(
-        [100 * score for each in runs for source in each for score in source.scores], _NAMES, WIDTH - RIGHT, n_ticks=5
-    )
-    bottom = _TOP + _ROW * len(sources)
-    parts = [row_grid(x, _TOP, bottom)]
-    for number, name in enumerate(sources):
-        middle = _TOP + _ROW * number + _ROW / 2
-        parts.append(row_name(source_name(name), x, middle, _LETTERS))
-        for entry, each in enumerate(runs):
-            for score in next((source.scores for source in each if source.source == name), ()):
-                words = f"{names[entry]}, {source_name(name)}: run at {points(score)}"
-                parts.append(
-                    mark(x.at(100 * score), middle, SYMBOLS[entry], colour_class(entry), size=4.5, words=words)
-                )
-    keys = [(mark_sign(SYMBOLS[number], colour_class(number)), name) for number, name in enumerate(names)]
-    said = "Each mark is a run: its mean score over the shifts that rank."
-    return join([legend(keys), picture("Runs by source", said, bottom + 6, *parts)])

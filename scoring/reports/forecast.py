@@ -11,7 +11,6 @@ from shiftbench.scoring.forecasting.comparison import BOARDS_ARE_ALIKE
 from shiftbench.scoring.forecasting.errors import sort_methods
 from shiftbench.scoring.forecasting.methods import CORRECTED, FLOORS, TITLES
 from shiftbench.scoring.forecasting.shape import (
-    BoardStandings,
     Forecast,
     Forecasts,
     MethodComparison,
@@ -24,10 +23,10 @@ from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import metric_name, plain_points
 from shiftbench.scoring.reports.pictures.rows import ForecastRow, forecasts_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, report
+from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import counted
 
 CANNOT_TELL = "cannot tell"
-_UNTESTED = "?"
 _LEVEL = 0.05
 MIN_LABELLED = LEVELS[-1][0]
 """Labelled domains below which there is no interval."""
@@ -179,7 +178,7 @@ class _Model:
     def picture(self) -> Markup:
         """Draw the forecasts with their intervals, those without labels first, each part the worst first."""
         rows = [
-            ForecastRow(shift.target, made.value or 0.0, made.low, made.high, shift.truth)
+            ForecastRow(shift.target, Estimate(value=made.value, low=made.low, high=made.high), shift.truth)
             for shift, made in (*self.unlabelled, *self.labelled)
         ]
         return tag("figure", forecasts_by_domain(rows, metric_name(self.task.metric)), class_="sb-figure")
@@ -304,86 +303,56 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
     return report(title, lines, "shiftbench forecast", head=[caution], pictures=pictures)
 
 
-_FEW = f"{_UNTESTED} {CANNOT_TELL}: with fewer than {MIN_DOMAINS} target domains no test over them can be significant."
-_SKILL = (
-    "Int. score: Winkler's interval score, lower is better. Skill: share of a floor's error that a method saves, and p "
-    "of a paired test over target domains."
-)
-_HELD = (
-    "Held: target domains in which the share of shifts inside was at least the level (behind the comma), each domain "
-    "left out of what set its intervals; inside: that share, its mean over domains, and its 95% interval over domains."
-)
-_ORDER = (
-    "Regret: true score of the target that a method names worst less the lowest one, mean over models and sources, "
-    "beside what chance has; pairs: those that labels separate that are in the right order. p in brackets: exact, over "
-    "permutations of the domains, all models at once."
-)
-
-
-def standings_table(part: BoardStandings) -> PlainTable:
-    """Build the table of a board: a row a method, in the order of ``sort_methods``."""
-    title = f"{part.board or 'all boards'}: forecasts against truth, {counted(len(part.models), 'model')}"
-    return method_table(title, part.standings)
+_SKILL = "share of its error that the method saves on the shifts that both forecast; p: paired over target domains"
+_MEANINGS = {
+    "Domains": "target domains with a forecast, the units of means and tests; methods with fewer of them stand last",
+    "Mean error": "how far forecasts are off, mean over models and sources of each target, then over targets",
+    "Bias": "mean of forecast less truth: a plus says that the forecasts were too high",
+    "Interval score": "Winkler's: width of the intervals, and a fine for each truth outside; lower is better",
+    "Held": "target domains whose intervals, set without them, held at least the level's share of their shifts",
+    "Skill, source": f"floor: the source accuracy, taken as it is; {_SKILL}",
+    "Skill, drop": f"floor: the source accuracy less the mean drop on the other domains; {_SKILL}",
+    "Regret": "true score of the target named worst less the lowest one, mean over models and sources; p exact, over "
+    "permutations of the domains; lower is better",
+    "Pairs": "share of the pairs of targets that labels separate that stand in the right order; p likewise",
+}
+"""What the columns of the table of methods mean."""
 
 
 def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
     """Build the table of how methods did where labels are known, in points, in the order of ``sort_methods``."""
-    is_ordered = any(each.order is not None for each in errors)
-    skills = ("skill, source", "skill, drop")
-    head = ("method", "domains", "error", "bias", "int. score", "held", "inside", "interval", *skills)
-    rows = [(*_row(each), *(_order_cells(each) if is_ordered else ())) for each in sort_methods(errors)]
-    return PlainTable(title, (*head, "regret (chance)", "pairs") if is_ordered else head, rows, n_names=1)
+    head = [each for each in _MEANINGS if each not in ("Regret", "Pairs") or any(one.order for one in errors)]
+    rows = [[TITLES.get(each.method, each.method), *_cells(each)][: 1 + len(head)] for each in sort_methods(errors)]
+    return PlainTable(title, ("Method", *head), rows, meanings=_MEANINGS)
 
 
-def _order_cells(each: MethodErrors) -> tuple[str, str]:
-    order = each.order
-    if order is None:
-        return "", ""
-    regret = f"{plain_points(order.regret)} ({plain_points(order.chance)}; p {p_text(order.p_regret)})"
-    if order.pairs is None or order.p_pairs is None:
-        return regret, ""
-    return regret, f"{plain_points(order.pairs, 0)}% (p {p_text(order.p_pairs)})"
-
-
-def _row(each: MethodErrors) -> tuple[str, ...]:
-    against: list[str] = []
+def _cells(each: MethodErrors) -> Iterator[str]:
+    yield str(each.n_domains)
+    yield plain_points(each.error)
+    yield plain_points(each.bias, signed=True)
+    yield "" if each.interval_score is None else plain_points(each.interval_score)
+    held = each.held
+    yield "" if held is None else f"{held.held} of {held.n_domains}\nat {100 * held.level:.0f}%"
     for floor in FLOORS:
         saved, p = each.skill.get(floor), each.p.get(floor)
-        test = _UNTESTED if p is None else f"({p_text(p)})"
-        against.append("" if saved is None else f"{saved:+.2f} {test}")
-    held = share = ends = ""
-    if each.held is not None:
-        held = f"{each.held.held}/{each.held.n_domains}, {100 * each.held.level:.0f}%"
-        share = f"{plain_points(each.held.share, 0)}%"
-        ends = f"{plain_points(each.held.low, 0)}-{plain_points(each.held.high, 0)}"  # without spaces: cells wrap there
-    return (
-        TITLES.get(each.method, each.method),
-        str(each.n_domains),
-        plain_points(each.error),
-        plain_points(each.bias, signed=True),
-        "" if each.interval_score is None else plain_points(each.interval_score),
-        held,
-        share,
-        ends,
-        *against,
-    )
-
-
-def comparison_notes(found: MethodComparison) -> Iterator[str]:
-    """List what is to be known of a comparison."""
-    yield _HELD
-    yield _SKILL
-    yield _ORDER
-    if any(None in each.p.values() for part in found.boards for each in part.standings):
-        yield _FEW
-    if any(part.board is None for part in found.boards):
-        yield BOARDS_ARE_ALIKE
-    for line in found.left_out:
-        yield f"Left out: {line}."
-    yield found.concept_shift
+        test = CANNOT_TELL if p is None else f"p {p_text(p)}"
+        yield "itself" if floor == each.method else "" if saved is None else f"{saved:+.2f}\n{test}"
+    order = each.order
+    by_chance = f"{plain_points(order.chance)} by chance\np {p_text(order.p_regret)}" if order else ""
+    yield f"{plain_points(order.regret)}\n{by_chance}" if order else ""
+    known = order is not None and order.pairs is not None and order.p_pairs is not None
+    yield f"{plain_points(order.pairs, 0)}%\np {p_text(order.p_pairs)}" if order and known else ""
 
 
 def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
     """List a table a board, then what is to be known of them."""
-    yield from map(standings_table, found.boards)
-    yield from comparison_notes(found)
+    for part in found.boards:
+        name, models = part.board or "all boards", counted(len(part.models), "model")
+        yield method_table(f"{name}: forecasts against truth, {models}", part.standings)
+    yield from (f"{name}: {meaning}." for name, meaning in _MEANINGS.items())
+    if any(None in each.p.values() for part in found.boards for each in part.standings):
+        yield f"{CANNOT_TELL.capitalize()}: no test over fewer than {MIN_DOMAINS} target domains can be significant."
+    if any(part.board is None for part in found.boards):
+        yield BOARDS_ARE_ALIKE
+    yield from (f"Left out: {line}." for line in found.left_out)
+    yield found.concept_shift

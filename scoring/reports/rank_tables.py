@@ -10,7 +10,7 @@ from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing, family_counts
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import MISSING
-from shiftbench.scoring.reports.pictures.ranks import group_words, interval_picture, svg
+from shiftbench.scoring.reports.pictures.rows import rank_intervals, tie_groups
 from shiftbench.scoring.reports.plain_tables import PlainTable, report
 from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted, quote_names
@@ -67,11 +67,7 @@ def rank_csv(ranking: Ranking) -> str:
 
 def rank_report(ranking: Ranking, title: str, standing: Standing | None = None) -> Markup:
     """Build the report as one HTML page that needs no other file: the picture of ranks stands before the tables."""
-    about = (
-        "Bar: the ranks that a model may have, all at once; dot: its rank. Shaded: tied for first. Bars at the right: "
-        "groups none of whose models are told apart."
-    )
-    drawn = [tag("p", about, class_="sb-soft"), svg(interval_picture(ranking))] if ranking.pairs else []
+    drawn = [tag("figure", rank_intervals(ranking), class_="sb-figure")] if ranking.pairs else []
     return report(title, rank_lines(ranking, standing, is_report=True), "shiftbench logs ranks", pictures=drawn)
 
 
@@ -177,7 +173,10 @@ def _family_words(ranking: Ranking) -> Iterator[str]:
     if large:
         listed = ", ".join(f"{each.name}* ({len(each.models)}, tied for first {counts[each.name]})" for each in large)
         yield f"Models of one family, by their names: {listed}"
-    groups = list(group_words(ranking))
+    groups = [
+        f"'{ranking.models[first].name}' to '{ranking.models[last].name}' ({last - first + 1})"
+        for first, last in tie_groups(ranking)
+    ]
     if groups:
         shown = "; ".join(groups[:3]) + (f"; and {len(groups) - 3} more" if len(groups) > 3 else "")
         yield f"{counted(len(groups), 'group')} of neighbours not told apart: {shown}"

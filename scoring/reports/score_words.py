@@ -240,12 +240,6 @@ def _shown_or_not(holds: bool | None) -> str:
     return "shown" if holds else "not shown"
 
 
-ABOUT_DETECTABLE = (
-    "Detectable: the smallest true drop that a test at the 5% level finds with 80% power, (t.975 + t.80) standard "
-    "errors; in brackets with the level shared by all shifts. It says what this many test texts can show, "
-    "not how large "
-    "the drop is."
-)
 _WITH_RUNS = "over other test texts and training runs"
 _TEXTS_ALONE = "of these trained models, over other test texts"
 
@@ -294,10 +288,6 @@ def _drops_to_show(drop: DetectableDrop) -> tuple[float, float]:
     return drop.recipe, drop.recipe_corrected
 
 
-ANNOTATORS = "Single annotators"
-AGAINST_OTHERS = "one annotator against the majority of the others on the same test texts"
-
-
 def annotator_words(annotators: Annotators, metric: str) -> str:
     """Return how well single annotators agree, on average and by domain."""
     by_domain = ", ".join(f"{domain} {points(value)}" for domain, value in annotators.others.items())
@@ -305,4 +295,21 @@ def annotator_words(annotators: Annotators, metric: str) -> str:
         f"Single annotators reach {points(annotators.mean_others)} {metric_name(metric)} against the majority of the "
         f"others ({by_domain}), and {points(annotators.mean_gold)} against the gold label, which their own votes "
         "helped to make."
+    )
+
+
+def mean_flip_words(task: TaskScores) -> str:
+    """Compare the mean flips over a task's shifts with those of models that differ in their training texts alone."""
+    found = [shift.flips for shift in task.shifts if shift.flips is not None]
+    if not found or any(flips.without_shift is None for flips in found):
+        return (
+            "How many texts flip without any shift was not measured: that needs predictions of the task's placebo. "
+            "Two models of one domain, trained on other texts of it, flip many."
+        )
+    turnover = sum(flips.loss + flips.gain for flips in found) / len(found)
+    without = found[0].without_shift or 0.0
+    more = "more" if turnover >= without else "fewer"
+    return (
+        f"Of 100 texts {points(turnover)} flip on average. Without any shift, between models trained on other texts "
+        f"(the placebo), {points(without)} do: {points(abs(turnover - without))} {more} here."
     )

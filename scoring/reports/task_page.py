@@ -5,20 +5,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.confidence import label_shift_words, mean_rows, reliability, risk_by_coverage
+from shiftbench.scoring.reports.confidence import label_shift_words, mean_rows
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import Choice, Matrix, MatrixCell
 from shiftbench.scoring.reports.frame.site import render
 from shiftbench.scoring.reports.numbers import drop_points, drop_text, metric_name, points
-from shiftbench.scoring.reports.pictures.curves import depth_curves, drops_by_idd, has_depth, has_idd_order
-from shiftbench.scoring.reports.pictures.flips import flip_bars, has_flips, mean_flip_words
-from shiftbench.scoring.reports.pictures.planes import id_ood_plane, scenario_plane
+from shiftbench.scoring.reports.pictures.charts import (
+    depth_curves,
+    has_depth,
+    reliability,
+    risk_by_coverage,
+    scenario_plane,
+)
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, shift_name, source_name, sources, with_drops
 from shiftbench.scoring.reports.score_words import (
     annotator_words,
     detectable_text,
     is_it_real,
     margin_lines,
+    mean_flip_words,
     near_duplicate_words,
     tail_lines,
     verdict,
@@ -294,6 +299,7 @@ class TaskPage:
         task = self.task
         lines = [*tail_lines(task)]
         lines += [self.placebo_words] if self.placebo_words else []
+        lines += [mean_flip_words(task)] if any(shift.flips for shift in task.shifts) else []
         lines += [annotator_words(task.annotators, task.metric)] if task.annotators is not None else []
         if task.near_duplicates is not None and _has_drops(task.summary):
             lines.append(near_duplicate_words(task.near_duplicates))
@@ -371,28 +377,12 @@ def _cell_words(shift: Shift) -> str:
 
 
 def _pictures(task: TaskScores, placebo: TaskScores | None) -> Iterator[Picture]:
-    if task.id_ood is not None and task.id_ood.ood and task.id_ood.id.value is not None:
-        yield Picture(
-            "id-ood",
-            "Out of distribution",
-            "Score on each data set against the score in distribution, with 95% intervals.",
-            id_ood_plane([("", task.id_ood)]),
-        )
     if with_drops(task):
         caption = "Each mark is a shift. Filled: the 95% intervals of both drops leave out 0, each shift by itself."
         yield Picture("scenarios", "Scenarios", caption, scenario_plane(task, placebo))
-    if has_idd_order(task):
-        caption = (
-            "Means over the first shifts, sorted by how much harder the target is than the source (IDD = SS − TT). "
-            "Since SD = TD + IDD, SD alone makes shifts to harder targets look worse."
-        )
-        yield Picture("idd", "Drops, hardest targets first", caption, drops_by_idd(task))
     if has_depth(task):
         caption = "Micro F1 as more of the texts that are like the source are left out."
-        yield Picture("depth", "Depth F1", caption, depth_curves([("", task)]))
-    if has_flips(task):
-        caption = f"What TD is made of, text by text: many lost and many gained can cancel. {mean_flip_words(task)}"
-        yield Picture("flips", "Flips", caption, flip_bars(task))
+        yield Picture("depth", "Depth F1", caption, depth_curves(task))
 
 
 def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:

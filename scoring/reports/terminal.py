@@ -22,7 +22,6 @@ from shiftbench.scoring.reports.numbers import (
     score_text,
     share,
 )
-from shiftbench.scoring.reports.pictures.flips import mean_flip_words
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, source_name
 from shiftbench.scoring.reports.plain_tables import PlainTable, starred
 from shiftbench.scoring.reports.score_words import (
@@ -30,6 +29,7 @@ from shiftbench.scoring.reports.score_words import (
     detectable_lines,
     detectable_text,
     margin_lines,
+    mean_flip_words,
     near_duplicate_words,
     slope_rows,
     tail_lines,

@@ -6,7 +6,7 @@ from shiftbench.metrics.alarm import ALARM
 from shiftbench.scoring.reports.cells import figure_table, number_cell, section
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import metric_name, p_words, plain_points, plain_score, points
-from shiftbench.scoring.reports.pictures.series import score_series
+from shiftbench.scoring.reports.pictures.charts import score_series
 from shiftbench.scoring.scores.shape import AlarmFound, ChangeFound, OverTime, PeriodScore, TrendFound
 from shiftbench.validation.report import counted
 

@@ -201,14 +201,15 @@ def rank_scores(
     from shiftbench.scoring.interchange.ranking_claims import make_ranking_claim
     from shiftbench.scoring.interchange.score_tables import Reading, read_families
     from shiftbench.scoring.reports import rank_tables
-    from shiftbench.scoring.reports.pictures import ranks as pictures
+    from shiftbench.scoring.reports.pictures.files import png_file, svg_file
+    from shiftbench.scoring.reports.pictures.rows import rank_intervals
 
     if unit is not None and unit not in (*Unit,):
         raise UnknownChoice(Problem("no such unit", "--unit", f"'{unit}'", did_you_mean(unit, [*Unit])))
     if picture is not None and picture.suffix not in (".svg", ".png"):
         raise typer.BadParameter("--picture writes .svg or .png")
     if picture is not None and picture.suffix == ".png":
-        require("matplotlib", "pictures")
+        require("resvg_py", "pictures")
     how = Reading(
         unit=None if unit is None else Unit(unit),
         lower_is_better=lower_is_better,
@@ -227,9 +228,8 @@ def rank_scores(
     title = files[0].name
     write_report(report, lambda: rank_tables.rank_report(ranking, title, standing))
     if picture is not None:
-        drawn = pictures.interval_picture(ranking)
-        content = pictures.png(drawn) if picture.suffix == ".png" else str(pictures.svg(drawn)).encode()
-        picture.write_bytes(content)
+        drawn = svg_file(rank_intervals(ranking), title)
+        picture.write_bytes(png_file(drawn, zoom=2.0) if picture.suffix == ".png" else drawn.encode())
         typer.echo(f"{picture}: the picture", err=True)
     if json_ != "-":
         _show_in(format_, rank_tables.rank_lines(ranking, standing), lambda: rank_tables.rank_csv(ranking))

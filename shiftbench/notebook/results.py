@@ -16,7 +16,8 @@ from shiftbench.scoring.reports.check import check_lines
 from shiftbench.scoring.reports.forecast import forecast_html, forecast_lines
 from shiftbench.scoring.reports.frame.html import join
 from shiftbench.scoring.reports.gate import gate_lines, junit_xml
-from shiftbench.scoring.reports.pictures.ranks import interval_picture, svg
+from shiftbench.scoring.reports.pictures.files import svg_file
+from shiftbench.scoring.reports.pictures.rows import rank_intervals
 from shiftbench.scoring.reports.plain_tables import PlainTable, as_html, as_latex, as_markdown
 from shiftbench.scoring.reports.plan_tables import plan_lines
 from shiftbench.scoring.reports.rank_tables import rank_lines, rank_report
@@ -280,7 +281,7 @@ class RankResult(_Words):
 
     def to_svg(self, path: str | Path | None = None) -> str:
         """Return the picture of rank intervals, and write it where a path is given."""
-        return _written(svg(interval_picture(self.ranking)), path)
+        return _written(svg_file(rank_intervals(self.ranking), self._title), path)
 
     def _parts(self) -> Iterable[RenderableType]:
         return rank_lines(self.ranking, self.standing)

@@ -4,13 +4,15 @@ Pictures are 420 units wide: lettering of 12 units can be read on a phone, where
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.numbers import MINUS
 from shiftbench.scoring.scores.shape import Estimate
 
+N_COLOURS = 7
+"""Colours that sources and entries share, classes ``sb-c0`` and on; beyond that symbols alone tell them apart."""
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10
 """Margins of a picture's frame; below it stand ticks, notes and the axis' name."""
@@ -73,15 +75,11 @@ def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: in
     return Axis(ticks[0], ticks[-1], start, end, ticks)
 
 
-def cut_axis(axis: Axis) -> Axis:
-    """Return an axis of fractions in points without what lies below 0 or above 100."""
-    ticks = tuple(tick for tick in axis.ticks if 0 <= tick <= 100)
-    return Axis(ticks[0], ticks[-1], axis.start, axis.end, ticks)
-
-
-def square_axes(across: Axis) -> tuple[Axis, Axis]:
-    """Return an axis across and the same one up, so that both values are equal on the diagonal (``identity_line``)."""
-    return across, Axis(across.low, across.high, TOP + SIDE, TOP, across.ticks)
+def square_axes(values: Iterable[float]) -> tuple[Axis, Axis]:
+    """Build an axis across and the same one up, so that both values are equal on the diagonal; within 0 and 100."""
+    across = round_axis(values, LEFT, LEFT + SIDE)
+    ticks = tuple(tick for tick in across.ticks if 0 <= tick <= 100)
+    return (Axis(ticks[0], ticks[-1], LEFT, LEFT + SIDE, ticks), Axis(ticks[0], ticks[-1], TOP + SIDE, TOP, ticks))
 
 
 def _round_ticks(low: float, high: float, n_ticks: int, *, whole: bool) -> tuple[float, ...]:
@@ -127,7 +125,37 @@ def picture(title: str, description: str, height: float, *parts: Markup, has_lin
     )
 
 
-def frame(x: Axis, y: Axis, x_name: str, y_name: str, *, below: float = 0) -> Markup:
+def chart(
+    title: str,
+    description: str,
+    axes: tuple[Axis, Axis],
+    names: tuple[str, str],
+    parts: Iterable[Markup],
+    keys: Iterable[tuple[Markup, str]],
+    *,
+    heading: str = "",
+    behind: Iterable[Markup] = (),
+    below: float = 0,
+) -> Markup:
+    """Build a picture in a frame, its legend above.
+
+    Args:
+        title: what it shows.
+        description: what can be seen on it, in a sentence or two.
+        axes: across and up.
+        names: of the axes.
+        parts: what is drawn in the frame, from back to front.
+        keys: signs of the legend and what they mean.
+        heading: of the legend.
+        behind: what is drawn behind the frame's lines.
+        below: room for notes under the ticks.
+    """
+    x, y = axes
+    drawn = picture(title, description, y.start + 44 + below, *behind, _frame(x, y, *names, below=below), *parts)
+    return join([legend(keys, heading), drawn])
+
+
+def _frame(x: Axis, y: Axis, x_name: str, y_name: str, *, below: float = 0) -> Markup:
     """Draw grid lines, ticks and the names of both axes; ``below`` leaves room for notes under the ticks."""
     parts = []
     for value, words in zip(y.ticks, y.tick_words, strict=True):
@@ -149,15 +177,15 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return tag("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_=class_)
 
 
-def identity_line(x: Axis, y: Axis) -> Markup:
-    """Draw the line on which both values are equal, as far as the frame holds it."""
-    low, high = max(x.low, y.low), min(x.high, y.high)
-    return line(x.at(low), y.at(low), x.at(high), y.at(high), "sb-identity") if low < high else Markup("")
-
-
 def text(x: float, y: float, words: str, anchor: str, class_: str) -> Markup:
     """Write some words."""
     return tag("text", words, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=class_)
+
+
+def rect(x: float, y: float, width: float, height: float, class_: str) -> Markup:
+    """Draw a rectangle from its upper left corner."""
+    size = {"width": f"{width:.1f}", "height": f"{height:.1f}"}
+    return tag("rect", x=f"{x:.1f}", y=f"{y:.1f}", **size, class_=class_)
 
 
 def path(points: Sequence[tuple[float, float]], class_: str) -> Markup:
@@ -178,24 +206,35 @@ def mark(
     return tag("path", title, d=shape, transform=where, class_=look)
 
 
-def bar_of(x: float, y: Axis, estimate: Estimate, class_: str) -> Markup:
-    """Draw a figure's interval as an upright line; nothing where it has none."""
-    if estimate.low is None or estimate.high is None:
-        return Markup("")
-    return line(x, y.at(100 * estimate.low), x, y.at(100 * estimate.high), class_)
+def bars(x: Axis, y: Axis, across: Estimate, up: Estimate, class_: str) -> Iterator[Markup]:
+    """Draw the intervals of a mark that two figures place; nothing where one has none."""
+    left, top = x.at(100 * (across.value or 0.0)), y.at(100 * (up.value or 0.0))
+    if across.low is not None and across.high is not None:
+        yield line(x.at(100 * across.low), top, x.at(100 * across.high), top, class_)
+    if up.low is not None and up.high is not None:
+        yield line(left, y.at(100 * up.low), left, y.at(100 * up.high), class_)
 
 
 def legend(keys: Iterable[tuple[Markup, str]], heading: str = "") -> Markup:
-    """Build the legend that stands above a picture: signs with what they mean."""
+    """Build the legend that stands above a picture: signs with what they mean; nothing without any."""
     items = [tag("li", sign, " ", words) for sign, words in keys]
     first = [tag("li", heading, class_="sb-legend-name")] if heading else []
-    return tag("ul", *first, *items, class_="sb-picture-legend")
+    return tag("ul", *first, *items, class_="sb-picture-legend") if items else Markup("")
 
 
 def sign(*parts: Markup, width: int = 14) -> Markup:
     """Draw a small picture for a legend, 14 units high, drawn around (width / 2, 7)."""
     box = f"0 0 {width} 14"
     return tag("svg", *parts, viewBox=box, width=str(width), height="14", aria_hidden="true", class_="sb-sign")
+
+
+def look(number: int) -> tuple[str, str]:
+    """Return the symbol and the class of the colour of the n-th source, target or entry.
+
+    >>> look(0), look(8)
+    (('circle', 'sb-c0'), ('circle', 'sb-c1'))
+    """
+    return SYMBOLS[number % len(SYMBOLS)], f"sb-c{number % N_COLOURS}"
 
 
 def mark_sign(symbol: str, class_: str, *, filled: bool = True) -> Markup:

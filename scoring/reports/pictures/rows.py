@@ -1,10 +1,13 @@
-"""Pictures of rows, one for each domain or shift: ticks above them, names before them, a box in which many scroll."""
+"""Pictures of rows, one for each domain, slice, shift or model: ticks above them, names before them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from shiftbench.scoring.comparing.shape import Difference, SourceRuns, p_text, winner
+from shiftbench.scoring.comparing.unit_ranks import Ranking
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.numbers import points, score_text
+from shiftbench.scoring.reports.frame.parts import Gap
+from shiftbench.scoring.reports.numbers import drop_text, points, score_text
 from shiftbench.scoring.reports.pictures.axes import (
     RIGHT,
     WIDTH,
@@ -12,40 +15,129 @@ from shiftbench.scoring.reports.pictures.axes import (
     ends,
     legend,
     line,
+    look,
     mark,
     mark_sign,
     picture,
+    rect,
     round_axis,
     sign,
     text,
 )
-from shiftbench.scoring.reports.pictures.words import shorten
-from shiftbench.scoring.scores.shape import DomainScore, SlicesFound
+from shiftbench.scoring.reports.pictures.words import shorten, source_name
+from shiftbench.scoring.scores.shape import DomainScore, Estimate, SlicesFound
+
+_ROW, _TOP = 22, 26
 
 
-def row_grid(x: Axis, top: float, bottom: float) -> Markup:
-    """Draw the grid lines behind the rows from ``top`` to ``bottom``, with ticks above."""
-    parts = []
+class Dot(NamedTuple):
+    """A figure as a mark, with its interval as a line of class ``bar``; fractions, ``lower`` than the row's middle."""
+
+    estimate: Estimate
+    class_: str = "sb-accent"
+    symbol: str = "circle"
+    is_filled: bool = True
+    lower: float = 0.0
+    bar: str = "sb-whisker sb-strong"
+    words: str = ""
+
+    @property
+    def values(self) -> list[float]:
+        """What the axis must hold."""
+        return ends([self.estimate])
+
+    def draw(self, x: Axis, middle: float) -> Iterator[Markup]:
+        """Draw it in its row."""
+        value, low, high, y = *self.estimate_ends, middle + self.lower
+        if low is not None and high is not None:
+            yield line(x.at(100 * low), y, x.at(100 * high), y, f"{self.bar} {self.class_}")
+        if value is not None:
+            yield mark(x.at(100 * value), y, self.symbol, self.class_, filled=self.is_filled, size=4, words=self.words)
+
+    @property
+    def estimate_ends(self) -> tuple[float | None, float | None, float | None]:
+        """The figure and the ends of its interval."""
+        return self.estimate.value, self.estimate.low, self.estimate.high
+
+
+class Stroke(NamedTuple):
+    """A line along the row, upright where its ends are equal, a box with ``height``; in the axis' units."""
+
+    low: float
+    high: float
+    class_: str
+    height: float = 0.0
+
+    @property
+    def values(self) -> list[float]:
+        """What the axis must hold."""
+        return [self.low, self.high]
+
+    def draw(self, x: Axis, middle: float) -> Iterator[Markup]:
+        """Draw it in its row."""
+        low, high = x.at(self.low), x.at(self.high)
+        if self.height:
+            yield rect(low, middle - self.height / 2, max(high - low, 0.5), self.height, self.class_)
+        elif self.low == self.high:
+            yield line(low, middle - _ROW / 2 + 3, low, middle + _ROW / 2 - 3, self.class_)
+        else:
+            yield line(low, middle, high, middle, self.class_)
+
+
+class Row(NamedTuple):
+    """A row: its name, what it shows from back to front, and what a pointer that rests on it is told."""
+
+    name: str
+    parts: Sequence[Dot | Stroke] = ()
+    words: str = ""
+    class_: str = "sb-row-name"
+
+
+def row_picture(
+    title: str,
+    about: str,
+    rows: Sequence[Row],
+    keys: Iterable[tuple[Markup, str]] = (),
+    *,
+    names: float = 130,
+    axis: Axis | None = None,
+    height: float = _ROW,
+    has_zero: bool = False,
+    behind: Iterable[Markup] = (),
+) -> Markup:
+    """Draw rows in the order given; many scroll in a box.
+
+    Args:
+        title: what the picture shows.
+        about: what can be seen on it.
+        rows: at least one.
+        keys: signs of the legend and what they mean.
+        names: units of the width that the rows' names take.
+        axis: by default one that holds all values.
+        height: of a row.
+        has_zero: whether a line stands at 0.
+        behind: what is drawn behind the rows.
+    """
+    values = [value for row in rows for part in row.parts for value in part.values]
+    x = axis or round_axis([*([0.0] if has_zero else []), *values], names, WIDTH - RIGHT)
+    bottom = _TOP + height * len(rows)
+    parts = list(behind)
     for value, words in zip(x.ticks, x.tick_words, strict=True):
-        parts.append(line(x.at(value), top - 4, x.at(value), bottom, "sb-grid"))
-        parts.append(text(x.at(value), top - 9, words, "middle", "sb-tick"))
-    return join(parts)
+        parts.append(line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid"))
+        parts.append(text(x.at(value), _TOP - 9, words, "middle", "sb-tick"))
+    if has_zero:
+        parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
+    for number, row in enumerate(rows):
+        middle = _TOP + height * (number + 0.5)
+        name = text(x.start - 8, middle + 4, shorten(row.name, int((names - 8) / 6.1)), "end", row.class_)
+        shown = [each for part in row.parts for each in part.draw(x, middle)]
+        parts.append(tag("g", *([tag("title", row.words)] if row.words else []), name, *shown))
+    drawn = picture(title, about, bottom + 6, *parts)
+    return join([legend(keys), tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label=title)])
 
 
-def row_name(name: str, x: Axis, middle: float, n_letters: int) -> Markup:
-    """Write a row's name before its axis, cut to some letters; ``middle`` is the middle of the row."""
-    return text(x.start - 8, middle + 4, shorten(name, n_letters), "end", "sb-row-name")
-
-
-def row_box(drawn: Markup, label: str) -> Markup:
-    """Build the box in which a picture of many rows scrolls; ``label`` says what it shows."""
-    return tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label=label)
-
-
-_HEIGHT = 22
-"""Of a row, in units."""
-_TOP, _NAMES, _LETTERS = 24, 130, 20
-_SLICE_NAMES, _SLICE_LETTERS = 220, 36
+_TEXTS = "with its 95% interval over other test texts"
+_HOME = ("sb-classic", "diamond")
 
 
 def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup:
@@ -55,41 +147,21 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
         domains: those that count, at least one.
         home: the domain that the model was trained on, if it is one of them.
     """
-    rows = sorted(domains, key=lambda each: (each.score.value or 0.0, each.domain))
-    floors = [max(each.floor.chance, each.floor.majority) for each in rows if each.floor]
-    x = round_axis([*ends(each.score for each in rows), *(100 * floor for floor in floors)], _NAMES, WIDTH - RIGHT)
-    bottom = _TOP + _HEIGHT * len(rows)
-    parts = [row_grid(x, _TOP, bottom)]
-    parts += [_score_row(each, x, _TOP + _HEIGHT * number, home) for number, each in enumerate(rows)]
-    about = f"{len(rows)} domains, from {_words(rows[0])} to {_words(rows[-1])}. Every value stands in the table."
-    keys = [
-        (mark_sign("circle", "sb-accent"), "score, with its 95% interval over other test texts"),
-        *([(mark_sign("diamond", "sb-classic"), "home")] if home else []),
-        *([(sign(line(7, 1, 7, 13, "sb-churn")), "what needs no skill")] if floors else []),
-    ]
-    drawn = picture("Scores by domain", about, bottom + 6, *parts)
-    return join([legend(keys), row_box(drawn, "Scores")])
-
-
-def _score_row(domain: DomainScore, x: Axis, top: float, home: str | None) -> Markup:
-    middle, name = top + _HEIGHT / 2, domain.domain
-    parts = [tag("title", _words(domain)), row_name(name, x, middle, _LETTERS)]
-    if domain.floor:
-        floor = x.at(100 * max(domain.floor.chance, domain.floor.majority))
-        parts.append(line(floor, top + 4, floor, top + _HEIGHT - 4, "sb-churn"))
-    if domain.score.low is not None and domain.score.high is not None:
-        low, high = x.at(100 * domain.score.low), x.at(100 * domain.score.high)
-        parts.append(line(low, middle, high, middle, "sb-whisker sb-strong sb-accent"))
-    if domain.score.value is not None:
-        look = ("diamond", "sb-classic") if name == home else ("circle", "sb-accent")
-        parts.append(mark(x.at(100 * domain.score.value), middle, *look, size=4))
-    return tag("g", *parts)
-
-
-def _words(domain: DomainScore) -> str:
-    floor = domain.floor
-    level = f"; no skill needed for {points(max(floor.chance, floor.majority))}" if floor else ""
-    return f"{domain.domain}: {score_text(domain.score)}, {domain.n:,} texts{level}"
+    rows = []
+    for each in sorted(domains, key=lambda each: (each.score.value or 0.0, each.domain)):
+        words, parts = f"{each.domain}: {score_text(each.score)}, {each.n:,} texts", list[Dot | Stroke]()
+        if each.floor:
+            floor = max(each.floor.chance, each.floor.majority)
+            words += f"; no skill needed for {points(floor)}"
+            parts.append(Stroke(100 * floor, 100 * floor, "sb-churn"))
+        parts.append(Dot(each.score, *(_HOME if each.domain == home else ())))
+        rows.append(Row(each.domain, parts, words))
+    about = f"{len(rows)} domains, from {rows[0].words} to {rows[-1].words}. Every value stands in the table."
+    keys = [(mark_sign("circle", "sb-accent"), f"score, {_TEXTS}")]
+    keys += [(mark_sign("diamond", "sb-classic"), "home")] if home else []
+    if any(each.floor for each in domains):
+        keys.append((sign(line(7, 1, 7, 13, "sb-churn")), "what needs no skill"))
+    return row_picture("Scores by domain", about, rows, keys)
 
 
 def scores_by_slice(found: SlicesFound) -> Markup:
@@ -98,34 +170,23 @@ def scores_by_slice(found: SlicesFound) -> Markup:
     Args:
         found: at least one slice.
     """
-    scores = [each for row in found.slices for each in (row.score, row.rest)]
-    x = round_axis(ends(scores), _SLICE_NAMES, WIDTH - RIGHT)
-    bottom = _TOP + _HEIGHT * len(found.slices)
-    parts = [row_grid(x, _TOP, bottom)]
-    for number, each in enumerate(found.slices):
-        middle = _TOP + _HEIGHT * (number + 0.5)
-        said = f"{each.name}: {score_text(each.score)}, {each.n:,} texts; the rest: {score_text(each.rest)}"
-        drawn = [tag("title", said), row_name(each.name, x, middle, _SLICE_LETTERS)]
-        for estimate, lower, look in (
-            (each.rest, 3, ("diamond", "sb-classic")),
-            (each.score, -3, ("circle", "sb-accent")),
-        ):
-            if estimate.low is not None and estimate.high is not None:
-                low, high = x.at(100 * estimate.low), x.at(100 * estimate.high)
-                drawn.append(line(low, middle + lower, high, middle + lower, f"sb-whisker sb-strong {look[1]}"))
-            if estimate.value is not None:
-                drawn.append(mark(x.at(100 * estimate.value), middle + lower, *look, size=3.5))
-        parts.append(tag("g", *drawn))
+    rows = [
+        Row(
+            each.name,
+            [Dot(each.rest, *_HOME, lower=3), Dot(each.score, lower=-3)],
+            f"{each.name}: {score_text(each.score)}, {each.n:,} texts; the rest: {score_text(each.rest)}",
+        )
+        for each in found.slices
+    ]
     keys = [
-        (mark_sign("circle", "sb-accent"), "score of the slice, with its 95% interval over other test texts"),
+        (mark_sign("circle", "sb-accent"), f"score of the slice, {_TEXTS}"),
         (mark_sign("diamond", "sb-classic"), "score of all other texts"),
     ]
-    about = f"{len(found.slices)} slices. Every value stands in the table."
-    return join([legend(keys), row_box(picture("Scores by slice", about, bottom + 6, *parts), "Scores")])
+    about = f"{len(rows)} slices. Every value stands in the table."
+    return row_picture("Scores by slice", about, rows, keys, names=220)
 
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-_DEPTHS_TOP, _DEPTHS_NAMES, _DEPTHS_LETTERS = 26, 120, 18
 
 
 def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tuple[float, float]) -> Markup:
@@ -136,79 +197,160 @@ def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tup
         quantiles: of each target's depths, at ``QUANTILES``; the source itself is one of the targets.
         span: lowest and highest depth of any of the task's pictures, so that they share a scale.
     """
-    x = round_axis(span, _DEPTHS_NAMES, WIDTH - RIGHT, n_ticks=5)
-    bottom = _DEPTHS_TOP + _HEIGHT * len(quantiles)
-    parts = [row_grid(x, _DEPTHS_TOP, bottom)]
-    parts += [
-        _depth_row(target, values, x, _DEPTHS_TOP + _HEIGHT * number, own=target == source)
-        for number, (target, values) in enumerate(quantiles.items())
-    ]
+    rows = []
+    for target, (low, left, median, right, high) in quantiles.items():
+        shares = zip(QUANTILES, (low, left, median, right, high), strict=True)
+        words = ", ".join(f"{100 * part:.0f}% below {value:.3f}" for part, value in shares)
+        box = Stroke(left, right, "sb-depth-own" if target == source else "sb-depth", _ROW - 8)
+        parts = [Stroke(low, high, "sb-axis"), box, Stroke(median, median, "sb-median")]
+        rows.append(Row(target, parts, f"{target}: {words}"))
     said = "; ".join(f"{target} median {values[2]:.2f}" for target, values in quantiles.items())
-    return picture(f"Depth of test texts in {source}", said, bottom + 6, *parts)
-
-
-def _depth_row(target: str, values: Sequence[float], x: Axis, top: float, *, own: bool) -> Markup:
-    middle = top + _HEIGHT / 2
-    low, left, median, right, high = (x.at(value) for value in values)
-    words = f"{target}: " + ", ".join(
-        f"{100 * part:.0f}% below {value:.3f}" for part, value in zip(QUANTILES, values, strict=True)
-    )
-    box = tag(
-        "rect",
-        x=f"{left:.1f}",
-        y=f"{top + 4:.1f}",
-        width=f"{max(right - left, 0.5):.1f}",
-        height=f"{_HEIGHT - 8}",
-        class_="sb-depth-own" if own else "sb-depth",
-    )
-    return tag(
-        "g",
-        tag("title", words),
-        row_name(target, x, middle, _DEPTHS_LETTERS),
-        line(low, middle, high, middle, "sb-axis"),
-        box,
-        line(median, top + 3, median, top + _HEIGHT - 3, "sb-median"),
-    )
+    axis = round_axis(span, 120, WIDTH - RIGHT, n_ticks=5)
+    return row_picture(f"Depth of test texts in {source}", said, rows, names=120, axis=axis)
 
 
 class ForecastRow(NamedTuple):
     """A domain's forecast with its interval, if it has one, and its true score where labels are known; fractions."""
 
     domain: str
-    value: float
-    low: float | None
-    high: float | None
+    forecast: Estimate
     truth: float | None
 
 
-def forecasts_by_domain(rows: Sequence[ForecastRow], metric: str) -> Markup:
+def forecasts_by_domain(found: Sequence[ForecastRow], metric: str) -> Markup:
     """Draw each domain's forecast on a row, in the order given; the true score, where it is known, is a filled mark.
 
     Args:
-        rows: at least one.
+        found: at least one.
         metric: what is forecast, in words.
     """
-    values = [100 * end for row in rows for end in (row.value, row.low, row.high, row.truth) if end is not None]
-    x = round_axis(values, _NAMES, WIDTH - RIGHT)
-    bottom = _TOP + _HEIGHT * len(rows)
-    parts = [row_grid(x, _TOP, bottom)]
-    for number, row in enumerate(rows):
-        middle = _TOP + _HEIGHT * number + _HEIGHT / 2
-        words = f"{row.domain}: forecast {points(row.value)}"
-        marks = [row_name(row.domain, x, middle, _LETTERS)]
-        if row.low is not None and row.high is not None:
-            words += f", {points(row.low)} to {points(row.high)}"
-            marks.append(
-                line(x.at(100 * row.low), middle, x.at(100 * row.high), middle, "sb-whisker sb-strong sb-accent")
-            )
-        marks.append(mark(x.at(100 * row.value), middle, "circle", "sb-accent", size=4))
-        if row.truth is not None:
-            words += f"; {metric} {points(row.truth)}"
-            marks.append(mark(x.at(100 * row.truth), middle, "diamond", "sb-classic", size=4))
-        parts.append(tag("g", tag("title", words), *marks))
-    has_truth = any(row.truth is not None for row in rows)
+    rows = []
+    for each in found:
+        words = f"{each.domain}: forecast {score_text(each.forecast)}"
+        words += "" if each.truth is None else f"; {metric} {points(each.truth)}"
+        rows.append(Row(each.domain, [Dot(each.forecast), Dot(Estimate(value=each.truth), *_HOME)], words))
     keys = [(mark_sign("circle", "sb-accent"), "forecast, with its interval over domains")]
-    keys += [(mark_sign("diamond", "sb-classic"), f"{metric} by labels")] if has_truth else []
+    if any(each.truth is not None for each in found):
+        keys.append((mark_sign("diamond", "sb-classic"), f"{metric} by labels"))
     about = f"{len(rows)} domains, those without labels first, the worst first. Every value stands in the table."
-    drawn = picture(f"Forecast {metric} by domain", about, bottom + 6, *parts)
-    return join([legend(keys), row_box(drawn, "Forecasts")])
+    return row_picture(f"Forecast {metric} by domain", about, rows, keys)
+
+
+def draw_forest(differences: Sequence[tuple[str, Difference | None]], title: str) -> Markup:
+    """Draw differences with their intervals around a line at 0; a row without one is a heading."""
+    rows = []
+    for name, each in differences:
+        if each is None:
+            rows.append(Row(name, class_="sb-quadrant sb-ink"))
+            continue
+        decided = winner(each)
+        colour = {"a": "sb-c0", "b": "sb-c1", None: "sb-faint"}[decided]
+        words = f"{name}: {drop_text(each.estimate)} points, corrected p {p_text(each.p_corrected)}"
+        symbol = "diamond" if name == "mean" else "circle"
+        rows.append(Row(name, [Dot(each.estimate, colour, symbol, decided is not None)], words))
+    said = [f"{name}: {drop_text(each.estimate)}" for name, each in differences if each is not None]
+    return row_picture(title, "; ".join(said) or "Nothing to compare.", rows, names=160, has_zero=True)
+
+
+def run_dots(names: Sequence[str], runs: Sequence[Sequence[SourceRuns]]) -> Markup | None:
+    """Draw the mean score of each run of all entries, a row for each source; None where no entry has two runs.
+
+    Args:
+        names: of the entries.
+        runs: of each entry.
+    """
+    if max((len(source.scores) for each in runs for source in each), default=0) < 2:
+        return None
+    rows = []
+    for name in dict.fromkeys(source.source for each in runs for source in each):
+        shown = source_name(name)
+        dots = [
+            Dot(Estimate(value=score), colour, symbol, words=f"{entry}, {shown}: run at {points(score)}")
+            for (symbol, colour), entry, each in zip(map(look, range(len(names))), names, runs, strict=True)
+            for source in each
+            if source.source == name
+            for score in source.scores
+        ]
+        rows.append(Row(shown, dots))
+    keys = [(mark_sign(*look(number)), name) for number, name in enumerate(names)]
+    said = "Each mark is a run: its mean score over the shifts that rank."
+    return row_picture("Runs by source", said, rows, keys, names=160)
+
+
+MOST_ROWS = 12
+"""Rows of a picture of gaps: more are too small where a link is shown."""
+
+
+def gap_picture(gaps: Sequence[tuple[str, Gap]], title: str) -> Markup:
+    """Draw the score in domain (filled) and under shift (open), with 95% intervals, and what is lost between them.
+
+    Args:
+        gaps: names and gaps, in their order; the first ``MOST_ROWS`` are drawn.
+        title: what the picture is of.
+    """
+    rows = []
+    for name, gap in gaps[:MOST_ROWS]:
+        home = Dot(gap.home, "sb-home", bar="sb-gap-bar", words=points(gap.home.value))
+        away = Dot(gap.away, "sb-away", is_filled=False, bar="sb-gap-bar", words=points(gap.away.value))
+        both = gap.home.value is not None and gap.away.value is not None
+        lost = [Stroke(100 * (gap.home.value or 0), 100 * (gap.away.value or 0), "sb-gap-line")] if both else []
+        rows.append(Row(name, [*lost, home, away], gap.words))
+    keys = [
+        (mark_sign("circle", "sb-home"), "in domain"),
+        (mark_sign("circle", "sb-away", filled=False), "under shift, with 95% intervals"),
+    ]
+    return row_picture(title, "; ".join(row.words for row in rows) or "No scores.", rows, keys, names=150)
+
+
+_RANK_ROW, _BAR = 18, 8
+_LETTERS = 22
+MAX_BARS = 12
+"""Groups of ties that are drawn; they are named in words, too."""
+
+
+def rank_intervals(ranking: Ranking) -> Markup:
+    """Draw the rank interval of each model; models tied for first are shaded, groups of ties are bars at the right."""
+    n, tied, groups = len(ranking.models), set(ranking.tied_first), tie_groups(ranking)[:MAX_BARS]
+    right = WIDTH - RIGHT - _BAR * len(groups)
+    axis = Axis(1, max(n, 2), 168, right, tuple(float(rank) for rank in sorted({1, (n + 1) // 2, n})))
+    behind, rows = [], []
+    for number, model in enumerate(ranking.models):
+        if model.name in tied:
+            behind.append(rect(0, _TOP + _RANK_ROW * number, WIDTH, _RANK_ROW, "sb-shaded"))
+        name = model.name if len(model.name) <= _LETTERS else model.name.rpartition("/")[2]
+        name = name if len(name) <= _LETTERS else name[: _LETTERS // 2] + "…" + name[-_LETTERS // 2 + 1 :]
+        reach, words = [], f"{model.name}: rank {model.rank}"
+        if model.best_rank is not None and model.worst_rank is not None:
+            reach.append(Stroke(model.best_rank, model.worst_rank + 1e-9, "sb-rank-bar", 4))
+            words += f" [{model.best_rank}, {model.worst_rank}]"
+        rows.append(Row(name, [*reach, Dot(Estimate(value=model.rank / 100), "sb-ink")], words))
+    for number, (first, last) in enumerate(groups):
+        place = right + 6 + _BAR * number, _TOP + _RANK_ROW * first + 2
+        words = f"not told apart: {ranking.models[first].name} to {ranking.models[last].name}"
+        bar = rect(*place, 4, _RANK_ROW * (last - first + 1) - 4, "sb-tie-bar")
+        behind.append(tag("g", tag("title", words), bar))
+    keys = [
+        (sign(rect(0, 5, 14, 4, "sb-rank-bar")), "ranks that a model may have, all at once"),
+        (mark_sign("circle", "sb-ink"), "its rank"),
+        (sign(rect(0, 0, 14, 14, "sb-shaded")), "tied for first"),
+        (sign(rect(5, 0, 4, 14, "sb-tie-bar")), "models not told apart"),
+    ]
+    about = "; ".join(row.words for row in rows[:MAX_BARS])
+    return row_picture("Rank intervals", about, rows, keys, names=168, axis=axis, height=_RANK_ROW, behind=behind)
+
+
+def tie_groups(ranking: Ranking) -> list[tuple[int, int]]:
+    """Find the groups of neighbours none of which are told apart: first and last place, none within another.
+
+    A group of one is none.
+    """
+    found: list[tuple[int, int]] = []
+    n, last = len(ranking.pairs), -1
+    for first in range(n):
+        end = first
+        while end + 1 < n and all(ranking.pairs[row][end + 1] == "." for row in range(first, end + 1)):
+            end += 1
+        if end > max(last, first):
+            found.append((first, end))
+            last = end
+    return found

@@ -63,7 +63,8 @@ def test_the_forest_has_each_shift_by_target_its_interval_and_the_mean(filled: F
     (pair,) = compared(filled, tmp_path, "good", "poor").page.pairs
     assert [target for target, _ in pair.by_target] == list(dict.fromkeys(shift.target for shift in pair.pair.shifts))
     drawn = ET.fromstring(str(pair.forest.drawn))
-    marks = [each for each in drawn.iter() if each.tag in ("circle", "path") and each.find("title") is not None]
+    told = [row for row in drawn.iter("g") if row.find("title") is not None]
+    marks = [each for row in told for each in row if each.tag in ("circle", "path")]
     assert len(marks) == 12 + 1
     n_intervals = sum(shift.differences[0].low is not None for shift in pair.pair.shifts) + 1
     bars = [each for each in drawn.iter("line") if "sb-whisker" in each.get("class", "")]

@@ -12,7 +12,7 @@ from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.comparing.words import about_lines, sentence
 from shiftbench.scoring.reports import exports
-from shiftbench.scoring.reports.comparison import run_dots
+from shiftbench.scoring.reports.pictures.rows import run_dots
 from shiftbench.scoring.reports.plain_tables import as_markdown
 from shiftbench.scoring.reports.terminal import comparison_lines
 from shiftbench.scoring.scores.score import score_file

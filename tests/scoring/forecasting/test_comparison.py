@@ -78,7 +78,7 @@ def test_methods_that_lack_domains_stand_last() -> None:
     best, fewer = found["doc"], found["doc"].model_copy(update={"method": "cot", "n_domains": 6, "error": 0.0})
     assert [each.method for each in sort_methods([fewer, found["atc"], best])] == ["doc", "atc", "cot"]
     table = method_table("t", [fewer, best])
-    assert [row[:2] for row in table.rows] == [(TITLES["doc"], "7"), (TITLES["cot"], "6")]
+    assert [row[:2] for row in table.rows] == [[TITLES["doc"], "7"], [TITLES["cot"], "6"]]
 
 
 def test_models_of_one_name_stay_apart() -> None:

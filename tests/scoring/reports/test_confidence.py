@@ -9,8 +9,8 @@ from rich.console import Console
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.confidence import reliability, risk_by_coverage
 from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.reports.pictures.charts import reliability, risk_by_coverage
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.reports.task_page import TaskPage, task_report
 from shiftbench.scoring.reports.terminal import score_lines

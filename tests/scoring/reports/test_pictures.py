@@ -11,8 +11,9 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.parts import Gap
 from shiftbench.scoring.reports.numbers import drop_points, points
-from shiftbench.scoring.reports.pictures import colours, curves, flips, planes
+from shiftbench.scoring.reports.pictures import charts, rows
 from shiftbench.scoring.reports.pictures.axes import SYMBOLS, mark, round_axis
 from shiftbench.scoring.reports.score_words import is_it_real
 from shiftbench.scoring.reports.task_page import Asked, TaskPage
@@ -20,7 +21,6 @@ from shiftbench.scoring.scores.floors import is_drop_at_floor
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Estimate, Scores, Shift, TaskScores
 from tests.leaderboard.conftest import SCRIPT, Visible
-from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ["books", "films", "games"]
@@ -69,10 +69,8 @@ def words(element: ET.Element) -> str:
 
 def every_picture(task: TaskScores, placebo: TaskScores | None = None) -> list[Markup]:
     return [
-        planes.scenario_plane(task, placebo),
-        curves.drops_by_idd(task),
-        curves.depth_curves([("one", task)]),
-        flips.flip_bars(task),
+        charts.scenario_plane(task, placebo),
+        charts.depth_curves(task),
     ]
 
 
@@ -133,14 +131,6 @@ def test_whether_a_drop_is_real_is_what_its_interval_shows(
     assert is_it_real(shift, "sd").startswith(words)
 
 
-def test_text_in_cells_can_be_read() -> None:
-    for measure in ("ST", "SD"):
-        for step in range(101):
-            fill, ink = colours.cell_colours(step / 100, 0.0, 1.0, measure)  # type: ignore[arg-type]
-            red, green, blue = (float(part) for part in re.findall(r"\d+", fill))
-            assert colours.contrast((red, green, blue), colours._rgb(ink)) >= 4.5
-
-
 def position(element: ET.Element) -> tuple[float, float]:
     if element.tag == "circle":
         return float(element.get("cx", "")), float(element.get("cy", ""))
@@ -150,7 +140,7 @@ def position(element: ET.Element) -> tuple[float, float]:
 
 def test_plane_places_every_shift_by_its_drops(tasks: dict[str, TaskScores]) -> None:
     task, placebo = tasks["moods"], tasks["moods.placebo"]
-    picture = svg(planes.scenario_plane(task, placebo))
+    picture = svg(charts.scenario_plane(task, placebo))
     found = [part for part in marks(picture) if not words(part).startswith("placebo")]
     assert len(found) == len(task.shifts) == 6
     where = {tuple(words(part).split("\n")[0].split(" → ")): position(part) for part in found}
@@ -177,7 +167,7 @@ def test_resolved_shifts_are_filled_and_sources_differ_by_symbol_too(task: TaskS
     first, *others = task.shifts
     known = first.model_copy(update={"resolved": True})
     shifts = (known, *(shift.model_copy(update={"resolved": False}) for shift in others))
-    found = marks(svg(planes.scenario_plane(task.model_copy(update={"shifts": shifts}))))
+    found = marks(svg(charts.scenario_plane(task.model_copy(update={"shifts": shifts}))))
     filled = [part for part in found if "sb-filled" in part.get("class", "")]
     assert [words(part).split("\n")[0] for part in filled] == [f"{known.source} → {known.target}"]
     shapes = {(part.tag, part.get("d")) for part in found}
@@ -191,7 +181,7 @@ def whiskers(picture: ET.Element) -> list[ET.Element]:
 def test_crosses_reach_from_end_to_end_of_the_intervals(task: TaskScores) -> None:
     shift = task.shifts[0]
     alone = task.model_copy(update={"shifts": (shift,)})
-    picture = svg(planes.scenario_plane(alone))
+    picture = svg(charts.scenario_plane(alone))
     across, upright = whiskers(picture)
     x, y = position(marks(picture)[0])
     lengths = [float(across.get("x2", "")) - float(across.get("x1", "")),
@@ -204,26 +194,11 @@ def test_crosses_reach_from_end_to_end_of_the_intervals(task: TaskScores) -> Non
         assert all(0 <= float(line.get(end, "")) <= 420 for end in ("x1", "x2", "y1", "y2"))
     bare = {name: {"value": getattr(shift, name).value} for name in ("sd", "td")}
     without = TaskScores.model_validate(alone.model_dump() | {"shifts": [shift.model_dump() | bare]})
-    assert whiskers(svg(planes.scenario_plane(without))) == []
-
-
-def test_drops_by_idd_are_running_means_that_meet(task: TaskScores) -> None:
-    drawn = curves.drops_by_idd(task)
-    about = svg(drawn).findtext("desc") or ""
-    hardest = max(task.shifts, key=lambda shift: shift.idd.value or 0)
-    average = task.summary.average_drop.value
-    for name, start, end in (("SD", hardest.sd.value, average), ("TD", hardest.td.value, average)):
-        assert start is not None
-        assert end is not None
-        said = re.search(rf"mean {name} from ([^ ]+) to ([^ ,]+)", about)
-        assert said is not None
-        numbers = [float(text.replace("−", "-").rstrip(".")) for text in said.groups()]
-        assert numbers == pytest.approx([round(100 * start, 1), round(100 * end, 1)], abs=0.051)
-    assert "mean IDD from" in about
+    assert whiskers(svg(charts.scenario_plane(without))) == []
 
 
 def test_depth_curves_show_the_mean_its_interval_and_effective_sizes(task: TaskScores) -> None:
-    picture = svg(curves.depth_curves([("", task)]))
+    picture = svg(charts.depth_curves(task))
     thick = [part for part in marks(picture) if "λ = " in words(part)]
     assert len(thick) == 5
     low, high = task.summary.depth_f1["50"].low, task.summary.depth_f1["50"].high
@@ -238,80 +213,23 @@ def test_depth_curves_show_the_mean_its_interval_and_effective_sizes(task: TaskS
     assert below[-1] in (f"{min(sizes):.0f}–{max(sizes):.0f}", f"{min(sizes):.0f}")
 
 
-def test_entries_overlay_in_colours_and_symbols_of_their_own(task: TaskScores) -> None:
-    drawn = curves.depth_curves([("Alpha", task), ("Beta", task), ("Gamma", task)])
-    picture = svg(drawn)
-    thick = [part for part in marks(picture) if "λ = " in words(part)]
-    assert len(thick) == 15
-    assert len({part.get("class") for part in thick}) == 3
-    assert len({(part.tag, part.get("d")) for part in thick}) == 3
-    assert len({position(part)[0] for part in thick}) == 15, "intervals stand side by side"
-    assert all(name in Visible(drawn).text for name in ("Alpha", "Beta", "Gamma"))
-
-
-def test_flips_show_loss_gain_and_half_of_those_without_a_shift(task: TaskScores) -> None:
-    picture = svg(flips.flip_bars(task))
-    groups = list(picture.iter("g"))
-    assert len(groups) == 6
-    for group in groups:
-        name = words(group).split("\n")[0]
-        shift = next(s for s in task.shifts if f"{s.source} → {s.target}" == name)
-        assert shift.flips is not None
-        bars = {rect.get("class"): float(rect.get("width", "")) for rect in group.iter("rect")}
-        assert bars["sb-loss"] * shift.flips.gain == pytest.approx(bars["sb-gain"] * shift.flips.loss, abs=0.1)
-        ticks = [line for line in group.iter("line") if line.get("class") == "sb-churn"]
-        assert len(ticks) == 2
-        assert shift.flips.without_shift is not None
-        assert "flip without any shift (placebo)" in words(group)
-        reach = float(ticks[1].get("x1", "")) - float(ticks[0].get("x1", ""))
-        scale = bars["sb-loss"] / shift.flips.loss
-        assert reach == pytest.approx(scale * shift.flips.without_shift, abs=0.3)
-
-
-def test_without_a_placebo_flips_without_a_shift_are_not_measured(folder: DatasetFolder, tmp_path: Path) -> None:
-    scores = score(folder, labels_with_errors(folder, "moods", DOMAINS, 0.3), tmp_path)
-    drawn = flips.flip_bars(scores.tasks[0])
-    assert "sb-churn" not in drawn
-    assert "flips without any shift: not measured (needs a placebo)" in drawn
-    assert "was not measured" in flips.mean_flip_words(scores.tasks[0])
-
-
-def test_id_ood_plane(id_folder: DatasetFolder, tmp_path: Path) -> None:
-    scores = score(id_folder, id_predictions(id_folder, "sa", "amazon"), tmp_path)
-    found = scores.tasks[0].id_ood
-    assert found is not None
-    drawn = planes.id_ood_plane([("", found)])
-    picture = svg(drawn)
-    assert len(marks(picture)) == len(found.ood) == 3
-    assert any("sb-identity" in part.get("class", "") for part in picture.iter("line"))
-    heights = {words(part).split(" ")[0]: position(part)[1] for part in marks(picture)}
-    assert sorted(heights, key=lambda name: -heights[name]) == sorted(
-        heights, key=lambda name: found.ood[name].value or 0
-    )
-    two = planes.id_ood_plane([("Alpha", found), ("Beta", found)])
-    assert len(marks(svg(two))) == 6
-    assert "Beta: amazon (ID)" in (svg(two).findtext("desc") or "")
-
-
 def test_joined_sources_are_in_no_mean(folder: DatasetFolder, tmp_path: Path) -> None:
     frame = labels_with_errors(folder, "moods", [*DOMAINS[:2], "books+films"], 0.3)
     task = score(folder, frame, tmp_path).tasks[0]
     assert len(task.shifts) == 5
-    depth = svg(curves.depth_curves([("", task)]))
+    depth = svg(charts.depth_curves(task))
     assert len([part for part in depth.iter("path") if "sb-thin" in part.get("class", "")]) == 4
     assert [cell.words for _, cells in page_of(task, "st").matrix.rows for cell in cells].count("n/a") == 0
 
 
 def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -> None:
     zero_shot = score(folder, labels_with_errors(folder, "moods", ["none"], 0.3), tmp_path).tasks[0]
-    assert not planes.with_drops(zero_shot)
-    assert not curves.has_depth(zero_shot)
-    assert not flips.has_flips(zero_shot)
-    assert not curves.has_idd_order(zero_shot)
+    assert not charts.with_drops(zero_shot)
+    assert not charts.has_depth(zero_shot)
     assert page_of(zero_shot, "").matrix.rows[0][0] == "none (zero-shot)"
     partial = score(folder, labels_with_errors(folder, "moods", DOMAINS[:2], 0.3), tmp_path).tasks[0]
     assert [cell.words for _, cells in page_of(partial, "td").matrix.rows for cell in cells].count("n/a") == 2
-    assert len(marks(svg(planes.scenario_plane(partial)))) == 2
+    assert len(marks(svg(charts.scenario_plane(partial)))) == 2
 
 
 def test_figures_that_are_not_there_leave_gaps(task: TaskScores) -> None:
@@ -340,13 +258,21 @@ def test_names_are_text_in_every_picture(tasks: dict[str, TaskScores]) -> None:
         assert "a" not in shown.tags
 
 
-def test_long_names_are_cut_in_bars_and_whole_when_pointed_at(task: TaskScores) -> None:
+def test_rows_place_figures_and_their_intervals_on_one_axis_and_cut_long_names() -> None:
     long = "a-domain-with-a-name-that-goes-on-and-on"
-    renamed = TaskScores.model_validate_json(task.model_dump_json().replace(DOMAINS[0], long))
-    picture = svg(flips.flip_bars(renamed))
+    home, away = Estimate(value=0.8, low=0.75, high=0.85), Estimate(value=0.6, low=0.5, high=0.7)
+    picture = svg(rows.gap_picture([(long, Gap(home, away, long)), ("b", Gap(away, home, "b"))], "gaps"))
     written = [text.text or "" for text in picture.iter("text") if "sb-row-name" in text.get("class", "")]
     assert max(map(len, written)) <= 24
-    assert any(long in words(group) for group in picture.iter("g"))
+    first, second = picture.iter("g")
+    assert words(first) == long
+    (left, top), (right, below) = (next(map(position, marks(group))) for group in (first, second))
+    assert left > right, "in domain before a loss, and before a gain"
+    assert below - top == pytest.approx(22)
+    bar = next(line for line in first.iter("line") if "sb-home" in line.get("class", ""))
+    ends = [float(bar.get(end, "")) for end in ("x1", "x2")]
+    assert ends[0] < left < ends[1]
+    assert (ends[1] - ends[0]) / (left - right) == pytest.approx(0.1 / 0.2, abs=0.02)
 
 
 def test_axes_have_round_ticks_and_hold_their_values() -> None:
@@ -367,7 +293,7 @@ def test_every_symbol_is_drawn_and_differs() -> None:
 
 def test_shifts_of_any_sign_stay_inside_the_plane(task: TaskScores) -> None:
     far = [shift.model_copy(update={"sd": _moved(shift, -0.9), "td": _moved(shift, 0.9)}) for shift in task.shifts]
-    for part in marks(svg(planes.scenario_plane(task.model_copy(update={"shifts": tuple(far)})))):
+    for part in marks(svg(charts.scenario_plane(task.model_copy(update={"shifts": tuple(far)})))):
         x, y = position(part)
         assert 0 <= x <= 420
         assert 0 <= y <= 420
