@@ -8,7 +8,7 @@ EXTRAS := encoder,train,app,cluster,llm,gguf,offline,wordllama,docs,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 
-.PHONY: setup weights-llm demo docs test test-kernels test-long test-gpu test-interchange lint pins audit sbom clean
+.PHONY: setup weights-llm demo docs test test-kernels test-long test-gpu test-interchange lint pins audit sbom release clean
 
 setup: $(VENV)/.ready
 
@@ -85,6 +85,10 @@ $(TOOLS)/.ready: constraints-interchange.txt
 
 test-interchange: setup $(TOOLS)/.ready
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m interchange -s $(ARGS)
+
+# Version, wheel, source distribution, checks, notes and tag: `make release VERSION=0.3.0`; ARGS=--dry-run changes nothing.
+release: setup
+	$(BIN)/python .ci/release.py $(VERSION) $(ARGS)
 
 clean:
 	rm -rf $(VENV) $(TOOLS) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
