@@ -250,18 +250,21 @@ def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | Non
     """Add to a board's rows what a round released; entries without released figures come last.
 
     ``release`` is the round's name, and what it released on the board; None before the first. The columns stay, with
-    ``mean_st``, the scores on single targets, ``complete``, ``rank`` and ``with_leader`` as released, and ``ROUND``.
+    ``complete``, ``rank``, its bounds and ``with_leader`` as released, and ``ROUND``; ``mean_st`` and the scores on
+    single targets have values of rounds before 0.3 alone.
     """
     targets = [name for name in frame.columns if name.startswith(OOD) and "." not in name.removeprefix(OOD)]
     figures = ["mean_st", *targets]
-    ranks = {"rank": pl.Int64, "with_leader": pl.Boolean}
+    ranks = {"rank": pl.Int64, "rank_low": pl.Int64, "rank_high": pl.Int64, "with_leader": pl.Boolean}
     schema = {"id": pl.String, **dict.fromkeys(figures, pl.Float64), **ranks, ROUND: pl.String}
     rows = [
         {
             "id": each.entry,
             "mean_st": each.mean,
-            **{name: each.targets.get(name.removeprefix(OOD)) for name in targets},
+            **{name: (each.targets or {}).get(name.removeprefix(OOD)) for name in targets},
             "rank": each.place,
+            "rank_low": None if each.last_place is None else each.place,
+            "rank_high": each.last_place,
             "with_leader": each.with_leader,
             ROUND: name_of_round,
         }

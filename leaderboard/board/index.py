@@ -25,7 +25,15 @@ from shiftbench.leaderboard.board.copies import Copies
 from shiftbench.leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
 from shiftbench.leaderboard.board.rank_intervals import RankIntervals
 from shiftbench.leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
-from shiftbench.leaderboard.release import Released, ReleasedBoard, entry_tasks, last_release, released_tasks
+from shiftbench.leaderboard.release import (
+    Meter,
+    Released,
+    ReleasedBoard,
+    entry_tasks,
+    last_release,
+    read_meter,
+    released_tasks,
+)
 from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, folder_of
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -178,6 +186,11 @@ class Index:
     def release(self, board: Board) -> tuple[str, ReleasedBoard] | None:
         """Return the last round's name and what it released on a board of withheld labels; None before the first."""
         return None if board.folder.has_public_labels else last_release(self.store, board.key)
+
+    def meter(self, board: Board) -> Meter | None:
+        """Return what is spent of a board's withheld labels; None where they are public, or too few to answer with."""
+        folder = board.folder
+        return None if folder.has_public_labels else read_meter(self.store, folder, board.task, board.subset)
 
     def releases(self, entry: Entry) -> dict[str, tuple[str, Released]]:
         """Return what the last rounds released of an entry, with the round's name, by board."""

@@ -160,7 +160,7 @@ def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) ->
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
     except InvalidInput as error:
         return refusal_answer(index, error.problems)
-    note = f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round releases its figures."
+    note = f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round tells whom it is better than."
     return _accepted(note=note)
 
 
@@ -236,7 +236,7 @@ def _feedback_answer(
     """Return the feedback allowed for an entry on withheld labels: see ``shiftbench.leaderboard.release``."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "settings": folder.version.settings}
     facts["subset"] = entry.card.subset
-    note = "Nominate the entry to have its figures released by the next round."
+    note = "Nominate the entry to have it ranked by the next round."
     answer = _accepted(entry=entry.id, new=new, note=note)
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in feedback_on_targets]}}
 

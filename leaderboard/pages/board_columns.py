@@ -73,7 +73,7 @@ def columns_of(board: Board) -> list[Column]:
     info, names = board.info, titles(board.info)
     in_domain, under_shift, loss, *others = _GRID
     if not board.folder.has_public_labels:
-        words = "mean score under shift on the ranking half of the labels, as the last round released it"
+        words = "mean score under shift on the ranking half of the labels, as rounds before version 0.3 released it"
         targets = [Column(f"{OOD}{domain}", names.get(domain, domain), words) for domain in board.single_targets]
         return [
             replace(under_shift, words=words),

@@ -110,6 +110,7 @@ def board_page(index: Index, query: BoardQuery, base: str = "") -> Markup:
             columns=columns_of(board),
             facts=data_facts(board),
             unscored=index.unscored(),
+            meter=index.meter(board),
         ),
         share=share_of(index, board, base, board_address(board.name)),
     )

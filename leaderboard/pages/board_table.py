@@ -247,6 +247,8 @@ def rank_words(row: Facts) -> tuple[str, str]:
     if row["rank"] is None or row["rank_low"] is None:
         return "", ""
     low, high = row["rank_low"], row["rank_high"]
+    if row.get(ROUND) is not None:
+        return f"{low}\N{EN DASH}{high}", f"the last round tells no more than that its place is {low} to {high}"
     subject = "as a recipe" if row["rank_about"] == RECIPES else TRAINED_MODELS
     return f"{low}\N{EN DASH}{high}", f"rank {row['rank']}; {subject}, with 95% confidence from {low} to {high}"
 
@@ -259,7 +261,7 @@ def badges(row: Facts) -> list[Badge]:
     if row.get("corrected") is not None:
         return [Badge("leads", "lead")]
     if row.get("with_leader") and row.get(ROUND) is not None:
-        return [Badge(LEADING_SET, "tied", "leads, or is statistically tied with the leader")]
+        return [Badge(LEADING_SET, "tied", "the last round tells of no entry that it is better")]
     if row.get("with_leader"):
         return [Badge("tied", "tied", "is statistically tied with the leader")]
     return []

@@ -78,11 +78,6 @@ class History:
         """Return the best figure received on labels shared with these; of equal ones that of the same place."""
         return max(self._shared(labels), key=lambda each: (each.number, each.place == place), default=None)
 
-    def last(self, labels: GoldKeys) -> ReceivedFigure | None:
-        """Return the last figure received on labels shared with these."""
-        shared = self._shared(labels)
-        return shared[-1] if shared else None
-
     def _shared(self, labels: GoldKeys) -> list[ReceivedFigure]:
         numbers = [each for each in self.tellings if each.number is not None]
         shared = [

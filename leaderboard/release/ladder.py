@@ -115,12 +115,6 @@ def next_rung(score: Measured, rung: Rung | None, guess: Measured | None, draw: 
     return round_to_steps(score.value, MIN_STEP, 0) if cleared else None
 
 
-def is_apart(score: Measured, rung: Rung) -> bool:
-    """Test whether a score is a step above or below the one behind a released number."""
-    value, step = rung.released if rung.file is None else rung.file.value, rung.hurdle(score)[1]
-    return is_better(score.value, value, step) or is_better(value, score.value, step)
-
-
 def is_better(score: float, other: float, step: float) -> bool:
     """Test whether a score is better by more than a step."""
     # The difference of two scores may exceed the step by a rounding of floats alone.
@@ -137,20 +131,3 @@ def round_to_steps(score: float, step: float, draw: float) -> float:
     first = int(draw * width)
     points = first + width * round((score / MIN_STEP - first) / width)
     return round(float(np.clip(points * MIN_STEP, 0, 1)), 4)
-
-
-def round_figure(score: Measured, last: Rung | None, guess: Measured | None, draw: float) -> float | None:
-    """Return what a round releases of a score: None where it cannot be told apart from guessing.
-
-    Args:
-        score: the entry's score.
-        last: what rounds released last of its account on these labels. A score that is not a step away from it, up or
-            down, gets that number again, so that files which differ only by chance reveal nothing new.
-        guess: the score of its own labels in random order; None where labels cannot be guessed.
-        draw: a secret number in [0, 1), one for all entries of a round.
-    """
-    if last is not None and not is_apart(score, last):
-        return last.released
-    if guess is not None and not is_better(score.value, guess.value, step_between(score, guess)):
-        return None
-    return round_to_steps(score.value, own_step(score), draw)

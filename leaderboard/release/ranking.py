@@ -1,314 +1,303 @@
-"""One board's nominated entries on the ranking half: their figures, their places, and the possible leaders.
+"""One board's nominated entries in a round: which of them the ranking half tells apart.
 
-Released figures of random files would show which of them to weigh more in a vote at the next round. Three rules keep
-the figures few: an entry that cannot be told apart from guessing has none; an entry that cannot be told apart from the
-last figure that its account received on these labels repeats that figure; all others are rounded to steps of two
-standard errors (``ladder.round_figure``). Where labels cannot be guessed, a year has only ``history.numbers_a_year``
-new figures. Places and the leading set compare exact scores: entries further apart than the step between them keep
-their order.
+A round answers a few yes-or-no questions of a board, and releases nothing else: *is every entry above this cut better
+than every entry below it?* Whoever reads k such answers has learnt at most k bits, however many accounts took part, and
+so has gained at most ``highest_gain``. Therefore the answers are limited, not the accounts: one a round for every 1,000
+labels. Where to cut is proposed by the feedback half, which costs no bit of the ranking half; a proposal that the
+ranking half does not confirm releases nothing but that. Between the entries above a cut and those below it others may
+lie, which it tells apart from neither.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.release.halves import both_halves, gold_keys, secret_draws, why_too_small
-from shiftbench.leaderboard.release.history import (
-    YEAR,
-    History,
-    Place,
-    ReceivedFigure,
-    labels_digest,
-    labels_record,
-    numbers_a_year,
-    read_labels,
-)
-from shiftbench.leaderboard.release.ladder import (
-    MIN_STEP,
-    STANDARD_ERRORS,
-    Measured,
-    Rung,
-    is_apart,
-    paired_error,
-    round_figure,
-)
-from shiftbench.leaderboard.release.measuring import (
-    MAX_UNPARSED,
-    TOO_MANY_UNPARSED,
-    Predicted,
-    can_be_guessed,
-    is_complete,
-    measure,
-    predicted_targets,
-    shuffle_predictions,
-)
-from shiftbench.leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round
+from shiftbench.leaderboard.release.halves import GoldKeys, both_halves, gold_keys, half_of, why_too_small
+from shiftbench.leaderboard.release.history import labels_digest, labels_record, read_labels
+from shiftbench.leaderboard.release.ladder import MIN_STEP, STANDARD_ERRORS, Measured
+from shiftbench.leaderboard.release.measuring import Predicted, is_complete, measure, predicted_targets
+from shiftbench.leaderboard.release.releases import LeftOut, Released, ReleasedBoard
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 
-_DRAWS, _SEED = 10_000, 18
+ROUNDS_A_YEAR = 4
+LABELS_AN_ANSWER = 1_000
+"""Labels of the ranking half for each answer of a round."""
+_MARGINS = (0.5, 1.0, 1.5, 2.0, 3.0)
+"""Steps that lie, on the feedback half, between the entries on both sides of a proposed cut."""
+
+
+def answers_a_round(n_labels: float) -> int:
+    """Return how many cuts a round may test on so many labels of the ranking half.
+
+    >>> [answers_a_round(n) for n in (500, 1_999, 2_000, 5_000)]
+    [1, 1, 2, 5]
+    """
+    return max(1, int(n_labels // LABELS_AN_ANSWER))
+
+
+def highest_gain(n_answers: int, n_labels: float) -> float:
+    """Return what nobody gains more of on average from yes-or-no answers about labels, a fraction of the labels.
+
+    k answers hold at most k ln 2 nats. The labels that they depend on are independent to whoever asks, so what they
+    tell of each label adds up to no more than that, and by Pinsker's inequality sqrt(nats / 2) bounds by how much
+    more often a guess at one is right. With Jensen's over n labels: sqrt(k ln 2 / (2 n)). It holds for any number of
+    accounts and classes, any strategy and any knowledge beforehand that leaves labels independent of each other.
+    Source: Russo and Zou, Controlling Bias in Adaptive Data Analysis Using Information Theory (AISTATS 2016), prop. 1.
+
+    >>> [round(100 * highest_gain(4 * answers_a_round(n), n), 1) for n in (500, 1_000, 2_000, 5_000)]
+    [5.3, 3.7, 3.7, 3.7]
+    """
+    return float(np.sqrt(n_answers * np.log(2) / (2 * n_labels)))
 
 
 def steps_between(entries: Sequence[Sequence[Measured]]) -> NDArray[np.float64]:
     """Return how far the mean scores of every two entries must lie apart to be told apart, shape (k, k).
 
+    A step is a point, or two standard errors of the difference (delete-one-group jackknife) if that is more.
+
     Args:
         entries: of each of k entries its scores on the same targets, whose groups are drawn apart from each other.
     """
-    steps = np.full((len(entries), len(entries)), MIN_STEP)
-    for row, first in enumerate(entries):
-        for column, second in enumerate(entries[:row]):
-            errors = [paired_error(*pair) for pair in zip(first, second, strict=True)]
-            error = float(np.sqrt(np.square(errors).sum())) / len(errors)
-            steps[row, column] = steps[column, row] = max(MIN_STEP, STANDARD_ERRORS * error)
-    return steps
+    variances = np.zeros((len(entries), len(entries)))
+    for scores in zip(*entries, strict=True):
+        without = np.array([each.without for each in scores])  # (k, groups)
+        centred = without - without.mean(axis=1, keepdims=True)
+        products = centred @ centred.T
+        squares = np.diag(products)
+        n_groups = without.shape[1]
+        variances += (n_groups - 1) / n_groups * np.maximum(squares[:, None] + squares - 2 * products, 0)
+    n_targets = max(1, len(entries[0])) if entries else 1
+    return np.maximum(MIN_STEP, STANDARD_ERRORS * np.sqrt(variances) / n_targets)
 
 
-def places(scores: Sequence[float], steps: NDArray[np.float64]) -> list[int]:
-    """Return the place of each entry: 1 plus the number of entries ahead by more than a step.
+@dataclass(frozen=True)
+class Cut:
+    """A question of a round: is each entry of ``above`` better than each of ``below`` by a step? Places in a list."""
 
-    >>> places([0.70, 0.695, 0.60], np.full((3, 3), 0.01))
-    [1, 1, 3]
-    """
-    ahead = np.subtract.outer(scores, scores) < -steps  # [i, j]: entry j is ahead of entry i
-    return [1 + int(row.sum()) for row in ahead]
+    above: tuple[int, ...]
+    below: tuple[int, ...]
+
+    def is_confirmed(self, scores: NDArray[np.float64], steps: NDArray[np.float64]) -> bool:
+        """Return the answer: the only thing that a round computes from labels of the ranking half and releases."""
+        pairs = np.ix_(self.above, self.below)
+        return bool((np.subtract.outer(scores, scores)[pairs] > steps[pairs]).all())
 
 
-def leading_set(entries: Sequence[Sequence[Measured]]) -> list[bool]:
-    """Find the entries that cannot be told apart from the one with the highest score, that one included.
+def propose_cuts(scores: NDArray[np.float64], steps: NDArray[np.float64], limit: int) -> list[Cut]:
+    """Choose where to cut: the cuts by which one may expect to tell most pairs of entries apart.
 
-    Ties between pairs are not transitive, so there is one set, as on boards of public labels (``metrics.ranking``): the
-    leader was chosen as the best of all, so an entry is apart from it by more than a multiple of their paired standard
-    error, the 95% quantile of the largest of all entries' standardised differences from it; never by less than a step.
+    Each cut lies where entries are a multiple of a step apart; a wider margin separates fewer pairs but is confirmed
+    more often. Copies of entries, however many, move a cut, but do not add one.
 
     Args:
-        entries: of each of k entries its scores on the same targets, as ``steps_between`` takes them.
-    Returns: a mark for each entry. They tell less than what every two entries' steps would: which of the set leads is
-        not among it, nor how its other entries compare.
+        scores: of k entries on the feedback half, shape (k,).
+        steps: what tells two of them apart there, shape (k, k).
+        limit: the most cuts.
     """
-    if not entries:
-        return []
-    scores = np.array([np.mean([each.value for each in entry]) for entry in entries])
-    leader = int(scores.argmax())
-    moved = np.array([_influences(entries[leader], entry) for entry in entries])
-    errors = np.sqrt((moved**2).sum(axis=1))
-    differs = errors > 0
-    multiple = STANDARD_ERRORS
-    if differs.any():
-        standardised = moved[differs] / errors[differs, None]
-        # Correlated normal variables: what every entry's difference from the leader would be by chance.
-        drawn = np.random.default_rng(_SEED).standard_normal((_DRAWS, moved.shape[1]), dtype=np.float32)
-        largest = np.abs(drawn @ standardised.T.astype(np.float32)).max(axis=1)
-        multiple = max(multiple, float(np.quantile(largest, 0.95)))
-    return [bool(tied) for tied in scores[leader] - scores <= np.maximum(MIN_STEP, multiple * errors)]
+    order = np.argsort(-scores, kind="stable")
+    ahead = np.subtract.outer(scores[order], scores[order])
+    candidates = []
+    for margin in _MARGINS:
+        # Row a: the entries that all of the first a + 1 are ahead of.
+        behind_all = np.logical_and.accumulate(ahead > margin * steps[np.ix_(order, order)], axis=0)
+        chance = NormalDist().cdf((margin - 1) * STANDARD_ERRORS / np.sqrt(2))
+        for last, row in enumerate(behind_all):
+            first_below = row.size - int(np.logical_and.accumulate(row[::-1]).sum())
+            if first_below < row.size:
+                candidates.append((last + 1, first_below, chance))
+    undecided = np.ones_like(ahead)
+    cuts: list[Cut] = []
+    while candidates and len(cuts) < limit:
+        worth = [chance * undecided[:above, below:].sum() for above, below, chance in candidates]
+        best = int(np.argmax(worth))
+        above, below, chance = candidates[best]
+        if not worth[best]:
+            break
+        cuts.append(Cut(tuple(order[:above].tolist()), tuple(order[below:].tolist())))
+        undecided[:above, below:] *= 1 - chance
+        candidates.pop(best)
+    return cuts
 
 
-def _influences(leader: Sequence[Measured], entry: Sequence[Measured]) -> NDArray[np.float64]:
-    """Compute each group's influence, target by target, on the difference of two mean scores (jackknife)."""
-    parts = []
-    for first, second in zip(leader, entry, strict=True):
-        apart = first.without - second.without
-        parts.append((apart.mean() - apart) * np.sqrt((apart.size - 1) / apart.size) / len(leader))
-    return np.concatenate(parts)
+def places(n_entries: int, confirmed: Iterable[Cut]) -> list[tuple[int, int]]:
+    """Return each entry's first and last possible place, by the confirmed cuts.
+
+    >>> places(4, [Cut((0,), (2, 3))])
+    [(1, 2), (1, 4), (2, 4), (2, 4)]
+    """
+    ahead = np.zeros((n_entries, n_entries), dtype=bool)
+    for cut in confirmed:
+        ahead[np.ix_(cut.above, cut.below)] = True
+    return [
+        (1 + int(by_others.sum()), n_entries - int(others.sum()))
+        for by_others, others in zip(ahead.T, ahead, strict=True)
+    ]
 
 
-DECIMALS = 3
-"""Decimals of a released mean, a fraction."""
+@dataclass(frozen=True)
+class Scored:
+    """An entry with a score on every target and half: its scores by target."""
+
+    entry: Entry
+    feedback: Sequence[Measured]
+    ranking: Sequence[Measured]
 
 
 @dataclass
-class Scored:
-    """An entry on the ranking half: its predictions and scores by target, and whether it is complete."""
+class AnswersGiven:
+    """Numbers of answers, with the labels that they depend on."""
 
-    entry: Entry
-    predicted: dict[str, Predicted] = field(default_factory=dict)
-    measured: dict[str, Measured] = field(default_factory=dict)
-    is_complete: bool = False
+    boards: list[tuple[GoldKeys, int]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, store: Store, boards: Iterable[ReleasedBoard]) -> "AnswersGiven":
+        """Count the answers of released boards."""
+        boards = list(boards)
+        labels = read_labels(store, {digest for board in boards for digest in board.labels.values()})
+        return cls(
+            [(all_labels(labels[digest] for digest in board.labels.values()), board.answers) for board in boards]
+        )
+
+    def add(self, labels: GoldKeys, n_answers: int) -> None:
+        """Count the answers on a board."""
+        self.boards.append((labels, n_answers))
+
+    def on(self, labels: GoldKeys) -> int:
+        """Count the answers that depend on any of some labels, or may: a board's on all labels of its targets."""
+        return sum(n for others, n in self.boards if np.isin(labels, others, assume_unique=True).any())
+
+
+def all_labels(parts: Iterable[GoldKeys]) -> GoldKeys:
+    """Return the keys of several targets' labels, each once."""
+    return np.unique(np.concatenate([np.array([], dtype=np.uint64), *parts]))
 
 
 class Ranking:
     """One board in one round."""
 
     def __init__(
-        self,
-        store: Store,
-        folder: DatasetFolder,
-        task: str,
-        subset: str,
-        *,
-        closed: Sequence[Round],
-        histories: dict[str, History],
-        name: str,
-        day: date,
+        self, store: Store, folder: DatasetFolder, task: str, subset: str, *, given: AnswersGiven, name: str
     ) -> None:
-        """Find the board's targets, their labels, and what earlier rounds released of them."""
+        """Find the board's targets and their labels; ``given`` are the answers of earlier rounds and boards."""
         self.store, self.folder, self.task, self.subset = store, folder, task, subset
-        self.histories, self.name, self.day = histories, name, day
+        self.given, self.name = given, name
         self.info = folder.task(task)
         self.title = f"{folder.manifest.benchmark}/{task}"
-        tested = [target for target, facts in self.info.domains.items() if "test" in facts.splits]
-        self.targets = [each for each in tested if not why_too_small(folder, task, subset, each)]
-        """Targets with enough texts in both halves; nothing is released of others."""
-        self.labels = {each: gold_keys(both_halves(folder, task, subset, each)) for each in self.targets}
+        self.targets = ranked_targets(folder, task, subset)
+        self.keys = {each: gold_keys(both_halves(folder, task, subset, each)) for each in self.targets}
+        self.labels = all_labels(self.keys.values())
         self.left_out: list[LeftOut] = []
-        key = (folder.content_hash, subset, task)
-        self.earlier: dict[str, Released] = {}
-        for each in closed:
-            self.earlier |= {old.entry: old for board in each.boards if board.key == key for old in board.entries}
 
     def board(self, entries: Iterable[Entry]) -> ReleasedBoard | None:
         """Rank entries; None where nothing can be released: no target has enough texts, or no entry is sound."""
-        scored = [each for entry in entries if (each := self._score_entry(entry)) is not None] if self.targets else []
-        if not scored:
+        found = [each for entry in entries if (each := self._score_entry(entry)) is not None] if self.targets else []
+        if not found:
             return None
+        ranked = [each for each in found if isinstance(each, Scored)]
+        n_labels = ranking_labels(self.folder, self.task, self.subset)
+        limit = answers_a_round(n_labels)
+        left = max(0, min(limit, ROUNDS_A_YEAR * limit - self.given.on(self.labels)))
+        cuts = propose_cuts(*_scores_and_steps([each.feedback for each in ranked]), left)
+        scores, steps = _scores_and_steps([each.ranking for each in ranked])
+        placed = places(len(ranked), [cut for cut in cuts if cut.is_confirmed(scores, steps)])
+        self.given.add(self.labels, len(cuts))
+        standing = {each.entry.id: place for each, place in zip(ranked, placed, strict=True)}
+        released = [self._released(each if isinstance(each, Entry) else each.entry, standing) for each in found]
         return ReleasedBoard(
             data=self.folder.content_hash,
             settings=self.folder.version.settings,
             benchmark=self.folder.manifest.benchmark,
             subset=self.subset,
             task=self.task,
-            entries=self._ranked(scored),
-            labels={target: labels_digest(keys) for target, keys in self.labels.items()},
+            entries=tuple(sorted(released, key=_in_order)),
+            labels={target: labels_digest(keys) for target, keys in self.keys.items()},
+            n_labels=round(n_labels),
+            n_answers=len(cuts),
+        )
+
+    def _released(self, entry: Entry, standing: Mapping[str, tuple[int, int]]) -> Released:
+        first, last = standing.get(entry.id, (None, None))
+        return Released(
+            entry=entry.id,
+            account=entry.submitter,
+            place=first,
+            last_place=last,
+            with_leader=None if first is None else first == 1,
+            since=self.name,
+            metric_version=METRIC_VERSION,
         )
 
     def records(self) -> dict[str, bytes]:
         """Return the records of label keys that the board names."""
-        return {labels_record(labels_digest(keys)): keys.tobytes() for keys in self.labels.values()}
+        return {labels_record(labels_digest(keys)): keys.tobytes() for keys in self.keys.values()}
 
-    def _ranked(self, scored: Sequence[Scored]) -> tuple[Released, ...]:
-        figures = {each.entry.id: self._released_figures(each) for each in scored}
-        ranked = [each for each in scored if figures[each.entry.id].mean is not None and each.is_complete]
-        scores = [sum(one.value for one in each.measured.values()) / len(each.measured) for each in ranked]
-        measured = [[one for _, one in sorted(each.measured.items())] for each in ranked]
-        placed = places(scores, steps_between(measured))
-        for each, place, leads in zip(ranked, placed, leading_set(measured), strict=True):
-            standing = {"place": place, "with_leader": leads}
-            figures[each.entry.id] = figures[each.entry.id].model_copy(update=standing)
-        return tuple(
-            sorted(figures.values(), key=lambda each: (each.place is None, each.place, -(each.mean or 0), each.entry))
-        )
-
-    def _score_entry(self, entry: Entry) -> Scored | None:
-        """Score an entry on each target; None where its files are damaged, which is recorded and stops nobody else."""
+    def _score_entry(self, entry: Entry) -> Scored | Entry | None:
+        """Score an entry; return it without scores where it lacks a shift, and None where its files are damaged."""
         try:
             rows = self.store.checked_rows(entry.id, self.folder)
         except InvalidInput as error:
             self._leave_out(entry, "", damage(error))
             return None
         predicted = predicted_targets(rows, self.task, self.info)
-        scored = Scored(entry, {target: each for target, each in predicted.items() if target in self.targets})
-        for target, each in scored.predicted.items():
-            measured = None
-            if each.unparsed > MAX_UNPARSED:
-                self._leave_out(entry, target, TOO_MANY_UNPARSED)
-            else:
-                measured = self._measure(each, target)
-            if measured is not None:
-                scored.measured[target] = measured
-        scored.is_complete = is_complete(predicted, self.info) and scored.measured.keys() == scored.predicted.keys()
-        return scored
+        if not is_complete(predicted, self.info):
+            self._leave_out(entry, "", "some shifts that the board ranks by are missing")
+            return entry
+        halves: dict[bool, list[Measured]] = {True: [], False: []}
+        for target in self.targets:
+            for feedback, found in halves.items():
+                score = self._measure(predicted[target], target, feedback=feedback)
+                if score is None:
+                    self._leave_out(entry, target, "its score is undefined on these texts")
+                    return entry
+                found.append(score)
+        return Scored(entry, halves[True], halves[False])
 
-    def _released_figures(self, scored: Scored) -> Released:
-        """Return an entry's released figures, without its place: the earlier ones, or otherwise its figures now."""
-        entry = scored.entry
-        if entry.id in self.earlier:
-            return self.earlier[entry.id].model_copy(update={"place": None, "with_leader": None})
-        figures, repeated = {}, []
-        for target, measured in sorted(scored.measured.items()):
-            last = self._last_released(entry, target)
-            is_repeated = last is not None and not is_apart(measured, last)
-            if not is_repeated and self._is_used_up(entry, target):
-                self._leave_out(
-                    entry, target, "its account has received all figures that rounds release on these labels in a year"
-                )
-                continue
-            figure = self._figure(scored, target, measured, last)
-            if figure is None:
-                self._leave_out(entry, target, "it cannot be told apart from guessing")
-                continue
-            figures[target] = figure
-            if is_repeated:
-                repeated.append(target)
-            else:
-                telling = ReceivedFigure(self._place(target), entry.id, figure, self.day, self.labels[target])
-                self.histories.setdefault(entry.submitter, History([])).add(telling)
-        is_whole = scored.is_complete and figures.keys() == scored.measured.keys()
-        return Released(
-            entry=entry.id,
-            account=entry.submitter,
-            targets=figures,
-            repeated=tuple(repeated),
-            mean=round(sum(figures.values()) / len(figures), DECIMALS) if is_whole and figures else None,
-            place=None,
-            with_leader=None,
-            since=self.name,
-            metric_version=METRIC_VERSION,
-        )
-
-    def _is_used_up(self, entry: Entry, target: str) -> bool:
-        labels = self.labels[target]
-        limit = numbers_a_year(labels.size, can_be_guessed=can_be_guessed(self.info))
-        history = self.histories.get(entry.submitter, History([]))
-        return history.label_access_count(labels, self.day - YEAR) >= limit
-
-    def _figure(self, scored: Scored, target: str, measured: Measured, last: Rung | None) -> float | None:
-        guess = None
-        if can_be_guessed(self.info):
-            draws = secret_draws(self.folder, "round", scored.entry.id, self.task, target)
-            guess = self._measure(shuffle_predictions(scored.predicted[target], draws), target)
-        first = secret_draws(self.folder, "round", self.name, self.task, target).random()
-        return round_figure(measured, last, guess, first)
-
-    def _last_released(self, entry: Entry, target: str) -> Rung | None:
-        """Return the figures that rounds released last to an account on these labels, with the scores behind them."""
-        history = self.histories.get(entry.submitter, History([]))
-        last = history.last(self.labels[target])
-        if last is None or last.number is None:
-            return None
-        return Rung(last.number, self._score_of(last.entry, target) if last.place == self._place(target) else None)
-
-    def _score_of(self, identity: str, target: str) -> Measured | None:
-        try:
-            rows = self.store.checked_rows(identity, self.folder)
-        except InvalidInput:  # the earlier entry was damaged since, so only its released number is compared with
-            return None
-        return self._measure(predicted_targets(rows, self.task, self.info)[target], target)
-
-    def _measure(self, predicted: Predicted, target: str) -> Measured | None:
+    def _measure(self, predicted: Predicted, target: str, *, feedback: bool) -> Measured | None:
         encoder = token_encoder(self.folder)
-        return measure(predicted, self.folder, self.task, self.subset, target, feedback=False, encoder=encoder)
-
-    def _place(self, target: str) -> Place:
-        return self.folder.content_hash, self.subset, self.task, target
+        return measure(predicted, self.folder, self.task, self.subset, target, feedback=feedback, encoder=encoder)
 
     def _leave_out(self, entry: Entry, target: str, why: str) -> None:
         left_out = LeftOut(entry=entry.id, account=entry.submitter, task=self.title, target=target, why=why)
         self.left_out.append(left_out)
 
 
+def _in_order(released: Released) -> tuple[float, float, str]:
+    first, last = released.place, released.last_place
+    return (np.inf, np.inf, released.entry) if first is None or last is None else (first, last, released.entry)
+
+
+def ranked_targets(folder: DatasetFolder, task: str, subset: str) -> list[str]:
+    """List the targets that rounds rank by: those with enough texts in both halves."""
+    tested = [target for target, facts in folder.task(task).domains.items() if "test" in facts.splits]
+    return [each for each in tested if not why_too_small(folder, task, subset, each)]
+
+
+def ranking_labels(folder: DatasetFolder, task: str, subset: str) -> float:
+    """Return how many labels a board's score on the ranking half rests on: as many as there are texts of equal weight.
+
+    Labels of one group may hang together, so a group counts as one; it weighs as many texts as it has in the mean over
+    targets. Groups of weights w count as 1 / sum(w^2) (Kish). 0.0 for a board without a target that is large enough.
+    """
+    targets = ranked_targets(folder, task, subset)
+    squares = 0.0
+    for target in targets:
+        sizes = half_of(folder, task, subset, target, feedback=False)["group"].value_counts()["count"].to_numpy()
+        squares += float(np.square(sizes / sizes.sum() / len(targets)).sum())
+    return 1 / squares if targets else 0.0
+
+
+def _scores_and_steps(entries: Sequence[Sequence[Measured]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean over targets of each entry, and the steps between them."""
+    return np.array([np.mean([each.value for each in entry]) for entry in entries]), steps_between(entries)
+
+
 def damage(error: InvalidInput) -> str:
     """Format for a round's record why an entry's files could not be read, without a path of the server."""
     return f"its files are damaged: {error.problems[0].what}"
-
-
-def round_histories(store: Store, closed: Sequence[Round]) -> dict[str, History]:
-    """Return the figures that rounds released to each account, in order; repeated figures are left out."""
-    boards = [(each, board) for each in closed for board in each.boards]
-    labels = read_labels(store, {digest for _, board in boards for digest in board.labels.values()})
-    histories: dict[str, History] = {}
-    for each, board in boards:
-        for entry in board.entries:
-            new_figures = entry.targets.items() if entry.since == each.name else ()
-            for target, number in new_figures:
-                if target in entry.repeated or target not in board.labels:
-                    continue
-                place = (*board.key, target)
-                telling = ReceivedFigure(place, entry.entry, number, each.closed_on, labels[board.labels[target]])
-                histories.setdefault(entry.account, History([])).add(telling)
-    return histories

@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 import pydantic
@@ -59,8 +60,9 @@ def record_bytes(record: Mapping[str, Any]) -> bytes:
     return json.dumps(record, indent=1, ensure_ascii=False).encode()
 
 
+@lru_cache(maxsize=100_000)
 def parse_record(name: str, content: bytes) -> Record:
-    """Parse a record; InvalidInput when it is damaged, because feedback on withheld labels depends on all records."""
+    """Parse a record, once; InvalidInput when it is damaged, as feedback on withheld labels depends on all records."""
     try:
         read = parse_json(content)
     except ValueError as error:
@@ -82,21 +84,23 @@ class _Shape(pydantic.BaseModel):
 
 
 class Released(_Shape):
-    """The released figures of an entry on one board.
+    """What a round released of an entry on one board.
 
-    ``targets``: mean score under shift by target, fractions, in steps (``ladder.round_figure``). ``repeated``: targets
-    whose figure is that of an earlier entry of the account, for nothing tells the two apart. ``mean`` over the targets,
-    ``place`` and ``with_leader`` (not told apart from the leading entry) are there where the entry has a figure on
-    every target that is large enough; the latter two come of scores, not of figures. ``since``: the round that released
-    its figures first; ``metric_version``: what they were computed with.
+    ``place``: 1 plus the number of entries that are told to be better, and ``last_place`` the number of all less those
+    that are told to be worse; entries of the same two tie. ``with_leader``: none is told to be better. All are null
+    where the entry lacks a shift. ``since``: the round; ``metric_version``: what the scores were computed with.
+
+    Rounds before 0.3 also released figures, which stay: ``targets`` (mean score under shift by target, fractions),
+    ``repeated`` (targets whose figure is that of an earlier entry of the account) and ``mean``.
     """
 
     entry: str
     account: str
-    targets: dict[str, float]
-    repeated: tuple[str, ...] = ()
-    mean: float | None
-    place: int | None
+    targets: dict[str, float] | None = pydantic.Field(default=None, exclude_if=lambda value: value is None)
+    repeated: tuple[str, ...] | None = pydantic.Field(default=None, exclude_if=lambda value: value is None)
+    mean: float | None = pydantic.Field(default=None, exclude_if=lambda value: value is None)
+    place: int | None = None
+    last_place: int | None = pydantic.Field(default=None, exclude_if=lambda value: value is None)
     with_leader: bool | None = None
     since: str
     metric_version: str
@@ -111,10 +115,11 @@ class Released(_Shape):
 
 
 class ReleasedBoard(_Shape):
-    """The released figures of one board: content hash of the data, subset, and task.
+    """What a round released on one board: content hash of the data, subset, and task.
 
     ``settings`` is the data's settings hash; older rounds have none. ``labels``: digests of the targets' label keys,
-    which records ``gold-<digest>.bin`` hold.
+    which records ``gold-<digest>.bin`` hold. ``n_labels`` of the ranking half answered ``n_answers`` questions;
+    rounds before 0.3 have neither.
     """
 
     data: str
@@ -124,15 +129,22 @@ class ReleasedBoard(_Shape):
     task: str
     entries: tuple[Released, ...]
     labels: dict[str, str] = {}
+    n_labels: int | None = pydantic.Field(default=None, exclude_if=lambda value: value is None)
+    n_answers: int | None = pydantic.Field(default=None, exclude_if=lambda value: value is None)
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Return content hash, subset and task."""
         return self.data, self.subset, self.task
 
+    @property
+    def answers(self) -> int:
+        """Count the answers that the board's labels gave; a figure of a round before 0.3 counts as one."""
+        return sum(len(each.targets or ()) for each in self.entries) if self.n_answers is None else self.n_answers
+
 
 class LeftOut(_Shape):
-    """A nominated entry, or one target of it (empty: all of them), that a round has no figure of, and why."""
+    """A nominated entry that a round does not rank, the target (empty: all of them) that keeps it out, and why."""
 
     entry: str
     account: str

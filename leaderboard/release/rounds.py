@@ -1,24 +1,29 @@
 """Rounds: four times a year the nominated entries are ranked on the ranking half, the only release from it.
 
+Which account an entry is of is known from its sign-in; the host says how old an account must be. A round releases
+which entries it tells apart, and no figure (``ranking``).
+
     ROOT/records/nomination-<account>-<number>.json   one entry and task of an account; the last one counts
     ROOT/records/round-<year>-Q<quarter>.json         what the round released, permanently
 
-Boards are computed from entries, with one exception: a released figure is read from the round's record, and no later
-metric, rescoring or round changes it. An entry that stays nominated keeps its released figures.
+Boards are computed from entries, with one exception: what a round released is read from its record, and no later
+metric, rescoring or round changes it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, timedelta
 
 import polars as pl
 from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.release.halves import MIN_TEXTS, halves, released_tasks
-from shiftbench.leaderboard.release.ranking import Ranking, damage, round_histories
+from shiftbench.leaderboard.release.history import YEAR
+from shiftbench.leaderboard.release.ranking import AnswersGiven, Ranking, damage
 from shiftbench.leaderboard.release.releases import (
     LeftOut,
     Record,
+    Released,
     Round,
     Written,
     append,
@@ -79,16 +84,19 @@ def round_of_quarter(store: Store, day: date | None = None) -> Round | None:
     return next((each for each in closed_rounds(store) if each.name == name), None)
 
 
-def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None = None) -> Round:
+def close_round(
+    store: Store, folders: Sequence[DatasetFolder], day: date | None = None, *, account_days: int = 0
+) -> Round:
     """Rank the nominated entries on their ranking halves, and write the permanent record.
 
-    An entry whose files are damaged is left out, and so is a target of an entry with more than 1% of unusable outputs:
-    ``Round.left_out`` says so.
+    An entry whose files are damaged is left out, and so is one of an account that is too young: ``Round.left_out`` says
+    so.
 
     Args:
         store: the store.
         folders: gold folders; boards of other data keep what their last round released.
         day: the day; default today. Its quarter is the round.
+        account_days: how many days ago an account must have sent its first entry here.
     Raises: InvalidInput when the round of the quarter or of a later one is closed, no labels are withheld, nothing is
         nominated, or nothing that is nominated can be ranked. Nothing is written then.
     """
@@ -99,17 +107,18 @@ def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None
     if not withheld:
         raise InvalidInput(Problem("no labels are withheld here", "--data", cure="give the gold folder of a build"))
     by_account = nominated_entries(store)
-    entries, left_out = _read_entries(store, by_account)
-    histories = round_histories(store, closed)
+    by_account, left_out = _old_enough(store, by_account, day - timedelta(days=account_days), account_days)
+    entries, damaged = _read_entries(store, by_account)
+    left_out += damaged
+    year = [board for each in closed if each.closed_on > day - YEAR for board in each.boards]
+    given = AnswersGiven.of(store, year)
     labels: dict[str, bytes] = {}
     boards, n_rankings = [], 0
     for folder in withheld:
         folder.refuse_withheld()
         halves(folder)  # damaged gold stops the round; damaged entries do not
         for task, subset, there in _by_board(folder, by_account, entries):
-            ranking = Ranking(
-                store, folder, task, subset, closed=closed, histories=histories, name=name, day=day
-            )  # fmt: skip
+            ranking = Ranking(store, folder, task, subset, given=given, name=name)
             board = ranking.board(there)
             left_out += ranking.left_out
             n_rankings += 1
@@ -129,25 +138,39 @@ def close_round(store: Store, folders: Sequence[DatasetFolder], day: date | None
 def round_lines(closed: Round) -> Iterator[str | RenderableType]:
     """Write what a round released, a table a board, and what was left out."""
     for board in closed.boards:
-        rows = [
-            [
-                str(each.place or "-"),
-                "" if each.with_leader is None else "yes" if each.with_leader else "no",
-                each.entry,
-                each.account,
-                "n/a" if each.mean is None else f"{100 * each.mean:.1f}",
-                ", ".join(f"{target} {100 * score:.1f}" for target, score in each.targets.items()),
-            ]
-            for each in board.entries
-        ]
+        rows = [[_place_words(each), each.entry, each.account] for each in board.entries]
         subset = "" if board.subset == "all" else f":{board.subset}"
         title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
-        yield PlainTable(
-            title, ("place", "with the leader", "entry", "account", "mean ST in points", "by target"), rows
-        )
+        yield PlainTable(title, ("place", "entry", "account"), rows)
     for out in closed.left_out:
         where = f"{out.task}/{out.target}" if out.target else out.task
         yield f"left out: {out.entry} of {out.account} on {where}: {out.why}"
+
+
+def _place_words(released: Released) -> str:
+    """Write the places that an entry may have.
+
+    >>> entry = Released(entry="e", account="a", place=1, last_place=3, since="2026-Q1", metric_version="7")
+    >>> _place_words(entry), _place_words(entry.model_copy(update={"place": 3}))
+    ('1 to 3', '3')
+    """
+    last = released.last_place or released.place
+    if released.place is None:
+        return "-"
+    return str(released.place) if last == released.place else f"{released.place} to {last}"
+
+
+def _old_enough(
+    store: Store, by_account: Mapping[tuple[str, str], str], latest: date, account_days: int
+) -> tuple[dict[tuple[str, str], str], list[LeftOut]]:
+    """Return the nominations of accounts that sent their first entry by a day, and the others with the reason."""
+    first_days = store.first_days() if account_days else {}
+    young = {key for key in by_account if account_days and first_days.get(key[0], "") > latest.isoformat()}
+    why = f"its account is younger than {account_days} days here"
+    left_out = [
+        LeftOut(entry=by_account[key], account=key[0], task=key[1], target="", why=why) for key in sorted(young)
+    ]
+    return {key: entry for key, entry in by_account.items() if key not in young}, left_out
 
 
 def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:

@@ -355,6 +355,13 @@ class Store:
         """Count the entries that somebody sent on a UTC day, withdrawn ones too, for comparison with a quota."""
         return Counter((each.submitter, each.day) for each in self._submission_records())[submitter, day.isoformat()]
 
+    def first_days(self) -> dict[str, str]:
+        """Return the UTC day (ISO) of each submitter's first entry, withdrawn ones too: how old an account is here."""
+        days: dict[str, str] = {}
+        for each in self._submission_records():
+            days[each.submitter] = min(each.day, days.get(each.submitter, each.day))
+        return days
+
     def records(self, beginning: str) -> dict[str, bytes]:
         """Return the records whose names begin with a prefix, sorted by name; each is read once, as none changes."""
         names = sorted(name for name in self._place.records() if name.startswith(beginning))

@@ -10,6 +10,7 @@ import typer
 
 from shiftbench.cli.backups import backup, restore
 from shiftbench.cli.data_options import (
+    AccountDaysOption,
     AnyTokenOption,
     BertScoreOption,
     DataFoldersOption,
@@ -168,11 +169,13 @@ def nominate(
     typer.echo(f"entry {entry} is nominated for {', '.join(tasks)}", err=True)
 
 
-def release_round(store: StoreOption, data: DataFoldersOption, json_: JsonOption = None) -> None:
+def release_round(
+    store: StoreOption, data: DataFoldersOption, account_days: AccountDaysOption = 30, json_: JsonOption = None
+) -> None:
     """Close this quarter's round, and release its ranks for good.
 
-    The nominated entries are ranked on withheld labels. Run again in the same quarter, it changes nothing and prints
-    what the round released.
+    The nominated entries are ranked on withheld labels: which of them are told apart, and no figure. Run again in the
+    same quarter, it changes nothing and prints what the round released.
 
     Example: shiftbench board release-round --store store --data build/tickets/gold
     """
@@ -184,7 +187,7 @@ def release_round(store: StoreOption, data: DataFoldersOption, json_: JsonOption
     folders = [DatasetFolder.open(folder) for folder in data]
     closed = round_of_quarter(where)
     if closed is None:
-        closed = close_round(where, folders)
+        closed = close_round(where, folders, account_days=account_days)
     else:
         typer.echo(f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released this", err=True)
     answer(round_lines(closed), closed.model_dump(mode="json"), json_)

@@ -112,6 +112,12 @@ FromArchiveOption = Annotated[
     Path | None,
     typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
 ]
+AccountDaysOption = Annotated[
+    int,
+    typer.Option(
+        "--account-days", metavar="N", help="Days since an account's first entry here before it may be ranked.", min=0
+    ),
+]
 EveryEntryOption = Annotated[
     bool, typer.Option("--all", help="Also score entries that have scores of this metric version.")
 ]

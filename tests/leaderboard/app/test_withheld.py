@@ -224,7 +224,7 @@ def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path
         assert f"is nominated for {BOARD}" in said
         page = httpx.get(f"{server.url}/entry?id={sent['entry']}").text
         assert f"Nominated for the next round of {BOARD}" in page
-        assert "No figures yet" in page
+        assert "Not ranked yet" in page
         board = httpx.get(f"{server.url}/?board={BOARD}").text
         assert "Compare picked" not in board
         assert "2026-Q1" in board
@@ -282,14 +282,17 @@ def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: St
     entry = next(entry for entry in store.entries() if entry.submitter == LOCAL_SUBMITTER)
     done = run("nominate", entry.id, "--to", root, "--data", gold.path)
     assert f"entry {entry.id} is nominated for {BOARD}" in done.stderr
-    done = run("release-round", "--store", root, "--data", gold.path, "--json", "-")
+    young = run("release-round", "--store", root, "--data", gold.path)
+    assert "its account is younger than 30 days here" in young.stderr
+    close = ("release-round", "--store", root, "--data", gold.path, "--account-days", "0", "--json", "-")
+    done = run(*close)
     (board,) = json.loads(done.stdout)["boards"]
     assert [each["account"] for each in board["entries"]] == ["ada", LOCAL_SUBMITTER, "bob"]
     with pytest.raises(InvalidInput, match="the round of this quarter is closed"):
         close_round(Store(root), [gold])
     # As after the process was killed between the commit and the answer.
     records = sorted((path, path.read_bytes()) for path in (root / "records").iterdir())
-    again = run("release-round", "--store", root, "--data", gold.path, "--json", "-")
+    again = run(*close)
     assert json.loads(again.stdout) == json.loads(done.stdout)
     assert "nothing changes" in again.stderr
     assert sorted((path, path.read_bytes()) for path in (root / "records").iterdir()) == records

@@ -89,7 +89,10 @@ def test_on_withheld_labels_the_last_round_speaks() -> None:
     unknown = {"with_leader": None, "corrected": None, "rank_about": None, "average_drop": None}
     found = words(row("A", 0.8, **unknown), row("B", 0.7, **unknown), public=False)
     assert found == "A had the highest score of the last round, 80.0 on unseen domains."
-    assert words(public=False) == "No entry is ranked yet: no round has released figures."
+    places = unknown | {"with_leader": True, "mean_st": None}
+    found = words(row("A", None, **places), row("B", None, **places), public=False)
+    assert found == "In the last round no entry is told to be better than A or B."
+    assert words(public=False) == "No entry is ranked yet: no round has ranked any."
 
 
 @pytest.mark.parametrize(

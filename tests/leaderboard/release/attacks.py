@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.release.ladder import Measured, Rung, is_apart, next_rung, round_figure
+from shiftbench.leaderboard.release.ladder import Measured, Rung, next_rung
 from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED
 
 Ids = Mapping[str, Sequence[str]]
@@ -97,25 +97,6 @@ class Laddered:
         return number
 
 
-class Rounds:
-    """The rounds as one account sees them: the figure of each file, None where it has none of its own."""
-
-    def __init__(self, gold: NDArray[np.int64], rng: np.random.Generator, *, can_be_guessed: bool = True) -> None:
-        self.gold, self.rng, self.can_be_guessed = gold, rng, can_be_guessed
-        self.last: Rung | None = None
-
-    def look(self, predicted: NDArray[np.int64]) -> float | None:
-        """Return the figure that a round releases of a file; None where it has none, or repeats the last."""
-        own = measured(predicted == self.gold)
-        guess = measured(self.rng.permutation(predicted) == self.gold) if self.can_be_guessed else None
-        if self.last is not None and not is_apart(own, self.last):
-            return None
-        figure = round_figure(own, self.last, guess, self.rng.random())
-        if figure is not None:
-            self.last = Rung(figure, own)
-        return figure
-
-
 def measured(right: NDArray[np.bool_]) -> Measured:
     """Return the share of right labels, with each left out."""
     ones = right.astype(np.float64)
@@ -184,49 +165,6 @@ ATTACKS: dict[str, Attack] = {
     "flips of 50%": flips(0.5),
     "boosting": boosting,
 }
-
-
-def climb_with_known_labels(
-    look: Look,
-    gold: NDArray[np.int64],
-    known: float,
-    start: float,
-    raised: float,
-    n_looks: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Climb the Ladder at will, and combine files by vote on the labels that are not known: those are binary.
-
-    Somebody who knows some labels holds them back: each file has some more of them right than the last one that was
-    told of (all others wrong), so that it is better by a step, and is told of, however the unknown ones were dealt.
-
-    Args:
-        look: sends a file.
-        gold: the labels, 0 or 1.
-        known: share of them that are known, the first ones.
-        start: share of the known ones that the first file has right.
-        raised: share of all labels that each file has right on top of the last one that was told of.
-        n_looks: looks.
-        rng: deals the unknown labels.
-    Returns: the best file it can make.
-    """
-    n_known = int(known * gold.size)
-    n_right, best = round(start * n_known) - round(raised * gold.size), gold.copy()
-    votes = 1e-9 * rng.random(gold.size - n_known)
-    for _ in range(n_looks):
-        file = gold.copy()
-        mine = min(n_known, n_right + round(raised * gold.size))
-        file[mine:n_known] = 1 - file[mine:n_known]
-        file[n_known:] = rng.integers(2, size=votes.size)
-        answer = look(file)
-        signs = 2 * file[n_known:] - 1
-        if answer is None:
-            votes -= signs * 0.1 * np.sqrt(votes.size)
-        else:
-            votes += signs * (answer * gold.size - mine - votes.size / 2)
-            n_right = mine
-    best[n_known:] = votes > 0
-    return best
 
 
 WRONG = -1

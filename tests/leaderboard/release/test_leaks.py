@@ -1,6 +1,7 @@
 """Attacks that read withheld labels off a leaderboard: what they recover from exact scores, and from ours."""
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from tests.leaderboard.release.gold import (
     file_of,
     gold_codes,
     in_feedback,
+    send,
+    with_errors,
     with_permuted_half,
 )
 
@@ -133,24 +136,28 @@ def test_a_thousand_texts_three_classes_five_accounts(n_texts: int, looks: int, 
     assert abs(recovered - prior) <= 2 * np.sqrt(prior * (1 - prior) / n_ranking)
 
 
-def test_rounds_tell_nothing_of_few_texts_or_of_guesses(
-    small: DatasetFolder, ranked: DatasetFolder, tmp_path: Path
-) -> None:
-    """Check that 150 texts give no round at all, and that on more a file without knowledge has no figure."""
-    for folder in (small, ranked):
-        root = tmp_path / folder.content_hash
-        root.mkdir()
-        account = Account(Index([folder], Store(root / "store")), folder, "mallory", root / "probe.parquet")
-        account.send(file_of(folder, {target: gold_codes(folder, target) * 0 for target in DOMAINS}, account.path))
-        store = account.index.store
-        nominate(store, store.ids()[0], "mallory", [folder])
-        if folder is small:
-            with pytest.raises(InvalidInput, match="no test set has 500 texts in each half"):
-                close_round(store, [folder])
-            assert not store.records("round-")
-            continue
-        closed = close_round(store, [folder])
-        (entry,) = closed.boards[0].entries
-        # A file of one label is the same after random exchange, so it is indistinguishable from guessing.
-        assert (entry.targets, entry.mean, entry.place) == ({}, None, None)
-        assert {each.why for each in closed.left_out} == {"it cannot be told apart from guessing"}
+def test_rounds_tell_nothing_of_few_texts(small: DatasetFolder, tmp_path: Path) -> None:
+    account = Account(Index([small], Store(tmp_path / "store")), small, "mallory", tmp_path / "probe.parquet")
+    account.send(file_of(small, {target: gold_codes(small, target) * 0 for target in DOMAINS}, account.path))
+    store = account.index.store
+    nominate(store, store.ids()[0], "mallory", [small])
+    with pytest.raises(InvalidInput, match="no test set has 500 texts in each half"):
+        close_round(store, [small])
+    assert not store.records("round-")
+
+
+def test_a_round_depends_on_the_ranking_half_by_its_answer_alone(ranked: DatasetFolder, tmp_path: Path) -> None:
+    """Deal the ranking half anew five times: a board with one answer has two forms, whatever the labels are."""
+    store = Store(tmp_path / "store")
+    for number, share in enumerate((0.1, 0.11, 0.12, 0.3, 0.5, 0.52, 1.0)):
+        predicted = with_errors(ranked, share, number)
+        entry = send(store, ranked, predicted, tmp_path / "sent.parquet", f"account{number}", f"m{number}")
+        nominate(store, entry.id, f"account{number}", [ranked])
+    released = set()
+    for seed in range(6):
+        other = with_permuted_half(ranked, tmp_path / f"gold{seed}", feedback=False, seed=seed) if seed else ranked
+        shutil.copytree(store.root, tmp_path / f"store{seed}")
+        closed = close_round(Store(tmp_path / f"store{seed}"), [other])
+        assert closed.boards[0].n_answers == 1
+        released.add(closed.model_dump_json())
+    assert len(released) == 2

@@ -1,65 +1,77 @@
-"""Places, and the leading set: entries more than a step apart keep their order, and who may be the best."""
-
-from typing import Any
+"""What a round tells apart: cuts proposed by one half, confirmed by the other, and places."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shiftbench.leaderboard.release.ladder import MIN_STEP, Measured
-from shiftbench.leaderboard.release.ranking import leading_set, places, steps_between
+from shiftbench.leaderboard.release.ranking import (
+    AnswersGiven,
+    Cut,
+    answers_a_round,
+    highest_gain,
+    places,
+    propose_cuts,
+    steps_between,
+)
 from shiftbench.leaderboard.release.releases import Released
 
-scores_and_steps = st.lists(st.integers(0, 60), min_size=1, max_size=9).flatmap(
-    lambda scores: st.tuples(st.just([score / 1000 for score in scores]), st.integers(1, 20).map(lambda s: s / 1000))
-)
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=9), st.integers(1, 20), st.integers(0, 4))
+def test_a_proposed_cut_has_entries_half_a_step_apart_on_both_sides(points: list[int], step: int, limit: int) -> None:
+    scores, steps = np.array(points) / 1000, np.full((len(points), len(points)), step / 1000)
+    cuts = propose_cuts(scores, steps, limit)
+    assert len(cuts) <= limit
+    for cut in cuts:
+        assert cut.above
+        assert cut.below
+        assert min(scores[list(cut.above)]) > max(scores[list(cut.below)]) + step / 2000 - 1e-9
+    told = places(len(points), cuts)
+    for (first, last), score in zip(told, scores, strict=True):
+        # An entry that is told to be better has a higher score.
+        assert first <= 1 + sum(other > score for other in scores)
+        assert last >= sum(other >= score for other in scores)
 
 
-@given(scores_and_steps)
-def test_a_place_counts_the_entries_ahead_by_more_than_a_step(drawn: tuple[list[float], float]) -> None:
-    scores, step = drawn
-    steps = np.full((len(scores), len(scores)), step + 1e-9)
-    for score, place in zip(scores, places(scores, steps), strict=True):
-        assert place == 1 + sum(other > score + step + 1e-9 for other in scores)
+def test_a_cut_that_one_pair_contradicts_is_not_confirmed() -> None:
+    cut, steps = Cut((0, 1), (2, 3)), np.full((4, 4), 0.02)
+    assert cut.is_confirmed(np.array([0.8, 0.75, 0.7, 0.6]), steps)
+    assert not cut.is_confirmed(np.array([0.8, 0.715, 0.7, 0.6]), steps)
+    assert not cut.is_confirmed(np.array([0.8, 0.65, 0.7, 0.6]), steps)
 
 
-def test_entries_that_differ_by_more_than_their_own_step_have_places_of_their_own() -> None:
-    """Check that steps differ from pair to pair: similar files differ by a point, dissimilar ones need more."""
-    scores = [0.80, 0.79, 0.77]
-    steps = np.array([[0.01, 0.05, 0.05], [0.05, 0.01, 0.015], [0.05, 0.015, 0.01]])
-    assert places(scores, steps) == [1, 1, 2]
+def test_entries_between_two_groups_do_not_keep_them_from_being_told_apart() -> None:
+    """Check a chain of entries, each half a step from the next: the first and the last are told apart."""
+    scores, steps = np.linspace(0.8, 0.7, 11), np.full((11, 11), 0.02)
+    (cut,) = propose_cuts(scores, steps, 1)
+    assert 0 in cut.above
+    assert 10 in cut.below
+    assert len(cut.above) + len(cut.below) < 11
+    told = places(11, [cut])
+    assert told[0] == (1, 11 - len(cut.below))
+    assert told[10] == (1 + len(cut.above), 11)
+    assert told[len(cut.above)] == (1, 11)
 
 
-def measured(right: np.ndarray[Any, Any]) -> list[Measured]:
-    """Return scores on targets from which texts are right, shape (n_targets, n)."""
-    return [Measured(float(row.mean()), (row.sum() - row) / (len(row) - 1)) for row in right.astype(float)]
+def test_the_bound_is_kept_by_the_best_use_of_one_answer() -> None:
+    """Test one answer on binary labels: whether a file is above half tells no more than half of sums; it is exact."""
+    rng = np.random.default_rng(0)
+    gained = []
+    for _ in range(4_000):
+        right = rng.random(200) < 0.5
+        gained.append(abs(right.mean() - 0.5))
+    assert np.mean(gained) == pytest.approx(1 / np.sqrt(2 * np.pi * 200), rel=0.05)
+    assert np.mean(gained) < highest_gain(1, 200)
+    assert highest_gain(4 * answers_a_round(2_000), 2_000) == pytest.approx(0.0372, abs=1e-4)
 
 
-def test_the_leading_set_holds_equal_entries_and_no_worse_ones() -> None:
-    """Check that each of ten equal entries leads equally often, and is in the set in at least 95% of rounds."""
-    rng = np.random.default_rng(3)
-    held, within_steps = [], []
-    for _ in range(100):
-        entries = [measured(rng.random((2, 500)) < 0.7) for _ in range(10)]
-        marks = leading_set([*entries, measured(rng.random((2, 500)) < 0.5)])
-        assert not marks[-1]
-        held += marks[:-1]
-        scores = [float(np.mean([one.value for one in entry])) for entry in entries]
-        leader = int(np.argmax(scores))
-        within_steps += (scores[leader] - np.array(scores) <= steps_between(entries)[leader]).tolist()
-        ranks = places(scores, steps_between(entries))
-        assert all(mark for mark, place in zip(marks, ranks, strict=False) if place == 1)
-    print(f"in the leading set {np.mean(held):.1%}, within a step of the leader {np.mean(within_steps):.1%}")
-    assert np.mean(held) > 0.95
-    assert np.mean(within_steps) < np.mean(held)
-
-
-def test_copies_are_in_the_set_and_one_entry_leads_alone() -> None:
-    rng = np.random.default_rng(4)
-    best, worse = (measured(rng.random((2, 500)) < share) for share in (0.9, 0.6))
-    assert leading_set([]) == []
-    assert leading_set([best]) == [True]
-    assert leading_set([worse, best, best]) == [False, True, True]
+def test_answers_count_where_labels_are_shared() -> None:
+    given_so_far = AnswersGiven()
+    given_so_far.add(np.array([1, 2, 3], dtype=np.uint64), 2)
+    given_so_far.add(np.array([3, 4], dtype=np.uint64), 1)
+    shared = [given_so_far.on(np.array(keys, dtype=np.uint64)) for keys in ([1, 9], [3], [4, 5], [5])]
+    assert shared == [2, 3, 1, 0]
 
 
 def test_a_round_of_before_is_read_without_its_letters() -> None:

@@ -1,0 +1,88 @@
+"""The public meter of withheld labels: what a crowd that pooled all answers so far could have gained.
+
+Both figures are upper bounds of a mean over attacks, and depend on no label. The feedback half answers everybody, so
+its figure rises with every account; the ranking half's rises with rounds alone (``ranking.highest_gain``).
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.release.halves import both_halves, gold_keys, half_of
+from shiftbench.leaderboard.release.history import read_labels
+from shiftbench.leaderboard.release.measuring import can_be_guessed
+from shiftbench.leaderboard.release.ranking import (
+    AnswersGiven,
+    all_labels,
+    highest_gain,
+    ranked_targets,
+    ranking_labels,
+)
+from shiftbench.leaderboard.release.releases import closed_rounds, records_of
+from shiftbench.leaderboard.store import Store
+
+GAIN_PER_ROOT = 0.2
+"""A crowd's gain on the feedback half is at most this times the root of answers a text: the highest of all simulated
+attacks (``python -m benchmarks labels``; tests compare)."""
+EXACT_PER_ROOT = float(1 / np.sqrt(2 * np.pi))
+"""The same where labels cannot be guessed: what votes by exact scores of random files gain."""
+SAFE_LABELS = 1_000
+"""Labels of the ranking half below which collusion of accounts cannot be excluded."""
+
+
+@dataclass(frozen=True)
+class Meter:
+    """What is spent of a board's withheld labels.
+
+    Attributes:
+        feedback_answers: answers that all accounts received, on the target that has most of them.
+        feedback_gain: a fraction: what pooling them could have gained on that target's feedback half.
+        n_labels: labels that the score on the ranking half rests on (``ranking.ranking_labels``).
+        round_answers: answers of all rounds so far on these labels.
+        round_gain: a fraction: what pooling those could have gained on the ranking half.
+    """
+
+    feedback_answers: int
+    feedback_gain: float
+    n_labels: int
+    round_answers: int
+    round_gain: float
+
+    @property
+    def may_collude(self) -> bool:
+        """Return whether the ranking half is too small for its promise."""
+        return self.n_labels < SAFE_LABELS
+
+
+def gain_by_feedback(n_answers: int, n_texts: int, n_classes: int, *, is_guessable: bool = True) -> float:
+    """Return what pooled feedback gains at most on average, a fraction of the texts of a half.
+
+    >>> [round(100 * gain_by_feedback(12 * accounts, 2_000, 2), 1) for accounts in (1, 4, 20, 100)]
+    [1.5, 3.1, 6.9, 15.5]
+    """
+    rate = GAIN_PER_ROOT if is_guessable else EXACT_PER_ROOT
+    return float(min(rate * np.sqrt(n_answers / n_texts), 1 - 1 / max(2, n_classes)))
+
+
+def read_meter(store: Store, folder: DatasetFolder, task: str, subset: str) -> Meter | None:
+    """Count the answers on a board's labels, whatever their ids; None where no target has enough texts in a half."""
+    targets = ranked_targets(folder, task, subset)
+    if not targets:
+        return None
+    info = folder.task(task)
+    answered = Counter(each["gold"] for look in records_of(store, "look") for each in look["told"])
+    labels = read_labels(store, answered)
+    asked = AnswersGiven([(labels[digest], number) for digest, number in answered.items()])
+    rounds = AnswersGiven.of(store, [board for closed in closed_rounds(store) for board in closed.boards])
+    keys = {target: gold_keys(both_halves(folder, task, subset, target)) for target in targets}
+    spent = []
+    for target in targets:
+        n_answers = asked.on(keys[target])
+        n_texts = half_of(folder, task, subset, target, feedback=True).height
+        gain = gain_by_feedback(n_answers, n_texts, len(info.labels or ()), is_guessable=can_be_guessed(info))
+        spent.append((gain, n_answers))
+    feedback_gain, feedback_answers = max(spent)
+    n_labels, round_answers = ranking_labels(folder, task, subset), rounds.on(all_labels(keys.values()))
+    return Meter(feedback_answers, feedback_gain, round(n_labels), round_answers, highest_gain(round_answers, n_labels))
