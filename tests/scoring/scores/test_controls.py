@@ -8,7 +8,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import data_path, read_statistics
-from shiftbench.scoring.reports.pictures.flips import mean_flip_words
+from shiftbench.scoring.reports.score_words import mean_flip_words
 from shiftbench.scoring.scores.controls import near_duplicates
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import NearDuplicates, Scores
