@@ -15,11 +15,10 @@ from shiftbench.leaderboard.store import Entry
 from shiftbench.leaderboard.store.model_facts import FROM_CARD, model_facts
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.shape import TaskForecast
-from shiftbench.scoring.reports.cells import CardFact, card_facts
 from shiftbench.scoring.reports.forecast import errors_table, shifts_table
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.parts import Badge, Choice
+from shiftbench.scoring.reports.frame.parts import Badge, CardFact, Choice, card_facts
 from shiftbench.scoring.reports.numbers import count
 from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, chart, mark, path, round_axis
 from shiftbench.scoring.reports.pictures.words import source_name

@@ -10,26 +10,24 @@ from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.cells import figure_table, number_cell, section
 from shiftbench.scoring.reports.confidence import FIGURES
 from shiftbench.scoring.reports.forecast import unlabelled_lines, unlabelled_pictures, unlabelled_tables
-from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.parts import Section
 from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.numbers import (
     MINUS,
-    drop_points,
     drop_text,
     metric_name,
     p_words,
     plain_points,
     plain_score,
-    points,
     share,
 )
 from shiftbench.scoring.reports.pictures.charts import depth_curves, has_depth
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
-from shiftbench.scoring.reports.plain_tables import PlainTable, table_box
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.reports.score_words import loss_words, slope_rows
 from shiftbench.scoring.reports.slice_words import slice_lines, slice_section, slice_table
 from shiftbench.scoring.reports.time_words import time_lines, time_section
@@ -261,11 +259,6 @@ def spread_line(check: DomainCheck) -> str:
     )
 
 
-def holds_up(domain: DomainScore) -> bool:
-    """Return whether a domain's difference holds up at 5% for all domains together."""
-    return domain.p is not None and domain.p < LEVEL
-
-
 def floor_lines(check: DomainCheck) -> Iterator[str]:
     """List the domains on which the model is not shown to be above what needs no skill."""
     low = [each.domain for each in check.domains if each.at_floor and not each.has_few_texts]
@@ -284,7 +277,7 @@ def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
     if not tested:
         yield "No difference between domains could be tested."
         return
-    shown = sorted((each for each in tested if holds_up(each)), key=lambda each: each.p or 0.0)
+    shown = sorted((each for each in tested if (each.p or 0.0) < LEVEL), key=lambda each: each.p or 0.0)
     what = f"lost against home ('{check.home}')" if check.mean_drop is not None else "score less the others' mean"
     family = f"({what}; 5% for all together, by Holm's correction; each interval is of its domain alone)"
     if shown:
@@ -393,20 +386,12 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
             if isinstance(line, str)
             else [f"    {item}" if isinstance(item, Command) else f"  {item}" for item in line]
         )
-    if check.slices is not None and (table := slice_table(check.slices)) is not None:
-        yield table
+    if check.slices is not None and check.slices.slices:
+        yield slice_table(check.slices)
     yield from map(explained_line, check.explained)
-    has_home = check.mean_drop is not None
-    heads = ["domain", "texts", f"{metric_name(check.metric)}", "no skill"]
-    heads += ["drop from home" if has_home else "against the rest", "p (Holm, all domains)", ""]
-    rows = [_row(each, check) for each in check.domains]
-    yield PlainTable("Score by domain, in points", tuple(heads), rows)
+    yield score_table(check)
     if check.probes:
-        names = [f"{probe.name}, trained here" for probe in check.probes]
-        title = (
-            f"Probes, trained on {check.probes[0].n_train:,} texts of the domain, drawn anew for each training; means"
-        )
-        yield PlainTable(title, ("domain", *names), [_probe_row(each, check) for each in check.domains])
+        yield probe_table(check)
     yield from filter(None, (spread_line(check), opening_line(check), *left_out_lines(check)))
     if forecasts is not None:
         yield "\nDomains without labels"
@@ -415,29 +400,65 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
         yield forecasts.concept_shift
 
 
-def _row(domain: DomainScore, check: DomainCheck) -> list[str]:
-    floor = domain.floor
-    marks = ["home"] if domain.domain == check.home else []
-    if domain.has_few_texts:
-        marks.append("too few texts")
-    elif domain.score.no_interval:
-        marks.append(f"no interval: {domain.score.no_interval}")
-    marks += ["at chance"] if domain.at_floor else []
-    marks += ["holds up"] if holds_up(domain) else []
-    return [
-        domain.domain,
-        f"{domain.n:,}",
-        plain_score(domain.score),
-        plain_points(max(floor.chance, floor.majority)) if floor else "",
-        plain_score(domain.difference) if domain.difference else "",
-        p_words(domain.p) if domain.p is not None else "",
-        ", ".join(marks),
+def score_table(check: DomainCheck) -> PlainTable:
+    """Build the table of a row a domain: its score, what needs no skill, its difference, and remarks."""
+    difference = "drop from home" if check.mean_drop is not None else "against the rest"
+    meanings = {
+        "no skill": "labels at random, or the most frequent one for every text: the higher of the two",
+        "drop from home": f"score at home {MINUS} score here; the interval is of this domain alone",
+        "against the rest": f"score here {MINUS} mean of the other domains; the interval is of this domain alone",
+        "p": "that there is no difference, corrected over the domains (Holm)",
+        "detectable": "smallest true difference that this test finds in four studies of five",
+    }
+    head = ("domain", "texts", metric_name(check.metric), "no skill", difference, "p", "detectable", "")
+    rows = []
+    for each in check.domains:
+        floor, remarks = each.floor, ["home"] if each.domain == check.home else []
+        if each.has_few_texts:
+            remarks.append("too few texts: left out")
+        elif each.score.no_interval:
+            remarks.append(f"no interval: {each.score.no_interval}")
+        remarks += ["at chance"] if each.at_floor else []
+        remarks += ["holds up"] if each.p is not None and each.p < LEVEL else []
+        remarks += [f"{share(each.unparsed)} without a usable answer"] if each.unparsed else []
+        cells = [
+            plain_points(max(floor.chance, floor.majority)) if floor else "",
+            plain_score(each.difference) if each.difference else "",
+            p_words(each.p) if each.p is not None else "",
+            plain_points(each.detectable) if each.detectable is not None else "",
+        ]
+        rows.append([each.domain, f"{each.n:,}", plain_score(each.score), *cells, ", ".join(remarks)])
+    return PlainTable("Score by domain, in points", head, rows, texts=("",), meanings=meanings)
+
+
+def probe_table(check: DomainCheck) -> PlainTable:
+    """Build the table of probes where they were trained, and of what that is above this model's score."""
+    head, meanings = ["domain"], dict[str, str]()
+    for probe in check.probes:
+        head += [f"{probe.name}, trained here", "reference TD"]
+        meanings |= {head[-2]: "TT: trained and tested here", head[-1]: f"TT {MINUS} this model's score"}
+    rows = []
+    for each in check.domains:
+        row = [each.domain]
+        for probe in check.probes:
+            low = "\nat chance" if each.domain in probe.at_floor else ""
+            found, above = probe.scores.get(each.domain), probe.reference_td.get(each.domain)
+            row += [plain_score(found) + low if found else "", plain_score(above) if above else ""]
+        rows.append(row)
+    n_train = check.probes[0].n_train
+    title = f"Probes, trained on {n_train:,} texts of the domain, drawn anew for each training; means, in points"
+    return PlainTable(title, head, rows, meanings=meanings)
+
+
+def confidence_table(check: DomainCheck) -> PlainTable:
+    """Build the table of what the model's confidences are worth on each domain."""
+    rows = [
+        [each.domain, *(plain_score(figure.of(each.confidence), figure.decimals) for figure in FIGURES)]
+        for each in check.domains
+        if each.confidence is not None and not each.has_few_texts
     ]
-
-
-def _probe_row(domain: DomainScore, check: DomainCheck) -> list[str]:
-    scores = [probe.scores.get(domain.domain) for probe in check.probes]
-    return [domain.domain, *(plain_score(score) if score else "" for score in scores)]
+    head, meanings = ("domain", *(each.name for each in FIGURES)), {each.name: each.meaning for each in FIGURES}
+    return PlainTable("Confidence by domain, in points", head, rows, meanings=meanings)
 
 
 _EXPLAINED = (
@@ -453,7 +474,6 @@ _PROBES = (
     "Scores of the probes where they were trained (TT). Reference TD: that less this model's score, the price of not "
     "having been trained there as far as cheap models show it; below 0 the model does better than they do at home."
 )
-_VERDICT = "Verdict"
 _INTERVALS = "In brackets: 95% intervals over other test texts, for this trained model."
 
 
@@ -483,209 +503,62 @@ class CheckShown:
 def check_html(shown: CheckShown) -> Markup:
     """Build the report: one HTML page that needs no other file."""
     check, title = shown.check, f"{shown.check.model} on {shown.data}"
-    parts = [
-        tag("h1", title, class_="sb-name"),
-        notices([shown.folder]),
-        *(
-            tag("div", tag("strong", "Look here first. "), warning, class_="sb-notice", role="note")
-            for warning in shown.warnings
-        ),
-        tag("div", *_paragraphs(check), class_="sb-verdict"),
-        tag("p", opening_line(check), class_="sb-exposure"),
-        *_sections(shown),
-    ]
-    return report_file(title, parts, "shiftbench check")
-
-
-def _paragraphs(check: DomainCheck) -> Iterator[Markup]:
-    """Build what to do, what holds up, and why: a paragraph a sentence, lists below those that begin one."""
     first, *rest = found_lines(check)
-    yield tag("p", tag("strong", _signed_text(str(first))), class_="sb-said")
-    for line in rest:
-        if isinstance(line, str):
-            yield tag("p", _signed_text(line))
-        else:
-            yield tag("ul", *(tag("li", *parts) for parts in _items(line)))
-    if check.explained:
-        yield tag("ul", *(tag("li", _signed_text(explained_line(each))) for each in check.explained))
-
-
-def _items(lines: Sequence[str]) -> Iterator[list[Markup | str]]:
-    """Build the items of a list; a command belongs to the item before it."""
-    items: list[list[Markup | str]] = []
-    for line in lines:
-        if isinstance(line, Command):
-            items[-1].append(tag("code", line))
-        else:
-            items.append([_signed_text(line)])
-    yield from items
-
-
-def _signed_text(text: str) -> str:
-    """Write a real minus sign before digits, as pages have it."""
-    return "".join(
-        MINUS if sign == "-" and text[place + 1 : place + 2].isdigit() and text[place - 1 : place] in " [(" else sign
-        for place, sign in enumerate(text)
+    body = render(
+        "check_report.html",
+        title=title,
+        notices=notices([shown.folder]),
+        shown=shown,
+        first=first,
+        lines=[line if isinstance(line, str) else list(_items(line)) for line in rest],
+        opening=opening_line(check),
+        sections=list(_sections(shown)),
+        source=check.home or ELSEWHERE,
+        left_out=list(left_out_lines(check)),
     )
+    return report_file(title, [body], "shiftbench check")
 
 
-def _sections(shown: CheckShown) -> Iterator[Markup]:
+def _items(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """List the items of a list, each with the command that belongs to it, or none."""
+    following = [*lines[1:], ""]
+    for line, after in zip(lines, following, strict=True):
+        if not isinstance(line, Command):
+            yield line, after if isinstance(after, Command) else ""
+
+
+def _sections(shown: CheckShown) -> Iterator[Section]:
     check = shown.check
     if check.slices is not None:
         yield slice_section(check.slices)
     if check.over_time is not None:
         yield time_section(check.over_time)
-    counted = [each for each in check.domains if not each.has_few_texts and each.score.value is not None]
-    if counted:
-        title = f"Score by domain ({metric_name(check.metric)})"
-        figure = tag("figure", scores_by_domain(counted, check.home), class_="sb-figure")
-        yield section(title, f"{_INTERVALS} {_signed_text(spread_line(check))}", figure, _scores(check))
+    known = [each for each in check.domains if not each.has_few_texts and each.score.value is not None]
+    if known:
+        title, about = f"Score by domain ({metric_name(check.metric)})", f"{_INTERVALS} {spread_line(check)}"
+        yield Section(title, about, figures=[scores_by_domain(known, check.home)], tables=[score_table(check)])
     if shown.forecasts is not None:
-        words = tag("ul", *(tag("li", line) for line in unlabelled_lines(shown.forecasts)))
-        tables = map(table_box, unlabelled_tables(shown.forecasts))
-        content = words, *unlabelled_pictures(shown.forecasts), *tables
-        yield section("Domains without labels: forecasts of accuracy", shown.forecasts.concept_shift, *content)
-    if check.explained:
-        yield section("Harder or shifted", _EXPLAINED, _explained(check.explained))
-    if check.probes:
-        yield section(
-            "Probes", f"{_PROBES} Means of trainings on {check.probes[0].n_train:,} texts each.", _probes(check)
+        yield Section(
+            "Domains without labels: forecasts of accuracy",
+            shown.forecasts.concept_shift,
+            lines=list(unlabelled_lines(shown.forecasts)),
+            figures=unlabelled_pictures(shown.forecasts),
+            tables=unlabelled_tables(shown.forecasts),
         )
+    if check.explained:
+        yield Section("Harder or shifted", _EXPLAINED, lines=list(map(explained_line, check.explained)))
+    if check.probes:
+        yield Section("Probes", _PROBES, tables=[probe_table(check)])
     few = set(check.few_texts)
     task = shown.task.model_copy(update={"shifts": tuple(each for each in shown.task.shifts if each.target not in few)})
     if has_depth(task):
-        yield section("By distance from the training texts", _depth_words(task), *_depth(task))
+        slopes = "; ".join(f"{name}: {drop_text(slope)}" for name, slope in slope_rows(task.summary))
+        yield Section(
+            "By distance from the training texts",
+            "Micro F1, each text weighted by how far it lies from the training texts, as fewer source-like texts "
+            f"remain.{f' In points: {slopes}.' if slopes else ''}",
+            figures=[depth_curves(task)],
+        )
     if any(each.confidence for each in check.domains):
-        about = "What the model's confidences are worth on each domain. " + _INTERVALS
-        yield section("Confidence by domain", about, _confidence(check))
-    yield section("Errors by domain", "", *_errors(shown))
-    lines = list(left_out_lines(check))
-    if lines:
-        yield section(
-            "Left out, and what is odd", "", tag("ul", *(tag("li", line) for line in lines), class_="sb-missing")
-        )
-
-
-def _table(label: str, heads: Sequence[tuple[str, str]], rows: Sequence[Markup]) -> Markup:
-    """Build a table: headings with what they mean, the first one of the rows' names."""
-    return figure_table(
-        label, [(*head, bool(number) and head[0] != _VERDICT) for number, head in enumerate(heads)], rows
-    )
-
-
-def _scores(check: DomainCheck) -> Markup:
-    has_home = check.mean_drop is not None
-    difference = ("Drop from home", f"score at home {MINUS} score here") if has_home else (
-        "Against the rest", f"score here {MINUS} mean of the other domains"
-    )  # fmt: skip
-    heads = [
-        ("Domain", ""),
-        ("Texts", ""),
-        ("Score", ""),
-        ("Chance", "labels at random"),
-        ("Majority", "the most frequent label for every text"),
-        (difference[0], f"{difference[1]}; the interval is of this domain alone"),
-        ("p", "that there is no difference, corrected over the domains (Holm)"),
-        ("Holds up", "at 5% for all domains together"),
-        ("Detectable", "smallest true difference that this test finds in four studies of five"),
-    ]
-    return _table("Scores by domain", heads, [_score_row(each, check) for each in check.domains])
-
-
-def _score_row(domain: DomainScore, check: DomainCheck) -> Markup:
-    notes = ["home"] if domain.domain == check.home else []
-    notes += ["too few texts: left out"] if domain.has_few_texts else []
-    notes += ["at chance"] if domain.at_floor else []
-    notes += [f"{share(domain.unparsed)} without a usable answer"] if domain.unparsed else []
-    name = tag("th", domain.domain, *(tag("span", note, class_="sb-note") for note in notes), scope="row")
-    floor = domain.floor
-    return tag(
-        "tr",
-        name,
-        tag("td", f"{domain.n:,}", class_="sb-num"),
-        number_cell(domain.score, points),
-        tag("td", points(floor.chance if floor else None), class_="sb-num"),
-        tag("td", points(floor.majority if floor else None), class_="sb-num"),
-        _cell_or_blank(domain.difference, drop_points),
-        tag("td", p_words(domain.p) if domain.p is not None else "", class_="sb-num"),
-        tag("td", ("yes" if holds_up(domain) else "no") if domain.p is not None else "", class_="sb-num"),
-        tag("td", points(domain.detectable) if domain.detectable is not None else "", class_="sb-num"),
-    )
-
-
-def _cell_or_blank(estimate: Estimate | None, written: Callable[[float | None], str], *notes: Markup) -> Markup:
-    """Build a cell of a figure; blank where there is none to be had by the rows' own nature."""
-    return number_cell(estimate, written, *notes) if estimate else tag("td", "", class_="sb-num")
-
-
-def _explained(domains: Sequence[ExplainedDomain]) -> Markup:
-    probes = list(domains[0].difficulties)
-    heads = [("Domain", ""), ("Drop", f"SS {MINUS} ST"), ("Difficulty", "mean over the probes"),
-             *((f"for {name}", f"IDD = SS {MINUS} TT of this probe") for name in probes),
-             ("Rest", f"drop {MINUS} difficulty"), (_VERDICT, "")]  # fmt: skip
-    rows = [
-        tag(
-            "tr",
-            tag("th", each.domain, scope="row"),
-            number_cell(each.drop, drop_points),
-            number_cell(each.difficulty, drop_points),
-            *(number_cell(each.difficulties[name], drop_points) for name in probes),
-            number_cell(each.rest, drop_points),
-            tag(
-                "td",
-                tag("b", each.verdict),
-                *([tag("span", reason, class_="sb-note")] if (reason := explained_reason(each)) else []),
-            ),
-        )
-        for each in domains
-    ]
-    return _table("What drops are made of, in points", heads, rows)
-
-
-def _probes(check: DomainCheck) -> Markup:
-    heads = [("Domain", ""), ("This model", "")]
-    for probe in check.probes:
-        heads += [(f"{probe.name}: TT", "trained and tested here"), ("reference TD", f"TT {MINUS} this model's score")]
-    rows = []
-    for domain in check.domains:
-        cells = [tag("th", domain.domain, scope="row"), number_cell(domain.score, points)]
-        for probe in check.probes:
-            low = [tag("span", "at chance", class_="sb-note")] if domain.domain in probe.at_floor else []
-            cells.append(_cell_or_blank(probe.scores.get(domain.domain), points, *low))
-            cells.append(_cell_or_blank(probe.reference_td.get(domain.domain), drop_points))
-        rows.append(tag("tr", *cells))
-    return _table("Probes by domain", heads, rows)
-
-
-def _depth_words(task: TaskScores) -> str:
-    slopes = "; ".join(f"{name}: {drop_text(slope)}" for name, slope in slope_rows(task.summary))
-    return (
-        "Micro F1, each text weighted by how far it lies from the training texts, as fewer source-like texts remain. "
-        + (f"In points: {slopes}." if slopes else "")
-    )
-
-
-def _depth(task: TaskScores) -> list[Markup]:
-    return [tag("figure", depth_curves(task), class_="sb-figure")]
-
-
-def _confidence(check: DomainCheck) -> Markup:
-    heads = [("Domain", ""), *((figure.name, figure.meaning) for figure in FIGURES)]
-    rows = []
-    for domain in check.domains:
-        if domain.confidence is None or domain.has_few_texts:
-            continue
-        cells = [
-            number_cell(figure.of(domain.confidence), drop_points if figure.signed else points) for figure in FIGURES
-        ]
-        rows.append(tag("tr", tag("th", domain.domain, scope="row"), *cells))
-    return _table("Confidence by domain, in points", heads, rows)
-
-
-def _errors(shown: CheckShown) -> Iterator[Markup]:
-    for domain in shown.check.domains:
-        examples = shown.examples.get(domain.domain, ())
-        most = "; ".join(f"{each.gold} taken for {each.predicted} ({each.n:,})" for each in domain.confusions)
-        words = [tag("p", most, class_="sb-soft")] if most else []
-        wrong = render("examples.html", found=examples, source=shown.check.home or ELSEWHERE, target=domain.domain)
-        yield tag("div", tag("h3", domain.domain), *words, wrong, class_="sb-worst")
+        about = f"What the model's confidences are worth on each domain. {_INTERVALS}"
+        yield Section("Confidence by domain", about, tables=[confidence_table(check)])

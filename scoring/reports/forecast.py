@@ -19,7 +19,8 @@ from shiftbench.scoring.forecasting.shape import (
     ShiftForecast,
     TaskForecast,
 )
-from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.site import part
 from shiftbench.scoring.reports.numbers import metric_name, plain_points
 from shiftbench.scoring.reports.pictures.rows import ForecastRow, forecasts_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, report
@@ -181,7 +182,7 @@ class _Model:
             ForecastRow(shift.target, Estimate(value=made.value, low=made.low, high=made.high), shift.truth)
             for shift, made in (*self.unlabelled, *self.labelled)
         ]
-        return tag("figure", forecasts_by_domain(rows, metric_name(self.task.metric)), class_="sb-figure")
+        return forecasts_by_domain(rows, metric_name(self.task.metric))
 
 
 def order_line(order: OrderEvidence) -> str:
@@ -299,7 +300,7 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
     title = f"Forecasts for {forecasts.predictions} on {data}"
     lines = [line for line in forecast_lines(forecasts, method) if line != forecasts.concept_shift]
     pictures = [model.picture() for task in forecasts.tasks for model in _models(task, method)]
-    caution = tag("div", tag("strong", forecasts.concept_shift), class_="sb-notice", role="note")
+    caution = part("notice", forecasts.concept_shift, "")
     return report(title, lines, "shiftbench forecast", head=[caution], pictures=pictures)
 
 
@@ -346,13 +347,13 @@ def _cells(each: MethodErrors) -> Iterator[str]:
 
 def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
     """List a table a board, then what is to be known of them."""
-    for part in found.boards:
-        name, models = part.board or "all boards", counted(len(part.models), "model")
-        yield method_table(f"{name}: forecasts against truth, {models}", part.standings)
+    for board in found.boards:
+        name, models = board.board or "all boards", counted(len(board.models), "model")
+        yield method_table(f"{name}: forecasts against truth, {models}", board.standings)
     yield from (f"{name}: {meaning}." for name, meaning in _MEANINGS.items())
-    if any(None in each.p.values() for part in found.boards for each in part.standings):
+    if any(None in each.p.values() for board in found.boards for each in board.standings):
         yield f"{CANNOT_TELL.capitalize()}: no test over fewer than {MIN_DOMAINS} target domains can be significant."
-    if any(part.board is None for part in found.boards):
+    if any(board.board is None for board in found.boards):
         yield BOARDS_ARE_ALIKE
     yield from (f"Left out: {line}." for line in found.left_out)
     yield found.concept_shift

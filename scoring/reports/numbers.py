@@ -4,11 +4,22 @@ Pages have a real minus sign. Terminals and text for papers have a hyphen, which
 reads as a minus: the functions that begin with ``plain``.
 """
 
+import re
+
 from shiftbench.scoring.scores.shape import Estimate
 
 MISSING = "n/a"
-NOT_APPLICABLE = "not applicable"
 MINUS = "\N{MINUS SIGN}"
+_HYPHEN = re.compile(r"(?<![^ \[(])-(?=\d)")
+
+
+def signed(text: str) -> str:
+    """Write real minus signs before the figures of a text.
+
+    >>> signed("loses -1.0 [-2.0, 3.0] points, p 1e-05, see a-1")
+    'loses −1.0 [−2.0, 3.0] points, p 1e-05, see a-1'
+    """
+    return _HYPHEN.sub(MINUS, text)
 
 
 def plain_points(fraction: float | None, decimals: int = 1, *, signed: bool = False) -> str:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.frame.site import part, report_file
-from shiftbench.scoring.reports.numbers import MINUS
+from shiftbench.scoring.reports.numbers import MINUS, signed
 from shiftbench.validation.plain_text import escape_invisible
 
 _ANY_WIDTH = 10_000
@@ -103,7 +103,7 @@ class PlainTable(NamedTuple):
         """Split a cell of a page: what stands large, then what stands small below it, with real minus signs."""
         if not self._is_figure(number):
             return cell.split("\n")
-        return re.sub(r"(?<![^ \[(])-(?=\d)", MINUS, cell.replace(" [", "\n[")).split("\n")
+        return signed(cell.replace(" [", "\n[")).split("\n")
 
 
 def _unwrapped(line: str) -> Text:
@@ -236,5 +236,6 @@ def report(
     """
     written = as_html(parts)
     first = next((place for place, each in enumerate(written) if each.startswith("<div")), len(written))
-    body = [tag("h1", title, class_="sb-name"), *head, *written[:first], *pictures, *written[first:]]
+    body = [tag("h1", title, class_="sb-name"), *head, *written[:first]]
+    body += [*(tag("figure", each, class_="sb-figure") for each in pictures), *written[first:]]
     return report_file(title, body, made_with)

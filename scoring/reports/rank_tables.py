@@ -8,7 +8,7 @@ from rich.text import Text
 from shiftbench.metrics.ranking import MIN_UNITS
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing, family_counts
-from shiftbench.scoring.reports.frame.html import Markup, tag
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.numbers import MISSING
 from shiftbench.scoring.reports.pictures.rows import rank_intervals, tie_groups
 from shiftbench.scoring.reports.plain_tables import PlainTable, report
@@ -67,7 +67,7 @@ def rank_csv(ranking: Ranking) -> str:
 
 def rank_report(ranking: Ranking, title: str, standing: Standing | None = None) -> Markup:
     """Build the report as one HTML page that needs no other file: the picture of ranks stands before the tables."""
-    drawn = [tag("figure", rank_intervals(ranking), class_="sb-figure")] if ranking.pairs else []
+    drawn = [rank_intervals(ranking)] if ranking.pairs else []
     return report(title, rank_lines(ranking, standing, is_report=True), "shiftbench logs ranks", pictures=drawn)
 
 

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.comparing.shape import Comparison
-from shiftbench.scoring.reports.cells import card_facts
 from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
+from shiftbench.scoring.reports.frame.parts import card_facts
 from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks, task_report

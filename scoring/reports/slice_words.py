@@ -2,17 +2,8 @@
 
 from collections.abc import Iterator
 
-from shiftbench.scoring.reports.cells import figure_table, number_cell, section
-from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.numbers import (
-    MINUS,
-    drop_points,
-    metric_name,
-    p_words,
-    plain_points,
-    plain_score,
-    points,
-)
+from shiftbench.scoring.reports.frame.parts import Section
+from shiftbench.scoring.reports.numbers import MINUS, metric_name, p_words, plain_points, plain_score
 from shiftbench.scoring.reports.pictures.rows import scores_by_slice
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.shape import Slice, SlicesFound
@@ -72,61 +63,27 @@ def _apart_words(found: Slice, all_of: SlicesFound) -> str:
     )
 
 
-def slice_table(found: SlicesFound) -> PlainTable | None:
-    """Build the table of slices that the terminal prints; None without slices."""
-    if not found.slices:
-        return None
-    heads = ("slice", "texts", metric_name(found.measure), "against the rest", "p (Holm)", "most typical words")
-    rows = [
-        [
-            each.name,
-            _texts(each),
-            plain_score(each.score),
-            plain_score(each.difference),
-            p_words(each.p),
-            ", ".join(each.words),
-        ]
-        for each in found.slices
-    ]
-    return PlainTable("Slices that score differently from the rest, in points", heads, rows)
+def slice_table(found: SlicesFound) -> PlainTable:
+    """Build the table of slices beside the rest of the texts."""
+    head = ("slice", "texts", metric_name(found.measure), "against the rest", "p", "most typical words")
+    meanings = {
+        "against the rest": f"score {MINUS} score of all other texts; the interval is of this slice alone",
+        "p": "that there is no difference, corrected over all that were looked at (Holm)",
+    }
+    rows = []
+    for each in found.slices:
+        texts = f"{each.n:,}" if each.n_tested is None else f"{each.n:,} ({each.n_tested:,} tested)"
+        name = f"{each.name}, mostly {each.domain}" if each.domain else each.name
+        figures = plain_score(each.score), plain_score(each.difference), p_words(each.p)
+        rows.append([name, texts, *figures, ", ".join(each.words)])
+    title = "Slices that score differently from the rest, in points"
+    return PlainTable(title, head, rows, texts=("most typical words",), meanings=meanings)
 
 
-def _texts(each: Slice) -> str:
-    return f"{each.n:,}" if each.n_tested is None else f"{each.n:,} ({each.n_tested:,} tested)"
-
-
-def slice_section(found: SlicesFound) -> Markup:
-    """Build the report's section: a picture of slices beside the rest, figures, and typical words and texts."""
+def slice_section(found: SlicesFound) -> Section:
+    """Build the report's section: a picture of slices beside the rest, figures, and typical texts."""
     title = f"Slices that no column names ({metric_name(found.measure)})"
     if not found.slices:
-        return section(title, _ABOUT, *(tag("p", line) for line in slice_lines(found)))
-    heads = [
-        ("Slice", "", False),
-        ("Texts", "", True),
-        ("Score", "", True),
-        ("The rest", "score of all other texts", True),
-        ("Difference", f"score {MINUS} score of the rest; the interval is of this slice alone", True),
-        ("p", "that there is no difference, corrected over all that were looked at (Holm)", True),
-    ]
-    table = figure_table("Slices", heads, [_row(each) for each in found.slices])
-    figure = tag("figure", scores_by_slice(found), class_="sb-figure")
-    return section(title, _ABOUT, figure, table, *map(_described, found.slices))
-
-
-def _row(each: Slice) -> Markup:
-    notes = [f"mostly {each.domain}"] if each.domain else []
-    return tag(
-        "tr",
-        tag("th", each.name, *(tag("span", note, class_="sb-note") for note in notes), scope="row"),
-        tag("td", _texts(each), class_="sb-num"),
-        number_cell(each.score, points),
-        number_cell(each.rest, points),
-        number_cell(each.difference, drop_points),
-        tag("td", p_words(each.p), class_="sb-num"),
-    )
-
-
-def _described(each: Slice) -> Markup:
-    words = [tag("p", f"Typical words: {', '.join(each.words)}", class_="sb-soft")] if each.words else []
-    texts = tag("ul", *(tag("li", text) for text in each.texts))
-    return tag("div", tag("h3", each.name), *words, texts, class_="sb-worst")
+        return Section(title, _ABOUT, lines=list(slice_lines(found)))
+    samples = [(each.name, "", each.texts) for each in found.slices]
+    return Section(title, _ABOUT, figures=[scores_by_slice(found)], tables=[slice_table(found)], samples=samples)

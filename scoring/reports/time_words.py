@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from shiftbench.metrics.alarm import ALARM
-from shiftbench.scoring.reports.cells import figure_table, number_cell, section
-from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.numbers import metric_name, p_words, plain_points, plain_score, points
+from shiftbench.scoring.reports.frame.parts import Section
+from shiftbench.scoring.reports.numbers import metric_name, p_words, plain_points, plain_score
 from shiftbench.scoring.reports.pictures.charts import score_series
-from shiftbench.scoring.scores.shape import AlarmFound, ChangeFound, OverTime, PeriodScore, TrendFound
+from shiftbench.scoring.reports.plain_tables import PlainTable
+from shiftbench.scoring.scores.shape import AlarmFound, ChangeFound, OverTime, TrendFound
 from shiftbench.validation.report import counted
 
 _ABOUT = (
@@ -104,27 +104,24 @@ def evidence_words(evidence: float | None) -> str:
     return "below 0.01" if evidence < 0.01 else f"{evidence:.2g}" if evidence < 10 else f"{evidence:.0f}"
 
 
-def time_section(course: OverTime) -> Markup:
+def time_section(course: OverTime) -> Section:
     """Build the report's section: the series with its intervals, the reference and the alarm, and all values."""
     has_looks = course.alarm is not None
-    heads = [(course.unit.capitalize(), "", False), ("Texts", "", True), ("Score", "", True)]
-    if has_looks:
-        heads.append(("Evidence", f"that scores fell below the reference; {ALARM:g} is an alarm", True))
-    table = figure_table("Scores over time", heads, [_row(each, has_looks=has_looks) for each in course.periods])
-    values = tag("details", tag("summary", "Values"), table, class_="sb-values")
-    about = _ABOUT + (_EVIDENCE if has_looks else "")
-    return section(
-        f"Over time ({_measure(course)})", about, tag("figure", score_series(course), values, class_="sb-figure")
-    )
-
-
-def _row(period: PeriodScore, *, has_looks: bool) -> Markup:
-    notes = [tag("span", "reference", class_="sb-note")] if period.is_reference else []
-    cells = [
-        tag("th", period.period, *notes, scope="row"),
-        tag("td", f"{period.n:,}", class_="sb-num"),
-        number_cell(period.score, points),
+    head = [course.unit, "texts", metric_name(course.measure), *(["evidence"] if has_looks else [])]
+    rows = [
+        [
+            f"{each.period}, reference" if each.is_reference else each.period,
+            f"{each.n:,}",
+            plain_score(each.score),
+            *([evidence_words(each.evidence)] if has_looks else []),
+        ]
+        for each in course.periods
     ]
-    if has_looks:
-        cells.append(tag("td", evidence_words(period.evidence), class_="sb-num"))
-    return tag("tr", *cells)
+    meanings = {"evidence": f"that scores fell below the reference; {ALARM:g} is an alarm"}
+    return Section(
+        f"Over time ({_measure(course)})",
+        _ABOUT + (_EVIDENCE if has_looks else ""),
+        figures=[score_series(course)],
+        tables=[PlainTable("Scores over time, in points", head, rows, meanings=meanings)],
+        is_folded=True,
+    )

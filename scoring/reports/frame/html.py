@@ -22,6 +22,7 @@ _FILTERS = {
     "half_width": numbers.half_width,
     "share": numbers.share,
     "count": numbers.count,
+    "signed": numbers.signed,
 }
 VOID = frozenset({"br", "col", "input", "link", "meta"})
 _SPECIAL = re.compile("[&<>\"']|[^\n\t\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff]")

@@ -1,12 +1,17 @@
-"""What the macros of ``templates/parts.html`` draw: plain values, no HTML (README.md: how a page is built)."""
+"""What the macros of ``templates/parts.html`` draw: plain values (README.md: how a page is built)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from shiftbench.scoring.reports.numbers import drop_points, points
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.numbers import count, drop_points, points
 from shiftbench.scoring.reports.pictures.axes import round_axis, tick_text
 from shiftbench.scoring.scores.shape import Estimate
+from shiftbench.validation.cards import Card as ModelCard
+
+if TYPE_CHECKING:
+    from shiftbench.scoring.reports.plain_tables import PlainTable
 
 MOST_COLOUR = 62
 """Percent of a matrix's deepest colour in a cell: its text is read on it, light and dark."""
@@ -90,6 +95,51 @@ class Card:
     address: str
     words: str = ""
     facts: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a report: what it is about, sentences, pictures, tables, and by names of rows words and texts.
+
+    Tables whose figures stand in the picture are folded.
+    """
+
+    title: str
+    about: str = ""
+    lines: Sequence[str] = ()
+    figures: Sequence[Markup] = ()
+    tables: Sequence["PlainTable"] = ()
+    samples: Sequence[tuple[str, str, Sequence[str]]] = ()
+    is_folded: bool = False
+
+
+@dataclass(frozen=True)
+class CardFact:
+    """A key of a card as a page shows it; ``source`` says where the value is from, if not from the card."""
+
+    label: str
+    value: str
+    address: str = ""
+    is_code: bool = False
+    source: str = ""
+
+
+def card_facts(card: ModelCard) -> list[CardFact]:
+    """List what a card says, the name left out."""
+    return [_card_fact(key.replace("_", " "), key, value) for key, value in card.as_dict().items() if key != "name"]
+
+
+def _card_fact(label: str, key: str, value: object) -> CardFact:
+    if isinstance(value, bool):
+        return CardFact(label, "yes" if value else "no")
+    if isinstance(value, int):
+        return CardFact(label, count(value))
+    if isinstance(value, dict):
+        return CardFact(label, ", ".join(f"{name} {stated}" for name, stated in value.items()))
+    if isinstance(value, list):
+        return CardFact(label, ", ".join(value))
+    is_link = key.endswith("url") and str(value).startswith("https://")  # whatever the card's own check let through
+    return CardFact(label, str(value), str(value) if is_link else "", key in ("command", "data", "settings"))
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,20 @@ import typer
 from jinja2 import Environment
 
 from shiftbench.scoring.reports.frame.html import Markup, load_templates
-from shiftbench.scoring.reports.frame.parts import UNKNOWN, Badge, Card, Choice, Gap, GapScale, Head, Matrix, MatrixCell
+from shiftbench.scoring.reports.frame.parts import (
+    UNKNOWN,
+    Badge,
+    Card,
+    Choice,
+    Gap,
+    GapScale,
+    Head,
+    Matrix,
+    MatrixCell,
+    Section,
+)
 from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.pictures.rows import gap_picture
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.shape import Estimate
 
@@ -33,6 +45,15 @@ BADGES = (Badge("leads", "lead"), Badge("tied", "tied", "with the leader"), Badg
 CELLS = [_score(0.12), _score(0.05), _score(-0.04), _score(0.004), UNKNOWN, Estimate(value=0.02)]
 
 
+PLAIN = PlainTable(
+    "Scores in points",
+    ("Model", "Score", "p", ""),
+    [("A\n(home)", "-1.2* [-2.0, -0.4]", "0.012", "holds up"), ("B", "n/a", "", "")],
+    texts=("",),
+    meanings={"p": "that there is no difference"},
+)
+
+
 def gallery() -> Markup:
     """Draw every macro of ``parts.html`` in each of its states."""
     environment: Environment = load_templates(Path(__file__).parent)
@@ -50,17 +71,17 @@ def gallery() -> Markup:
         Head("Under shift", "num", "higher is better"),
         Head(),
     ]
+    drawn = gap_picture(list(GAPS.items()), "Gaps")
     body = environment.get_template("gallery.html").render(
         gaps=GAPS, scale=scale, badges=BADGES, links=links, heads=heads,
         figures=[_score(0.612), NO_INTERVAL, Estimate(value=0.5), UNKNOWN],
         cards=[Card("Benchmark", "#cards", "A sentence.", [("Leader", "A model")]), Card("Door", "#cards")],
-        plain=PlainTable(
-            "Scores in points",
-            ("Model", "Score", "p", ""),
-            [("A\n(home)", "-1.2* [-2.0, -0.4]", "0.012", "holds up"), ("B", "n/a", "", "")],
-            texts=("",),
-            meanings={"p": "that there is no difference"},
-        ),
+        plain=PLAIN,
+        sections=[
+            Section("A table", "It loses -1.2 points.", lines=["A sentence."], tables=[PLAIN]),
+            Section("A picture", figures=[drawn], tables=[PLAIN], is_folded=True),
+            Section("Of rows", samples=[("a slice", "Typical words: a, b", ["A text."])]),
+        ],
         matrix=Matrix("Losses", "trained on, tested on", names, rows),
     )  # fmt: skip
     return report_file("Parts", [Markup(body)], "python -m tests.scoring.reports.gallery", class_="sb-gallery")

@@ -128,7 +128,11 @@ def test_a_row_says_why_a_domain_has_no_interval() -> None:
     unknown = domain("dvd", 0.8).model_copy(update={"score": Estimate(value=0.8, no_interval=Reason.FEW_GROUPS)})
     lines = check_lines(check(domains=(domain("books", 0.9), unknown, domain("tiny", 1, few=True))))
     (table,) = [line for line in lines if isinstance(line, PlainTable)]
-    assert [row[-1] for row in table.rows] == ["home", "no interval: fewer than 5 effective groups", "too few texts"]
+    assert [row[-1] for row in table.rows] == [
+        "home",
+        "no interval: fewer than 5 effective groups",
+        "too few texts: left out",
+    ]
 
 
 def test_what_was_left_out_is_named() -> None:
