@@ -41,7 +41,8 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
     """Write the prediction file and card of one model on one task, from those of its trials that are done.
 
     They are those that ``shiftbench train`` with all sources and seeds writes; the card's command is that one, whoever
-    collects them. What is there already and would not change is left as it is.
+    collects them, and its data the folder at hand, if the trials know one. What is there already and would not change
+    is left as it is.
 
     Args:
         trials: of the model on the task, in the order of the file.
@@ -58,6 +59,8 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
         having = [trial for trial, files in done.items() if name in files]
         predictions = pl.concat([kept.predictions(trial, name) for trial in having])
         card = _join_cards([kept.card(trial, name) for trial in having], training_command(having))
+        if (here := having[0].dataset) and card.data != here.content:  # the same rows of the task, beside other tasks
+            card = card.model_copy(update={"data": here.content, "settings": here.settings})
         file = entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}")
         if not _is_unchanged(predictions, card, file):
             write_outputs(predictions, card, file)

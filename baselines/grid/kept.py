@@ -3,11 +3,15 @@
 A grid writes each trial into a folder of its own among its ``runs``. Packed, the trials of a board are one Parquet file
 beside these, ``predictions.parquet``, which holds each id once, and ``records.jsonl`` with a line for each trial and
 each result: their cards, settings and scores. Both are read here alike, and values come back bit by bit.
+
+Until 0.3 a trial's key was made of the content hash of a whole dataset folder. Such trials are found where that folder
+is at hand, and published ones by a table beside the boards, ``former_data.toml``: by that hash and by task, the hash of
+the task's rows.
 """
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +23,11 @@ from shiftbench.validation.cards import Card, card_path, read_card, write_card
 from shiftbench.validation.json_text import json_line, parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.toml_text import read_toml
 
 TRAINING = "predictions.training.json"
 PACK, RECORDS = "predictions.parquet", "records.jsonl"
+FORMER_DATA = "former_data.toml"
 _STEM = Path(PREDICTIONS).stem
 _CARD, _SCORES = ".card.yaml", ".scores.json"
 _LEVEL, _ROWS, _PAGE = 19, 1 << 22, 1 << 22
@@ -72,8 +78,9 @@ class KeptTrials:
 
     def trials(self) -> list[Trial]:
         """List the trials, sorted by their folders' names."""
-        found = {Trial.read(file).folder: Trial.read(file) for file in self.runs.glob(f"*/*/*/{RECORD}")}
-        return [trial for _, trial in sorted((self._packed_trials | found).items())]
+        every = [*self._packed_trials.values(), *map(Trial.read, self.runs.glob(f"*/*/*/{RECORD}"))]
+        known = [replace(each, data=self._former.get(each.data, {}).get(each.task, each.data)) for each in every]
+        return [trial for _, trial in sorted({trial.folder: trial for trial in known}.items())]
 
     def is_done(self, trial: Trial) -> bool:
         """Check whether a trial's predictions and card are there and can be read."""
@@ -81,18 +88,23 @@ class KeptTrials:
 
     def files(self, trial: Trial) -> list[str]:
         """List the names of a trial's prediction files that are whole, such as ``predictions.validation.parquet``."""
-        folder = self.runs / trial.folder
+        folder = self.folder(trial)
         if is_whole(folder / PREDICTIONS):
             return sorted(file.name for file in folder.glob(f"{_STEM}*.parquet") if is_whole(file))
-        packed = self._packed.get(trial.folder)
+        packed = self._find_packed(trial)
         return sorted(packed.files) if packed else []
+
+    def folder(self, trial: Trial) -> Path:
+        """Return the folder of a trial's own files; where it has none that are whole, the one that they will be in."""
+        places = [self.runs / name for name in self._names(trial)]
+        return next((place for place in places if is_whole(place / PREDICTIONS)), places[0])
 
     def predictions(self, trial: Trial, name: str = PREDICTIONS) -> pl.DataFrame:
         """Read one of a trial's prediction files."""
-        file = self.runs / trial.folder / name
+        file = self.folder(trial) / name
         if is_whole(file):
             return pl.read_parquet(file)
-        packed = self._packed[trial.folder].files[name]
+        packed = self._packed_file(trial, name)
         rows = self._rows.slice(packed.first, packed.rows).drop("trial", "file")
         if packed.confidence:
             rows = rows.with_columns(confidence=pl.col("probabilities").list.max())
@@ -102,17 +114,37 @@ class KeptTrials:
 
     def card(self, trial: Trial, name: str = PREDICTIONS) -> Card:
         """Read the card of one of a trial's prediction files."""
-        file = self.runs / trial.folder / name
-        return read_card(card_path(file)) if is_whole(file) else self._packed[trial.folder].files[name].card
+        file = self.folder(trial) / name
+        return read_card(card_path(file)) if is_whole(file) else self._packed_file(trial, name).card
 
     def training(self, trial: Trial) -> list[Any]:
         """Read what a trial's program recorded of its training, a record each run; none where it records nothing."""
-        folder = self.runs / trial.folder
+        folder = self.folder(trial)
         if is_whole(folder / PREDICTIONS):
             file = folder / TRAINING
             return list(parse_json(file.read_text(encoding="utf-8"))) if file.is_file() else []
-        packed = self._packed.get(trial.folder)
+        packed = self._find_packed(trial)
         return packed.training if packed else []
+
+    def _names(self, trial: Trial) -> list[Path]:
+        """List the names that a trial's folder may have: today's, and those of keys from before 0.3."""
+        former = [data for data, tasks in self._former.items() if tasks.get(trial.task) == trial.data]
+        here = [trial.dataset.content] if trial.dataset else []
+        return [replace(trial, data=data).folder for data in (trial.data, *former, *here)]
+
+    def _find_packed(self, trial: Trial) -> _PackedTrial | None:
+        return next((self._packed[name] for name in self._names(trial) if name in self._packed), None)
+
+    def _packed_file(self, trial: Trial, name: str) -> _PackedFile:
+        packed = self._find_packed(trial)
+        if packed is None:
+            raise KeyError(f"{trial}: no such trial is kept")
+        return packed.files[name]
+
+    @cached_property
+    def _former(self) -> dict[str, dict[str, str]]:
+        file = self._board.parent / FORMER_DATA
+        return read_toml(file) if file.is_file() else {}
 
     @cached_property
     def _records(self) -> list[dict[str, Any]]:
@@ -184,7 +216,7 @@ def pack_board(board: Path) -> tuple[Path, ...]:
             place = [pl.lit(trial.folder.as_posix()).alias("trial"), pl.lit(name).alias("file")]
             frames.append(rows.drop(["confidence"] if is_largest else []).select(*place, pl.all()))
             n += len(rows)
-        records.append({"record": "trial", "trial": asdict(trial), "files": files, "training": kept.training(trial)})
+        records.append({"record": "trial", "trial": trial.facts, "files": files, "training": kept.training(trial)})
     for name, result in sorted(results.items()):
         card = result.card.as_dict()
         records.append({"record": "result", "name": name, "card": card, "scores": result.scores})

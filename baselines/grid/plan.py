@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from shiftbench.baselines.grid.trial import Trial, installed_versions
+from shiftbench.baselines.grid.trial import Trial, installed_versions, trial_data
 from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -243,8 +243,9 @@ class _Checks(_OptionChecks):
             trials += [
                 Trial(
                     *(model.name, model.program, options, task, source, seed),
-                    data=self.folder.content_hash,
+                    data=trial_data(self.folder, task, options),
                     versions=installed_versions(model.program, options),
+                    dataset=self.folder.version,
                 )
                 for task, sources in wanted.items()
                 for source in sources

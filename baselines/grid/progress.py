@@ -118,7 +118,8 @@ def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -
     """Log how many trials are done and left, and how many others lie in the folder."""
     n_done = len(trials) - len(waiting)
     log.info("%s: %d done, %d to run", counted(len(trials), "trial"), n_done, len(waiting))
-    own = {runs / trial.folder for trial in trials}
+    kept = KeptTrials(runs)
+    own = {kept.folder(trial) for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
         why = "were made with other options, seeds, data or versions: kept, not used"

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -19,10 +19,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from shiftbench.baselines.versions import code_versions
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import card_path, read_card
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.operating_system import end_group, ending_signal
 from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import NO_SOURCE
 
 PREDICTIONS, LOG, RECORD = "predictions.parquet", "log.txt", "trial.json"
@@ -58,8 +60,10 @@ class Trial:
     Attributes:
         options: the program's, as on its command line.
         source: training domains joined with '+', or 'none' for a program that trains on nothing.
-        data: content hash of the dataset folder.
+        data: hash of the rows of its task (see ``trial_data``); of trials from before 0.3 the content hash of the whole
+            dataset folder.
         versions: version of each library that computes, such as 'torch 2.13.0'.
+        dataset: version of the folder at hand that has these rows; it decides nothing.
     """
 
     model: str
@@ -70,6 +74,7 @@ class Trial:
     seed: int
     data: str
     versions: tuple[str, ...]
+    dataset: DataVersion | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         """Return the trial's name in messages."""
@@ -85,10 +90,15 @@ class Trial:
         """Build a trial from its record as JSON data."""
         return cls(**{**facts, "options": tuple(facts["options"]), "versions": tuple(facts["versions"])})
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return what decides its predictions, and its model's name, as JSON data."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+
     @cached_property
     def record(self) -> str:
         """Format the trial as JSON."""
-        return json.dumps(asdict(self), indent=2, sort_keys=True) + "\n"
+        return json.dumps(self.facts, indent=2, sort_keys=True) + "\n"
 
     @cached_property
     def key(self) -> str:
@@ -131,6 +141,29 @@ def installed_versions(program: str = "", options: Sequence[str] = ()) -> tuple[
         with suppress(PackageNotFoundError):
             versions.append(f"{name} {version(name)}")
     return tuple(versions)
+
+
+def trial_data(folder: DatasetFolder, task: str, options: Sequence[str]) -> str:
+    """Hash the rows that a trial reads: all of its task's, since some programs read train texts of its targets.
+
+    Args:
+        folder: the dataset; its other tasks count only if they have candidates for this one and are predicted, too.
+        task: the trial's.
+        options: its program's.
+    """
+    candidates = [name for name, info in folder.manifest.tasks.items() if info.candidates_for == task]
+    return folder.tasks_hash([task, *(candidates if "--candidates" in options else [])])
+
+
+def find_dataset(trial: Trial, folders: Sequence[DatasetFolder]) -> DatasetFolder | None:
+    """Find the dataset folder that has the rows of a trial's task; one with test labels before one without."""
+    having = [
+        folder
+        for folder in folders
+        if trial.task in folder.manifest.tasks
+        and trial.data in (folder.content_hash, trial_data(folder, trial.task, trial.options))
+    ]
+    return min(having, key=lambda folder: folder.manifest.withholds_labels, default=None)
 
 
 def is_whole(predictions: Path) -> bool:

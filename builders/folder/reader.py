@@ -1,6 +1,6 @@
 """Reading a dataset folder: the one thing that baselines and the leaderboard know of the builders."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -69,6 +69,18 @@ class DatasetFolder:
     def content_hash(self) -> str:
         """Return the hash of all rows, which prediction cards name."""
         return self.manifest.content_hash
+
+    def tasks_hash(self, tasks: Iterable[str]) -> str:
+        """Hash the rows that are here of some tasks, whatever other tasks the folder has.
+
+        Args:
+            tasks: their names.
+        Returns: the content hash of a folder of these tasks alone, 64 hex digits; test labels count where they are
+            withheld, too, and domains do not.
+        Raises: InvalidInput when there is no such task.
+        """
+        here = {name: self.task(name).model_copy(update={"withheld": {}}) for name in tasks}
+        return content_hash(here, self.manifest.benchmark)
 
     @property
     def version(self) -> DataVersion:

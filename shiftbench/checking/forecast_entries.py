@@ -9,7 +9,7 @@ import polars as pl
 
 from shiftbench.baselines.grid.collect import by_entry
 from shiftbench.baselines.grid.kept import KeptTrials
-from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD
+from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, find_dataset
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, folder_of, is_at_hand
 from shiftbench.scoring.forecasting.comparison import Forecasted
@@ -81,7 +81,7 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
                 if frames:
                     pl.concat(frames).write_parquet(out)
             card = kept.card(done[0])
-            folder = folder_of(card, folders)
+            folder = find_dataset(done[0], folders) or folder_of(card, folders)
             frame = checked_predictions(joined, folder, card.subset)
             found.append(Entrant(entry[0].model, card.subset, folder, frame, read_validation_beside(joined, folder)))
     return found

@@ -5,6 +5,7 @@ are other ones, or are missing, are left out by name.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from shiftbench import baselines
 from shiftbench.baselines.grid.collect import by_entry, collect
 from shiftbench.baselines.grid.kept import PACK, KeptTrials, read_results
+from shiftbench.baselines.grid.trial import find_dataset
 from shiftbench.builders.building.build import build
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -68,12 +70,13 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
                 of = f"{model[0].model} on {model[0].task}"
                 typer.echo(f"{of}: left out, because all its scores under shift are at the floor", err=True)
                 continue
-            folder = next((each for each in folders if each.content_hash == model[0].data), None)
+            folder = find_dataset(model[0], folders)
             if folder is None:
                 of = f"{model[0].model} on {model[0].task}"
                 typer.echo(f"{of}: left out, because it is on other rows ({model[0].data[:12]})", err=True)
                 continue
-            file = collect(model, kept, out / board.name)
+            at_hand = [replace(each, dataset=folder.version) for each in model if find_dataset(each, [folder])]
+            file = collect(at_hand, kept, out / board.name)
             if file is not None:
                 card, held_out = read_card(card_path(file)), validation_file(file)
                 entry, _ = store.submit(file, card, [folder], validation=held_out if held_out.is_file() else None)

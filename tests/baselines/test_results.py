@@ -1,6 +1,7 @@
 """What pages say of the reference results is what the kept scores say."""
 
 import json
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -12,7 +13,9 @@ import yaml
 
 from shiftbench.baselines import majority
 from shiftbench.baselines.grid.kept import KeptTrials, Result, read_results
-from shiftbench.builders.building.build import build
+from shiftbench.baselines.grid.trial import Trial
+from shiftbench.baselines.results.raw_files import raw_files
+from shiftbench.builders.building.build import build, choose_tasks
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import METRIC_VERSION
@@ -104,6 +107,32 @@ def test_results_are_few_files_of_few_bytes() -> None:
     assert sum(file.stat().st_size for file in files) < 16e6
 
 
+def test_every_board_has_the_files_that_its_rows_need() -> None:
+    (table,) = re.findall(r"\| boards \|.*\n((?:^\|.*\|\n)+)", README, flags=re.M)
+    lines = [line.strip("|\n ").split(" | ") for line in table.splitlines()[1:]]
+    assert sorted(name.strip("`") for names, *_ in lines for name in names.split(", ")) == [
+        board.name for board in BOARDS
+    ]
+    for _, command, files in lines:
+        _, benchmark, *task = command.strip("`").split()
+        domains = [domain for spec in choose_tasks(benchmark, *task or [None]) for domain in spec.domains]
+        known = {file.path for domain in domains for split in domain.files.values() for file in split}
+        named = {
+            f"{place}{file.split(' ')[0]}" for place, listed in re.findall(r"`(\S+/)`: ([^;]+)", files)
+            for file in listed.split(", ")
+        }  # fmt: skip
+        assert named
+        assert named <= known
+
+
+@pytest.mark.real
+def test_the_table_of_files_is_that_of_the_builds(real_raw: Path, real_whole: Path, tmp_path: Path) -> None:
+    for benchmark in ("dr", "boss", "df1"):
+        build(benchmark, None, [real_whole, real_raw], tmp_path / benchmark, partial=True, placebo=False)
+    folders = [DatasetFolder.open(tmp_path / benchmark) for benchmark in ("dr", "boss", "df1")]
+    assert "\n".join(raw_files(folders)) in README
+
+
 def test_results_are_a_dataset(tmp_path: Path) -> None:
     """The README's front matter names a configuration for each board, which the library reads as it stands."""
     from datasets import load_dataset
@@ -131,7 +160,9 @@ def test_rows_and_records_of_a_board_agree() -> None:
         if n:
             places = pl.scan_parquet(board / "predictions.parquet").select("trial", "file").collect()
             assert len(places) == n
-            assert places["trial"].unique().sort().to_list() == sorted(each.folder.as_posix() for each in kept.trials())
+            records = [json.loads(line) for line in (board / "records.jsonl").read_text(encoding="utf-8").splitlines()]
+            names = [Trial.from_facts(each["trial"]).folder.as_posix() for each in records if each["record"] == "trial"]
+            assert places["trial"].unique().sort().to_list() == sorted(names)
 
 
 @pytest.mark.real

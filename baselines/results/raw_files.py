@@ -1,0 +1,63 @@
+"""Print what ``RAW`` must hold for the reference results: the upstream files of each board's tasks, as a table.
+
+Trials are restored where the rows of their task are equal, whatever else ``RAW`` holds, or the folder.
+
+    python baselines/results/raw_files.py build/dr build/boss build/df1
+"""
+
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+
+import typer
+
+from shiftbench.baselines.grid.kept import RECORDS, read_results
+from shiftbench.builders.folder.reader import DatasetFolder
+
+_DRAWN_FROM = {"own": ("boss", ["sa"])}
+"""The rows of the board of own data are drawn by ``sentiment_rows.py``."""
+
+
+def raw_files(folders: list[DatasetFolder]) -> list[str]:
+    """Format the table: boards of the same rows in a line, with the command that builds these and the files it reads.
+
+    Args:
+        folders: the benchmarks of all boards, as they were built.
+    Returns: its lines. Of a file: its rows, and the first 8 digits of its SHA-256.
+    """
+    by_name = {folder.manifest.benchmark: folder for folder in folders}
+    boards: dict[tuple[str, ...], list[str]] = {}
+    for file in sorted(Path(__file__).parent.glob(f"*/{RECORDS}")):
+        scores = [result.scores for result in read_results(file.parent).values()]
+        benchmark, tasks = scores[0]["benchmark"], [task["task"] for each in scores for task in each["tasks"]]
+        benchmark, tasks = _DRAWN_FROM.get(benchmark, (benchmark, tasks))
+        whole = sorted({task.partition(".")[0] for task in tasks})
+        boards.setdefault((benchmark, *whole), []).append(f"`{file.parent.name}`")
+    lines = ["| boards | build | files in `RAW`: rows, SHA-256 |", "|---|---|---|"]
+    for (benchmark, *tasks), names in boards.items():
+        build = f"`build {benchmark}{f' {tasks[0]}' if len(tasks) == 1 else ''}`"
+        lines.append(f"| {', '.join(names)} | {build} | {_files(by_name[benchmark], tasks)} |")
+    return lines
+
+
+def _files(folder: DatasetFolder, tasks: list[str]) -> str:
+    """Format the files that tasks' rows come from, those of one folder behind its name."""
+    sha256 = {file.path: file.sha256[:8] for source in folder.manifest.sources.values() for file in source.files}
+    domains = [facts for task in tasks for facts in folder.task(task).domains.values()]
+    rows = {used.path: used.rows for facts in domains for split in facts.upstream.values() for used in split}
+    places: dict[str, list[str]] = {}
+    for path, n in sorted(rows.items()):
+        if n is not None:
+            file = PurePosixPath(path)
+            places.setdefault(f"{file.parent}", []).append(f"{file.name} {n:,} {sha256[path]}")
+    return "; ".join(f"`{place}/`: {', '.join(files)}" for place, files in places.items())
+
+
+def main(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Dataset folders of the benchmarks.")],
+) -> None:
+    """Print the table."""
+    typer.echo("\n".join(raw_files([DatasetFolder.open(folder) for folder in folders])))
+
+
+if __name__ == "__main__":
+    typer.run(main)
