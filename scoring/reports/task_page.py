@@ -392,7 +392,8 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
         four = id_ood.four_types
         folded: dict[str, float | None] = {id_ood.id_domain: four.id, **four.ood} if four else {}
         remarks = {name: (f"4 types {points(value)}",) for name, value in folded.items()}
-        yield Tile("Score under shift (mean OOD)", id_ood.mean_ood, total=total.get("mean_ood"))
+        mean = (f"4 types {points(four.mean_ood)}",) if four else ()
+        yield Tile("Score under shift (mean OOD)", id_ood.mean_ood, total=total.get("mean_ood"), remarks=mean)
         home = f"In domain: {id_ood.id_domain} (ID)"
         yield Tile(home, id_ood.id, total=total.get("id"), remarks=remarks.get(id_ood.id_domain, ()))
         for domain, score in id_ood.ood.items():

@@ -77,7 +77,8 @@ def demo(
         _demo_check(run, raw, out)
         return
     from shiftbench.builders.cache import check_cache
-    from shiftbench.scoring.reports.terminal import board_lines
+    from shiftbench.scoring.reports.paper_table import paper_lines, paper_table
+    from shiftbench.scoring.reports.terminal import warning_lines
 
     check_cache()
     if not no_serve:
@@ -87,7 +88,8 @@ def demo(
         port = usable_port("127.0.0.1", port)
     data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(run, raw, out, whole=whole)
     for one in dict.fromkeys(scores.data for _, scores in results):
-        show(board_lines([result for result in results if result[1].data == one]))
+        entries = [result for result in results if result[1].data == one]
+        show([*warning_lines([scores for _, scores in entries]), *paper_lines(paper_table(entries, {}))])
     if no_serve:
         return
     _print_progress("showing them as a web page; Ctrl-C stops it")

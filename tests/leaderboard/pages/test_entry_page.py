@@ -208,7 +208,7 @@ def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path)
         "4 types",
     ):
         assert words in text
-    assert text.count("4 types") == 4, "the ID score and three OOD ones"
+    assert text.count("4 types") == 5, "the ID score, three OOD ones and their mean"
     assert "Drop (SD)" in text
     assert "own model (TD)" not in text, "no model was trained on a target"
     give = partial(wrong_examples, tmp_path / "p.parquet", id_folder)

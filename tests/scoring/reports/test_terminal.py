@@ -8,7 +8,8 @@ from rich.console import Console
 
 from shiftbench.baselines import majority
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
-from shiftbench.scoring.reports.terminal import FLOOR_MARK, board_lines, comparison_lines, score_lines
+from shiftbench.scoring.reports.paper_table import paper_lines, paper_table
+from shiftbench.scoring.reports.terminal import FLOOR_MARK, comparison_lines, score_lines
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Estimate, Missing, Scores
 from shiftbench.scoring.scores.summary import NO_DEPTHS
@@ -41,7 +42,7 @@ def printed(console: Console) -> str:
 def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Path, width: int) -> None:
     out = console(width)
     print_parts(score_lines(scores), out)
-    print_parts(board_lines([("Majority, of the source's train split", scores)]), out)
+    print_parts(paper_lines(paper_table([("Majority, of the source's train split", scores)], {})), out)
     same = Entrant(preds, filled.folder)
     print_parts(comparison_lines([compare_entrants(same, same)]), out)
     text = printed(out)
@@ -50,22 +51,6 @@ def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Pat
     for shift in scores.tasks[0].shifts:
         assert f"{shift.source} -> {shift.target}" in text
         assert f"{100 * (shift.st.value or 0):.1f}" in text
-
-
-def test_the_board_is_a_table_at_120_columns(scores: Scores) -> None:
-    out = console(120)
-    print_parts(board_lines([("Majority", scores)]), out)
-    assert any(
-        line.split()
-        == ["entry", "mean", "SS", "mean", "ST", "average", "drop", "worst", "SD", "worst", "TD", "DF1@0", "DF1@90"]
-        for line in printed(out).splitlines()
-    )
-
-
-def test_the_board_warns_once_of_synthetic_data(scores: Scores) -> None:
-    out = console(120)
-    print_parts(board_lines([("A", scores), ("B", scores)]), out)
-    assert printed(out).count("Synthetic data") == 1
 
 
 def test_a_reference_td_is_shown_apart(scores: Scores) -> None:
