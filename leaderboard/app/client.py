@@ -14,8 +14,9 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.board.submission import submission_summary
-from shiftbench.leaderboard.pages.addresses import GRADIO_PAGE, SUBMIT
+from shiftbench.leaderboard.pages.addresses import GRADIO_PAGE, HOST, SUBMIT
 from shiftbench.leaderboard.store import folder_of, open_store
+from shiftbench.leaderboard.store.hosting import Order
 from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
 from shiftbench.validation.cards import Card
 from shiftbench.validation.command_line import require
@@ -138,6 +139,26 @@ def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[st
 def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = False) -> dict[str, Any]:
     """Nominate an entry for the next round, for one of its tasks or for all of them. Only its submitter may."""
     return _ask(url, "nominate", (entry, task), any_token=any_token)
+
+
+def act_at_url(url: str, order: Order) -> str:
+    """Have a server do an act of its host, whom it knows by the saved token; return what was done."""
+    import httpx
+
+    base = url.rstrip("/").removesuffix(HOST)
+    token = token_for(base, any_token=False)
+    headers = {"accept": "application/json", **({"authorization": f"Bearer {token}"} if token else {})}
+    try:
+        answer = httpx.post(f"{base}{HOST}", data=order._asdict(), headers=headers, timeout=120)
+        content = answer.json()
+    except (httpx.HTTPError, ValueError) as error:
+        cure = "is 'shiftbench serve' running there, and is the address right?"
+        raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
+    if not isinstance(content, dict) or not isinstance(content.get("problems"), list):
+        raise InvalidInput(Problem("this is not a leaderboard's answer", url, cure="is the address right?"))
+    if content["problems"]:
+        raise InvalidInput(Problem(str(text), "leaderboard") for text in content["problems"])
+    return str(content["done"])
 
 
 def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:

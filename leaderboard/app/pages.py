@@ -35,6 +35,7 @@ from shiftbench.leaderboard.app.showing import show_entry
 from shiftbench.leaderboard.app.sub_path import own_address
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
+from shiftbench.leaderboard.board.rows import HOST_NOTE
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
 from shiftbench.leaderboard.pages.board_page import board_page, rows_fragment
@@ -257,7 +258,7 @@ def _predictions(index: Index, identity: str) -> Response:
 
 
 CHUNK = 1 << 20
-_PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike")
+_PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike", HOST_NOTE)
 """Columns of a board's rows that are about accounts, or about this server."""
 
 

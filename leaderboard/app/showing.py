@@ -1,6 +1,7 @@
 """From an address to what an entry's page shows: read from the store, computed where it is wanted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from fastapi.responses import Response
 
@@ -14,8 +15,8 @@ from shiftbench.leaderboard.pages.entry_page import (
     EntryQuery,
     entry_html,
     entry_page,
+    gone_page,
     released_page,
-    withdrawn_page,
 )
 from shiftbench.leaderboard.release import nominated_entries
 from shiftbench.leaderboard.store import Entry, folder_of
@@ -32,15 +33,17 @@ GONE = 410
 def show_entry(keeper: Keeper, query: EntryQuery, base: str) -> Markup | Response:
     """Build the page of an entry, or the answer that there is none."""
     index, identity = keeper.index, query.id
-    if (withdrawn := index.withdrawn_at(identity)) is not None:
-        return page_answer("Entry", withdrawn_page(identity, withdrawn), status=GONE)
+    for what, day in (("hidden", index.hidden_at(identity)), ("erased", index.erased_at(identity)),
+                      ("withdrawn", index.withdrawn_at(identity))):  # fmt: skip
+        if day is not None:
+            return page_answer("Entry", gone_page(identity, what, day), status=GONE)
     if not index.reasons(identity):
         entry = index.entry(identity)
         folder = folder_of(entry.card, index.folders)
         if not folder.has_public_labels:
             tasks = sorted(task for (_, task), each in nominated_entries(index.store).items() if each == identity)
-            return released_page(entry, folder, index.releases(entry), tasks)
-    return entry_html(find_entry_page(keeper, query, base))
+            return released_page(entry, folder, index.releases(entry), tasks, index.host_notes(identity))
+    return entry_html(replace(find_entry_page(keeper, query, base), host_notes=index.host_notes(identity)))
 
 
 def find_entry_page(keeper: Keeper, query: EntryQuery, base: str) -> EntryPage:

@@ -24,7 +24,7 @@ from shiftbench.leaderboard.board.boards import (
 from shiftbench.leaderboard.board.copies import Copies
 from shiftbench.leaderboard.board.overall import Benchmark, benchmarks_of, overall_frame
 from shiftbench.leaderboard.board.rank_intervals import RankIntervals
-from shiftbench.leaderboard.board.rows import entry_rows, rows_frame, unreleased_rows
+from shiftbench.leaderboard.board.rows import HOST_NOTE, entry_rows, rows_frame, unreleased_rows
 from shiftbench.leaderboard.release import (
     Meter,
     Released,
@@ -75,6 +75,7 @@ class Index:
         known = pl.DataFrame(list(self._stamps.items()), schema={"data": pl.String, "stamp": pl.String}, orient="row")
         rows = rows.join(known, on=["data", "stamp"], how="semi")
         self._copies = Copies(store)
+        self._moderation = store.moderation
         self._snapshot = self._snapshot_of(rows, {})
         self._overall: dict[str, _SavedOverall] = {}
         self._ranks = RankIntervals(store, self._copies, saved=self._snapshot.ids)
@@ -105,9 +106,12 @@ class Index:
                 if identity in snapshot.unscored and snapshot.unscored[identity].files == self._files(identity)
             }
             new = [identity for identity in present if identity not in snapshot.ids and identity not in kept_out]
+            done = self.store.moderation
             # An entry that waited to be read may have been withdrawn.
-            if not new and not gone and len(kept_out) == len(snapshot.unscored) and not snapshot.unread:
+            is_same = not new and not gone and len(kept_out) == len(snapshot.unscored)
+            if is_same and done.version == self._moderation.version and not snapshot.unread:
                 return False
+            self._moderation = done
             read, unscored = self._read_entries(new[:READ_AT_ONCE])
             rows = snapshot.every.filter(~pl.col("id").is_in(list(gone))) if gone else snapshot.every
             rows = pl.concat([rows, read], how="diagonal") if not read.is_empty() else rows
@@ -123,7 +127,12 @@ class Index:
     def _snapshot_of(self, every: pl.DataFrame, unscored: dict[str, Unscored], unread: int = 0) -> Snapshot:
         """Return a snapshot of the entries with some rows."""
         public = {content for content, folder in self._by_content.items() if folder.has_public_labels}
-        rows = self._copies.fold(every, public)
+        names, notes = (
+            pl.col("id").replace_strict(dict(known) or {"": ""}, default=None, return_dtype=pl.String)
+            for known in (self._moderation.names, self._moderation.notes)
+        )
+        of_host = [pl.coalesce(names, column).alias(column) for column in ("name", "model")]
+        rows = self._copies.fold(every.with_columns(*of_host, notes.alias(HOST_NOTE)), public)
         return Snapshot(self.folders, every, rows, frozenset(every["id"]), unscored, unread)
 
     @property
@@ -208,22 +217,39 @@ class Index:
 
     def entry(self, identity: str) -> Entry:
         """Read an entry; InvalidInput when the store has none of that id, or its card is damaged."""
-        snapshot = self._snapshot
-        if identity not in snapshot.ids and identity not in snapshot.unscored:
-            raise _no_such_entry(identity)
+        self._refuse_absent(identity)
         return self.store.entry(identity)
+
+    def _refuse_absent(self, identity: str) -> None:
+        snapshot, done = self._snapshot, self.store.moderation
+        if identity in done.hidden or identity in done.erased:
+            self.store.entry(identity)  # which says so
+        if identity not in snapshot.ids and identity not in snapshot.unscored:
+            raise InvalidInput(Problem("there is no such entry", "leaderboard", f"'{identity[:40]}'", "see the board"))
 
     def refuse_unknown(self, ids: Iterable[str], task: str | None) -> None:
         """Raise InvalidInput when there is no entry of an id, or no dataset has a task; nothing is read from disk."""
-        snapshot = self._snapshot
         for identity in ids:
-            if identity not in snapshot.ids and identity not in snapshot.unscored:
-                raise _no_such_entry(identity)
+            self._refuse_absent(identity)
         tasks = list(dict.fromkeys(name for folder in self.folders for name in folder.manifest.tasks))
         if task and tasks and task not in tasks:
             raise InvalidInput(
                 Problem("there is no such task", "leaderboard", f"'{task[:80]}'", did_you_mean(task[:80], tasks))
             )
+
+    def hidden_at(self, identity: str) -> str | None:
+        """Return when the host hid an entry (ISO 8601); None for all others."""
+        return self.store.moderation.hidden.get(identity)
+
+    def host_notes(self, identity: str) -> list[str]:
+        """List what the host has to say on an entry's page: that it was renamed, and the note on it."""
+        done = self.store.moderation
+        renamed = ["The leaderboard's host gave this entry its name."] if identity in done.names else []
+        return [*renamed, *([done.notes[identity]] if identity in done.notes else [])]
+
+    def erased_at(self, identity: str) -> str | None:
+        """Return when an entry's files were erased (ISO 8601); None for all others."""
+        return self.store.moderation.erased.get(identity)
 
     def withdrawn_at(self, identity: str) -> str | None:
         """Return when an entry was withdrawn (ISO 8601); None for all others, and for what is no id."""
@@ -335,10 +361,6 @@ class Index:
             return tuple(public_message(problem, self.names()) for problem in error.problems)
         log.error("an entry was not scored", exc_info=error)
         return ("its scoring failed on this server",)
-
-
-def _no_such_entry(identity: str) -> InvalidInput:
-    return InvalidInput(Problem("there is no such entry", "leaderboard", f"'{identity[:40]}'", "see the board"))
 
 
 def public_message(problem: Problem, names: dict[str, str]) -> str:

@@ -30,6 +30,8 @@ SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
 """Scenarios that have a share, as ``share.<name>``."""
 OOD = "ood."
 """Begins the name of a score on one domain that the model was not trained on."""
+HOST_NOTE = "host_note"
+"""A column that an index adds: the host's note on an entry, null without one."""
 UNRELEASED = "no round has released its figures"
 
 CARD_LINKS = ("paper_url", "code_url", "model_url", "url")

@@ -104,6 +104,9 @@ def submit(
     except InvalidInput as error:
         return refusal_answer(index, error.problems)
 
+    def refused(problems: InvalidInput) -> None:
+        index.store.note_refusal(submitter, problems)
+
     def keep(sent: _Sent) -> SubmissionAnswer:
         path, card, held_out, checks = sent
         folder = folder_of(card, index.folders)
@@ -140,7 +143,7 @@ def submit(
         note = " ".join([*copies, *unknown])
         return _accepted(index.scores(entry.id), entry.id, new=new, note=note, boards=index.boards())
 
-    return _answer_upload(index, (file, validation), card_text, keep, checks, board)
+    return _answer_upload(index, (file, validation), card_text, keep, checks, board, refused)
 
 
 def boards_to_submit_to(folders: Sequence[DatasetFolder]) -> list[Board]:
@@ -189,8 +192,12 @@ def _answer_upload(
     score: Callable[["_Sent"], SubmissionAnswer],
     checks: FileChecks,
     board: str | None,
+    refused: Callable[[InvalidInput], None] = lambda _: None,
 ) -> SubmissionAnswer:
-    """Answer with what ``score`` does; ``files`` are predictions and, where they were sent, validation predictions."""
+    """Answer with what ``score`` does; ``files`` are predictions and, where they were sent, validation predictions.
+
+    ``refused`` is called with what is wrong, if anything is.
+    """
     problems: list[Problem] = []
     file, more = files
     path, held_out = _file(file, problems), _file(more, problems) if more else None
@@ -207,6 +214,7 @@ def _answer_upload(
             _check_without_card(index, path, checks)
     except InvalidInput as error:
         problems += error.problems
+    refused(InvalidInput(problems))
     return refusal_answer(index, problems, path, held_out)
 
 

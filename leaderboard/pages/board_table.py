@@ -9,7 +9,7 @@ import polars as pl
 from shiftbench.leaderboard.board import Board, Index
 from shiftbench.leaderboard.board.boards import ROUND
 from shiftbench.leaderboard.board.copies import NEAR
-from shiftbench.leaderboard.board.rows import SHARES
+from shiftbench.leaderboard.board.rows import HOST_NOTE, SHARES
 from shiftbench.leaderboard.pages.addresses import entry_address
 from shiftbench.leaderboard.pages.board_columns import Column
 from shiftbench.leaderboard.pages.board_query import FILTERS, PAGE_ROWS, RANKED, REPORTED, BoardQuery, TableQuery
@@ -128,6 +128,10 @@ def store_notes(index: Index) -> list[tuple[str, str]]:
     if index.unread:
         words = f"{index.unread:,} entries are still being read; ranks may change until all are here."
         notes.append(("Starting.", words))
+    done = index.store.moderation
+    kinds = (("hidden by the host", len(done.hidden)), ("erased", len(done.erased)))
+    if counts := [f"{n:,} {words}" for words, n in kinds if n]:
+        notes.append(("Left out.", f"Entries: {', '.join(counts)}. Ranks are those of the others."))
     return notes
 
 
@@ -271,6 +275,8 @@ def _notes(row: Facts) -> list[tuple[str, str]]:
     """List what stands after a name, each with a longer word on it or none: kind, training, copies, what it lacks."""
     size = [short_count(row["parameters"])] if row["parameters"] is not None else []
     notes = [(row["same_name"], "first digits of the entry's id")] if row["same_name"] else []
+    if row.get(HOST_NOTE):
+        notes.append((f"note of the host: {row[HOST_NOTE]}", ""))
     if row["look_alike"]:
         notes.append((f"by {row['submitter']}", "an entry of another submitter has a name that looks like this one"))
     notes.append((" \N{MIDDLE DOT} ".join([row["paradigm"], *size]), ""))

@@ -92,6 +92,7 @@ class EntryPage:
     forecast: EntryForecast | None = None
     copies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     base: str = ""
+    host_notes: Sequence[str] = ()
 
     @property
     def tabs(self) -> list[Choice]:
@@ -345,14 +346,18 @@ def _draw_ranks(place: BoardPlace) -> Markup:
     return chart("Rank over time", words, (x, y), names, [path(where, "sb-curve sb-c0"), *marks], [])
 
 
-def withdrawn_page(identity: str, withdrawn_at: str) -> Markup:
-    """Build the page of a withdrawn entry: when it was withdrawn (where that can be read), and nothing else of it."""
-    return render("entry_withdrawn.html", id=identity, day=withdrawn_at[:10])
+def gone_page(identity: str, what: str, since: str) -> Markup:
+    """Build the page of an entry that is withdrawn, hidden or erased: since when (where that can be read), no more."""
+    return render("entry_gone.html", id=identity, what=what, day=since[:10])
 
 
 def released_page(
-    entry: Entry, folder: DatasetFolder, releases: Mapping[str, tuple[str, Released]], nominated: Sequence[str]
+    entry: Entry,
+    folder: DatasetFolder,
+    releases: Mapping[str, tuple[str, Released]],
+    nominated: Sequence[str],
+    host_notes: Sequence[str] = (),
 ) -> Markup:
     """Build the page of an entry on withheld labels, with what the last round released of it, by board."""
-    shown = EntryPage(EntryQuery(entry.id), entry, None, folder=folder)
+    shown = EntryPage(EntryQuery(entry.id), entry, None, folder=folder, host_notes=host_notes)
     return render("entry_released.html", page=shown, notices=notices([folder]), releases=releases, nominated=nominated)

@@ -175,7 +175,7 @@ class _FeedbackRequest:
         """Return the score that the file must beat: the last released one; for one variant also the file behind it."""
         if best is None or best.number is None:
             return None
-        if best.place != self._place(task, target):
+        if best.place != self._place(task, target) or best.entry in self.store.moderation.erased:
             return Rung(best.number)
         # A withdrawn file counts too: the account still has to beat the number released on it.
         rows = self.store.checked_rows(best.entry, self.folder)

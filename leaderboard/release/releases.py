@@ -14,11 +14,14 @@ from typing import Any
 import pydantic
 
 from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.store.log import Draft
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem
 
 Record = dict[str, Any]
 """A record's content, plain JSON."""
+_ACTS = {"look": "answered", "nomination": "nominated"}
+"""What the log calls a record of a kind that was added."""
 Written = tuple[Record, Mapping[str, bytes]]
 """A record, and other records by name that are added with it."""
 
@@ -41,7 +44,8 @@ def append(store: Store, kind: str, account: str, write: Callable[[Sequence[Reco
         if written is None:
             return None
         record, beside = written
-        if store.add_records(lambda: _files(store, kind, account, before, record, beside)):  # noqa: B023 - called here
+        event = Draft(_ACTS[kind], str(record["entry"]), account)
+        if store.add_records(lambda: _files(store, kind, account, before, record, beside), event):  # noqa: B023 - called here
             return record
 
 

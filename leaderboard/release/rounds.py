@@ -10,6 +10,7 @@ Boards are computed from entries, with one exception: what a round released is r
 metric, rescoring or round changes it.
 """
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 
@@ -34,6 +35,7 @@ from shiftbench.leaderboard.release.releases import (
     today,
 )
 from shiftbench.leaderboard.store import Entry, Store, folder_of, is_at_hand
+from shiftbench.leaderboard.store.log import RELEASED, Draft
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -44,6 +46,7 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     Returns: the tasks, as ``benchmark/task``.
     Raises: InvalidInput for an entry of somebody else, without such a task, or on public labels.
     """
+    store.refuse_banned(account)
     entry = store.entry(identity)
     folder = folder_of(entry.card, folders)
     if entry.submitter != account:
@@ -130,7 +133,8 @@ def close_round(
     done = Round(name=name, closed_on=day, boards=tuple(boards), left_out=tuple(left_out))
     file, content = f"round-{name}.json", record_bytes(done.model_dump(mode="json"))
     store.add_records(
-        lambda: {file: content, **{each: keys for each, keys in labels.items() if not store.records(each)}}
+        lambda: {file: content, **{each: keys for each, keys in labels.items() if not store.records(each)}},
+        Draft(RELEASED, facts={"rounds": {file: hashlib.sha256(content).hexdigest()}}),
     )
     return done
 

@@ -22,12 +22,14 @@ from shiftbench.validation.versions import DataVersion
 LOCAL_SUBMITTER = "local"
 """Submitter of entries added on the machine itself or over its loopback address."""
 ENTRIES, WITHDRAWN, SCORES, RECORDS = "entries", "withdrawn", "scores", "records"
-COMPARISONS = "comparisons"
+COMPARISONS, INDEX = "comparisons", "index"
 """Folders of a store."""
 DERIVED = (SCORES, COMPARISONS)
 """Folders whose content is computed again when it is lost."""
 Files = Mapping[str, bytes]
 """Contents by place in the store."""
+Changes = Mapping[str, bytes | None]
+"""Contents by place in the store; None for a file or folder that goes."""
 CARD, PREDICTIONS, VALIDATION = "card.json", "predictions.parquet", "validation.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 RECORD = re.compile(r"[a-z]+-[0-9a-zA-Z-]{1,80}\.(json|bin)")
@@ -170,7 +172,7 @@ def parse_submission_record(content: bytes, identity: str) -> SubmissionRecord |
 
 
 def tombstone_bytes(identity: str) -> bytes:
-    """Write the content of a tombstone dated now."""
+    """Write the content of a tombstone dated now: of an entry that was withdrawn, or whose files were erased."""
     return json.dumps({"id": identity, "withdrawn_at": now()}, indent=2).encode()
 
 
@@ -205,14 +207,14 @@ def table_path(identity: str, version: str = METRIC_VERSION) -> str:
     return f"{SCORES}/{version}/{check_id(identity)}.parquet"
 
 
-def forecasts_path(identity: str) -> str:
+def forecasts_path(identity: str, version: str = METRIC_VERSION) -> str:
     """Return the place of an entry's forecasts in a store."""
-    return f"{SCORES}/{METRIC_VERSION}/{check_id(identity)}{FORECASTS}"
+    return f"{SCORES}/{version}/{check_id(identity)}{FORECASTS}"
 
 
 def index_path(name: str) -> str:
     """Return the path in a store of a table that an index keeps."""
-    return f"{SCORES}/{METRIC_VERSION}/index/{name}.parquet"
+    return f"{SCORES}/{METRIC_VERSION}/{INDEX}/{name}.parquet"
 
 
 def comparison_path(first: str, other: str) -> str:

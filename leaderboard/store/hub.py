@@ -5,6 +5,7 @@ refused, looks again, and counts again. After a failure the repository is looked
 its answer got lost is not made twice. The copy may be lost at any time; predictions are fetched when they are needed.
 """
 
+import hashlib
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,14 +26,14 @@ from shiftbench.leaderboard.store.entries import (
     SCORES,
     VERSION,
     WITHDRAWN,
-    Files,
+    Changes,
     card_path,
-    record_path,
     scores_path,
     table_path,
     tombstone_path,
 )
 from shiftbench.leaderboard.store.local import Listed, Listing, LocalPlace
+from shiftbench.leaderboard.store.log import HEAD, LOG, LOG_FILE, is_in_log
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -43,7 +44,7 @@ OVERTAKEN_TRIES = 30
 PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
 """Seconds after which a request without an answer counts as failed; the Hub's client would wait for ever."""
 _THREADS, _BATCH, _COMMITTED = 8, 64, 500
-_OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, "README.md", "LICENSE", ".gitattributes"}
+_OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, LOG, "README.md", "LICENSE", ".gitattributes"}
 _CURE = "send it again; what arrived is not stored twice"
 
 
@@ -54,16 +55,17 @@ class HubPlace(LocalPlace):
         super().__init__(copy)
         self._repo_id, self._api = repo_id, api
         self._head: str | None = None
+        self._copied: dict[str, dict[str, str]] = {}  # by folder: names of files that may change, and what they hold
         self._must_be_private = False
         self._sending = threading.RLock()
         self._sending_processes = FileLock(copy / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
 
-    def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add files in one commit.
+    def add(self, make: Callable[[], Changes | None]) -> bool:
+        """Make changes in one commit.
 
         ``make`` is called again for each newer version that the commit starts from.
         """
-        sent: list[Files] = []
+        sent: list[Changes] = []
 
         def attempt(_: int) -> bool:
             with self._updating():
@@ -135,6 +137,20 @@ class HubPlace(LocalPlace):
         super().require_private()
         self.refresh()
 
+    def present(self, paths: Iterable[str]) -> set[str]:
+        """Return which of some files and folders the repository or the copy has."""
+        paths = set(paths)
+        with writing_to_hub(self._repo_id, "try again later"):
+            there = retry(lambda _: self._there(paths, self._head or "main"))
+        return super().present(paths) | there
+
+    def squash(self) -> None:
+        """Replace the repository's former revisions by today's, so that nothing can be read in them any more."""
+        cure = "squash its history on the Hub: former revisions have what was erased"
+        with writing_to_hub(self._repo_id, cure), self._updating():
+            self._update_copy()
+            self._ask(lambda: self._api.super_squash_history(self._repo_id, repo_type="dataset"), COMMIT_PATIENCE)
+
     def versions(self) -> set[str]:
         """Return the metric versions of which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
@@ -164,7 +180,7 @@ class HubPlace(LocalPlace):
         """Run one update or commit at a time on this machine, as others would only conflict."""
         if self.has_vanished():
             self.forget_root()
-            self._head = None  # so that everything is fetched again
+            self._head, self._copied = None, {}  # so that everything is fetched again
         self.make_folder()
         try:
             with self._sending, self._sending_processes:
@@ -193,17 +209,16 @@ class HubPlace(LocalPlace):
                 Problem("this repository holds other files than a store's", self._repo_id, found[:200], cure)
             )
         there = {name for name in self._listing(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
-        if self._head is not None and not there and (lost := self.ids()):
-            what, cure = "all entries are gone from the repository", "restart the server if that is intended"
-            raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
         gone = {name.removesuffix(".json") for name in self._listing(WITHDRAWN, head)}
         gone = {name for name in gone if ENTRY_ID.fullmatch(name)}
+        if self._head is not None and not there and (lost := self.ids() - gone):
+            what, cure = "all entries are gone from the repository", "restart the server if that is intended"
+            raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
         self.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
         self.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
         self._fetch_all((tombstone_path(identity) for identity in gone - self.withdrawn()), head)
-        recorded = {name for name in self._listing(RECORDS, head) if RECORD.fullmatch(name)}
-        self.drop([record_path(name) for name in self.records() - recorded])
-        self._fetch_all((record_path(name) for name in recorded - self.records()), head)
+        self._copy_folder(RECORDS, head)
+        self._copy_folder(LOG, head)
         new = there - self.ids()
         if self._head is None:
             self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet", FORECASTS), there - gone)
@@ -213,6 +228,24 @@ class HubPlace(LocalPlace):
         self._fetch_all((card_path(identity) for identity in new), head)
         self._head = head
         return head
+
+    def _copy_folder(self, folder: str, head: str) -> None:
+        """Make a folder of the copy hold what that of a commit does; its files may change, since persons are erased."""
+        named = RECORD if folder == RECORDS else LOG_FILE
+        files = {name: item for name, item in self._items(folder, head).items() if hasattr(item, "blob_id")}
+        there = {name: _content_id(item) for name, item in files.items() if named.fullmatch(name)}
+        known = self._copied.get(folder)
+        if known is None:
+            known = {name: each for name, each in there.items() if self._holds(f"{folder}/{name}", each)}
+        here = set(self.names(folder))
+        self.drop([f"{folder}/{name}" for name in here - there.keys()])
+        changed = sorted(name for name, each in there.items() if known.get(name) != each or name not in here)
+        self._fetch_all((f"{folder}/{name}" for name in changed), head)
+        self._copied[folder] = there
+
+    def _holds(self, path: str, content_id: str) -> bool:
+        file = self.root / path
+        return file.is_file() and content_id in _content_ids(file.read_bytes())
 
     def _fetch_scores(self, version: str, head: str, kinds: tuple[str, ...], ids: set[str]) -> None:
         """Fetch the scores of some entries that are not here."""
@@ -252,21 +285,37 @@ class HubPlace(LocalPlace):
 
     def _listing(self, folder: str | None, head: str) -> set[str]:
         """List what lies in a folder of a commit; nothing when it is not there."""
+        return set(self._items(folder, head))
+
+    def _items(self, folder: str | None, head: str) -> dict[str, Any]:
+        """Return what the Hub says of files and folders in a folder of a commit, by name."""
         from huggingface_hub.errors import EntryNotFoundError
 
         def tree() -> list[Any]:
             return list(self._api.list_repo_tree(self._repo_id, folder, revision=head, repo_type="dataset"))
 
         try:
-            return {PurePosixPath(item.path).name for item in self._ask(tree)}
+            return {PurePosixPath(item.path).name: item for item in self._ask(tree)}
         except EntryNotFoundError:
-            return set()
+            return {}
 
-    def _commit(self, files: Files, parent: str) -> str:
-        from huggingface_hub import CommitOperationAdd
+    def _there(self, paths: Iterable[str], head: str) -> set[str]:
+        """Return which of some files and folders a commit has."""
+        by_folder: dict[str, set[str]] = {}
+        for path in paths:
+            by_folder.setdefault(str(PurePosixPath(path).parent), set()).add(PurePosixPath(path).name)
+        listed = {folder: names & self._listing(folder, head) for folder, names in by_folder.items()}
+        return {f"{folder}/{name}" for folder, names in listed.items() for name in names}
 
-        operations = [CommitOperationAdd(path, content) for path, content in files.items()]
+    def _commit(self, files: Changes, parent: str) -> str:
+        from huggingface_hub import CommitOperationAdd, CommitOperationDelete
+
         title = _title(files)
+        removed = self._there((path for path, content in files.items() if content is None), parent)
+        operations: list[Any] = [CommitOperationAdd(path, each) for path, each in files.items() if each is not None]
+        # An entry is a folder, and so named to the Hub.
+        folders = {path for path in removed if PurePosixPath(path).parent.name == ENTRIES}
+        operations += [CommitOperationDelete(f"{path}/" if path in folders else path) for path in sorted(removed)]
 
         def commit() -> Any:
             where = {"repo_id": self._repo_id, "repo_type": "dataset", "parent_commit": parent}
@@ -274,20 +323,23 @@ class HubPlace(LocalPlace):
 
         return str(self._ask(commit, COMMIT_PATIENCE).oid)
 
-    def _has_landed(self, sent: Sequence[Files]) -> bool:
+    def _has_landed(self, sent: Sequence[Changes]) -> bool:
         """Return whether the copy holds what was sent before, when the answer to it was lost."""
 
-        def is_here(path: str, content: bytes) -> bool:
+        def is_here(path: str, content: bytes | None) -> bool:
+            if content is None:
+                return False
+            if path == HEAD:  # the event that it names; others may have come after it
+                return is_in_log(self.root, content)
             file = self.root / path
             return file.is_file() and file.read_bytes() == content
 
-        def marks(files: Files) -> list[str]:
-            ours = (f"{WITHDRAWN}/", f"{RECORDS}/")
-            return [path for path in files if path.endswith(f"/{CARD}") or path.startswith(ours)]
+        def marks(files: Changes) -> list[str]:
+            return [path for path in files if path.endswith(f"/{CARD}") or path == HEAD]
 
         return any(is_here(path, files[path]) for files in sent for path in marks(files))
 
-    def _landed_after_all(self, sent: Sequence[Files]) -> bool:
+    def _landed_after_all(self, sent: Sequence[Changes]) -> bool:
         """Check once more after the last failure; False when the Hub does not answer, as acceptance is then unknown."""
         try:
             self.refresh()
@@ -320,13 +372,25 @@ class HubPlace(LocalPlace):
         return answers[0]
 
 
+def _content_id(item: Any) -> str:
+    """Return what tells one content of a file on the Hub from another: its SHA-256 where it is large, else git's."""
+    return str(item.lfs.sha256 if getattr(item, "lfs", None) else item.blob_id)
+
+
+def _content_ids(content: bytes) -> tuple[str, str]:
+    """Compute both ids that the Hub may name a content by."""
+    return hashlib.sha256(content).hexdigest(), hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+
 _TITLES = {ENTRIES: "Entry", WITHDRAWN: "Withdraw", RECORDS: "Record"}
 
 
-def _title(files: Files) -> str:
-    """Return a commit's title: the entry or record that it adds, or the entry that it withdraws."""
+def _title(files: Changes) -> str:
+    """Return a commit's title: the entry or record that it adds, the entry that it withdraws; of others its folder."""
+    if None in files.values():
+        return "Erase"
     for path in files:
         folder, name = PurePosixPath(path).parts[:2]
         if folder in _TITLES:
             return f"{_TITLES[folder]} {name.removesuffix('.json')}"
-    return "Scores"
+    return "Log" if HEAD in files else "Scores"

@@ -1,18 +1,20 @@
 """A store's files in a local folder: written durably, visible whole or not at all, by one process at a time.
 
-Whatever is being written lies in ``.new`` until it is whole, and only the holder of the lock writes there. What the
-next holder finds in it was left by a killed process, and is deleted.
+Whatever is being written lies in ``.new`` until it is whole, and only the holder of the lock writes there. An addition
+of several files is decided once ``.new/plan.json`` lists them all: the next holder of the lock finishes what a killed
+process left with a plan, and deletes what it left without one.
 
 A folder that was there once and is gone, or is another one, is refused: a new one in its place would be an empty store,
 which takes again what was withdrawn and counts quotas anew.
 """
 
+import json
 import os
 import shutil
 import stat
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -28,11 +30,13 @@ from shiftbench.leaderboard.store.entries import (
     SCORES,
     VERSION,
     WITHDRAWN,
+    Changes,
     Files,
 )
 from shiftbench.validation.output_files import PRIVATE_FILE, PRIVATE_FOLDER, refuse_unwritable, replace_file, sync
 from shiftbench.validation.report import InvalidInput, Problem
 
+_PLAN = "plan.json"
 LOCK_SECONDS = 120
 """Seconds that a writer waits for others; each of them needs a fraction of a second."""
 
@@ -71,21 +75,28 @@ class LocalPlace:
         self._opened: int | None = None
         self._note_root()
 
-    def add(self, make: Callable[[], Files | None]) -> bool:
-        """Add the files that ``make`` returns. It is called while nobody else writes, and may raise or return None.
+    def add(self, make: Callable[[], Changes | None]) -> bool:
+        """Make the changes that ``make`` returns, all or none. It is called while nobody else writes, and may raise.
 
-        Returns: whether the files came from this call. It returns only when they are durable.
+        Returns: whether the changes came from this call; False where ``make`` returned None. It returns only when they
+        are durable.
         """
-        with self._locked():
-            files = make()
-            if files is not None:
-                self._write(files)
-        return files is not None
+        with self.locked():
+            changes = make()
+            if changes is not None:
+                self._decide(changes)
+                self._finish()
+        return changes is not None
 
-    def keep(self, files: Files) -> None:
-        """Write files on this machine alone, replacing those of the same place."""
-        with self._locked():
-            self._write(files)
+    def keep(self, files: Changes) -> None:
+        """Write files on this machine alone, replacing those of the same place; all or none but of derived ones."""
+        derived = {path: content for path, content in files.items() if content is not None and _is_derived(path)}
+        with self.locked():
+            if len(derived) == len(files):
+                self._write(derived)
+            else:
+                self._decide(files)
+                self._finish()
 
     def fetch(self, path: str) -> Path:
         """Return a file's path on this machine."""
@@ -143,6 +154,13 @@ class LocalPlace:
     def share(self, made: Collection[str]) -> None:
         """Do nothing: readers of a local folder see what was made."""
 
+    def present(self, paths: Iterable[str]) -> set[str]:
+        """Return which of some files and folders are there."""
+        return {path for path in paths if (self.root / path).exists()}
+
+    def squash(self) -> None:
+        """Do nothing: a local folder has no former revisions."""
+
     def versions(self) -> set[str]:
         """Return the metric versions of which there are scores."""
         return {name for name in self.names(SCORES) if VERSION.fullmatch(name)}
@@ -155,7 +173,7 @@ class LocalPlace:
         self._refuse_vanished()
         if self._opened is None:
             raise InvalidInput(Problem("there is no such store", str(self.root), cure="give a store's folder"))
-        with self._locked() if os.access(self.root, os.W_OK) else nullcontext():
+        with self.locked() if os.access(self.root, os.W_OK) else nullcontext():
             files = dict(self._files(self.root))
             contents = {path: (self.root / path).read_bytes() for path in choose(files)}
             is_private = not self.root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
@@ -184,17 +202,12 @@ class LocalPlace:
 
     def drop(self, paths: Collection[str]) -> None:
         """Delete files and folders."""
-        with self._locked():
-            for path in paths:
-                whole = self.root / path
-                if whole.is_dir():
-                    shutil.rmtree(whole)
-                else:
-                    whole.unlink(missing_ok=True)
+        with self.locked():
+            self._remove(paths)
 
     def check_writable(self) -> None:
         """Check that the folder can be written."""
-        with self._locked():
+        with self.locked():
             self._write({})
 
     def require_private(self) -> None:
@@ -219,44 +232,79 @@ class LocalPlace:
             weakref.finalize(self, os.close, self._opened)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
+        """Keep other threads and processes from writing."""
         self.make_folder()
         with _writing(self.root), self._threads, self._processes:
+            self._finish()
             yield
 
+    @property
+    def _scratch(self) -> Path:
+        return self.root / ".new"
+
     def _write(self, files: Files) -> None:
-        """Write files; the folder of a new entry appears last, and complete."""
-        scratch = self.root / ".new"
-        shutil.rmtree(scratch, ignore_errors=True)
+        """Write derived files one by one."""
+        self._scratch.mkdir(self._folder_mode)
+        for path, content in files.items():
+            final = self.root / path
+            self._make_folder(final.parent)
+            with replace_file(final, scratch=self._scratch) as new:
+                self._write_new(new, content)
+        self._scratch.rmdir()
+
+    def _decide(self, changes: Changes) -> None:
+        """Write new files beside their places, and the plan that says where they go; from then on they count.
+
+        The folder of a new entry goes to its place last, and whole, since readers hold no lock.
+        """
+        scratch, moves, new_entries = self._scratch, {}, {}
         scratch.mkdir(self._folder_mode)
-        folders: dict[PurePosixPath, dict[str, bytes]] = {}
-        for path, content in files.items():
+        for number, (path, content) in enumerate(changes.items()):
             folder = PurePosixPath(path).parent
+            if content is None:
+                continue
             if folder.parts[0] == ENTRIES and not (self.root / folder).exists():
-                folders.setdefault(folder, {})[path] = content
+                part = scratch / folder.name
+                part.mkdir(self._folder_mode, exist_ok=True)
+                new, new_entries[folder.name] = part / PurePosixPath(path).name, str(folder)
             else:
-                self._write_file(path, content, scratch)
-        for folder, inside in folders.items():
-            self._write_folder(folder, inside, scratch)
-        scratch.rmdir()
-
-    def _write_file(self, path: str, content: bytes, scratch: Path) -> None:
-        final = self.root / path
-        self._make_folder(final.parent)
-        derived = PurePosixPath(path).parts[0] in DERIVED
-        with replace_file(final, durable=not derived, scratch=scratch) as new:
+                new, moves[str(number)] = scratch / str(number), path
             self._write_new(new, content)
+            if not _is_derived(path):
+                sync(new)
+        for name in new_entries:
+            sync(scratch / name)
+        moves |= new_entries
+        for path in moves.values():
+            self._make_folder((self.root / path).parent)
+        plan = {"moves": moves, "removals": [path for path, content in changes.items() if content is None]}
+        with replace_file(scratch / _PLAN, durable=True) as new:
+            self._write_new(new, json.dumps(plan).encode())
 
-    def _write_folder(self, folder: PurePosixPath, files: Files, scratch: Path) -> None:
-        part, final = scratch / folder.name, self.root / folder
-        self._make_folder(final.parent)
-        part.mkdir(self._folder_mode)
-        for path, content in files.items():
-            self._write_new(part / PurePosixPath(path).name, content)
-            sync(part / PurePosixPath(path).name)
-        sync(part)
-        part.rename(final)
-        sync(final.parent)
+    def _finish(self) -> None:
+        """Do what the plan in ``.new`` says, if there is one, and empty ``.new``. Idempotent."""
+        plan = self._scratch / _PLAN
+        if plan.is_file():
+            decided = json.loads(plan.read_bytes())
+            for name, path in decided["moves"].items():
+                if (self._scratch / name).exists():
+                    (self._scratch / name).replace(self.root / path)
+            self._remove(decided["removals"])
+            touched = {PurePosixPath(path).parent for path in (*decided["moves"].values(), *decided["removals"])}
+            for folder in touched:
+                if (self.root / folder).is_dir():
+                    sync(self.root / folder)
+            plan.unlink()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _remove(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            whole = self.root / path
+            if whole.is_dir():
+                shutil.rmtree(whole)
+            else:
+                whole.unlink(missing_ok=True)
 
     @property
     def _folder_mode(self) -> int:
@@ -277,6 +325,11 @@ class LocalPlace:
 
 def _listed(of_file: os.stat_result) -> Listed:
     return Listed(of_file.st_size, str(of_file.st_mtime_ns))
+
+
+def _is_derived(path: str) -> bool:
+    """Return whether a file is computed again when it is lost."""
+    return PurePosixPath(path).parts[0] in DERIVED
 
 
 def _writing(root: Path) -> AbstractContextManager[None]:

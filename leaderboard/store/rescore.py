@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, folder_of
+from shiftbench.leaderboard.store.log import RESCORED, Draft
 from shiftbench.scoring.reports.numbers import plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.coverage import covers_board
@@ -171,6 +172,9 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
             failed[identity] = str(error)
     forecast, not_forecast = _forecast(store, folders, [*kept, *scored], every=every)
     store.share_scores({*scored, *forecast})
+    if scored:
+        facts = {"metric_version": METRIC_VERSION, "scored": len(scored), "failed": len(failed)}
+        store.note_event(Draft(RESCORED, facts=facts))
     against = next((version for version in store.versions() if version != METRIC_VERSION), None)
     changes, intervals = {}, {}
     if against is not None:

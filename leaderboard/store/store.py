@@ -1,12 +1,16 @@
 """The one class that callers use, wherever a store's files are."""
 
+import hashlib
 import re
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -15,13 +19,15 @@ from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import is_transient
 from shiftbench.leaderboard.store.entries import (
+    COMPARISONS,
     ENTRIES,
+    INDEX,
     LOCAL_SUBMITTER,
     RECORDS,
     SCORES,
     WITHDRAWN,
+    Changes,
     Entry,
-    Files,
     MadeWith,
     SubmissionRecord,
     card_path,
@@ -49,6 +55,18 @@ from shiftbench.leaderboard.store.entries import (
 )
 from shiftbench.leaderboard.store.hub import HubPlace
 from shiftbench.leaderboard.store.local import Listed, Listing, LocalPlace
+from shiftbench.leaderboard.store.log import (
+    ACCEPTED,
+    LOG,
+    REFUSED,
+    Draft,
+    EventLog,
+    Moderation,
+    digest_of_names,
+)
+from shiftbench.leaderboard.store.log import (
+    WITHDRAWN as WITHDRAWAL,
+)
 from shiftbench.leaderboard.store.model_facts import HubFacts
 from shiftbench.scoring.forecasting.entries import EntryForecasts, forecast_entry, read_forecasts
 from shiftbench.scoring.scores.score import (
@@ -121,6 +139,25 @@ def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, fi
         raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))
 
 
+class Erasure(NamedTuple):
+    """An account whose name, and entries whose words, a change takes out of the log."""
+
+    account: str
+    entries: frozenset[str]
+
+
+class Change(NamedTuple):
+    """What is done to a store in one step: files (None for one that goes) and the events that tell of it."""
+
+    events: Sequence[Draft]
+    files: Changes = MappingProxyType({})
+    erasure: Erasure | None = None
+
+
+MAX_REFUSALS = 20
+"""Refusals of one person on a day (UTC) that the log names one by one; anybody may send what is refused."""
+
+
 class EntryFiles(NamedTuple):
     """The paths of an entry's files on this machine."""
 
@@ -142,6 +179,10 @@ class Store:
         self.root = Path(root)
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
+        self.log = EventLog(self.root)
+        self._refusals: list[Draft] = []
+        self._refused: Counter[tuple[str, str]] = Counter()
+        self._erased: frozenset[str] = frozenset()
         self._records_by_id: dict[str, SubmissionRecord] = {}
         self._records: dict[str, bytes] = {}
         self._lock = threading.Lock()
@@ -169,6 +210,7 @@ class Store:
         Returns: the entry, durable, and whether it is new (False for a file sent before, which costs no quota).
         Raises: InvalidInput with every problem; nothing is stored then.
         """
+        self.refuse_banned(submitter)  # before the work of checking
         folder = folder_of(card, folders)
         frame = checks.predictions(predictions, folder, card.subset)
         folder.refuse_withheld()
@@ -190,13 +232,14 @@ class Store:
             return self.entry(identity), False
         hub = ask_hub(card)
 
-        def make() -> Files | None:
+        def make() -> Change | None:
             if not self._accepts(identity, submitter, daily_quota):
                 return None
             entry = Entry(identity, submitter, now(), card, held_out is not None, hub)
-            return {**derived, card_path(identity): entry_bytes(entry)}
+            event = Draft(ACCEPTED, identity, submitter)
+            return Change([event], {**derived, card_path(identity): entry_bytes(entry)})
 
-        new = self._place.add(make)
+        new = self.change(make)
         return self.entry(identity), new
 
     def withdraw(self, identity: str, submitter: str) -> None:
@@ -205,20 +248,69 @@ class Store:
         Raises: InvalidInput when there is no such entry, or somebody else sent it.
         """
 
-        def make() -> Files | None:
+        def make() -> Change | None:
             if self._read(identity).submitter != submitter:
                 what, cure = "only the submitter of an entry may withdraw it", "sign in as its submitter"
                 raise InvalidInput(Problem(what, identity, f"'{submitter}'", cure))
-            return None if self._withdrawn(identity) else {tombstone_path(identity): tombstone_bytes(identity)}
+            if self._withdrawn(identity):
+                return None
+            event = Draft(WITHDRAWAL, identity, submitter)
+            return Change([event], {tombstone_path(identity): tombstone_bytes(identity)})
 
-        self._place.add(make)
+        self.change(make)
 
     def ids(self) -> list[str]:
-        """List the ids of the entries that are not withdrawn, sorted; no file is read."""
-        return sorted(self._place.ids() - self._place.withdrawn())
+        """List the ids of the entries that are shown, sorted: neither withdrawn nor hidden by the host."""
+        present = self._place.ids() - self._place.withdrawn()
+        self._refresh_log()
+        return sorted(present - self.moderation.hidden.keys())
+
+    @property
+    def moderation(self) -> Moderation:
+        """Return what the host's acts amount to, as of the last look at the log (``ids``, ``refresh``, a change)."""
+        return self.log.moderation
+
+    def every_id(self) -> set[str]:
+        """Return the ids of all entries whose files are here, shown or not."""
+        return self._place.ids()
+
+    def withdrawn_ids(self) -> set[str]:
+        """Return the ids of entries that have a tombstone: withdrawn ones, and those whose files were erased."""
+        return self._place.withdrawn()
+
+    def sent_by(self, account: str) -> list[str]:
+        """List the ids of all entries of an account whose files are here, sorted."""
+        with self._lock:
+            self._read_submission_records()
+            return sorted(each for each, record in self._records_by_id.items() if record.submitter == account)
+
+    def sent(self, identity: str) -> Entry:
+        """Read one entry as it was sent, whether it is shown or not, without the host's name for it."""
+        return self._read(identity)
+
+    def derived_of(self, ids: Collection[str]) -> set[str]:
+        """Return the places of all that was computed of some entries, and of the tables that hold any entry."""
+        places = (scores_path, table_path, forecasts_path)
+        versions = self._place.versions()
+        paths = {place(each, version) for place in places for each in ids for version in versions}
+        paths |= {f"{SCORES}/{version}/{INDEX}" for version in versions}
+        for version in self._place.names(COMPARISONS):
+            names = self._place.names(f"{COMPARISONS}/{version}")
+            paths |= {f"{COMPARISONS}/{version}/{name}" for name in names if any(each in name for each in ids)}
+        return self._place.present(paths)
+
+    def forget_former_revisions(self) -> None:
+        """Take former revisions away from a repository on the Hub: what was erased can be read in them."""
+        self._place.squash()
+
+    @contextmanager
+    def kept_still(self) -> Iterator[None]:
+        """Keep everybody from writing for the length of a block; what a killed process left is finished before."""
+        with self._place.locked():
+            yield
 
     def entries(self) -> list[Entry]:
-        """List the entries that are not withdrawn, oldest first; ``unreadable`` lists what is left out."""
+        """List the entries that are shown, oldest first; ``unreadable`` lists what is left out."""
         return sorted(self._readable()[0], key=lambda entry: (entry.submitted_at, entry.id))
 
     def unreadable(self) -> dict[str, str]:
@@ -226,11 +318,21 @@ class Store:
         return self._readable()[1]
 
     def entry(self, identity: str) -> Entry:
-        """Read one entry; InvalidInput when there is none of that id, or it was withdrawn."""
+        """Read one entry, under the name that the host gave it where it was renamed.
+
+        Raises: InvalidInput when there is none of that id, or it was withdrawn, hidden or erased.
+        """
+        done = self.moderation
+        if identity in done.erased or identity in done.hidden:
+            what = "erased" if identity in done.erased else "hidden by the leaderboard's host"
+            raise InvalidInput(Problem(f"this entry was {what}", identity, cure="see the board"))
         entry = self._read(identity)
         if self._withdrawn(identity):
             raise InvalidInput(Problem("this entry was withdrawn by its submitter", identity, cure="see the board"))
-        return entry
+        name = done.names.get(identity)
+        # An entry that poses as another model must not stay on that model's line of the overall board.
+        card = entry.card if name is None else entry.card.model_copy(update={"name": name, "model": None})
+        return replace(entry, card=card)
 
     def withdrawn_at(self, identity: str) -> str | None:
         """Return when an entry was withdrawn, as ISO 8601 (empty where that cannot be read); None for all others."""
@@ -371,14 +473,14 @@ class Store:
                     self._records[name] = (self.root / record_path(name)).read_bytes()
             return {name: self._records[name] for name in names}
 
-    def add_records(self, make: Callable[[], Mapping[str, bytes] | None]) -> bool:
+    def add_records(self, make: Callable[[], Mapping[str, bytes] | None], event: Draft) -> bool:
         """Add records, which are never changed or removed; return whether they were added, and are durable.
 
-        ``make`` is called while nobody else writes, and gives contents by name; None adds nothing. InvalidInput when
-        there is a record of such a name.
+        ``make`` is called while nobody else writes, and gives contents by name; None adds nothing. ``event`` says in
+        the log what they are. InvalidInput when there is a record of such a name.
         """
 
-        def files() -> Files | None:
+        def files() -> Change | None:
             found = make()
             if found is None:
                 return None
@@ -386,9 +488,9 @@ class Store:
                 raise InvalidInput(
                     Problem("this record exists already", str(self.root), taken[0], "records never change")
                 )
-            return {record_path(name): content for name, content in found.items()}
+            return Change([event], {record_path(name): content for name, content in found.items()})
 
-        return self._place.add(files)
+        return self.change(files)
 
     def refresh(self) -> None:
         """Read what others added; InvalidInput when the place does not answer, or a local folder has vanished.
@@ -397,6 +499,7 @@ class Store:
         """
         try:
             self._place.refresh()
+            self._refresh_log()
         except InvalidInput as error:
             self.behind = str(error)
             raise
@@ -427,8 +530,82 @@ class Store:
         """
         self._place.require_private()
 
+    def note_event(self, event: Draft) -> None:
+        """Add an event that changes no file."""
+        self.change(lambda: Change([event]))
+
+    def note_refusal(self, submitter: str, error: InvalidInput) -> None:
+        """Remember for the log why somebody's submission was refused; ``flush_refusals`` or the next event writes it.
+
+        Only what was wrong is noted, and not what was found: that is the submitter's own text.
+        """
+        day = now()[:10]
+        with self._lock:
+            self._refused[submitter, day] += 1
+            if self._refused[submitter, day] <= MAX_REFUSALS:
+                words = {"reason": "; ".join(problem.what for problem in error.problems[:3])[:500]}
+                self._refusals.append(Draft(REFUSED, by=submitter, words=words))
+            if len(self._refused) > 1_000:  # of former days, mostly
+                self._refused = Counter({key: count for key, count in self._refused.items() if key[1] == day})
+
+    def flush_refusals(self) -> None:
+        """Write the refusals that were noted since the last event."""
+        if self._refusals:
+            self.change(lambda: Change([]))
+
+    def refuse_banned(self, person: str) -> None:
+        """Raise InvalidInput for a person whom the host has banned."""
+        if self.log.key_of(person) in self.moderation.banned:
+            raise InvalidInput(Problem("this leaderboard's host takes nothing more from this account", f"'{person}'"))
+
+    def change(self, make: Callable[[], Change | None]) -> bool:
+        """Make a change and add its events, all or nothing; return whether it came from this call.
+
+        ``make`` is called while nobody else writes, on the newest state; None changes nothing.
+        """
+        noted: list[Draft] = []
+
+        def changes() -> Changes | None:
+            self._refresh_log()
+            change = make()
+            if change is None:
+                return None
+            noted[:] = self._refusals
+            log = self.log.added([*noted, *change.events], self._beginning)
+            if change.erasure is not None:
+                log = self.log.erased(*change.erasure, log)
+            return {**change.files, **log}
+
+        added = self._place.add(changes)
+        self._refresh_log()
+        if added:
+            with self._lock:
+                del self._refusals[: len(noted)]
+        return added
+
+    def _beginning(self) -> dict[str, Any]:
+        """Return what the store holds as its log begins: numbers, and digests of the ids."""
+        ids, withdrawn = self._place.ids(), self._place.withdrawn()
+        rounds = self.records("round-")
+        return {
+            "entries": {"n": len(ids), "digest": digest_of_names(ids)},
+            "withdrawn": {"n": len(withdrawn), "digest": digest_of_names(withdrawn)},
+            "rounds": {name: hashlib.sha256(content).hexdigest() for name, content in rounds.items()},
+        }
+
+    def _refresh_log(self) -> None:
+        """Read what was added to the log; what was read of erased persons is forgotten."""
+        self.log.refresh()
+        erased = frozenset(self.moderation.erased)
+        if erased != self._erased:
+            with self._lock:
+                self._records.clear()
+                self._records_by_id.clear()
+                self._erased = erased
+
     def _accepts(self, identity: str, submitter: str, daily_quota: int | None) -> bool:
         """Return whether an entry is new and may be added; InvalidInput when it is withdrawn or over quota."""
+        self.refuse_banned(submitter)
         if self._withdrawn(identity):
             what = "this file with this card was withdrawn and cannot be submitted again"
             raise InvalidInput(Problem(what, identity, cure="state in the card what is new, such as its name or step"))
@@ -464,12 +641,17 @@ class Store:
     def _submission_records(self) -> list[SubmissionRecord]:
         """Return the submitter and day of each entry; each card is read once, since cards never change."""
         with self._lock:
-            found = self._place.ids()
-            for identity in found - self._records_by_id.keys():
-                record = parse_submission_record(self._bytes(card_path(identity)) or b"", identity)
-                if record is not None:  # a damaged card is not remembered, as it may be restored while this runs
-                    self._records_by_id[identity] = record
-            return [self._records_by_id[identity] for identity in found & self._records_by_id.keys()]
+            self._read_submission_records()
+            return list(self._records_by_id.values())
+
+    def _read_submission_records(self) -> None:
+        found = self._place.ids()
+        for identity in self._records_by_id.keys() - found:
+            del self._records_by_id[identity]
+        for identity in found - self._records_by_id.keys():
+            record = parse_submission_record(self._bytes(card_path(identity)) or b"", identity)
+            if record is not None:  # a damaged card is not remembered, as it may be restored while this runs
+                self._records_by_id[identity] = record
 
     def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
         if not folder.has_public_labels:
@@ -517,7 +699,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None,
     if must_exist and not root.exists():
         raise InvalidInput(Problem("there is no such store", str(place), cure="give the folder of 'serve --store'"))
     names = {path.name for path in root.iterdir()} if root.is_dir() else set()
-    if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, ".lock"}:
+    if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, LOG, ".lock"}:
         found = ", ".join(sorted(names)[:3])
         raise InvalidInput(Problem("this folder holds other files than a store's", str(root), found, "name another"))
     return Store(root)

@@ -10,6 +10,7 @@ import typer
 
 from shiftbench.cli.backups import backup, restore
 from shiftbench.cli.data_options import (
+    FAILED,
     AccountDaysOption,
     AnyTokenOption,
     BertScoreOption,
@@ -23,6 +24,7 @@ from shiftbench.cli.data_options import (
     NewFolderOption,
     PrivateSpaceOption,
     PublishedDataOption,
+    ReasonOption,
     SpaceArgument,
     SpaceDryRunOption,
     SpaceQuotaOption,
@@ -64,6 +66,136 @@ def withdraw(entry: EntryArgument, to: ToOption, any_token: AnyTokenOption = Fal
     else:
         open_store(to).withdraw(entry, LOCAL_SUBMITTER)
     typer.echo(f"entry {entry} is withdrawn", err=True)
+
+
+def _act(act: str, target: str, to: str, reason: str, text: str = "") -> None:
+    """Do one act of a host: in a store, or through a server whose configuration names this host."""
+    from shiftbench.leaderboard.app.client import act_at_url, is_url
+    from shiftbench.leaderboard.store import LOCAL_SUBMITTER, open_store
+    from shiftbench.leaderboard.store.hosting import Act, Order, perform
+
+    order = Order(Act(act), target, reason, text)
+    done = act_at_url(to, order) if is_url(to) else perform(open_store(to, must_exist=True), order, LOCAL_SUBMITTER)
+    typer.echo(done, err=True)
+
+
+def hide(entry: EntryArgument, to: ToOption, reason: ReasonOption) -> None:
+    """Hide an entry from all boards.
+
+    Its page says so, and its files stay.
+
+    Example: shiftbench board hide 0123456789abcdef --to store --reason "an advertisement"
+    """
+    _act("hide", entry, to, reason)
+
+
+def unhide(entry: EntryArgument, to: ToOption, reason: ReasonOption) -> None:
+    """Show a hidden entry again.
+
+    Example: shiftbench board unhide 0123456789abcdef --to store --reason "hidden by mistake"
+    """
+    _act("unhide", entry, to, reason)
+
+
+def rename(
+    entry: EntryArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that boards show from now on.")],
+    to: ToOption,
+    reason: ReasonOption,
+) -> None:
+    """Give an entry another name.
+
+    On the overall board it gets a line of its own.
+
+    Example: shiftbench board rename 0123456789abcdef "A copy of BERT" --to store --reason "posed as another model"
+    """
+    _act("rename", entry, to, reason, name)
+
+
+def annotate(
+    entry: EntryArgument,
+    note: Annotated[str, typer.Argument(metavar="NOTE", help="What visitors read; empty takes the note away.")],
+    to: ToOption,
+    reason: ReasonOption,
+) -> None:
+    """Write a note on an entry that visitors read.
+
+    Example: shiftbench board annotate 0123456789abcdef "Trained on the test texts" --to store --reason "its author"
+    """
+    _act("annotate", entry, to, reason, note)
+
+
+AccountArgument = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of a submitter, as entries show it.")]
+
+
+def ban(
+    account: AccountArgument,
+    to: ToOption,
+    reason: ReasonOption,
+    lift: Annotated[bool, typer.Option("--lift", help="Take submissions from the account again.")] = False,
+) -> None:
+    """Take no more submissions from an account.
+
+    What it sent stays on the boards.
+
+    Example: shiftbench board ban ann --to store --reason "forty advertisements"
+    """
+    _act("unban" if lift else "ban", account, to, reason)
+
+
+def erase(
+    account: AccountArgument,
+    to: ToOption,
+    reason: ReasonOption,
+    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only list what would go.")] = False,
+) -> None:
+    """Erase an account: its name, its entries and their files.
+
+    It cannot be undone. Tombstones with the entries' ids stay.
+
+    Example: shiftbench board erase ann --to store --reason "asked for it" --yes
+    """
+    from shiftbench.leaderboard.app.client import is_url
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.store.hosting import erasable
+
+    if yes:
+        _act("erase", account, to, reason)
+        return
+    if not is_url(to):
+        for identity in erasable(open_store(to, must_exist=True), account):
+            typer.echo(f"would erase entry {identity}", err=True)
+    typer.echo(f"nothing was erased: run it again with --yes to erase '{account}' for good", err=True)
+
+
+def log(
+    store: StoreOption,
+    verify: Annotated[bool, typer.Option("--verify", help="Check every line, and the store against the log.")] = False,
+    json_: JsonOption = None,
+) -> None:
+    """Print what changed a store, oldest first, or check it.
+
+    The check fails, with exit code 3, where a line was altered, removed, doubled or moved.
+
+    Example: shiftbench board log --store store --verify
+    """
+    from msgspec import to_builtins
+
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.store.audit import event_line
+    from shiftbench.leaderboard.store.audit import verify as verify_log
+
+    opened = open_store(store, must_exist=True)
+    if not verify:
+        events = opened.log.events
+        people = dict(opened.log.people)
+        answer((event_line(each, people) for each in events), {"events": to_builtins(events), "people": people}, json_)
+        return
+    found = verify_log(opened)
+    lines = [*found.problems, f"{found.events:,} events, the last one {found.hash or 'none'}"]
+    answer(lines, {"events": found.events, "hash": found.hash, "problems": found.problems}, json_)
+    if found.problems:
+        raise typer.Exit(FAILED)
 
 
 def rescore(
@@ -503,6 +635,13 @@ def _meaning(key: str, schema: dict[str, object]) -> str:
 group = group_of(
     "Keep a leaderboard: its entries, rounds and Space.",
     {
+        "log": log,
+        "hide": hide,
+        "unhide": unhide,
+        "rename": rename,
+        "annotate": annotate,
+        "ban": ban,
+        "erase": erase,
         "withdraw": withdraw,
         "nominate": nominate,
         "rescore": rescore,

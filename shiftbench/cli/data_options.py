@@ -78,6 +78,7 @@ ValidationRowsOption = Annotated[
         "--validation", metavar="FILE", help="What the same models predicted on validation rows: for forecasts."
     ),
 ]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the store's log keeps it.")]
 EntryTaskOption = Annotated[
     str, typer.Option("--task", metavar="NAME", help="One of the entry's tasks; default: all of them.")
 ]

@@ -22,6 +22,7 @@ from shiftbench.leaderboard.app.client import nominate_at_url
 from shiftbench.leaderboard.app.server import ServerSettings, create_app, serve
 from shiftbench.leaderboard.release import close_round, feedback, nominate
 from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, open_store
+from shiftbench.leaderboard.store.log import Draft
 from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
 from tests.hub.server import WRITE, running_hub
@@ -256,7 +257,7 @@ def test_a_store_that_everybody_may_read_is_refused(
         store = opened()
         create_app([gold], store, SETTINGS)
         repository.private = False  # while the server runs
-        for use in (store.refresh, lambda: store.add_records(lambda: {"look-a.json": b"{}"})):
+        for use in (store.refresh, lambda: store.add_records(lambda: {"look-a.json": b"{}"}, Draft("answered"))):
             with pytest.raises(InvalidInput, match="everybody may read this store"):
                 use()
         assert "everybody may read" in str(store.behind)

@@ -15,6 +15,7 @@ from shiftbench.leaderboard.release.history import History, ReceivedFigure
 from shiftbench.leaderboard.release.ladder import MIN_STEP
 from shiftbench.leaderboard.release.releases import records_of
 from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.store.log import Draft
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import UNPARSED
@@ -225,6 +226,6 @@ def test_records_are_never_written_over(asker: Asker) -> None:
     asker.ask(0.5)
     (name,) = (path.name for path in (asker.store.root / "records").glob("look-*"))
     with pytest.raises(InvalidInput, match="records never change"):
-        asker.store.add_records(lambda: {name: releases.record_bytes({})})
+        asker.store.add_records(lambda: {name: releases.record_bytes({})}, Draft("answered"))
     with pytest.raises(InvalidInput, match="this is not a record's name"):
-        asker.store.add_records(lambda: {"../entries/x.json": b""})
+        asker.store.add_records(lambda: {"../entries/x.json": b""}, Draft("answered"))

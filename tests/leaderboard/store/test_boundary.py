@@ -102,5 +102,5 @@ def test_a_store_whose_folders_are_named_otherwise_works_as_before(
     assert compare_with_first(sides, filled.folder, store)
     assert Index([filled.folder], Store(root)).settle()
     there = {path.name for path in root.iterdir() if path.name != ".lock"}
-    assert there == {"entries-elsewhere", "scores-elsewhere", "comparisons-elsewhere"}
+    assert there == {"entries-elsewhere", "scores-elsewhere", "comparisons-elsewhere", "log"}
     assert store.index_file("rows").is_file()

@@ -17,6 +17,7 @@ from huggingface_hub import HfApi
 
 from shiftbench.leaderboard.store import Store, open_store
 from shiftbench.leaderboard.store import hub as hub_module
+from shiftbench.leaderboard.store.log import Draft
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 from tests.hub.faults import Fault, random_faults
@@ -123,13 +124,13 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
 
 def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, waits: list[float]) -> None:
     here, there = opened(hub, tmp_path / "a"), opened(hub, tmp_path / "b")
-    assert here.add_records(lambda: {"look-1-1.json": b"{}", "gold-1.bin": bytes(16)})
+    assert here.add_records(lambda: {"look-1-1.json": b"{}", "gold-1.bin": bytes(16)}, Draft("answered"))
     with pytest.raises(InvalidInput, match="this record exists already"):  # an old copy is brought up to date before
-        there.add_records(lambda: {"look-1-1.json": b"[]"})
+        there.add_records(lambda: {"look-1-1.json": b"[]"}, Draft("answered"))
     assert opened(hub, tmp_path / "c").records("") == {"gold-1.bin": bytes(16), "look-1-1.json": b"{}"}
     # The commit succeeds but its answer gets lost.
     hub.faults.plan(Fault("commit", status=503, landed=True, headers=RETRY_AFTER))
-    assert there.add_records(lambda: None if there.records("look-1-2") else {"look-1-2.json": b"{}"})
+    assert there.add_records(lambda: None if there.records("look-1-2") else {"look-1-2.json": b"{}"}, Draft("answered"))
     assert titles(hub)[:2] == ["Record look-1-2", "Record look-1-1"]
 
 
@@ -322,6 +323,7 @@ def test_names_in_the_repository_are_not_trusted(hub: LoopbackHub, sender: Sende
         "entries/0123456789abcdef/notes.txt",
         "withdrawn/..%2f..%2fevil.json",
         f"withdrawn/{entry.id}.json.txt",
+        "log/notes.txt",
         f"scores/{METRIC_VERSION}/evil.json",
         f"scores/{METRIC_VERSION}/0123456789abcdef.txt",
     )
@@ -334,6 +336,9 @@ def test_names_in_the_repository_are_not_trusted(hub: LoopbackHub, sender: Sende
         f"entries/{entry.id}/card.json",
         f"scores/{METRIC_VERSION}/{entry.id}.json",
         f"scores/{METRIC_VERSION}/{entry.id}.parquet",
+        "log/000001.jsonl",
+        "log/head.json",
+        "log/people.json",
     }
 
 

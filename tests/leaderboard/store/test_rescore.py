@@ -180,7 +180,7 @@ def test_scores_of_a_repository_are_sent_there(sender: Sender, tmp_path: Path) -
         found = rescore(fresh, [sender.folder])
         assert (found.scored, found.kept, found.against) == ((ids[0],), tuple(ids[1:]), "2")
         assert list(found.changes.values()) == [()]
-        assert repository.commit("main").title == "Scores"
+        assert [commit.title for commit in repository.history()[:2]] == ["Log", "Scores"]
         forecasts = {f"scores/{METRIC_VERSION}/{identity}.forecasts.json" for identity in ids}
         assert found.forecast == (*ids[1:], ids[0])
         assert repository.commit("main").files.keys() == files.keys() | forecasts

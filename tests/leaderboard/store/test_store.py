@@ -252,7 +252,7 @@ def test_what_a_killed_process_left_is_swept(
     (half / "card.json").write_text("{")
     entry, _ = store.submit(path, card, [synthetic])
     assert store.ids() == [entry.id]
-    assert sorted(item.name for item in store.root.iterdir()) == [".lock", "entries", "scores"]
+    assert sorted(item.name for item in store.root.iterdir()) == [".lock", "entries", "log", "scores"]
 
 
 def test_names_that_are_no_ids_are_no_entries(

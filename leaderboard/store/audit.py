@@ -1,0 +1,85 @@
+"""The log of a store for its host: printed as lines, and checked against itself and against the store's files."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shiftbench.leaderboard.store.log import ACCEPTED, BEGUN, ERASED, RELEASED, WITHDRAWN, Event, digest_of_names
+from shiftbench.leaderboard.store.store import Store
+from shiftbench.validation.plain_text import escape_invisible
+from shiftbench.validation.report import InvalidInput
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a check of a log found: how many events there are, the hash of the last one, and what is wrong."""
+
+    events: int
+    hash: str
+    problems: tuple[str, ...]
+
+
+def verify(store: Store) -> Verified:
+    """Check every line of a store's log, and that the store holds what the log says; nothing is changed.
+
+    A log whose end was cut off together with its head, or that was written anew as a whole, cannot be told from a log
+    that is shorter: compare number and hash with those that were printed before, or that a backup holds.
+    """
+    with store.kept_still():
+        problems = store.log.check()
+        try:
+            store.log.refresh()
+            head = store.log.head
+            problems = problems or list(_differences(store))
+        except InvalidInput as error:
+            return Verified(0, "", tuple(problems or [str(error)]))
+    return Verified(head.n, head.hash, tuple(problems))
+
+
+def _differences(store: Store) -> Iterator[str]:
+    """List what a store holds otherwise than its log says."""
+    events = store.log.events
+    if not events:
+        return
+    begun = next((event.facts for event in events if event.act == BEGUN), {})
+    erased = {identity for event in events if event.act == ERASED for identity in event.facts["entries"]}
+    here, gone = store.every_id(), store.withdrawn_ids()
+    accepted = {event.entry or "" for event in events if event.act == ACCEPTED}
+    yield from (
+        f"entry {each}: the log accepted it, and its files are gone" for each in sorted(accepted - here - erased)
+    )
+    yield from (f"entry {each}: it was erased, and its files are here" for each in sorted(erased & here))
+    yield from _unlike_the_beginning("entries", (here | erased) - accepted, begun)
+    withdrawn = {event.entry or "" for event in events if event.act == WITHDRAWN}
+    yield from (f"entry {each}: the log has it withdrawn, and it is not" for each in sorted(withdrawn - gone))
+    before_erasure = {each for event in events if event.act == ERASED for each in event.facts["withdrawn"]}
+    yield from _unlike_the_beginning("withdrawn", ((gone - erased) | before_erasure) - withdrawn, begun)
+    released = dict(begun.get("rounds", {}))
+    for event in events:
+        released |= event.facts.get("rounds", {}) if event.act in (RELEASED, ERASED) else {}
+    rounds = {name: hashlib.sha256(content).hexdigest() for name, content in store.records("round-").items()}
+    for name in sorted(released | rounds):
+        if released.get(name) != rounds.get(name):
+            yield f"records/{name}: it is not what the log says was released"
+
+
+def _unlike_the_beginning(what: str, unlogged: set[str], begun: dict[str, Any]) -> Iterator[str]:
+    """Check that what no event names is what there was as the log began."""
+    there = begun.get(what, {"n": 0, "digest": digest_of_names([])})
+    if digest_of_names(unlogged) != there["digest"]:
+        yield f"{what}: {len(unlogged):,} that no event names, and {there['n']:,} as the log began, or other ones"
+
+
+def event_line(event: Event, people: dict[str, str]) -> str:
+    """Format an event as one line: number, time, act, entry, who, facts and words, with nothing unprintable in it."""
+
+    def person(key: str | None) -> str:
+        return "" if key is None else people.get(key, key)
+
+    parts = [f"{event.n:>6}", event.at[:19], f"{event.act:<10}", event.entry or ""]
+    parts += [f"by {person(event.by)}" if event.by else "", f"account {person(event.whom)}" if event.whom else ""]
+    parts += [f"{name}: {text}" for name, text in (event.words or {}).items()]
+    parts += ["(words erased)"] if event.words is None and event.digest else []
+    parts += [f"{name}={value}" for name, value in event.facts.items() if not isinstance(value, dict)]
+    return escape_invisible(" ".join(part for part in parts if part)).replace("\n", "\\n")

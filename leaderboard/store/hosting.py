@@ -1,0 +1,214 @@
+"""What a leaderboard's host may do to entries and accounts, each with a reason that the log keeps.
+
+    hide, unhide    an entry leaves all boards, and comes back; its files stay
+    rename          an entry gets another name, and a line of its own on the overall board
+    annotate        an entry gets a note that visitors read; an empty one takes it away
+    ban, unban      an account may submit and nominate nothing more; what it sent stays
+    erase           the files of an account's entries go, and its name; tombstones with the entries' ids stay
+
+On withheld labels the records of an erased account's feedback stay without its name, under a digest of it: an account
+that comes back would otherwise have its answers of the year once more.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from shiftbench.leaderboard.store.entries import ENTRIES, record_path, tombstone_bytes, tombstone_path
+from shiftbench.leaderboard.store.log import (
+    ANNOTATED,
+    BANNED,
+    ERASED,
+    HIDDEN,
+    RENAMED,
+    UNBANNED,
+    UNHIDDEN,
+    Draft,
+)
+from shiftbench.leaderboard.store.store import Change, Erasure, Store
+from shiftbench.validation.cards import parse_card
+from shiftbench.validation.json_text import parse_json
+from shiftbench.validation.plain_text import escape_invisible
+from shiftbench.validation.report import InvalidInput, Problem
+
+MAX_WORDS = 500
+"""Characters of a reason or a note."""
+ERASED_ACCOUNT = "erased account"
+"""Stands for the name of an erased account in records of rounds and feedback; no account can have it."""
+
+
+class Act(StrEnum):
+    """What a host may do."""
+
+    HIDE = "hide"
+    UNHIDE = "unhide"
+    RENAME = "rename"
+    ANNOTATE = "annotate"
+    BAN = "ban"
+    UNBAN = "unban"
+    ERASE = "erase"
+
+
+class Order(NamedTuple):
+    """One act of a host: on an entry (its id) or an account; ``text`` is the new name or the note."""
+
+    act: Act
+    target: str
+    reason: str
+    text: str = ""
+
+
+def perform(store: Store, order: Order, by: str) -> str:
+    """Do what a host orders, and return what was done, as a sentence. Idempotent.
+
+    Args:
+        store: the store.
+        order: what to do.
+        by: the host's account.
+    Raises: InvalidInput for an entry or account that is not there, or without a reason; nothing is changed then.
+    """
+    order = Order(order.act, order.target.strip(), _words(order.reason, "--reason", required=True), order.text.strip())
+    match order.act:
+        case Act.HIDE | Act.UNHIDE:
+            return _hide(store, order, by)
+        case Act.RENAME:
+            return _rename(store, order, by)
+        case Act.ANNOTATE:
+            return _annotate(store, order, by)
+        case Act.BAN | Act.UNBAN:
+            return _ban(store, order, by)
+        case Act.ERASE:
+            return _erase(store, order, by)
+
+
+def erasable(store: Store, account: str) -> list[str]:
+    """List the entries that erasing an account takes; InvalidInput where there is nothing of such an account."""
+    ids = store.sent_by(account)
+    if not ids and store.log.key_of(account) is None:
+        raise InvalidInput(Problem("there is nothing of this account here", "account", f"'{account[:80]}'", _SEE_LOG))
+    return ids
+
+
+_SEE_LOG = "see the accounts in 'shiftbench board log'"
+
+
+def _hide(store: Store, order: Order, by: str) -> str:
+    hides = order.act is Act.HIDE
+
+    def make() -> Change | None:
+        _refuse_absent(store, order.target)
+        if (order.target in store.moderation.hidden) == hides:
+            return None
+        return Change([Draft(HIDDEN if hides else UNHIDDEN, order.target, by, words={"reason": order.reason})])
+
+    store.change(make)
+    return f"Entry {order.target} is {'hidden' if hides else 'shown again'}."
+
+
+def _rename(store: Store, order: Order, by: str) -> str:
+    def make() -> Change | None:
+        _refuse_absent(store, order.target)
+        card = store.sent(order.target).card
+        facts = {**card.as_dict(), "name": order.text}
+        name = parse_card(json.dumps(facts), "the new name").name  # as a card may name it
+        if store.moderation.names.get(order.target) == name:
+            return None
+        return Change([Draft(RENAMED, order.target, by, words={"reason": order.reason, "name": name})])
+
+    store.change(make)
+    return f"Entry {order.target} is now named '{order.text}'."
+
+
+def _annotate(store: Store, order: Order, by: str) -> str:
+    note = _words(order.text, "the note", required=False)
+
+    def make() -> Change | None:
+        _refuse_absent(store, order.target)
+        if store.moderation.notes.get(order.target, "") == note:
+            return None
+        return Change([Draft(ANNOTATED, order.target, by, words={"reason": order.reason, "note": note})])
+
+    store.change(make)
+    return f"Entry {order.target} has {'the note' if note else 'no note'}."
+
+
+def _ban(store: Store, order: Order, by: str) -> str:
+    bans = order.act is Act.BAN
+    if not order.target or len(order.target) > MAX_WORDS:
+        raise InvalidInput(Problem("name one account", "account", f"'{order.target[:80]}'", _SEE_LOG))
+    _shown(order.target, "account")
+
+    def make() -> Change | None:
+        if (store.log.key_of(order.target) in store.moderation.banned) == bans:
+            return None
+        return Change([Draft(BANNED if bans else UNBANNED, by=by, whom=order.target, words={"reason": order.reason})])
+
+    store.change(make)
+    return f"Account '{order.target}' may submit {'nothing more' if bans else 'again'}."
+
+
+def _erase(store: Store, order: Order, by: str) -> str:
+    account = order.target
+    erased: list[str] = []
+
+    def make() -> Change:
+        erased[:] = erasable(store, account)
+        records = dict(_records_without(store, account))
+        rounds = {name: hashlib.sha256(each).hexdigest() for name, each in records.items() if name.startswith("round-")}
+        withdrawn = sorted(store.withdrawn_ids().intersection(erased))
+        facts = {"entries": erased, "withdrawn": withdrawn, "rounds": rounds}
+        files: dict[str, bytes | None] = {record_path(name): content for name, content in records.items()}
+        files |= {tombstone_path(each): tombstone_bytes(each) for each in erased if each not in withdrawn}
+        files |= dict.fromkeys([f"{ENTRIES}/{each}" for each in erased])
+        files |= dict.fromkeys(sorted(store.derived_of(erased)))
+        event = Draft(ERASED, by=by, whom=account, facts=facts, words={"reason": order.reason})
+        return Change([event], files, Erasure(account, frozenset(erased)))
+
+    store.change(make)
+    store.forget_former_revisions()
+    copies = "Copies elsewhere, such as archives and backups, are not."
+    return f"Account '{account}' is erased, entries: {len(erased):,}. {copies}"
+
+
+def _records_without(store: Store, account: str) -> Iterator[tuple[str, bytes]]:
+    """Return the records that name an account, without its name."""
+    for name, content in store.records("").items():
+        if name.endswith(".json") and account.encode() in content:
+            read = parse_json(content)
+            changed = _without(read, account)
+            if changed != read:
+                yield name, json.dumps(changed, indent=1, ensure_ascii=False).encode()
+
+
+def _without(content: Any, account: str) -> Any:
+    if isinstance(content, Mapping):
+        return {
+            key: ERASED_ACCOUNT if key == "account" and value == account else _without(value, account)
+            for key, value in content.items()
+        }
+    return [_without(each, account) for each in content] if isinstance(content, list) else content
+
+
+def _refuse_absent(store: Store, identity: str) -> None:
+    if identity not in store.every_id():
+        what = "there is no such entry" if identity not in store.moderation.erased else "this entry was erased"
+        raise InvalidInput(Problem(what, "entry", f"'{identity[:40]}'", "see the board, or 'shiftbench board log'"))
+
+
+def _words(text: str, where: str, *, required: bool) -> str:
+    """Check what a host wrote."""
+    text = text.strip()
+    if required and not text:
+        raise InvalidInput(Problem("a reason is needed", where, cure="write why: the log keeps it"))
+    if len(text) > MAX_WORDS or "\n" in text:
+        cure = f"write one line of at most {MAX_WORDS} characters"
+        raise InvalidInput(Problem("the text is too long", where, f"{len(text):,} characters", cure))
+    return _shown(text, where)
+
+
+def _shown(text: str, where: str) -> str:
+    if (escaped := escape_invisible(text, "")) != text:
+        raise InvalidInput(Problem("some characters do not show", where, f"'{escaped[:80]}'", "take them out"))
+    return text
