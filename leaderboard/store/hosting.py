@@ -138,7 +138,7 @@ def _ban(store: Store, order: Order, by: str) -> str:
     bans = order.act is Act.BAN
     if not order.target or len(order.target) > MAX_WORDS:
         raise InvalidInput(Problem("name one account", "account", f"'{order.target[:80]}'", _SEE_LOG))
-    _shown(order.target, "account")
+    _refuse_hidden_characters(order.target, "account")
 
     def make() -> Change | None:
         if (store.log.key_of(order.target) in store.moderation.banned) == bans:
@@ -205,10 +205,11 @@ def _words(text: str, where: str, *, required: bool) -> str:
     if len(text) > MAX_WORDS or "\n" in text:
         cure = f"write one line of at most {MAX_WORDS} characters"
         raise InvalidInput(Problem("the text is too long", where, f"{len(text):,} characters", cure))
-    return _shown(text, where)
+    return _refuse_hidden_characters(text, where)
 
 
-def _shown(text: str, where: str) -> str:
+def _refuse_hidden_characters(text: str, where: str) -> str:
+    """Return the text; InvalidInput where one of its characters does not show."""
     if (escaped := escape_invisible(text, "")) != text:
         raise InvalidInput(Problem("some characters do not show", where, f"'{escaped[:80]}'", "take them out"))
     return text
