@@ -142,7 +142,7 @@ def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = F
 
 
 def act_at_url(url: str, order: Order) -> str:
-    """Have a server do an act of its host, whom it knows by the saved token; return what was done."""
+    """Send an act of a host to a server, which knows the host by the saved token; return what was done."""
     import httpx
 
     base = url.rstrip("/").removesuffix(HOST)

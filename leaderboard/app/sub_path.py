@@ -72,7 +72,7 @@ class AddPath:
         self._path = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hold a page back until it is whole, for its length changes; let everything else through."""
+        """Keep a page back until it is whole, for its length changes; let everything else through."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -103,7 +103,7 @@ def rename(
     to: ToOption,
     reason: ReasonOption,
 ) -> None:
-    """Give an entry another name.
+    """Rename an entry.
 
     On the overall board it gets a line of its own.
 
