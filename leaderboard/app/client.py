@@ -149,7 +149,7 @@ def act_at_url(url: str, order: Order) -> str:
     token = token_for(base, any_token=False)
     headers = {"accept": "application/json", **({"authorization": f"Bearer {token}"} if token else {})}
     try:
-        answer = httpx.post(f"{base}{HOST}", data=order._asdict(), headers=headers, timeout=120)
+        answer = httpx.post(f"{base}{HOST}", data={**order._asdict(), "confirm": "yes"}, headers=headers, timeout=120)
         content = answer.json()
     except (httpx.HTTPError, ValueError) as error:
         cure = "is 'shiftbench serve' running there, and is the address right?"

@@ -28,6 +28,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.checking import Checker
 from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
+from shiftbench.leaderboard.app.host_page import HostPage
 from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.later import SECONDS_AFTER_START, LaterGradio
@@ -60,6 +61,7 @@ class ServerSettings:
 
     sign_in: bool = False
     daily_quota: int | None = None
+    hosts: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     root_path: str = ""
 
@@ -122,6 +124,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     add_upload(app, uploads)
     submitting = SubmitPage(keeper, uploads, checker, line, callers, sign_in=sign_in, daily_quota=quota)
     app.router.routes += submitting.routes(sign_ins)
+    app.router.routes += HostPage(keeper, callers, settings.hosts if sign_in else ()).routes(sign_ins)
     app.router.routes += sign_in_routes(sign_ins)
     app.router.default = gradio
     # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.

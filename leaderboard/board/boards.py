@@ -13,7 +13,7 @@ import polars as pl
 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.board.rows import NO_INTERVAL, OOD, PARTS, SCHEMA
+from shiftbench.leaderboard.board.rows import HOST_NOTE, NO_INTERVAL, OOD, PARTS, SCHEMA
 from shiftbench.leaderboard.release import ReleasedBoard
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import PLACEBO
@@ -154,6 +154,7 @@ PLACES = pl.Schema(
         "corrected": pl.Float64(),
         "same_name": pl.String(),
         "look_alike": pl.Boolean(),
+        HOST_NOTE: pl.String(),
         "copies": pl.List(pl.String),
         "words": pl.String(),
     }
@@ -167,6 +168,7 @@ domains).
 those are.
 - ``same_name``: the first digits of the id where two entries have one name, else null.
 - ``look_alike``: whether an entry of another submitter has a name that looks like this one.
+- ``host_note``: what the host has to say of the entry; null without a note.
 - ``copies``: names and submitters of later entries with the same predictions, which have no row; null without such.
 - ``words``: what is searched, in lower case; never null.
 
@@ -181,14 +183,14 @@ def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
     absent |= {f"{figure}{NO_INTERVAL}": pl.String() for figure in away}
     names = [*SCHEMA, *absent]
     mine = rows_of(board, rows)
-    absent["copies"] = PLACES["copies"]
+    absent |= {name: PLACES[name] for name in ("copies", HOST_NOTE)}
     mine = mine.with_columns(pl.lit(None, dtype).alias(name) for name, dtype in absent.items() if name not in mine)
     looks = pl.Series("looks", [skeleton(name) for name in mine["name"]], pl.String)
     by_score = pl.when("complete").then("mean_st")
     folded = pl.col("name").str.to_lowercase()
     searched = [pl.col(name).fill_null("") for name in ("name", "base_model", "family", "submitter", "id")]
     return (
-        mine.select(*names, "copies", looks)
+        mine.select(*names, "copies", HOST_NOTE, looks)
         .with_columns(
             rank=by_score.rank("min", descending=True).cast(pl.Int64),
             rank_low=pl.lit(None, PLACES["rank_low"]),
