@@ -10,7 +10,7 @@ Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,19 +21,11 @@ from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import CLASSIFIER, Head
 from shiftbench.baselines.program import RunOptions, run_alone, with_options
-from shiftbench.baselines.robust.method import (
-    OF_DOMAINS,
-    OF_FEATURES,
-    OF_VALIDATION,
-    Method,
-    Robustness,
-    Synonyms,
-)
+from shiftbench.baselines.robust.method import Methods, MethodStages, MethodTraining, Robustness, Synonyms
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.runs import Predict, Run, Trained, require_two_labels
-from shiftbench.baselines.training.finetuner import Finetuner, Score, Stages
+from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import TrainingOptions
-from shiftbench.baselines.training.outputs import default_name
 from shiftbench.baselines.training.program import finetune
 from shiftbench.builders.encoder import find_prompt
 from shiftbench.builders.folder.manifest import TaskInfo
@@ -42,13 +34,8 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from shiftbench.baselines.training.batches import Features
-    from shiftbench.baselines.training.trainer import Objective
 
 log = logging.getLogger(__name__)
-Methods = Annotated[
-    list[Method] | None,
-    typer.Option("--method", help="Train with this robustness method; repeat for several."),
-]
 Prompt = Annotated[
     str,
     typer.Option(
@@ -79,30 +66,20 @@ class ClassifierFinetuner(Finetuner):
             log.info("%s", self._head.note)
 
     def _check_methods(self) -> None:
-        """Raise InvalidInput if a method does not fit the model or lacks an option that it needs."""
+        """Raise InvalidInput if a method does not fit the model."""
         from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-        methods = self._robustness.methods
         reads_both_ways = self.config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
-        chosen = sorted(methods & {Method.FREELB, Method.ENSEMBLE})
-        if chosen and not (reads_both_ways or self.config.is_encoder_decoder):
-            what, cure = "this method is for encoders and encoder-decoders", "leave it out, or choose such a model"
-            raise InvalidInput(Problem(what, "--method", f"'{chosen[0]}' with {self.config.model_type}", cure))
-        of_features = sorted(methods & OF_FEATURES)
-        if of_features and (not reads_both_ways or self.config.is_encoder_decoder):
-            what, cure = "this method is for encoders", "leave it out, or choose such a model"
-            raise InvalidInput(Problem(what, "--method", f"'{of_features[0]}' with {self.config.model_type}", cure))
-        if Method.SOUP in methods and len(set(self.options.keep_state or ())) < 2:
-            cure = "give --keep-state at least twice, as 1 and 2"
-            raise InvalidInput(Problem("a soup averages kept states: it needs two or more", "--method soup", cure=cure))
+        writes = self.config.is_encoder_decoder
+        for name, method in self._robustness.methods.items():
+            fits = {"encoders": reads_both_ways and not writes, "all": True}.get(
+                method.models, reads_both_ways or writes
+            )
+            if not fits:
+                what, cure = f"this method is for {method.models}", "leave it out, or choose such a model"
+                raise InvalidInput(Problem(what, "--method", f"'{name}' with {self.config.model_type}", cure))
 
-    def train_on_rows(
-        self,
-        run: Run,
-        rows: pl.DataFrame,
-        objective: "Callable[[Any], Objective] | None" = None,
-        stages: Stages | None = None,
-    ) -> Trained:
+    def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
         """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
         require_two_labels(rows)
         self._check_rows(run, rows)
@@ -111,50 +88,45 @@ class ClassifierFinetuner(Finetuner):
 
             self._decoder = decoder_tokens(self.config.decoder_start_token_id, self.tokenizer)
             self._words = label_tokens(self.info.labels, self.tokenizer)
-        if not self._robustness.methods and not self._writes:
-            return super().train_on_rows(run, rows)
-        prepared = self._robustness.prepare(
-            rows, self.info.inputs, len(self.info.labels), run.seed, self.embeddings, self.tokenizer
-        )
-        return super().train_on_rows(
-            run,
-            prepared.rows,
-            lambda model: prepared.objective(model, self._label_logits),
-            self._stages(run, prepared.rows),
-        )
+        methods = self._robustness
+        if not methods.methods and not self._writes:
+            return self.train_candidates(run, rows)
+        self._training = training = methods.prepare(self._method_training(run, rows))
+        stages = MethodStages(methods, training) if methods.methods else None
+        return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), stages)
 
     def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
         """Raise InvalidInput if a method needs several sources or validation rows and there are none."""
-        methods = self._robustness.methods
-        chosen = sorted(methods & OF_DOMAINS)
-        if chosen and rows["domain"].n_unique() < 2:
+        name = self._robustness.any("of_domains")
+        if name and rows["domain"].n_unique() < 2:
             what, cure = "this method compares domains, so it needs several", "join sources, as --source a+b"
-            raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}'", cure))
-        chosen = sorted(methods & OF_VALIDATION)
-        if chosen and run.validation is None:
+            raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}'", cure))
+        name = self._robustness.any("of_validation")
+        if name and run.validation is None:
             what, cure = "this method needs validation rows of the source", "leave it out"
-            raise InvalidInput(Problem(what, f"--method {chosen[0]}", f"source '{run.source}' has none", cure))
+            raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}' has none", cure))
 
-    def _stages(self, run: Run, rows: pl.DataFrame) -> Stages:
+    def _method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
+        """Build what the methods see of a training."""
         from shiftbench.baselines.robust.last_layer import read_features
-        from shiftbench.baselines.robust.stages import MethodStages
 
         def features(model: Any, rows: pl.DataFrame) -> NDArray[np.float32]:
             own = self._features(rows, self.eval_length)
             return np.array(self.read(model, own, read_features, "reading features"), dtype=np.float32)
 
-        score = None if run.validation is None else self.scorer(run, run.validation)
-        n_classes = len(self.info.labels)
-        loss = partial(self._validation_loss, run)
-        return MethodStages(self._robustness.methods, rows, run.validation, n_classes, run.seed, features, score, loss)
-
-    def _validation_loss(self, run: Run, model: Any) -> float:
-        """Compute the mean cross entropy of a model on the source's validation rows."""
-        from scipy.special import log_softmax
-
-        assert run.validation is not None
-        log_p = log_softmax(self._logits(model, run.validation, "validating"), axis=1)
-        return float(-log_p[np.arange(len(log_p)), run.validation["label"].to_numpy()].mean())
+        return MethodTraining(
+            rows,
+            self.info.inputs,
+            len(self.info.labels),
+            run.seed,
+            self.embeddings,
+            self.tokenizer,
+            read=self._label_logits,
+            validation=run.validation,
+            features=features,
+            score=None if run.validation is None else self.scorer(run, run.validation),
+            logits=lambda model, rows: self._logits(model, rows, "reading validation rows"),
+        )
 
     def build(self, seed: int) -> Any:
         """Load a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
@@ -166,11 +138,10 @@ class ClassifierFinetuner(Finetuner):
 
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Build the features of each row: word pieces and label and, for the methods, its index and domain."""
-        methods = self._robustness.methods
         more = pl.DataFrame({"labels": rows["label"]})
-        if methods:
+        if self._robustness.methods:
             more = more.with_row_index("row")
-        if methods & OF_DOMAINS:
+        if self._robustness.any("of_domains"):
             more = more.with_columns(domain=rows["domain"].rank("dense").cast(pl.Int64) - 1)
         pairs = zip(self._features(rows, max_length), more.iter_rows(named=True), strict=True)
         return [{**features, **facts} for features, facts in pairs]
@@ -192,20 +163,12 @@ class ClassifierFinetuner(Finetuner):
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             logits = self._logits(model, rows, "predicting")
-            probabilities = np.asarray(softmax(logits / self._temperature(run, model), axis=1))
+            for method in self._robustness.methods.values():
+                logits = method.adjust(self._training, model, logits, rows.drop("label", strict=False))
+            probabilities = np.asarray(softmax(logits, axis=1))
             return probabilities.argmax(axis=1), probabilities
 
         return predict
-
-    def _temperature(self, run: Run, model: Any) -> float:
-        """Fit the temperature on the source's validation rows if the methods include it, otherwise return 1."""
-        if Method.TEMPERATURE not in self._robustness.methods:
-            return 1.0
-        from shiftbench.baselines.robust.temperature import fit_temperature
-
-        assert run.validation is not None
-        labels = run.validation["label"].to_numpy().astype(np.int64)
-        return fit_temperature(self._logits(model, run.validation, "reading validation rows"), labels)
 
     def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         from shiftbench.baselines.training.pieces import text_features
@@ -249,7 +212,7 @@ def main(
 
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
-    robustness, words = Robustness.of(method, synonyms), find_prompt(training.model, prompt)
+    robustness, words = Robustness.of(method, synonyms, training), find_prompt(training.model, prompt)
     if words and training.save_model is not None:
         what, cure = "a saved model would lose its prompt", "leave out one of them"
         raise InvalidInput(Problem(what, "--prompt, --save-model", cure=cure))
@@ -259,7 +222,7 @@ def main(
         runs,
         training,
         settings={**robustness.settings, **({"prompt": words} if words else {})},
-        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])},
+        facts=robustness.card_facts,
     )
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
+from shiftbench.baselines.robust.method import Robustness
 from shiftbench.baselines.runs import Predict, Run
 from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import RECIPES, TrainingOptions
@@ -112,6 +113,7 @@ def main(runs: AnswerOptions, training: TrainingOptions) -> None:
 
     Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
     """
+    Robustness.of(None, training=training)  # refuses strengths of methods: it trains with none
     finetune("finetune-qa", QaFinetuner, runs, training, kinds=(TaskKind.EXTRACTIVE_QA,))
 
 

@@ -17,13 +17,12 @@ import polars as pl
 import typer
 
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
-from shiftbench.baselines.robust.method import Robustness, Synonyms, WordMethods
+from shiftbench.baselines.robust.method import Methods, Robustness, Synonyms
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.robust.word_training import WordFinetuner
 from shiftbench.baselines.runs import Predict, Run
 from shiftbench.baselines.training.finetuner import Score
 from shiftbench.baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
-from shiftbench.baselines.training.outputs import default_name
 from shiftbench.baselines.training.program import finetune
 from shiftbench.baselines.training.text_to_text import encode_form, input_form, predicted_texts, target_texts
 from shiftbench.builders.folder.manifest import TaskInfo
@@ -134,7 +133,7 @@ def _generated_tokens(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
 def main(
     runs: AnswerOptions,
     *,
-    method: WordMethods = None,
+    method: Methods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
     training: WritingOptions,
 ) -> None:
@@ -145,10 +144,17 @@ def main(
     Example: shiftbench train finetune-seq2seq as --data build/dr --out t5.parquet --model google-t5/t5-small
     """
     kinds = (TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA)
-    robustness = Robustness.of(method, synonyms)
-    facts = {"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])}
+    robustness = Robustness.of(method, synonyms, training, of_words=True)
     trainer = partial(Seq2seqFinetuner, robustness=robustness)
-    finetune("finetune-seq2seq", trainer, runs, training, kinds=kinds, settings=robustness.settings, facts=facts)
+    finetune(
+        "finetune-seq2seq",
+        trainer,
+        runs,
+        training,
+        kinds=kinds,
+        settings=robustness.settings,
+        facts=robustness.card_facts,
+    )
 
 
 if __name__ == "__main__":

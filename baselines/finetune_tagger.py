@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import TAGGER, Head
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
-from shiftbench.baselines.robust.method import Robustness, Synonyms, WordMethods
+from shiftbench.baselines.robust.method import Methods, Robustness, Synonyms
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.robust.word_training import WordFinetuner
 from shiftbench.baselines.runs import Predict, Run
 from shiftbench.baselines.training.finetuner import Score
 from shiftbench.baselines.training.options import TrainingOptions
-from shiftbench.baselines.training.outputs import default_name
 from shiftbench.baselines.training.program import finetune
 from shiftbench.baselines.training.word_pieces import WordPieces, word_pieces
 from shiftbench.builders.folder.manifest import TaskInfo
@@ -109,7 +108,7 @@ def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int6
 def main(
     runs: AnswerOptions,
     *,
-    method: WordMethods = None,
+    method: Methods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
     training: TrainingOptions,
 ) -> None:
@@ -119,7 +118,7 @@ def main(
 
     Example: shiftbench train finetune-tagger ab --data build/dr --out minilm.parquet --epochs 3
     """
-    robustness = Robustness.of(method, synonyms)
+    robustness = Robustness.of(method, synonyms, training, of_words=True)
     finetune(
         "finetune-tagger",
         partial(TaggerFinetuner, robustness=robustness),
@@ -127,7 +126,7 @@ def main(
         training,
         kinds=(TaskKind.TAGGING,),
         settings=robustness.settings,
-        facts={"name": ", ".join([default_name(training), *robustness.settings.get("methods", ())])},
+        facts=robustness.card_facts,
     )
 
 

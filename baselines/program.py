@@ -13,6 +13,7 @@ import polars as pl
 import polars.selectors as cs
 import typer
 
+from shiftbench.baselines.own_code import program_files
 from shiftbench.baselines.runs import Fit, Results, WorkFolder, train_and_predict
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, card_path, write_card
@@ -195,7 +196,7 @@ def check_out_path(out: Path) -> None:
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
-    """Build a card with what every card says: the exact command, library versions and the data's version.
+    """Build a card with what every card says: command, versions of libraries, data, and hashes of the user's own code.
 
     Args:
         folder: the dataset.
@@ -204,6 +205,9 @@ def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: 
     Returns: the card.
     """
     versions = {name: version(name) for name in ("shiftbench", "numpy", "polars", *libraries)}
+    own = {f"code {name}": f"sha256 {sha256}" for name, sha256 in program_files().items()}
+    if own:
+        facts["run"] = {**facts.get("run", {}), **own}
     return Card(
         command=typed_command(), versions=versions, data=folder.content_hash, settings=folder.version.settings, **facts
     )

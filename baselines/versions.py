@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from shiftbench.baselines.robust.method import METHODS
 from shiftbench.validation.toml_text import read_toml
 
 ROOM = Path(__file__).parent
@@ -14,8 +15,6 @@ TABLE = ROOM / "versions.toml"
 _PACKAGE = "shiftbench.baselines."
 _COUNTED = ("robust", "training")
 """Folders of which the files that a program or method imports count as its own."""
-_FILES = {"focal": "losses", "smoothing": "losses", "ensemble": "bias", "soup": "averages", "wise-ft": "averages"}
-"""Files of ``robust`` that have another name than the method."""
 
 
 @cache
@@ -43,7 +42,7 @@ def code_versions(program: str, options: Sequence[str]) -> tuple[str, ...]:
 def own_file(name: str, *, is_method: bool) -> Path:
     """Return the file of a program or method."""
     if is_method:
-        return ROOM / f"robust/{_FILES.get(name, name.replace('-', '_'))}.py"
+        return ROOM / f"robust/{METHODS[name].partition(':')[0]}.py"
     return ROOM / f"{name.replace('-', '_')}.py"
 
 

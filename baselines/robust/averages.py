@@ -1,16 +1,81 @@
 """Weights of several models averaged: WiSE-FT (Wortsman et al. 2022a) and greedy soups (Wortsman et al. 2022b)."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
+from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.training.options import TrainingOptions
+from shiftbench.baselines.training.trainer import Trajectory, state_name
+from shiftbench.validation.report import InvalidInput, Problem
 
 State = Mapping[str, Tensor]
 """A model's weights by name."""
 
 WISE_SHARE = 0.5
-"""Share of the fine-tuned model; the other half is the linear probe's."""
+
+
+@dataclass(frozen=True)
+class WiseFt(TrainingMethod):
+    """WiSE-FT: between the last layer fitted on frozen features and the model fine-tuned from there."""
+
+    models = "encoders"
+    share: float = strength(WISE_SHARE, "0.5 (Wortsman et al. 2022a)", most=1)
+
+    def begin(self, training: MethodTraining, model: Any) -> None:
+        """Fit the last layer from which training starts."""
+        assert training.features is not None
+        labels = training.rows["label"].to_numpy()
+        known = np.unique(labels)
+        weights, biases = fit_layer(training.features(model, training.rows), np.searchsorted(known, labels), len(known))
+        # A label without a train row gets a bias at which it is never predicted.
+        all_weights = np.zeros((training.n_classes, weights.shape[1]))
+        all_biases = np.full(training.n_classes, -20.0)
+        all_weights[known], all_biases[known] = weights, biases
+        set_last_layer(model, all_weights, all_biases)
+        training.memory["probe"] = copy_state(model)
+
+    def finish(self, training: MethodTraining, trajectory: Trajectory) -> Mapping[str, Any]:
+        """Load the mean of probe and trained model into the model."""
+        probe = training.memory["probe"]
+        finetuned = {name: value for name, value in copy_state(trajectory.model).items() if name in probe}
+        trajectory.model.load_state_dict(wise_ft(probe, finetuned, self.share), strict=False)
+        return {}
+
+
+@dataclass(frozen=True)
+class Soup(TrainingMethod):
+    """Greedy soup: the mean of those kept states that help on the source's validation rows."""
+
+    of_validation = True
+    apart = frozenset({"wise-ft", "swad"})
+
+    def check(self, options: TrainingOptions, synonyms: SynonymSource) -> None:
+        """Raise InvalidInput if fewer than two states are kept."""
+        if len(set(options.keep_state or ())) < 2:
+            cure = "give --keep-state at least twice, as 1 and 2"
+            raise InvalidInput(Problem("a soup averages kept states: it needs two or more", "--method soup", cure=cure))
+
+    def finish(self, training: MethodTraining, trajectory: Trajectory) -> Mapping[str, Any]:
+        """Load the soup of the kept states into the model."""
+        model, score = trajectory.model, training.score
+        assert score is not None
+        names = sorted(trajectory.states)
+        states = [torch.load(trajectory.states[name], map_location="cpu", weights_only=True) for name in names]
+
+        def score_of(state: State) -> float:
+            model.load_state_dict(state, strict=False)
+            return float(score(model))
+
+        mean, kept = greedy_soup(states, score_of)
+        model.load_state_dict(mean, strict=False)
+        return {"soup": [state_name(names[place]) for place in sorted(kept)]}
 
 
 def copy_state(model: Any) -> dict[str, Tensor]:

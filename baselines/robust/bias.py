@@ -1,6 +1,7 @@
 """BOSS's ensemble (learned-mixin): a bag-of-words model learns what words alone predict, the main model the rest."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from torch.nn import functional
 from torch.nn.utils import skip_init
 
 from shiftbench.baselines.robust.losses import ReadLogits, cross_entropy, inputs_of, logits_of
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
 from shiftbench.baselines.training.trainer import Batch
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
@@ -20,6 +22,24 @@ WORDS = 5_000
 TREES = 100
 FOLDS = 5
 ENTROPY_WEIGHT = 0.03
+
+
+@dataclass(frozen=True)
+class Ensemble(TrainingMethod):
+    """Learned-mixin with a model of words alone, cross-fitted by group; the main model predicts alone."""
+
+    models = "encoders and encoder-decoders"
+    entropy_weight: float = strength(ENTROPY_WEIGHT, "0.03 (BOSS)", draws=(1e-3, 1))
+
+    def prepare(self, training: MethodTraining) -> None:
+        """Fit the bias model."""
+        rows, n_classes = training.rows, training.n_classes
+        training.memory["log_bias"] = cross_fitted_bias(rows, training.inputs, n_classes, training.seed)
+
+    def loss(self, training: MethodTraining, model: Any) -> "LearnedMixin":
+        """Build the loss, with the layer that weighs the bias model."""
+        log_bias, width = training.memory["log_bias"], model.config.hidden_size
+        return LearnedMixin(log_bias, width, training.seed, training.read_logits, self.entropy_weight)
 
 
 def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int, seed: int) -> NDArray[np.float32]:
@@ -81,14 +101,22 @@ class LearnedMixin(nn.Module):
         width: size of the model's hidden states.
         seed: decides the layer's first weights.
         read: gives the labels' logits of a model's output.
+        entropy_weight: of the entropy term.
     Source: Clark et al. 2019, sec. 3.2.4; BOSS paper, sec. 4.1.
     """
 
     log_bias: Tensor
 
-    def __init__(self, log_bias: NDArray[np.float32], width: int, seed: int, read: ReadLogits = logits_of) -> None:
+    def __init__(
+        self,
+        log_bias: NDArray[np.float32],
+        width: int,
+        seed: int,
+        read: ReadLogits = logits_of,
+        entropy_weight: float = ENTROPY_WEIGHT,
+    ) -> None:
         super().__init__()
-        self._read = read
+        self._read, self._entropy_weight = read, entropy_weight
         self.register_buffer("log_bias", torch.from_numpy(log_bias), persistent=False)
         # A linear layer's own first weights would be drawn from global random state.
         self.weight = skip_init(nn.Linear, width, 1)  # type: ignore[no-untyped-call]
@@ -102,11 +130,11 @@ class LearnedMixin(nn.Module):
         decoded = output.get("decoder_hidden_states")
         pooled = decoded[-1].mean(dim=1) if decoded else output.hidden_states[-1][:, 0]  # (B, d)
         g = functional.softplus(self.weight(pooled.float()))  # (B, 1)
-        return mixin_loss(self._read(output), g * self.log_bias[batch["row"]], batch["labels"])
+        return mixin_loss(self._read(output), g * self.log_bias[batch["row"]], batch["labels"], self._entropy_weight)
 
 
-def mixin_loss(logits: Tensor, weighted_bias: Tensor, labels: Tensor) -> Tensor:
+def mixin_loss(logits: Tensor, weighted_bias: Tensor, labels: Tensor, entropy_weight: float = ENTROPY_WEIGHT) -> Tensor:
     """Compute the learned-mixin loss of logits and weighted bias ``g log p_bias``, both of shape (B, C)."""
     p = torch.softmax(weighted_bias, dim=-1)
     entropy = -(p * torch.log_softmax(weighted_bias, dim=-1)).sum(dim=-1).mean()
-    return cross_entropy(torch.log_softmax(logits.float(), dim=-1) + weighted_bias, labels) + ENTROPY_WEIGHT * entropy
+    return cross_entropy(torch.log_softmax(logits.float(), dim=-1) + weighted_bias, labels) + entropy_weight * entropy

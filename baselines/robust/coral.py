@@ -1,5 +1,7 @@
 """CORAL: features whose means and covariances agree between domains (Sun and Saenko 2016)."""
 
+from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -8,21 +10,34 @@ from torch import Tensor
 
 from shiftbench.baselines.robust.last_layer import logits_and_features
 from shiftbench.baselines.robust.losses import cross_entropy
-from shiftbench.baselines.training.trainer import Batch
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
+from shiftbench.baselines.training.trainer import Batch, Loss
 
-WEIGHT = 1.0
+
+@dataclass(frozen=True)
+class Coral(TrainingMethod):
+    """CORAL: the domains' features have like means and covariances."""
+
+    of_domains = True
+    models = "encoders"
+    weight: float = strength(1.0, "1 (DomainBed; WILDS: 0.1, 1 or 10)", draws=(0.1, 10))
+
+    def loss(self, training: MethodTraining, model: Any) -> Loss:
+        """Build the loss."""
+        return partial(coral_loss, weight=self.weight)
 
 
-def coral_loss(model: Any, batch: Batch) -> Tensor:
+def coral_loss(model: Any, batch: Batch, weight: float = 1.0) -> Tensor:
     """Compute cross entropy plus ``coral_penalty`` of what the model's last layer reads.
 
     Args:
         model: a classifier.
         batch: tensors of B rows, ``labels`` and ``domain`` among them.
+        weight: of the penalty.
     Returns: the loss, a scalar.
     """
     logits, features = logits_and_features(model, batch)
-    return cross_entropy(logits, batch["labels"]) + WEIGHT * coral_penalty(features.float(), batch["domain"])
+    return cross_entropy(logits, batch["labels"]) + weight * coral_penalty(features.float(), batch["domain"])
 
 
 def coral_penalty(features: Tensor, domains: Tensor) -> Tensor:

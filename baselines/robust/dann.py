@@ -1,6 +1,9 @@
 """DANN: features that do not tell the domain (Ganin et al. 2016)."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -9,21 +12,40 @@ from torch.nn import functional
 from torch.nn.utils import skip_init
 from transformers import TrainerCallback
 
-from shiftbench.baselines.robust.last_layer import logits_and_features
+from shiftbench.baselines.robust.last_layer import last_layer, logits_and_features
 from shiftbench.baselines.robust.losses import cross_entropy
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
 from shiftbench.baselines.training.trainer import Batch
 
 HIDDEN = 256
 STEEPNESS = 10.0
-"""How fast the weight of the reversed gradient rises from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class DomainAdversarial(TrainingMethod):
+    """DANN: features that a classifier of domains cannot tell apart."""
+
+    of_domains = True
+    models = "encoders"
+    weight: float = strength(1.0, "1 (Ganin et al. 2016; DomainBed)", draws=(1e-2, 1e2))
+    steepness: float = strength(STEEPNESS, "10 (Ganin et al. 2016)")
+
+    def loss(self, training: MethodTraining, model: Any) -> "Dann":
+        """Build the loss, with the classifier of domains."""
+        width = last_layer(model).in_features
+        return Dann(width, training.n_domains, training.seed, self.weight, self.steepness)
+
+    def callbacks(self, training: MethodTraining, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
+        """Build the callback that tells the loss how far the training is."""
+        return [Progress(model.own_loss)]
 
 
 class Dann(nn.Module):
     """Cross entropy plus that of a classifier of domains, whose gradient is reversed where it enters the features.
 
     The classifier learns to tell domains apart, at full weight throughout; the model learns features by which it
-    cannot, with a weight that rises from 0 to 1 over the training. The classifier's layers are for training only; their
-    weights must be trained beside the model's.
+    cannot, with a weight that rises from 0 to ``weight`` over the training. The classifier's layers are for training
+    only; their weights must be trained beside the model's.
 
     Attributes:
         progress: share of the training that is done, in [0, 1]; ``Progress`` sets it.
@@ -32,12 +54,16 @@ class Dann(nn.Module):
         width: size of the features.
         n_domains: number of domains.
         seed: decides the first weights.
+        weight: of the reversed gradient at the end.
+        steepness: how fast it rises to that.
     Source: Ganin et al. 2016, eq. 10 and sec. 5.2.2.
     """
 
-    def __init__(self, width: int, n_domains: int, seed: int) -> None:
+    def __init__(
+        self, width: int, n_domains: int, seed: int, weight: float = 1.0, steepness: float = STEEPNESS
+    ) -> None:
         super().__init__()
-        self.progress = 0.0
+        self.progress, self._weight, self._steepness = 0.0, weight, steepness
         generator = torch.Generator().manual_seed(seed)
         layers = [(width, HIDDEN), (HIDDEN, n_domains)]
         # A linear layer's own first weights would be drawn from global random state.
@@ -50,7 +76,8 @@ class Dann(nn.Module):
     def forward(self, model: Any, batch: Batch) -> Tensor:
         """Return the loss of a batch with ``domain``, shape (B,)."""
         logits, features = logits_and_features(model, batch)
-        domain_logits = self.tell_domain(reversed_gradient(features.float(), reversal_weight(self.progress)))
+        weight = self._weight * reversal_weight(self.progress, self._steepness)
+        domain_logits = self.tell_domain(reversed_gradient(features.float(), weight))
         return cross_entropy(logits, batch["labels"]) + functional.cross_entropy(domain_logits, batch["domain"])
 
 
@@ -65,13 +92,13 @@ class Progress(TrainerCallback):
         self._loss.progress = state.global_step / state.max_steps
 
 
-def reversal_weight(progress: float) -> float:
-    """Return the weight of the reversed gradient, ``2 / (1 + exp(-10 p)) - 1``, at a share p of the training.
+def reversal_weight(progress: float, steepness: float = STEEPNESS) -> float:
+    """Return how far the gradient's weight has risen, ``2 / (1 + exp(-steepness p)) - 1``, at a share p of a training.
 
     >>> reversal_weight(0), round(reversal_weight(0.25), 4)
     (0.0, 0.8483)
     """
-    return 2 / (1 + math.exp(-STEEPNESS * progress)) - 1
+    return 2 / (1 + math.exp(-steepness * progress)) - 1
 
 
 def reversed_gradient(values: Tensor, weight: float) -> Tensor:

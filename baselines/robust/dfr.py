@@ -1,12 +1,45 @@
 """DFR: the last layer is fitted anew on balanced rows of the source's validation split (Kirichenko et al. 2023)."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.baselines.robust.last_layer import fit_layer
+from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
+from shiftbench.baselines.training.trainer import Trajectory
 from shiftbench.validation.report import InvalidInput, Problem
 
 DRAWS = 10
+_STREAM = 2
+"""Added to the seed of DFR's draws, so that they are independent of other draws of the same seed."""
+
+
+@dataclass(frozen=True)
+class Dfr(TrainingMethod):
+    """DFR: the last layer is fitted anew on validation rows of the source, balanced by label and domain."""
+
+    of_validation = True
+    models = "encoders"
+    inverse_penalty: float = strength(1.0, "0.01 to 1, of L1 (Kirichenko et al. 2023)", least=1e-6, draws=(1e-2, 10))
+    draws: int = strength(DRAWS, "20 in the authors' code", least=1)
+
+    def finish(self, training: MethodTraining, trajectory: Trajectory) -> Mapping[str, Any]:
+        """Fit the last layer anew."""
+        rows = training.validation
+        assert rows is not None
+        assert training.features is not None
+        domains = rows["domain"].rank("dense").to_numpy().astype(np.int64) - 1
+        labels = rows["label"].to_numpy().astype(np.int64)
+        generator = np.random.default_rng([training.seed, _STREAM])
+        features = training.features(trajectory.model, rows)
+        fitted = fit_balanced_layer(
+            features, labels, domains, training.n_classes, generator, self.inverse_penalty, self.draws
+        )
+        set_last_layer(trajectory.model, *fitted)
+        return {}
 
 
 def fit_balanced_layer(
@@ -15,8 +48,10 @@ def fit_balanced_layer(
     domains: NDArray[np.int64],
     n_classes: int,
     generator: np.random.Generator,
+    inverse_penalty: float = 1.0,
+    draws: int = DRAWS,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the last layer on rows balanced over all pairs of label and domain, and average ten such fits.
+    """Fit the last layer on rows balanced over all pairs of label and domain, and average several such fits.
 
     Args:
         features: of validation rows of the source, never of a target, shape (n, d).
@@ -24,6 +59,8 @@ def fit_balanced_layer(
         domains: shape (n,).
         n_classes: number of labels of the task, C.
         generator: draws the rows.
+        inverse_penalty: C of the logistic regressions.
+        draws: fits whose mean is taken.
     Returns: weights, shape (C, d), and biases, shape (C,).
     Raises: InvalidInput when a label has no row.
     Source: Kirichenko et al. 2023, sec. 5, with L2 in place of L1, as scikit-learn's L1 is for two classes.
@@ -39,7 +76,7 @@ def fit_balanced_layer(
     places = [np.flatnonzero(groups == group) for group in np.unique(groups)]
     least = min(map(len, places))
     fits = []
-    for _ in range(DRAWS):
+    for _ in range(draws):
         drawn = np.concatenate([generator.choice(part, least, replace=False) for part in places])
-        fits.append(fit_layer(features[drawn], labels[drawn], n_classes))
+        fits.append(fit_layer(features[drawn], labels[drawn], n_classes, inverse_penalty))
     return np.mean([weights for weights, _ in fits], axis=0), np.mean([biases for _, biases in fits], axis=0)

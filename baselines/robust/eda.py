@@ -7,13 +7,45 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from shiftbench.baselines.robust.synonyms import Synonyms
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
+from shiftbench.baselines.robust.synonyms import Synonyms, SynonymSource, nearest_pieces, wordnet
+from shiftbench.baselines.training.options import TrainingOptions
+from shiftbench.validation.vocabulary import TOKENS
 
 SHARE = 0.1
+_STREAM = 1
+"""Added to the seed of EDA's draws, so that they are independent of other draws of the same seed."""
+
+
+@dataclass(frozen=True)
+class Eda(TrainingMethod):
+    """EDA: a noisy copy of each train text is trained on, too."""
+
+    of_words = True
+    share: float = strength(SHARE, "0.1 (BOSS; Wei and Zou 2019: 0.05 to 0.1)", most=1, draws=(0.05, 0.3))
+
+    def check(self, options: TrainingOptions, synonyms: SynonymSource) -> None:
+        """Raise InvalidInput if the synonyms are not on the machine."""
+        if synonyms is SynonymSource.WORDNET:
+            wordnet()
+
+    def prepare(self, training: MethodTraining) -> None:
+        """Add the copies."""
+        rows, column = training.rows, training.inputs[-1]
+        if training.synonyms is SynonymSource.WORDNET:
+            synonyms = wordnet()
+        else:
+            texts = rows[column].explode() if column == TOKENS else rows[column]
+            synonyms = nearest_pieces(words_of(texts.drop_nulls()), training.tokenizer, training.embeddings())
+        generator = np.random.default_rng([training.seed, _STREAM])
+        if column == TOKENS:
+            training.rows = add_noisy_tagged_copies(rows, training.outside, generator, synonyms, self.share)
+        else:
+            training.rows = add_noisy_copies(rows, training.inputs, generator, synonyms, self.share)
 
 
 def add_noisy_copies(
-    rows: pl.DataFrame, inputs: Sequence[str], generator: np.random.Generator, synonyms: Synonyms
+    rows: pl.DataFrame, inputs: Sequence[str], generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE
 ) -> pl.DataFrame:
     """Add a noisy copy of each row: words replaced by synonyms, synonyms inserted, words swapped, or words left out.
 
@@ -27,17 +59,18 @@ def add_noisy_copies(
             first one. (The code of BOSS put other premises beside the hypotheses, which explains its drop in NLI.)
         generator: draws operations, words and places.
         synonyms: gives synonyms of a word.
+        share: of the words that an operation touches.
     Returns: all rows as they are, then their copies in the same order; a copy's id ends in ``/eda``, and all else is
         its original's, the group, too.
     """
     column = inputs[-1]
-    texts = [noisy_copy(text, generator, synonyms) for text in rows[column]]
+    texts = [noisy_copy(text, generator, synonyms, share) for text in rows[column]]
     copies = rows.with_columns(pl.col("id") + "/eda", pl.Series(column, texts, dtype=pl.String))
     return pl.concat([rows, copies])
 
 
 def add_noisy_tagged_copies(
-    rows: pl.DataFrame, outside: int, generator: np.random.Generator, synonyms: Synonyms
+    rows: pl.DataFrame, outside: int, generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE
 ) -> pl.DataFrame:
     """Add a noisy copy of each tagged row, which leaves all spans as they are.
 
@@ -49,11 +82,12 @@ def add_noisy_tagged_copies(
         outside: the code of what is part of no span.
         generator: draws operations, words and places.
         synonyms: gives synonyms of a word.
+        share: of the words that an operation touches.
     Returns: all rows as they are, then their copies in the same order; a copy's id ends in ``/eda``.
     Source: BOSS has no such copies of tagged words; Dai and Adel 2020, sec. 3, change words and keep the tags alike.
     """
     copies = [
-        _noisy_words(tokens, tags, outside, generator, synonyms)
+        _noisy_words(tokens, tags, outside, generator, synonyms, share)
         for tokens, tags in rows.select("tokens", "tags").iter_rows()
     ]
     changed = {
@@ -64,7 +98,12 @@ def add_noisy_tagged_copies(
 
 
 def _noisy_words(
-    tokens: Sequence[str], tags: Sequence[int], outside: int, generator: np.random.Generator, synonyms: Synonyms
+    tokens: Sequence[str],
+    tags: Sequence[int],
+    outside: int,
+    generator: np.random.Generator,
+    synonyms: Synonyms,
+    share: float,
 ) -> tuple[list[str], list[int]]:
     """Change the words outside of spans; spans stay as they are."""
     pieces = [_Piece.of(token) for token in tokens]
@@ -74,18 +113,18 @@ def _noisy_words(
     operation = generator.integers(4)
     words, codes = [str(piece) for piece in pieces], list(tags)
     if operation == 0:
-        words = [str(piece) for piece in _replace_words(pieces, places, generator, synonyms)]
+        words = [str(piece) for piece in _replace_words(pieces, places, generator, synonyms, share)]
     elif operation == 1:
-        for _, choices in _draw_synonyms(pieces, places, generator, synonyms):
+        for _, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
             # A word inserted before one that is outside of spans splits no span.
             before = [place for place, code in enumerate(codes) if code == outside]
             place = before[int(generator.integers(len(before)))]
             words.insert(place, _draw_one(choices, generator))
             codes.insert(place, outside)
     elif operation == 2:
-        words = [str(piece) for piece in _swap_words(pieces, places, generator)]
+        words = [str(piece) for piece in _swap_words(pieces, places, generator, share)]
     else:
-        gone = set(places) - set(_draw_staying(places, generator, all_may_go=len(places) < len(tokens)))
+        gone = set(places) - set(_draw_staying(places, generator, share, all_may_go=len(places) < len(tokens)))
         words = [word for place, word in enumerate(words) if place not in gone]
         codes = [code for place, code in enumerate(codes) if place not in gone]
     # A synonym of several words is several words, which are all outside.
@@ -101,7 +140,7 @@ def _split_if_outside(word: str, is_outside: bool) -> list[str]:
     return (word.split() or [word]) if is_outside else [word]
 
 
-def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms) -> str:
+def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE) -> str:
     """Return a noisy copy of a text, its white space as single spaces; only an empty text has an empty copy."""
     pieces = [_Piece.of(part) for part in text.split()]
     places = [place for place, piece in enumerate(pieces) if piece.word]
@@ -109,13 +148,13 @@ def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms) ->
         return text
     operation = generator.integers(4)
     if operation == 0:
-        pieces = _replace_words(pieces, places, generator, synonyms)
+        pieces = _replace_words(pieces, places, generator, synonyms, share)
     elif operation == 1:
-        pieces = _insert_synonyms(pieces, places, generator, synonyms)
+        pieces = _insert_synonyms(pieces, places, generator, synonyms, share)
     elif operation == 2:
-        pieces = _swap_words(pieces, places, generator)
+        pieces = _swap_words(pieces, places, generator, share)
     else:
-        pieces = _delete_words(pieces, places, generator)
+        pieces = _delete_words(pieces, places, generator, share)
     return " ".join(map(str, pieces))
 
 
@@ -147,26 +186,30 @@ _WORD = re.compile(r"\w(.*\w)?")
 _Pieces = list[_Piece]
 
 
-def _replace_words(pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms) -> _Pieces:
+def _replace_words(
+    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, share: float
+) -> _Pieces:
     new = list(pieces)
-    for place, choices in _draw_synonyms(pieces, places, generator, synonyms):
+    for place, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
         word = _draw_one(choices, generator)
         new[place] = replace(pieces[place], word=_in_case_of(pieces[place].word, word))
     return new
 
 
-def _insert_synonyms(pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms) -> _Pieces:
+def _insert_synonyms(
+    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, share: float
+) -> _Pieces:
     new = list(pieces)
-    for _, choices in _draw_synonyms(pieces, places, generator, synonyms):
+    for _, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
         place = int(generator.integers(len(new)))
         new.insert(place, _Piece("", _draw_one(choices, generator), ""))  # before a piece: the full stop stays last
     return new
 
 
 def _draw_synonyms(
-    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms
+    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, share: float
 ) -> list[tuple[int, Sequence[str]]]:
-    """Draw the places of a tenth of the words among those that have synonyms, without stop words."""
+    """Draw the places of a share of the words among those that have synonyms, without stop words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     drawn: list[tuple[int, Sequence[str]]] = []
@@ -174,7 +217,7 @@ def _draw_synonyms(
         word = pieces[place].word.lower()
         if word not in ENGLISH_STOP_WORDS and (choices := synonyms(word)):
             drawn.append((int(place), choices))
-        if len(drawn) == _n_changed(places):
+        if len(drawn) == _n_changed(places, share):
             break
     return drawn
 
@@ -183,28 +226,30 @@ def _draw_one(choices: Sequence[str], generator: np.random.Generator) -> str:
     return choices[int(generator.integers(len(choices)))]
 
 
-def _swap_words(pieces: _Pieces, places: list[int], generator: np.random.Generator) -> _Pieces:
+def _swap_words(pieces: _Pieces, places: list[int], generator: np.random.Generator, share: float) -> _Pieces:
     new = list(pieces)
-    for _ in range(_n_changed(places) if len(places) > 1 else 0):
+    for _ in range(_n_changed(places, share) if len(places) > 1 else 0):
         one, other = generator.choice(places, 2, replace=False)
         new[one], new[other] = replace(new[one], word=new[other].word), replace(new[other], word=new[one].word)
     return new
 
 
-def _delete_words(pieces: _Pieces, places: list[int], generator: np.random.Generator) -> _Pieces:
-    gone = set(places) - set(_draw_staying(places, generator))
+def _delete_words(pieces: _Pieces, places: list[int], generator: np.random.Generator, share: float) -> _Pieces:
+    gone = set(places) - set(_draw_staying(places, generator, share))
     return [piece for place, piece in enumerate(pieces) if place not in gone]
 
 
-def _draw_staying(places: list[int], generator: np.random.Generator, *, all_may_go: bool = False) -> list[int]:
+def _draw_staying(
+    places: list[int], generator: np.random.Generator, share: float, *, all_may_go: bool = False
+) -> list[int]:
     """Draw the places of the words that stay: at least one, unless words outside ``places`` stay."""
-    stays = generator.random(len(places)) >= SHARE
+    stays = generator.random(len(places)) >= share
     stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
     return [place for place, here in zip(places, stays, strict=True) if here]
 
 
-def _n_changed(places: list[int]) -> int:
-    return max(1, int(SHARE * len(places)))
+def _n_changed(places: list[int], share: float) -> int:
+    return max(1, int(share * len(places)))
 
 
 def _in_case_of(old: str, new: str) -> str:

@@ -1,13 +1,31 @@
 """FreeLB: train on what small changes of the input embeddings make hardest (Zhu et al. 2020, algorithm 1)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from shiftbench.baselines.training.trainer import Batch, Loss
+from shiftbench.baselines.robust.method import TrainingMethod, strength
+from shiftbench.baselines.training.trainer import Batch, Loss, Step
 from shiftbench.validation.report import InvalidInput, Problem
+
+
+@dataclass(frozen=True)
+class FreeLb(TrainingMethod):
+    """FreeLB: several passes a batch, each with the input embeddings moved to where the loss is higher."""
+
+    of_words = True
+    models = "encoders and encoder-decoders"
+    steps: int = strength(3, "3 (BOSS; Zhu et al. 2020: 2 to 3)", least=1)
+    step_size: float = strength(1e-2, "0.01 (BOSS)", draws=(1e-3, 1e-1))
+    start: float = strength(2e-2, "0.02 (BOSS)", draws=(2e-3, 2e-1))
+
+    def step(self) -> Step:
+        """Build the steps of a batch."""
+        return partial(freelb_step, steps=self.steps, step_size=self.step_size, start=self.start)
 
 
 def freelb_step(

@@ -1,5 +1,6 @@
 """IRM: features on which one classifier is best in all domains at once (Arjovsky et al. 2019)."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -7,30 +8,44 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from shiftbench.baselines.robust.losses import ReadLogits, cross_entropy, inputs_of, logits_of
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
 from shiftbench.baselines.training.trainer import Batch
 
-WEIGHT = 100.0
-WARM_UP = 500
-"""Steps with weight 1 before the penalty gets its own."""
+WEIGHT, WARM_UP = 100.0, 500
+
+
+@dataclass(frozen=True)
+class InvariantRisk(TrainingMethod):
+    """IRM: a penalty where one classifier is not best in all domains."""
+
+    of_domains = True
+    weight: float = strength(WEIGHT, "100 (DomainBed; WILDS: 1 to 1,000)", least=1, draws=(1, 1e4))
+    warm_up: int = strength(WARM_UP, "500 steps (DomainBed)", draws=(1, 1000))
+
+    def loss(self, training: MethodTraining, model: Any) -> "Irm":
+        """Build the loss, which counts its steps."""
+        return Irm(training.read_logits, self.weight, self.warm_up)
 
 
 class Irm(nn.Module):
     """Cross entropy plus IRMv1's penalty, on average over the domains of a batch.
 
-    The penalty has weight 1 for the first 500 steps, then 100; from there the whole is divided by the weight, so that
-    gradients keep their size. A training of fewer steps is plain fine-tuning with a light penalty. Steps are counted in
-    the model's state.
+    The penalty has weight 1 for the first ``warm_up`` steps, then ``weight``; from there the whole is divided by the
+    weight, so that gradients keep their size. A training of fewer steps is plain fine-tuning with a light penalty.
+    Steps are counted in the model's state.
 
     Args:
         read: gives the labels' logits of a model's output.
+        weight: of the penalty after the warm-up.
+        warm_up: steps before that.
     Source: Arjovsky et al. 2019, eq. IRMv1; weight and warm-up are DomainBed's, the division is of the authors' code.
     """
 
     step: Tensor
 
-    def __init__(self, read: ReadLogits = logits_of) -> None:
+    def __init__(self, read: ReadLogits = logits_of, weight: float = WEIGHT, warm_up: int = WARM_UP) -> None:
         super().__init__()
-        self._read = read
+        self._read, self._weight, self._warm_up = read, weight, warm_up
         self.register_buffer("step", torch.zeros((), dtype=torch.long))
 
     def forward(self, model: Any, batch: Batch) -> Tensor:
@@ -38,7 +53,7 @@ class Irm(nn.Module):
         logits, labels, domains = self._read(model(**inputs_of(batch))).float(), batch["labels"], batch["domain"]
         penalties = [irm_penalty(logits[domains == one], labels[domains == one]) for one in torch.unique(domains)]
         # On the device: a number here would make it wait.
-        weight = torch.where(self.step < WARM_UP, 1.0, WEIGHT)
+        weight = torch.where(self.step < self._warm_up, 1.0, self._weight)
         self.step += 1
         return (cross_entropy(logits, labels) + weight * torch.stack(penalties).mean()) / weight
 

@@ -72,21 +72,22 @@ def set_last_layer(model: Any, weights: NDArray[np.float64], biases: NDArray[np.
 
 
 def fit_layer(
-    features: NDArray[np.float32], labels: NDArray[np.int64], n_classes: int
+    features: NDArray[np.float32], labels: NDArray[np.int64], n_classes: int, inverse_penalty: float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the last layer by logistic regression on standardised features (L2, C = 1).
+    """Fit the last layer by logistic regression on standardised features (L2).
 
     Args:
         features: shape (n, d).
         labels: shape (n,), all classes among them.
         n_classes: C.
+        inverse_penalty: C of the regression.
     Returns: weights, shape (C, d), and biases, shape (C,), for the features as they are.
     """
     from sklearn.linear_model import LogisticRegression
 
     mean, scale = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     scale = np.where(scale > 0, scale, 1.0)
-    fitted = LogisticRegression(max_iter=1000).fit((features - mean) / scale, labels)
+    fitted = LogisticRegression(C=inverse_penalty, max_iter=1000).fit((features - mean) / scale, labels)
     weights, biases = np.asarray(fitted.coef_) / scale, np.asarray(fitted.intercept_)
     if n_classes == 2:  # one row: how much more the second class is likely
         weights, biases = np.stack([np.zeros_like(weights[0]), weights[0]]), np.array([0.0, biases[0]])

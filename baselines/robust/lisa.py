@@ -1,5 +1,7 @@
 """LISA: mixtures of rows that share the label and not the domain, or the domain and not the label (Yao et al. 2022)."""
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -8,14 +10,27 @@ from torch.distributions import Beta
 from torch.nn import functional
 
 from shiftbench.baselines.robust.last_layer import last_layer, logits_and_features
-from shiftbench.baselines.training.trainer import Batch
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
+from shiftbench.baselines.training.trainer import Batch, Loss
 
-ALPHA = 2.0
-SAME_LABEL = 0.5
-"""How often rows of one label are mixed across domains, rather than rows of one domain across labels."""
+ALPHA, SAME_LABEL = 2.0, 0.5
 
 
-def lisa_loss(model: Any, batch: Batch) -> Tensor:
+@dataclass(frozen=True)
+class Lisa(TrainingMethod):
+    """LISA: mixtures of rows of one label across domains, or of one domain across labels."""
+
+    of_domains = True
+    models = "encoders"
+    alpha: float = strength(ALPHA, "2 (Yao et al. 2022)", least=1e-3, draws=(0.2, 4))
+    same_label: float = strength(SAME_LABEL, "tuned for each data set (Yao et al. 2022)", most=1)
+
+    def loss(self, training: MethodTraining, model: Any) -> Loss:
+        """Build the loss."""
+        return partial(lisa_loss, alpha=self.alpha, same_label=self.same_label)
+
+
+def lisa_loss(model: Any, batch: Batch, alpha: float = ALPHA, same_label: float = SAME_LABEL) -> Tensor:
     """Compute the loss of mixed rows; features are mixed where the model's last layer reads them.
 
     Draws are torch's own, which dropout draws from and checkpoints keep.
@@ -23,6 +38,8 @@ def lisa_loss(model: Any, batch: Batch) -> Tensor:
     Args:
         model: a classifier.
         batch: tensors of B rows, ``labels`` and ``domain`` among them.
+        alpha: shares of a row are from Beta(alpha, alpha).
+        same_label: how often rows of one label are mixed across domains, rather than rows of one domain across labels.
     Returns: the loss, a scalar.
     Source: Yao et al. 2022, eq. 3 and 4, algorithm 1; a share a row, from Beta(2, 2), of what the last layer reads, as
         for texts in their code (``huaxiuyao/LISA``). There a row's partner comes from the whole data set, here from its
@@ -30,9 +47,9 @@ def lisa_loss(model: Any, batch: Batch) -> Tensor:
     """
     _, features = logits_and_features(model, batch)
     labels, domains = batch["labels"], batch["domain"]
-    across_domains = bool(torch.rand(()) < SAME_LABEL)
+    across_domains = bool(torch.rand(()) < same_label)
     partner = draw_partners(labels, domains, across_domains=across_domains)
-    share = Beta(ALPHA, ALPHA).sample((len(labels),)).to(features)
+    share = Beta(alpha, alpha).sample((len(labels),)).to(features)
     return mixed_loss(last_layer(model), features, labels, partner, share)
 
 

@@ -1,75 +1,222 @@
-"""Robustness methods by name: which can be combined, and what each of them changes in a training."""
+"""Robustness methods: what one may change of a training, its strengths, and which of them go together."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields, replace
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-import numpy as np
-import polars as pl
 import typer
-from numpy.typing import NDArray
 
+from shiftbench.baselines.own_code import METHODS_GROUP, is_own, load_own, own_files
 from shiftbench.baselines.robust.synonyms import SynonymSource
-from shiftbench.validation.report import InvalidInput, Problem
-from shiftbench.validation.vocabulary import TOKENS
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+    from transformers import TrainerCallback
+
     from shiftbench.baselines.robust.losses import ReadLogits
-    from shiftbench.baselines.training.trainer import Objective
+    from shiftbench.baselines.training.options import TrainingOptions
+    from shiftbench.baselines.training.trainer import Loss, Objective, Step, Trajectory
 
+METHODS: Mapping[str, str] = {
+    "eda": "eda:Eda",
+    "freelb": "freelb:FreeLb",
+    "focal": "losses:Focal",
+    "smoothing": "losses:Smoothing",
+    "ensemble": "bias:Ensemble",
+    "group-dro": "group_dro:WorstDomain",
+    "coral": "coral:Coral",
+    "irm": "irm:InvariantRisk",
+    "dann": "dann:DomainAdversarial",
+    "lisa": "lisa:Lisa",
+    "soup": "averages:Soup",
+    "swad": "swad:Swad",
+    "wise-ft": "averages:WiseFt",
+    "dfr": "dfr:Dfr",
+    "temperature": "temperature:Temperature",
+}
+"""Classes by the name that ``--method`` takes, in files of this folder: those of the BOSS paper, sec. 4.1, then those
+of research on several domains. What several do to a trained model is done in this order, then the user's own."""
 
-class Method(StrEnum):
-    """A robustness method: those of the BOSS paper, sec. 4.1, then those of research on several domains."""
-
-    EDA = "eda"
-    FREELB = "freelb"
-    FOCAL = "focal"
-    SMOOTHING = "smoothing"
-    ENSEMBLE = "ensemble"
-    GROUP_DRO = "group-dro"
-    CORAL = "coral"
-    IRM = "irm"
-    DANN = "dann"
-    LISA = "lisa"
-    DFR = "dfr"
-    WISE_FT = "wise-ft"
-    SOUP = "soup"
-    SWAD = "swad"
-    TEMPERATURE = "temperature"
-
-
-OF_DOMAINS = frozenset({Method.GROUP_DRO, Method.CORAL, Method.IRM, Method.DANN, Method.LISA})
-"""Methods whose loss tells the domains of the train rows apart."""
-OF_FEATURES = frozenset({Method.CORAL, Method.DANN, Method.LISA, Method.DFR, Method.WISE_FT})
-"""Methods that need an encoder, and most of them what its last layer reads."""
-OF_VALIDATION = frozenset({Method.DFR, Method.SOUP, Method.SWAD, Method.TEMPERATURE})
-"""Methods that use the source's validation rows."""
-_OWN_LOSS = OF_DOMAINS | {Method.ENSEMBLE}
-_APART = (
-    {Method.SOUP, Method.WISE_FT},
-    {Method.SOUP, Method.SWAD},
-    {Method.SWAD, Method.WISE_FT},
-)
-
-
-class WordMethod(StrEnum):
-    """Those of the methods that taggers and models which write texts can be trained with."""
-
-    EDA = "eda"
-    FREELB = "freelb"
-    FOCAL = "focal"
-    SMOOTHING = "smoothing"
-
-
-Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
-WordMethods = Annotated[
-    list[WordMethod] | None,
-    typer.Option("--method", help="Train with this robustness method; repeat for several."),
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help=f"Train with this robustness method; repeat for several: {', '.join(METHODS)}, or one of your own, "
+        "FILE.py:CLASS.",
+    ),
 ]
+Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
 
-FOCAL_GAMMA = 2.0
-SMOOTHING_EPSILON = 0.1
+
+@dataclass
+class MethodTraining:
+    """One training as its methods see it.
+
+    Attributes:
+        rows: train rows, which a method may change before anything is trained. The features of each also hold ``row``,
+            its place among them, and, for methods ``of_domains``, ``domain``, its place in the alphabet of the domains.
+        inputs: their text columns; EDA changes the last one.
+        n_classes: number of labels of the task.
+        seed: seed of the run.
+        embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
+        tokenizer: the model's.
+        synonyms: where EDA's synonyms come from.
+        outside: of tagged words, the code of the tag that is part of no span.
+        read: gives the labels' logits of a model's output; None is its ``logits``.
+        reads_labels: whether the model's decoder reads the labels, as one that writes texts does.
+        validation: validation rows of the source, None where it has none.
+        features: reads what a model's last layer reads of rows, shape (n, d).
+        score: of a model on the validation rows, higher is better; None where there are none.
+        logits: a model's logits of rows, shape (n, C).
+        memory: what a method keeps between its hooks.
+    """
+
+    rows: "pl.DataFrame"
+    inputs: Sequence[str]
+    n_classes: int
+    seed: int
+    embeddings: Callable[[], Any]
+    tokenizer: Any
+    synonyms: SynonymSource = SynonymSource.WORDNET
+    outside: int = 0
+    read: "ReadLogits | None" = None
+    reads_labels: bool = False
+    validation: "pl.DataFrame | None" = None
+    features: "Callable[[Any, pl.DataFrame], NDArray[np.float32]] | None" = None
+    score: Callable[[Any], float] | None = None
+    logits: "Callable[[Any, pl.DataFrame], NDArray[np.float64]] | None" = None
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_domains(self) -> int:
+        """Return the number of domains of the train rows."""
+        return self.rows["domain"].n_unique() if "domain" in self.rows.columns else 1
+
+    def read_logits(self, output: Any) -> Any:
+        """Return the labels' logits of a model's output, shape (B, C)."""
+        return (self.read or (lambda each: each.logits))(output)
+
+
+@dataclass(frozen=True)
+class TrainingMethod:
+    """What a method changes of a training; its fields are its strengths, for ``--set NAME.FIELD=VALUE``.
+
+    A method inherits from this class, and overrides what it changes; all else stays as in plain training. Ours are
+    written so, and so is one of your own (``docs/methods/your-own-method.md``).
+
+    Attributes:
+        of_domains: whether its loss compares domains: a batch then has as many rows of each, in ``batch["domain"]``.
+        of_validation: whether it reads the source's validation rows.
+        reads_targets: whether it reads texts of the targets, without their labels; the card says so.
+        of_words: whether taggers and models that write texts can be trained with it, too.
+        models: which models it is for.
+        apart: methods that contradict it.
+    """
+
+    of_domains: ClassVar[bool] = False
+    of_validation: ClassVar[bool] = False
+    reads_targets: ClassVar[bool] = False
+    of_words: ClassVar[bool] = False
+    models: ClassVar[Literal["all", "encoders and encoder-decoders", "encoders"]] = "all"
+    apart: ClassVar[frozenset[str]] = frozenset()
+
+    def check(self, options: "TrainingOptions", synonyms: SynonymSource) -> None:
+        """Raise InvalidInput, before any work, if it lacks an option that it needs."""
+
+    def prepare(self, training: MethodTraining) -> None:
+        """Change ``training.rows``, or compute what the loss needs, once before all trainings of a run."""
+
+    def loss(self, training: MethodTraining, model: Any) -> "Loss | None":
+        """Build what is minimised: a function of model and batch, whose mean loss it returns.
+
+        A loss that learns is a module of torch: it is trained and kept in checkpoints beside the model.
+        """
+        return None
+
+    def cross_entropy(self) -> Mapping[str, float]:
+        """Return arguments of ``losses.cross_entropy``, for a method that only softens the usual loss."""
+        return {}
+
+    def step(self) -> "Step | None":
+        """Build how a batch is gone through, as ``trainer.plain_step``."""
+        return None
+
+    def begin(self, training: MethodTraining, model: Any) -> None:
+        """Change the model before it is trained."""
+
+    def callbacks(self, training: MethodTraining, model: Any, folder: "Path | None") -> "Sequence[TrainerCallback]":
+        """Build callbacks of the training, whose checkpoints lie in a folder."""
+        return ()
+
+    def finish(self, training: MethodTraining, trajectory: "Trajectory") -> Mapping[str, Any]:
+        """Change the trained model; return what is worth recording of the change."""
+        return {}
+
+    def adjust(
+        self, training: MethodTraining, model: Any, logits: "NDArray[np.float64]", rows: "pl.DataFrame"
+    ) -> "NDArray[np.float64]":
+        """Change the logits, shape (n, C), with which the trained model predicts rows; their labels are not there."""
+        return logits
+
+
+HOOKS = ("prepare", "loss", "cross_entropy", "step", "begin", "callbacks", "finish", "adjust")
+
+
+def strength(
+    default: float,
+    paper: str,
+    *,
+    least: float = 0.0,
+    most: float | None = None,
+    draws: tuple[float, float] | None = None,
+) -> Any:
+    """Build the field of a strength.
+
+    Args:
+        default: its value where none is set; a whole number where it counts.
+        paper: the paper's value, and whose it is.
+        least: smallest value.
+        most: largest value.
+        draws: the ends between which a search draws it, evenly in its logarithm; None: a search leaves it as it is.
+    """
+    return field(default=default, metadata={"paper": paper, "least": least, "most": most, "draws": draws})
+
+
+def method_class(name: str) -> type[TrainingMethod]:
+    """Load the class of a method by the name that ``--method`` takes.
+
+    Raises: InvalidInput when there is none, or one of the user's has no hook of a method, or other arguments.
+    """
+    if name in METHODS:
+        file, _, own = METHODS[name].partition(":")
+        found: type[TrainingMethod] = getattr(import_module(f"shiftbench.baselines.robust.{file}"), own)
+        return found
+    if not is_own(name, METHODS_GROUP):
+        what, cure = "there is no such method", did_you_mean(name, list(METHODS))
+        raise UnknownChoice(Problem(what, "--method", f"'{name}'", f"{cure}; one of your own is FILE.py:CLASS"))
+    own_class: type[TrainingMethod] = load_own(name, METHODS_GROUP, "--method", TrainingMethod, HOOKS)
+    return own_class
+
+
+def short_name(name: str) -> str:
+    """Return the name of a method for ``--set`` and cards: of one of the user's own, its class.
+
+    >>> short_name("group-dro"), short_name("my_losses.py:Penalty")
+    ('group-dro', 'Penalty')
+    """
+    return name.rpartition(":")[2]
+
+
+def strengths_of(method: type[TrainingMethod] | TrainingMethod) -> dict[str, "Field[Any]"]:
+    """Return the strengths of a method by the names that ``--set`` takes, such as 'step-size'."""
+    return {each.name.replace("_", "-"): each for each in fields(method)}
 
 
 @dataclass(frozen=True)
@@ -80,194 +227,206 @@ class Robustness:
     domains is the loss; others come after training. Any of each kind go together.
 
     Attributes:
-        methods: the methods.
+        methods: the methods by name, in the order in which they finish a model.
         synonyms: where EDA's synonyms come from.
     """
 
-    methods: frozenset[Method] = frozenset()
+    methods: Mapping[str, TrainingMethod] = field(default_factory=dict)
     synonyms: SynonymSource = SynonymSource.WORDNET
 
     @classmethod
     def of(
-        cls, methods: Sequence[Method | WordMethod] | None, synonyms: SynonymSource = SynonymSource.WORDNET
+        cls,
+        names: Sequence[str] | None,
+        synonyms: SynonymSource = SynonymSource.WORDNET,
+        training: "TrainingOptions | None" = None,
+        *,
+        of_words: bool = False,
     ) -> "Robustness":
-        """Build the combination of methods typed as ``--method``.
+        """Build the combination of methods typed as ``--method``, with strengths typed as ``--set``.
 
-        Raises: InvalidInput when two of them do not go together, or EDA's synonyms are not on the machine.
+        Args:
+            names: of the methods.
+            synonyms: where EDA's synonyms come from.
+            training: the program's options.
+            of_words: whether it trains taggers or models that write texts.
+        Raises: InvalidInput when two methods do not go together, one lacks an option that it needs, or is for other
+            models; when a strength is not one of theirs.
         """
-        chosen = frozenset(Method(method) for method in methods or ())
-        own = sorted(chosen & _OWN_LOSS)
-        if len(own) > 1 or (own and own != [Method.ENSEMBLE] and chosen & {Method.FOCAL, Method.SMOOTHING}):
-            found = " with ".join(f"'{each}'" for each in [*own, *sorted(chosen & {Method.FOCAL, Method.SMOOTHING})])
-            raise InvalidInput(Problem("each of these replaces the loss", "--method", found, "leave all but one out"))
-        for pair in _APART:
-            if pair <= chosen:
-                found, what = " with ".join(f"'{each}'" for each in sorted(pair)), "these methods contradict each other"
-                raise InvalidInput(Problem(what, "--method", found, "leave one of them out"))
-        for other in sorted(chosen & {Method.FOCAL, Method.SMOOTHING}):
-            if Method.ENSEMBLE in chosen:
-                what = f"the ensemble adds a bias model to the loss; '{other}' would change that model's share alone"
-                cure = f"leave one of them out; '{Method.EDA}' and '{Method.FREELB}' go with either"
-                raise InvalidInput(Problem(what, "--method", f"'{Method.ENSEMBLE}' with '{other}'", cure))
-        if Method.EDA in chosen and synonyms is SynonymSource.WORDNET:
-            from shiftbench.baselines.robust.synonyms import wordnet
+        from shiftbench.baselines.training.options import TrainingOptions
 
-            wordnet()
-        return cls(chosen, synonyms)
+        training = training or TrainingOptions()
+        typed = list(dict.fromkeys(names or ()))
+        order = [*(name for name in METHODS if name in typed), *(name for name in typed if name not in METHODS)]
+        classes = {name: method_class(name) for name in order}
+        _check_combination(classes, of_words=of_words)
+        values = _typed_strengths(classes, training.strengths())
+        methods = {name: made(**values[name]) for name, made in classes.items()}
+        for method in methods.values():
+            method.check(training, synonyms)
+        return cls(methods, synonyms)
 
     @property
     def settings(self) -> dict[str, Any]:
         """Return the methods as settings that predictions depend on; nothing if there are none."""
-        return {"methods": sorted(self.methods), "synonyms": self.synonyms} if self.methods else {}
+        if not self.methods:
+            return {}
+        strengths = {
+            short_name(name): {key: getattr(method, each.name) for key, each in strengths_of(method).items()}
+            for name, method in self.methods.items()
+        }
+        files = self._own_files()
+        return {"methods": sorted(strengths), "synonyms": self.synonyms, "strengths": strengths, "files": files}
 
-    def objective(self, read: "ReadLogits | None" = None, *, reads_labels: bool = False) -> "Objective":
+    @property
+    def card_facts(self) -> dict[str, Any]:
+        """Return facts of a card: the methods' names, with strengths that are not the default, and data of targets."""
+        names = sorted(_with_strengths(short_name(name), method) for name, method in self.methods.items())
+        facts: dict[str, Any] = {"methods": names}
+        if self.any("reads_targets"):
+            facts["extra_data"] = "texts of the targets, without labels"
+        if files := self._own_files():
+            facts["run"] = {f"code {name}": f"sha256 {sha256}" for name, sha256 in files.items()}
+        return facts
+
+    def _own_files(self) -> dict[str, str]:
+        """Hash the files of the user's own methods."""
+        own = [own_files(name, METHODS_GROUP, "--method") for name in self.methods if name not in METHODS]
+        return {name: sha256 for files in own for name, sha256 in files.items()}
+
+    def any(self, attribute: str) -> str | None:
+        """Return the name of a method with an attribute that is true; None if there is none."""
+        return next((name for name in sorted(self.methods) if getattr(self.methods[name], attribute)), None)
+
+    def objective(self, training: MethodTraining, model: Any) -> "Objective":
         """Build what training minimises and how it goes through a batch.
-
-        Args:
-            read: gives the labels' logits of a model's output; default its ``logits``.
-            reads_labels: whether the model's decoder reads the labels, as one that writes texts does.
-        """
-        from functools import partial
-
-        from shiftbench.baselines.robust.freelb import freelb_step
-        from shiftbench.baselines.robust.losses import cross_entropy, logits_of, loss_of
-        from shiftbench.baselines.training.trainer import Objective, plain_step
-
-        gamma = FOCAL_GAMMA if Method.FOCAL in self.methods else 0.0
-        epsilon = SMOOTHING_EPSILON if Method.SMOOTHING in self.methods else 0.0
-        step = freelb_step if Method.FREELB in self.methods else plain_step
-        logits_loss = partial(cross_entropy, gamma=gamma, epsilon=epsilon)
-        return Objective(loss_of(logits_loss, read or logits_of, reads_labels=reads_labels), step)
-
-    def prepare(
-        self,
-        rows: pl.DataFrame,
-        inputs: Sequence[str],
-        n_classes: int,
-        seed: int,
-        embeddings: Callable[[], Any],
-        tokenizer: Any,
-    ) -> "PreparedTraining":
-        """Prepare the training of a classifier: add EDA's rows, fit the ensemble's bias model.
-
-        Args:
-            rows: train rows.
-            inputs: their text columns.
-            n_classes: number of labels of the task.
-            seed: decides the rows added, and the bias model.
-            embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
-            tokenizer: the model's.
-        """
-        rows = self.add_copies(rows, inputs, seed, embeddings, tokenizer)
-        log_bias = None
-        if Method.ENSEMBLE in self.methods:
-            from shiftbench.baselines.robust.bias import cross_fitted_bias
-
-            log_bias = cross_fitted_bias(rows, inputs, n_classes, seed)
-        return PreparedTraining(rows, self, log_bias, seed)
-
-    def add_copies(
-        self,
-        rows: pl.DataFrame,
-        inputs: Sequence[str],
-        seed: int,
-        embeddings: Callable[[], Any],
-        tokenizer: Any,
-        outside: int = 0,
-    ) -> pl.DataFrame:
-        """Add EDA's noisy copies to train rows, if EDA is among the methods.
-
-        Args:
-            rows: train rows.
-            inputs: their text columns, of which the last one is changed; ``tokens`` with their tags.
-            seed: decides the copies.
-            embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
-            tokenizer: the model's.
-            outside: of tagged words, the code of the tag that is part of no span.
-        """
-        if Method.EDA not in self.methods:
-            return rows
-        from shiftbench.baselines.robust.eda import add_noisy_copies, add_noisy_tagged_copies, words_of
-        from shiftbench.baselines.robust.synonyms import nearest_pieces, wordnet
-
-        column = inputs[-1]
-        if self.synonyms is SynonymSource.WORDNET:
-            synonyms = wordnet()
-        else:
-            texts = rows[column].explode() if column == TOKENS else rows[column]
-            synonyms = nearest_pieces(words_of(texts.drop_nulls()), tokenizer, embeddings())
-        generator = np.random.default_rng([seed, _EDA_STREAM])
-        if column == TOKENS:
-            return add_noisy_tagged_copies(rows, outside, generator, synonyms)
-        return add_noisy_copies(rows, inputs, generator, synonyms)
-
-
-_EDA_STREAM = 1
-"""Added to the seed of EDA's draws, so that they are independent of other draws of the same seed."""
-
-
-@dataclass(frozen=True)
-class PreparedTraining:
-    """What a training with robustness methods needs.
-
-    Attributes:
-        rows: the rows to train on. The features of each also hold ``row``, its place among them, and, for losses of
-            domains, ``domain``, its place in the alphabet of the domains.
-        robustness: the methods.
-        log_bias: log-probabilities by the ensemble's bias model, shape (n, C), where it takes part.
-        seed: seed of the run.
-    """
-
-    rows: pl.DataFrame
-    robustness: Robustness
-    log_bias: NDArray[np.float32] | None
-    seed: int
-
-    def objective(self, model: Any, read: "ReadLogits | None" = None) -> "Objective":
-        """Build what the training of a model minimises, and how it goes through a batch.
 
         A loss that learns, as the ensemble's layer, is put into the model as ``own_loss``, to be trained and kept in
         checkpoints with the rest; the model's predictions do not go through it.
 
         Raises: InvalidInput for such a loss and an adapter, whose checkpoints would lose it.
         """
-        objective = self.robustness.objective(read)
-        own = next(iter(self.robustness.methods & _OWN_LOSS), None)
-        if own is None:
-            return objective
-        if own is Method.CORAL:
-            from shiftbench.baselines.robust.coral import coral_loss
+        from functools import partial
 
-            return replace(objective, loss=coral_loss)
-        if own is Method.LISA:
-            from shiftbench.baselines.robust.lisa import lisa_loss
+        from torch import nn
 
-            return replace(objective, loss=lisa_loss)
-        if hasattr(model, "peft_config"):
-            what = f"checkpoints of an adapter hold nothing else, so a stopped training would lose what '{own}' learns"
-            raise InvalidInput(Problem(what, f"--method {own}, --adapter", cure="leave one of them out"))
-        model.own_loss = self._loss_with_state(own, model, read)
-        return replace(objective, loss=model.own_loss)
+        from shiftbench.baselines.robust.losses import cross_entropy, logits_of, loss_of
+        from shiftbench.baselines.training.trainer import Objective, plain_step
 
-    def _loss_with_state(self, method: Method, model: Any, read: "ReadLogits | None") -> Any:
-        """Build a loss that learns beside the model, so that its state belongs into checkpoints."""
-        from shiftbench.baselines.robust.losses import logits_of
+        arguments: dict[str, Any] = {}
+        step: Step = plain_step
+        loss: Any = None
+        for name, method in self.methods.items():
+            arguments |= method.cross_entropy()
+            step = method.step() or step
+            own = method.loss(training, model)
+            if isinstance(own, nn.Module):
+                if hasattr(model, "peft_config"):
+                    what = "checkpoints of an adapter hold nothing else, so a stopped training would lose what"
+                    raise InvalidInput(
+                        Problem(f"{what} '{name}' learns", f"--method {name}, --adapter", cure="leave one of them out")
+                    )
+                model.own_loss = own
+            loss = own or loss
+        if loss is None:
+            logits_loss = partial(cross_entropy, **arguments)
+            loss = loss_of(logits_loss, training.read or logits_of, reads_labels=training.reads_labels)
+        return Objective(loss, step)
 
-        read, n_domains = read or logits_of, self.rows["domain"].n_unique() if "domain" in self.rows.columns else 1
-        if method is Method.GROUP_DRO:
-            from shiftbench.baselines.robust.group_dro import GroupDro
+    def prepare(self, training: MethodTraining) -> MethodTraining:
+        """Change the rows of a training, and compute what its loss needs; returns it."""
+        training.synonyms = self.synonyms
+        for method in self.methods.values():
+            method.prepare(training)
+        return training
 
-            return GroupDro(n_domains, read)
-        if method is Method.IRM:
-            from shiftbench.baselines.robust.irm import Irm
 
-            return Irm(read)
-        if method is Method.DANN:
-            from shiftbench.baselines.robust.dann import Dann
-            from shiftbench.baselines.robust.last_layer import last_layer
+@dataclass(frozen=True)
+class MethodStages:
+    """Begins and finishes a classifier's trainings as its methods ask for."""
 
-            return Dann(last_layer(model).in_features, n_domains, self.seed)
-        from shiftbench.baselines.robust.bias import LearnedMixin
+    robustness: Robustness
+    training: MethodTraining
 
-        assert self.log_bias is not None
-        return LearnedMixin(self.log_bias, model.config.hidden_size, self.seed, read)
+    def begin(self, model: Any) -> Any:
+        """Build what training starts from."""
+        for method in self.robustness.methods.values():
+            method.begin(self.training, model)
+        return model
+
+    def callbacks(self, model: Any, folder: "Path | None") -> "Sequence[TrainerCallback]":
+        """Build the callbacks of a training."""
+        methods = self.robustness.methods.values()
+        return [each for method in methods for each in method.callbacks(self.training, model, folder)]
+
+    def finish(self, trajectory: "Trajectory") -> "Trajectory":
+        """Change the trained model as the methods ask for, one after the other."""
+        notes: dict[str, Any] = {"strengths": self.robustness.settings["strengths"]}
+        for method in self.robustness.methods.values():
+            notes |= method.finish(self.training, trajectory)
+        return replace(trajectory, record={**trajectory.record, **notes})
+
+
+def _with_strengths(name: str, method: TrainingMethod) -> str:
+    named = [(key, each.default, getattr(method, each.name)) for key, each in strengths_of(method).items()]
+    changed = ", ".join(f"{key} {value:g}" for key, default, value in named if value != default)
+    return f"{name} ({changed})" if changed else name
+
+
+def _check_combination(classes: Mapping[str, type[TrainingMethod]], *, of_words: bool) -> None:
+    """Raise InvalidInput if methods do not go together, or are not for the models that are trained."""
+    shared = [name for name in classes if sum(short_name(name) == short_name(other) for other in classes) > 1]
+    if shared:
+        found, cure = " and ".join(f"'{name}'" for name in shared), "rename one of the classes"
+        raise InvalidInput(Problem("two methods have the same name", "--method", found, cure))
+    for name, method in classes.items():
+        if of_words and not method.of_words:
+            what, cure = "this method is for classifiers", "leave it out, or train 'finetune-classifier'"
+            raise InvalidInput(Problem(what, "--method", f"'{name}'", cure))
+    losses = sorted(name for name, method in classes.items() if method.loss is not TrainingMethod.loss)
+    softened = sorted(name for name, each in classes.items() if each.cross_entropy is not TrainingMethod.cross_entropy)
+    if losses and (len(losses) > 1 or softened):
+        found = " with ".join(f"'{each}'" for each in [*losses, *softened])
+        raise InvalidInput(Problem("each of these replaces the loss", "--method", found, "leave all but one out"))
+    for name, method in classes.items():
+        for other in sorted(method.apart & set(classes)):
+            found, what = (
+                " with ".join(f"'{each}'" for each in sorted((name, other))),
+                "these methods contradict each other",
+            )
+            raise InvalidInput(Problem(what, "--method", found, "leave one of them out"))
+
+
+def _typed_strengths(
+    classes: Mapping[str, type[TrainingMethod]], typed: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """Parse typed strengths, by method and field."""
+    values: dict[str, dict[str, Any]] = {name: {} for name in classes}
+    by_short = {short_name(name): name for name in classes}
+    known = [f"{short}.{key}" for short, name in by_short.items() for key in strengths_of(classes[name])]
+    for key, value in typed.items():
+        short, _, own = key.rpartition(".")
+        each = strengths_of(classes[by_short[short]]).get(own) if short in by_short else None
+        if each is None:
+            cure = did_you_mean(key, known) if known else "give --method, too"
+            raise UnknownChoice(Problem("no method of this training has such a strength", "--set", f"'{key}'", cure))
+        values[by_short[short]][each.name] = parse_strength(each, key, value)
+    return values
+
+
+def parse_strength(each: "Field[Any]", key: str, value: str) -> float:
+    """Parse the value of a strength.
+
+    Raises: InvalidInput when it is no number, or not between the strength's least and most.
+    """
+    counts = isinstance(each.default, int)
+    try:
+        number: float = int(value) if counts else float(value)
+    except ValueError:
+        cure = "give a whole number" if counts else "give a number"
+        raise InvalidInput(Problem("this strength is a number", f"--set {key}", f"'{value}'", cure)) from None
+    least, most = each.metadata.get("least"), each.metadata.get("most")
+    if (least is not None and not number >= least) or (most is not None and not number <= most):
+        cure = f"give at least {least:g}" + ("" if most is None else f" and at most {most:g}")
+        raise InvalidInput(Problem("this strength cannot be so", f"--set {key}", f"'{value}'", cure))
+    return number

@@ -1,9 +1,32 @@
 """Temperature scaling: confidences that match accuracy in the source domain (Guo et al. 2017)."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
+from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod
+
 LEAST, MOST = 0.05, 20.0
+
+
+@dataclass(frozen=True)
+class Temperature(TrainingMethod):
+    """Temperature scaling: confidences are scaled on the source's validation rows; predictions stay."""
+
+    of_validation = True
+
+    def adjust(
+        self, training: MethodTraining, model: Any, logits: NDArray[np.float64], rows: pl.DataFrame
+    ) -> NDArray[np.float64]:
+        """Divide logits by the temperature that is fitted on the validation rows."""
+        held_out = training.validation
+        assert held_out is not None
+        assert training.logits is not None
+        labels = held_out["label"].to_numpy().astype(np.int64)
+        return logits / fit_temperature(training.logits(model, held_out), labels)
 
 
 def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> float:

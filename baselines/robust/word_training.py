@@ -1,17 +1,12 @@
 """Training of taggers and of models that write texts with the methods that they take: EDA, FreeLB, focal, smoothing."""
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shiftbench.baselines.robust.method import Robustness
+from shiftbench.baselines.robust.method import MethodStages, MethodTraining, Robustness
 from shiftbench.baselines.runs import Run, Trained
-from shiftbench.baselines.training.finetuner import Finetuner, Stages
-
-if TYPE_CHECKING:
-    from shiftbench.baselines.training.trainer import Objective
+from shiftbench.baselines.training.finetuner import Finetuner
 
 
 class WordFinetuner(Finetuner):
@@ -35,20 +30,16 @@ class WordFinetuner(Finetuner):
         """Return the code of the tag that is part of no span; it means nothing where nothing is tagged."""
         return 0
 
-    def train_on_rows(
-        self,
-        run: Run,
-        rows: pl.DataFrame,
-        objective: "Callable[[Any], Objective] | None" = None,
-        stages: Stages | None = None,
-    ) -> Trained:
+    def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
         """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
         methods = self.robustness
         if not methods.methods:
-            return super().train_on_rows(run, rows, objective, stages)
-        copied = methods.add_copies(
-            rows, (self.copied_column,), run.seed, self.embeddings, self.tokenizer, self.outside
-        )
-        return super().train_on_rows(
-            run, copied, lambda model: methods.objective(reads_labels=self.reads_labels), stages
-        )
+            return self.train_candidates(run, rows)
+        training = methods.prepare(
+            MethodTraining(
+                rows, (self.copied_column,), len(self.info.labels), run.seed, self.embeddings, self.tokenizer,
+                outside=self.outside, reads_labels=self.reads_labels, validation=run.validation,
+            )
+        )  # fmt: skip
+        stages = MethodStages(methods, training)
+        return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), stages)

@@ -93,14 +93,18 @@ class Finetuner(ABC):
         trained = self.train_on_rows(run, rows)
         return replace(trained, record={**trained.record, "train_rows": len(rows)})
 
-    def train_on_rows(
+    def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
+        """Train on rows, changed as the program asks for."""
+        return self.train_candidates(run, rows)
+
+    def train_candidates(
         self,
         run: Run,
         rows: pl.DataFrame,
         objective: "Callable[[Any], Objective] | None" = None,
         stages: "Stages | None" = None,
     ) -> Trained:
-        """Train on rows, with the best of the candidate settings.
+        """Train on rows as they are, with the best of the candidate settings.
 
         Args:
             run: the run.

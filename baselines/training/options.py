@@ -1,5 +1,6 @@
 """The options that all fine-tuning programs have, and the settings that come out of them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
@@ -102,6 +103,8 @@ SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _PAP
 
 GENERATION_SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},), "dr": _GENERATION_GRID}
 
+_MOST = {"weight-decay": math.inf, "warmup": 1.0, "clip": math.inf}
+"""The settings of ``--set`` that are numbers from 0 on, and their largest values."""
 
 Epochs = Annotated[float | None, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
 BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)]
@@ -183,6 +186,15 @@ class TrainingOptions:
     precision: PrecisionOption = Precision.AUTO
     deterministic: Deterministic = False
     name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Set weight-decay, warmup, clip, schedule, or a method's strength, as 'irm.weight=10'; repeat."
+            " See docs/methods/strengths.md.",
+        ),
+    ] = None
 
     def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
         """Return the recipe's settings, replaced where an option was typed.
@@ -192,7 +204,7 @@ class TrainingOptions:
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
         typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}
-        chosen = recipes[self.recipe].with_typed(**typed)
+        chosen = recipes[self.recipe].with_typed(**typed | self._set_hyperparameters())
         last = max(self.keep_state or (), default=0)
         if last > chosen.epochs:
             what, cure = "a state to keep comes after the end of training", f"give at most {chosen.epochs:g}"
@@ -212,6 +224,36 @@ class TrainingOptions:
             {name: value for name, value in each.items() if getattr(self, name) is None} for each in sweeps[self.sweep]
         ]
         return list(dict.fromkeys(replace(settings, **each) for each in free))
+
+    def strengths(self) -> dict[str, str]:
+        """Return the strengths of methods among ``--set``, as typed, by names such as 'irm.weight'."""
+        return {name: value for name, value in self._settings().items() if "." in name}
+
+    def _set_hyperparameters(self) -> dict[str, Any]:
+        """Parse the settings of the training itself among ``--set``.
+
+        Raises: InvalidInput when there is no such setting, or it cannot have the value.
+        """
+        return {
+            name.replace("-", "_"): _parse_setting(name, value)
+            for name, value in self._settings().items()
+            if "." not in name
+        }
+
+    def _settings(self) -> dict[str, str]:
+        """Split ``--set`` into names and values.
+
+        Raises: InvalidInput when one is not NAME=VALUE, or stands there twice.
+        """
+        split: dict[str, str] = {}
+        for word in self.settings or ():
+            name, equals, value = word.partition("=")
+            if not equals or not name or not value:
+                raise InvalidInput(Problem("this is no setting", "--set", f"'{word}'", "write NAME=VALUE"))
+            if name in split:
+                raise InvalidInput(Problem("this is set twice", "--set", f"'{name}'", "leave one of them out"))
+            split[name] = value
+        return split
 
     def check(self) -> None:
         """Raise InvalidInput, before any work, if options do not go together."""
@@ -235,6 +277,29 @@ class TrainingOptions:
             raise InvalidInput(Problem(what, "--save-model", found, cure))
         if self.sweep != "none" and self.epochs == 0:
             raise InvalidInput(Problem("without training a sweep has no scores to choose by", "--epochs", "0"))
+
+
+def _parse_setting(name: str, value: str) -> float | Schedule:
+    """Parse a setting of the training that has no option of its own."""
+    if name == "schedule":
+        if value not in list(Schedule):
+            raise _unknown(f"--set {name}", value, list(Schedule))
+        return Schedule(value)
+    if name not in _MOST:
+        own = name.replace("-", "_") in Hyperparameters.__dataclass_fields__
+        cure = f"give --{name}" if own else did_you_mean(name, [*_MOST, "schedule"])
+        what = "this setting has an option of its own" if own else "there is no such setting"
+        raise UnknownChoice(Problem(what, "--set", f"'{name}'", cure))
+    try:
+        number = float(value)
+    except ValueError:
+        raise InvalidInput(Problem("this setting is a number", f"--set {name}", f"'{value}'")) from None
+    if not 0 <= number <= _MOST[name]:
+        most = "" if math.isinf(_MOST[name]) else f" and at most {_MOST[name]:g}"
+        raise InvalidInput(
+            Problem("this setting cannot be so", f"--set {name}", f"'{value}'", f"give at least 0{most}")
+        )
+    return number
 
 
 def _unknown(option: str, value: str, known: list[str]) -> InvalidInput:

@@ -1,7 +1,7 @@
 """The files of a fine-tuning program: prediction files with cards, and a record of the trainings."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def write_training(
     out: Path,
     work: WorkFolder,
     *,
-    name: str = "",
+    methods: Sequence[str] = (),
     **more: Any,
 ) -> None:
     """Write prediction file and card, one more of each for every kept state, and ``<stem>.training.json``.
@@ -52,11 +52,11 @@ def write_training(
         options: as typed.
         out: the prediction file.
         work: removed at the end, because everything in it is written.
-        name: the model's name on the board, if ``--name`` was not given; default from ``--model``.
+        methods: names of the robustness methods, for the model's name where ``--name`` was not given.
         more: facts of the card that are otherwise than the options say.
     """
     first = results.records[0]
-    name = options.name or name or default_name(options)
+    name = options.name or ", ".join([default_name(options), *methods])
     facts = {
         "base_model": options.model,
         "family": first["family"],

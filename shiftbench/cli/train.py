@@ -1,10 +1,11 @@
 """The command ``train``: the baseline programs as sub-commands."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import typer
 
-from shiftbench.cli.help import PLAIN, Group
+from shiftbench.baselines.own_code import PROGRAMS_GROUP, is_own, own_program
+from shiftbench.cli.help import PLAIN, Group, command_of
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
@@ -14,14 +15,20 @@ PROGRAMS = (
 
 
 class _Programs(Group):
-    """The programs; each is imported when it is run or listed."""
+    """The programs; each is imported when it is run or listed. A file, a module or an entry point is one, too."""
 
     sections: ClassVar = {"Commands": {name: f"shiftbench.baselines.{name.replace('-', '_')}" for name in PROGRAMS}}
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a program, of ours or of the user's own; None for a name that is none."""
+        if cmd_name in PROGRAMS or not is_own(cmd_name, PROGRAMS_GROUP):
+            return super().get_command(ctx, cmd_name)
+        return own_program(cmd_name, lambda main: command_of(main, cmd_name))
 
 
 group = typer.Typer(
     cls=_Programs,
-    help="Train a baseline on each domain, and predict all.\n\n"
+    help="Train a baseline on each domain, and predict all; FILE.py or MODULE:NAME is a program of your own.\n\n"
     "Example: shiftbench train sbert-lr nli --data build/dr --out preds.parquet",
     no_args_is_help=True,
     add_completion=False,

@@ -20,7 +20,7 @@ from shiftbench.baselines import (
     sbert_lr,
     setfit,
 )
-from shiftbench.baselines.robust.method import OF_DOMAINS, Method
+from shiftbench.baselines.robust.method import METHODS, method_class
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training.options import Adapter, BaseDtype, Precision
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -61,7 +61,7 @@ class Place:
     def t5(self) -> str:
         return save_t5(self.models, ["Positive", "Negative"])
 
-    def classify(self, model: str, *methods: Method, task: str = "sa", **options: Any) -> None:
+    def classify(self, model: str, *methods: str, task: str = "sa", **options: Any) -> None:
         given: dict[str, Any] = {"epochs": 1, "source": ["lamps"], "synonyms": SynonymSource.EMBEDDINGS} | options
         finetune_classifier.main(
             task, self.synthetic.path, self.out, model=model, method=list(methods), precision=self.precision, **given
@@ -72,9 +72,9 @@ class Place:
         program.main("sa", self.synthetic.path, self.out, self.llama(), **given)
 
 
-def _with(method: Method) -> Callable[[Place], None]:
-    options: dict[str, Any] = {"source": ["lamps+tents"]} if method in OF_DOMAINS else {}
-    if method is Method.SOUP:
+def _with(method: str) -> Callable[[Place], None]:
+    options: dict[str, Any] = {"source": ["lamps+tents"]} if method_class(method).of_domains else {}
+    if method == "soup":
         options = {"epochs": 2, "keep_state": [1, 2]}
     return lambda place: place.classify(place.bert(), method, **options)
 
@@ -88,7 +88,7 @@ TRAINED: Mapping[str, Callable[[Place], None]] = {
     "finetune-classifier: parts, deterministic": lambda place: place.classify(
         place.bert(), accumulate=2, deterministic=True
     ),
-    **{f"finetune-classifier --method {method}": _with(method) for method in Method},
+    **{f"finetune-classifier --method {method}": _with(method) for method in METHODS},
     "finetune-tagger": lambda place: finetune_tagger.main(
         "tags", place.kinds.path, place.out, model=place.bert(), epochs=1, precision=place.precision
     ),

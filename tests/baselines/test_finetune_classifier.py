@@ -11,7 +11,6 @@ import pytest
 from shiftbench.baselines import finetune_classifier
 from shiftbench.baselines.models import load_model
 from shiftbench.baselines.models.settings import ModelSettings
-from shiftbench.baselines.robust.method import Method
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training import trainer
 from shiftbench.baselines.training.options import Adapter, Precision
@@ -102,7 +101,7 @@ def test_states_are_files_with_their_step(encoder: str, synthetic: DatasetFolder
         ({"freeze_embeddings": True}, True),
         ({"adapter": Adapter.LORA, "adapter_size": 2}, True),
         ({"adapter": Adapter.PROMPT, "adapter_size": 3}, True),
-        ({"train_size": 20, "method": [Method.EDA], "synonyms": SynonymSource.EMBEDDINGS}, False),
+        ({"train_size": 20, "method": ["eda"], "synonyms": SynonymSource.EMBEDDINGS}, False),
     ],
 )
 def test_less_can_be_trained(
@@ -176,7 +175,7 @@ def test_what_cannot_be_done_is_told_in_one_line(
 def test_a_model_that_reads_from_left_to_right_takes_no_freelb(synthetic: DatasetFolder, tmp_path: Path) -> None:
     llama = save_llama(tmp_path / "model", words_in(synthetic, "sa"))
     with pytest.raises(InvalidInput, match=r"--method: this method is for encoders .*; found 'freelb' with llama"):
-        run(tmp_path / "p.parquet", synthetic, str(llama), method=[Method.FREELB])
+        run(tmp_path / "p.parquet", synthetic, str(llama), method=["freelb"])
 
 
 @pytest.mark.parametrize("pad", [None, pytest.param("[PAD]", marks=pytest.mark.long)])

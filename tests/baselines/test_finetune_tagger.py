@@ -8,7 +8,6 @@ import pytest
 from transformers import ByT5Tokenizer, T5Config
 
 from shiftbench.baselines import finetune_tagger
-from shiftbench.baselines.robust.method import WordMethod
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training.options import Adapter, TrainingOptions
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -102,7 +101,7 @@ def test_other_kinds_of_task_are_refused(kinds: DatasetFolder, bert: str, tmp_pa
 
 def test_methods_train_taggers(kinds: DatasetFolder, bert: str, tmp_path: Path) -> None:
     options = {"source": ["notes"], "target": ["notes"], "epochs": 1, "learning_rate": 5e-3, "train_size": 24}
-    methods = [WordMethod(name) for name in ("smoothing", "focal", "freelb", "eda")]
+    methods = ["smoothing", "focal", "freelb", "eda"]
     run(kinds, tmp_path / "p.parquet", model=bert, **options, method=methods, synonyms=SynonymSource.EMBEDDINGS)
     assert read_card(tmp_path / "p.card.yaml").name == f"{Path(bert).name}, eda, focal, freelb, smoothing"
     (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))

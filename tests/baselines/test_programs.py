@@ -34,17 +34,6 @@ def run(synthetic: DatasetFolder, word_encoder: Any, tmp_path_factory: pytest.Te
         yield run
 
 
-def test_the_example_of_an_own_baseline_predicts(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs/methods/index.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```", page, flags=re.M | re.S)
-    own: dict[str, Any] = {"__name__": "length"}
-    exec(compile(code, "length.py", "exec"), own)
-    own["main"]("sa", synthetic.path, tmp_path / "p.parquet")
-    (task,) = score_file(tmp_path / "p.parquet", synthetic).tasks
-    assert len(task.shifts) == 12
-    assert pl.read_parquet(tmp_path / "p.parquet")["prediction"].n_unique() > 1
-
-
 def mean_in_domain(predictions: Path, folder: DatasetFolder) -> float:
     (task,) = score_file(predictions, folder).tasks
     return float(np.mean([shift.ss.value for shift in task.shifts]))

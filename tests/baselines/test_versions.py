@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from shiftbench.baselines.grid.trial import Trial, installed_versions
-from shiftbench.baselines.robust.method import Method
+from shiftbench.baselines.robust.method import METHODS
 from shiftbench.baselines.versions import code_hash, code_versions, own_file, version_table
 from shiftbench.cli.train import PROGRAMS
 
@@ -14,7 +14,7 @@ ENTRIES = [(kind, name) for kind, entries in version_table().items() for name in
 
 def test_every_program_and_method_has_a_version() -> None:
     assert set(version_table()["programs"]) == set(PROGRAMS)
-    assert set(version_table()["methods"]) == set(Method)
+    assert set(version_table()["methods"]) == set(METHODS)
 
 
 @pytest.mark.parametrize(("kind", "name"), ENTRIES, ids=str)

@@ -1,7 +1,6 @@
 """The methods as options of ``finetune-classifier``, on tiny models."""
 
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from shiftbench.baselines import finetune_classifier
-from shiftbench.baselines.robust.method import Method
 from shiftbench.baselines.robust.swad import StretchMean
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training.options import Adapter
@@ -22,8 +20,6 @@ from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
-
-README = Path(__file__).parents[3] / "baselines/robust/README.md"
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +52,7 @@ def finetuned(folder: DatasetFolder, out: Path, model: str, methods: Sequence[st
         out,
         source=["harbour"],
         target=["harbour", "kitchen"],
-        method=[Method(name) for name in methods],
+        method=list(methods),
         synonyms=SynonymSource.EMBEDDINGS,
         model=model,
         epochs=1,
@@ -92,7 +88,7 @@ def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str]
     """Run fine-tuning on two domains at once."""
     given = {"source": ["harbour+kitchen"], "target": ["orchard", "harbour"], "train_size": 48} | options
     finetune_classifier.main(
-        "nli", folder.path, out, method=[Method(name) for name in methods], model=model, epochs=1,
+        "nli", folder.path, out, method=list(methods), model=model, epochs=1,
         learning_rate=3e-3, max_length=64, **given,
     )  # fmt: skip
     return pl.read_parquet(out)
@@ -154,25 +150,13 @@ def test_a_decoder_takes_no_method_of_features(synthetic: DatasetFolder, tmp_pat
         trained(synthetic, tmp_path / "p.parquet", llama, ["coral"])
 
 
-def test_the_example_of_an_own_method_trains(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
-    (code,) = re.findall(r"^```python\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.M | re.S)
-    assert len([line for line in code.splitlines() if line.strip()]) <= 40
-    own: dict[str, Any] = {"__name__": "own_method"}
-    exec(compile(code, "own_method.py", "exec"), own)
-    options: dict[str, Any] = {"source": ["harbour"], "target": ["kitchen"], "epochs": 1, "train_size": 32}
-    own["main"]("nli", synthetic.path, tmp_path / "p.parquet", model=encoder, **options)
-    assert len(pl.read_parquet(tmp_path / "p.parquet")) == 30
-    assert read_card(tmp_path / "p.card.yaml").name.endswith(", confidence penalty")
-
-
 @pytest.mark.long
 def test_swad_goes_on_where_it_was(
     encoder: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stop in the middle of a stretch leaves the bytes as they are."""
-    monkeypatch.setattr("shiftbench.baselines.robust.swad.LOOKS", 2)
     monkeypatch.setattr("shiftbench.baselines.training.trainer._CHECKPOINT_SECONDS", 0)
-    options: dict[str, Any] = {"source": ["harbour"], "train_size": 48, "batch_size": 8}
+    options: dict[str, Any] = {"source": ["harbour"], "train_size": 48, "batch_size": 8, "settings": ["swad.looks=2"]}
     trained(synthetic, tmp_path / "whole.parquet", encoder, ["swad"], **options)
     steps = 0
     add = StretchMean.add

@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import BertForSequenceClassification
 
 from shiftbench.baselines.robust import method as method_module
-from shiftbench.baselines.robust.method import Method, Robustness
+from shiftbench.baselines.robust.method import MethodTraining, Robustness
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training.batches import Padding
 from shiftbench.baselines.training.models import Device
@@ -49,11 +49,18 @@ def features(rows: pl.DataFrame) -> list[dict[str, Any]]:
     ]
 
 
+def prepare(
+    robustness: Robustness, rows: pl.DataFrame, embeddings: Callable[[], Any] = lambda: None, seed: int = 0
+) -> MethodTraining:
+    """Change rows and compute what losses need, as a training does first."""
+    return robustness.prepare(MethodTraining(rows, ["text"], 3, seed, embeddings, None))
+
+
 def trained(
     robustness: Robustness, rows: pl.DataFrame, model: BertForSequenceClassification, scratch: Path, epochs: float = 10
 ) -> tuple[Any, float]:
     """Train a model; returns it and its accuracy on the rows without methods."""
-    prepared = robustness.prepare(rows, ["text"], 3, 0, model.get_input_embeddings, None)
+    prepared = prepare(robustness, rows, model.get_input_embeddings)
     settings = Hyperparameters(epochs=epochs, learning_rate=3e-3, batch_size=16, warmup=0)
     device = Device("cpu", False)
     train(
@@ -64,7 +71,7 @@ def trained(
         seed=0,
         device=device,
         scratch=scratch,
-        objective=prepared.objective(model),
+        objective=robustness.objective(prepared, model),
     )
     batch = Padding(0)(features(rows))
     with torch.inference_mode():
@@ -81,7 +88,7 @@ def _few_trees(monkeypatch: pytest.MonkeyPatch) -> None:
 def _some_synonyms(monkeypatch: pytest.MonkeyPatch) -> None:
     """Return synonyms: names of things that no label depends on are synonyms of each other."""
     monkeypatch.setattr(
-        "shiftbench.baselines.robust.synonyms.wordnet",
+        "shiftbench.baselines.robust.eda.wordnet",
         lambda: lambda word: sorted({*WORDS[3:]} - {word}) if word in WORDS[3:] else [],
     )
 
@@ -103,7 +110,7 @@ def _some_synonyms(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_method_and_what_goes_together_trains(
     methods: Sequence[str], rows: pl.DataFrame, bert: Any, tmp_path: Path
 ) -> None:
-    robustness = Robustness.of([Method(name) for name in methods])
+    robustness = Robustness.of(list(methods))
     model, accuracy = trained(robustness, rows, bert, tmp_path)
     if "ensemble" in methods:  # the words give the labels away, so that the bias model leaves nothing to learn
         assert hasattr(model, "own_loss")
@@ -115,7 +122,7 @@ def test_a_training_that_goes_on_ends_as_one_that_was_not_stopped(
     rows: pl.DataFrame, bert: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """FreeLB's draws and the ensemble's layer are in the checkpoint."""
-    robustness = Robustness.of([Method.FREELB, Method.ENSEMBLE])
+    robustness = Robustness.of(["freelb", "ensemble"])
     start = {name: weight.clone() for name, weight in bert.state_dict().items()}
     whole, _ = trained(robustness, rows, bert, tmp_path / "whole", 2)
     end = {name: weight.clone() for name, weight in whole.state_dict().items()}
@@ -147,33 +154,37 @@ def stop_at(model: torch.nn.Module, step: int) -> None:
 
 @pytest.mark.parametrize("other", ["focal", "smoothing"])
 def test_losses_of_two_models_and_of_one_do_not_go_together(other: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        Robustness.of([Method(other), Method.ENSEMBLE, Method.EDA])
-    assert f"--method: the ensemble adds a bias model to the loss; '{other}' would" in str(refused.value)
-    assert f"found 'ensemble' with '{other}'; leave one of them out" in str(refused.value)
+    with pytest.raises(InvalidInput, match=f"each of these replaces the loss; found 'ensemble' with '{other}'; leave"):
+        Robustness.of([other, "ensemble", "eda"])
+
+
+def test_methods_of_classifiers_are_not_for_taggers() -> None:
+    with pytest.raises(InvalidInput, match="--method: this method is for classifiers; found 'coral'; leave it out"):
+        Robustness.of(["focal", "coral"], of_words=True)
 
 
 def test_an_adapter_and_the_ensemble_do_not_go_together(rows: pl.DataFrame, bert: Any) -> None:
     adapted = get_peft_model(bert, LoraConfig(task_type="SEQ_CLS"))
-    prepared = Robustness.of([Method.ENSEMBLE]).prepare(rows, ["text"], 3, 0, lambda: None, None)
+    robustness = Robustness.of(["ensemble"])
+    prepared = prepare(robustness, rows)
     with pytest.raises(
         InvalidInput, match="a stopped training would lose what 'ensemble' learns; leave one of them out"
     ):
-        prepared.objective(adapted)
+        robustness.objective(prepared, adapted)
 
 
 def test_lacking_synonyms_are_told_before_any_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr("nltk.data.path", [])
     with pytest.raises(InvalidInput, match="WordNet is not on this machine"):
-        Robustness.of([Method.EDA])
-    assert Robustness.of([Method.EDA], SynonymSource.EMBEDDINGS).synonyms == "embeddings"
-    assert Robustness.of([Method.FOCAL]).methods == {Method.FOCAL}
+        Robustness.of(["eda"])
+    assert Robustness.of(["eda"], SynonymSource.EMBEDDINGS).synonyms == "embeddings"
+    assert Robustness.of(["focal"]).methods.keys() == {"focal"}
 
 
 def test_the_seed_decides_the_copies(rows: pl.DataFrame) -> None:
-    eda = Robustness.of([Method.EDA])
-    first, again, other = (eda.prepare(rows, ["text"], 3, seed, lambda: None, None).rows for seed in (0, 0, 1))
+    eda = Robustness.of(["eda"])
+    first, again, other = (prepare(eda, rows, seed=seed).rows for seed in (0, 0, 1))
     assert len(first) == 2 * len(rows)
     assert first.equals(again)
     assert not first.equals(other)
@@ -181,3 +192,4 @@ def test_the_seed_decides_the_copies(rows: pl.DataFrame) -> None:
 
 def test_naming_methods_loads_no_heavy_library() -> None:
     assert not hasattr(method_module, "torch")
+    assert not hasattr(method_module, "polars")

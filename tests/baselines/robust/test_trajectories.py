@@ -18,7 +18,6 @@ from shiftbench.baselines import finetune_classifier
 from shiftbench.baselines.robust.dann import Dann, Progress, reversal_weight, reversed_gradient
 from shiftbench.baselines.robust.group_dro import GroupDro
 from shiftbench.baselines.robust.irm import WARM_UP, Irm
-from shiftbench.baselines.robust.method import Method
 from shiftbench.baselines.training.batches import LengthBatches
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.building.own_columns import Columns
@@ -150,7 +149,7 @@ def accuracy_on_pumps(
     folder, model = shortcut
     finetune_classifier.main(
         "own", folder.path, out, source=["+".join(sorted(DOMAINS))], target=["pumps"], seed=list(seeds), epochs=10,
-        method=[Method(name) for name in methods], model=model, learning_rate=3e-3, max_length=16, select=False,
+        method=list(methods), model=model, learning_rate=3e-3, max_length=16, select=False,
     )  # fmt: skip
     names = dict(enumerate(folder.task("own").labels))
     gold = folder.split("own", "pumps", "test").select(

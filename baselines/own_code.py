@@ -1,0 +1,235 @@
+"""Code of the user's own: a method or program in a file, in a module, or in an installed package.
+
+``my_file.py:Name`` is a name in a file, ``my_package.module:Name`` one in a module that is installed or in the working
+folder, and a word alone an entry point of an installed package, of the groups below. Files are named by whoever types
+the command or writes the grid: nothing else is looked for, and nothing that a record names is loaded.
+"""
+
+import hashlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import fields
+from functools import wraps
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
+
+METHODS_GROUP, PROGRAMS_GROUP = "shiftbench.methods", "shiftbench.programs"
+"""Groups of entry points, for packages that bring methods or programs."""
+_PREFIX = "own_code_"
+"""Begins the names of modules that are files: a file ``torch.py`` is not taken for the package."""
+_LOADED: dict[str, ModuleType] = {}
+_RUNNING: ContextVar[dict[str, str]] = ContextVar("files of the program that is running", default={})  # noqa: B039
+_FORM = {METHODS_GROUP: "FILE.py:CLASS", PROGRAMS_GROUP: "FILE.py"}
+
+
+def is_own(name: str, group: str) -> bool:
+    """Return whether a name stands for code of the user's: a file, a place in a module, or an entry point."""
+    return ":" in name or name.endswith(".py") or name in _entry_points(group)
+
+
+def load_own(name: str, group: str, option: str, base: type | None = None, hooks: Sequence[str] = ()) -> Any:
+    """Load what a name stands for.
+
+    Args:
+        name: as typed, such as ``my_losses.py:Penalty``.
+        group: the group of entry points.
+        option: the option or key that names it, for messages.
+        base: the class that it must inherit from; None asks for a function.
+        hooks: functions of the class, of which it must override one, with the same arguments.
+    Returns: the class or function.
+    Raises: InvalidInput when the file is missing or cannot be imported, has no such name, or what it names is none.
+    """
+    place, attribute = _place_of(name, group, option)
+    found = vars(_imported(place, option)).get(attribute)
+    if base is None:
+        if not inspect.isfunction(found):
+            raise _no_such(name, place, attribute, option, "function")
+        return found
+    if not (isinstance(found, type) and issubclass(found, base) and found is not base):
+        raise _no_such(name, place, attribute, option, base.__name__)
+    _check_hooks(found, base, hooks, f"{option} {name}")
+    return found
+
+
+def own_files(name: str, group: str, option: str) -> dict[str, str]:
+    """Hash the files of the user's code that a name stands for: its own, and those beside it that it imports.
+
+    Returns: sha256 by the file's path from the folder that it is in, or by the module's name.
+    """
+    return _files_of(_imported(_place_of(name, group, option)[0], option))
+
+
+def program_files() -> dict[str, str]:
+    """Return ``own_files`` of the program of the user's that is running; nothing where it is one of ours."""
+    return _RUNNING.get()
+
+
+def _files_of(module: ModuleType) -> dict[str, str]:
+    own = Path(str(module.__file__)).resolve()
+    if module.__name__.startswith(_PREFIX):
+        return {path.relative_to(own.parent).as_posix(): file_hash(path) for path in _loaded_below(own.parent)}
+    package = module.__name__.partition(".")[0]
+    return {
+        name: file_hash(Path(str(each.__file__)))
+        for name, each in sorted(sys.modules.items())
+        if name.partition(".")[0] == package and getattr(each, "__file__", None)
+    }
+
+
+def own_program(name: str, command_of: Callable[[Any], Any]) -> Any:
+    """Load a program, and make it a command.
+
+    Args:
+        name: as typed, such as ``my_program.py``.
+        command_of: makes a command of a function.
+    Raises: InvalidInput as ``load_own``; where the function is no command, or lacks options that ``train`` and ``grid``
+        give every program.
+    """
+    where = f"PROGRAM {name}"
+    try:
+        command = command_of(_as_running(name, load_own(name, PROGRAMS_GROUP, "PROGRAM")))
+    except (AssertionError, RuntimeError, TypeError) as error:  # typer's words for parameters that it cannot read
+        cure = "let it take RunOptions, with @with_options"
+        raise InvalidInput(Problem("this function is no command", where, first_line(error), cure)) from error
+    options = {word for param in command.params for word in param.opts}
+    lacking = [word for word in ("--data", "--out", "--source", "--seed") if word not in options]
+    if lacking:
+        what, cure = "this program lacks options of every program", "let it take RunOptions, with @with_options"
+        raise InvalidInput(Problem(what, where, ", ".join(lacking), cure))
+    return command
+
+
+def _as_running(name: str, main: Callable[..., None]) -> Callable[..., None]:
+    """Build the function that runs a program; its files are in ``program_files`` meanwhile."""
+
+    @wraps(main)
+    def run(*args: Any, **kwargs: Any) -> None:
+        before = _RUNNING.set(own_files(name, PROGRAMS_GROUP, "PROGRAM"))
+        try:
+            main(*args, **kwargs)
+        finally:
+            _RUNNING.reset(before)
+
+    return run
+
+
+def file_hash(file: Path) -> str:
+    """Return the sha256 of a file."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _entry_points(group: str) -> dict[str, EntryPoint]:
+    return {each.name: each for each in entry_points(group=group)}
+
+
+def _place_of(name: str, group: str, option: str) -> tuple[str, str]:
+    """Return the file or module that a name is in, and its name there."""
+    if ":" not in name and not name.endswith(".py"):
+        found = _entry_points(group)[name]
+        return found.module, found.attr
+    place, _, attribute = name.rpartition(":") if ":" in name else (name, "", "main")
+    if not place or not attribute.isidentifier() or (group == METHODS_GROUP and name.endswith(".py")):
+        raise InvalidInput(Problem("this names no code", option, f"'{name}'", f"write {_FORM[group]}, or MODULE:NAME"))
+    return place, attribute
+
+
+def _imported(place: str, option: str) -> ModuleType:
+    """Import a file or a module once; files beside it can be imported by it."""
+    place = str(Path(place).resolve()) if place.endswith(".py") else place
+    if place not in _LOADED:
+        _LOADED[place] = _import(place, option)
+    return _LOADED[place]
+
+
+def _import(place: str, option: str) -> ModuleType:
+    is_file = place.endswith(".py")
+    file = Path(place)
+    if is_file and not file.is_file():
+        near = did_you_mean(file.name, [each.name for each in file.parent.glob("*.py")]) if file.parent.is_dir() else ""
+        raise InvalidInput(
+            Problem("there is no such file", option, f"'{place}'", near or "give the path of a .py file")
+        )
+    folder = str(file.parent) if is_file else os.getcwd()
+    if folder not in sys.path:
+        sys.path.append(folder)  # last: nothing there hides an installed package
+    try:
+        if not is_file:
+            return import_module(place)
+        digest = hashlib.sha256(place.encode()).hexdigest()[:8]
+        spec = spec_from_file_location(f"{_PREFIX}{digest}_{file.stem}", file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        sys.modules[module.__name__] = module
+        spec.loader.exec_module(module)
+        return module
+    except InvalidInput:
+        raise
+    except Exception as error:  # the user's code may raise anything
+        where = _line_in(error, file) if is_file else ""
+        found = f"{type(error).__name__}: {first_line(error)}{where}"
+        raise InvalidInput(Problem("this code cannot be imported", f"{option} {place}", found, "correct it")) from error
+
+
+def _line_in(error: Exception, file: Path) -> str:
+    """Return the last line of a file that an error came through."""
+    if isinstance(error, SyntaxError):
+        return f" (line {error.lineno})"
+    lines, trace = [], error.__traceback__
+    while trace is not None:
+        if Path(trace.tb_frame.f_code.co_filename) == file:
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    return f" (line {lines[-1]})" if lines else ""
+
+
+def _loaded_below(root: Path) -> list[Path]:
+    """List the files of loaded modules in a folder, but those of Python's own environment."""
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    paths = [Path(file).resolve() for file in files if file]
+    inside = Path(sys.prefix).resolve()
+    package = Path(__file__).resolve().parents[1]
+    return sorted(
+        path for path in set(paths)
+        if path.is_relative_to(root) and not path.is_relative_to(inside) and not path.is_relative_to(package)
+        and "site-packages" not in path.parts
+    )  # fmt: skip
+
+
+def _no_such(name: str, place: str, attribute: str, option: str, kind: str) -> InvalidInput:
+    module = _imported(place, option)
+    names = [each for each, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
+    if attribute not in vars(module):
+        listed = f"it has {', '.join(map(repr, names))}" if names else "it defines nothing"
+        near = did_you_mean(attribute, names) if names else ""
+        return InvalidInput(Problem("there is no such name", f"{option} {place}", f"'{attribute}'", near or listed))
+    found = type(vars(module)[attribute]).__name__
+    cure = "define a function" if kind == "function" else f"let the class inherit from {kind}"
+    return InvalidInput(Problem(f"this is no {kind}", f"{option} {name}", f"a {found}", cure))
+
+
+def _check_hooks(own: type, base: type, hooks: Sequence[str], where: str) -> None:
+    """Raise InvalidInput if a class overrides no hook, or one with other arguments, or has a field without a number."""
+    changed = [name for name in hooks if getattr(own, name) is not getattr(base, name)]
+    if not changed:
+        names = [name for name in vars(own) if not name.startswith("_") and callable(getattr(own, name))]
+        found = f"it defines {', '.join(map(repr, names))}" if names else "it defines no function"
+        raise InvalidInput(Problem("this method changes nothing", where, found, f"define one of {', '.join(hooks)}"))
+    for name in changed:
+        wanted, has = (list(inspect.signature(getattr(each, name)).parameters) for each in (base, own))
+        if len(wanted) != len(has):
+            found, cure = f"{name}({', '.join(has)})", f"define it as {name}({', '.join(wanted)})"
+            raise InvalidInput(Problem("this function has other arguments", where, found, cure))
+    for each in fields(own):
+        if not isinstance(each.default, int | float) or isinstance(each.default, bool):
+            cure = "give each field a number as its default: fields are the method's strengths"
+            raise InvalidInput(Problem("this field has no number as its default", where, f"'{each.name}'", cure))
