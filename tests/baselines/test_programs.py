@@ -1,6 +1,5 @@
 """The reference models on the synthetic corpus: full grids, the same for the same seed, better than chance."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
