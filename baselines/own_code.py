@@ -154,10 +154,9 @@ def _import(place: str, option: str) -> ModuleType:
     is_file = place.endswith(".py")
     file = Path(place)
     if is_file and not file.is_file():
-        near = did_you_mean(file.name, [each.name for each in file.parent.glob("*.py")]) if file.parent.is_dir() else ""
-        raise InvalidInput(
-            Problem("there is no such file", option, f"'{place}'", near or "give the path of a .py file")
-        )
+        others = [each.name for each in file.parent.glob("*.py")]
+        cure = did_you_mean(file.name, others) if others else "give the path of a .py file"
+        raise InvalidInput(Problem("there is no such file", option, f"'{place}'", cure))
     folder = str(file.parent) if is_file else os.getcwd()
     if folder not in sys.path:
         sys.path.append(folder)  # last: nothing there hides an installed package

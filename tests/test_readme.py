@@ -34,6 +34,15 @@ WORDS = (
 )  # fmt: skip
 
 
+OWN_PROGRAMS = {
+    name: block
+    for block, _ in BLOCKS
+    for name in re.findall(r"shiftbench train (\w+\.py) ", "\n".join(TEXTS.values()))
+    if "def main(runs: RunOptions" in block
+}
+"""Programs that pages show and train."""
+
+
 def commands() -> list[str]:
     """Return each command line of the READMEs, with the values of the variables that its page sets."""
     found = []
@@ -51,6 +60,8 @@ def commands() -> list[str]:
 @pytest.mark.parametrize("line", commands())
 def test_every_command_is_one(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "build").mkdir()  # earlier commands made it
+    for name, code in OWN_PROGRAMS.items():
+        (tmp_path / name).write_text(code, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     _, *words = shlex.split(line, comments=True)
     command = COMMAND

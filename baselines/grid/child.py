@@ -13,7 +13,9 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from shiftbench.baselines.grid.own import CODE_FOLDER, check_files
 from shiftbench.validation.operating_system import kill_own_group
+from shiftbench.validation.report import InvalidInput
 
 
 def main(folder: Path, arguments: list[str]) -> None:
@@ -21,8 +23,21 @@ def main(folder: Path, arguments: list[str]) -> None:
     threading.Thread(target=_end_with_starter, daemon=True).start()
     # An earlier process of the trial may still be about to end.
     with FileLock(folder / ".lock"):
+        _check_own_code(folder)
         sys.argv[1:] = arguments
         runpy.run_module("shiftbench", run_name="__main__", alter_sys=True)
+
+
+def _check_own_code(folder: Path) -> None:
+    """End with a line that says so if code of the user's is not that of the trial's record."""
+    code = os.environ.get(CODE_FOLDER)
+    if code is not None:
+        from shiftbench.baselines.grid.trial import RECORD, Trial
+
+        try:
+            check_files(Trial.read(folder / RECORD).files, Path(code))
+        except InvalidInput as refused:
+            sys.exit(f"error: {refused}")
 
 
 def _end_with_starter() -> None:

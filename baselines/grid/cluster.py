@@ -14,7 +14,7 @@ import signal
 import socket
 import tarfile
 import tempfile
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +62,7 @@ class _Returned:
 
 
 def run_on_ray(
-    trials: Sequence[Trial], data: Path, runs: Path, *, threads: int, address: str
+    trials: Sequence[Trial], data: Path, runs: Path, *, threads: int, address: str, code: Path | None = None
 ) -> Generator[EndedTrial, None, None]:
     """Run trials on a Ray cluster and yield each as it ends; closing the iterator ends those that run.
 
@@ -71,6 +71,7 @@ def run_on_ray(
         data: the dataset folder.
         runs: folder in which each trial gets its own.
         threads: of each trial.
+        code: the folder that files of the user's own code are named from; modules are installed on every machine.
         address: of the cluster; 'auto' finds it, 'local' starts one on this machine, for as long as this runs.
     Raises: InvalidInput when there is no such cluster, or its machines are too small or have other versions.
     """
@@ -78,10 +79,12 @@ def run_on_ray(
         return
     with _connect(address) as ray:
         needs = _resources_of_trial(ray, threads)
+        names = {line.rpartition(" ")[0] for trial in trials for line in trial.files}
+        own = ray.put({name: ((code or Path()) / name).read_bytes() for name in names if name.endswith(".py")})
         dataset = ray.put(_pack_dataset(data, {trial.task for trial in trials}))
         work = ray.remote(_run_on_worker).options(max_retries=_TRIES_MORE, retry_exceptions=False, **needs)
         log.info("running: %s on the cluster", counted(len(trials), "trial"))
-        waiting = {work.remote(trial, dataset, threads): trial for trial in trials}
+        waiting = {work.remote(trial, dataset, threads, own): trial for trial in trials}
         while waiting:
             (ready,), _ = ray.wait(list(waiting), num_returns=1)
             trial = waiting.pop(ready)
@@ -163,13 +166,14 @@ def _unpack_dataset(dataset: _Dataset) -> Path:
     return folder
 
 
-def _run_on_worker(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
+def _run_on_worker(trial: Trial, dataset: _Dataset, threads: int, own: Mapping[str, bytes]) -> _Returned:
     """Run a trial on a worker; unfinished work stays on the worker's machine for its next try."""
     if others := sorted(set(installed_versions(trial.program, trial.options)) ^ set(trial.versions)):
         return _Returned(refused=f"{', '.join(others)}: here or on {platform.node()} alone")
     folder = cache_folder() / "grid" / "runs" / trial.key
     (folder / LOG).unlink(missing_ok=True)
-    child = start_trial(trial, folder, _unpack_dataset(dataset), threads)
+    code = _write_own_code(trial, own)
+    child = start_trial(trial, folder, _unpack_dataset(dataset), threads, code=code)
     try:
         error = failure_reason(folder, child.wait())
     finally:
@@ -179,6 +183,19 @@ def _run_on_worker(trial: Trial, dataset: _Dataset, threads: int) -> _Returned:
     if error is None:
         shutil.rmtree(folder)
     return returned
+
+
+def _write_own_code(trial: Trial, own: Mapping[str, bytes]) -> Path:
+    """Write the user's own code into this machine's cache, in a folder of its own for each state of its files."""
+    digest = hashlib.sha256("\n".join(trial.files).encode()).hexdigest()[:16]
+    folder = cache_folder() / "grid" / "code" / digest
+    for line in trial.files:
+        name = line.rpartition(" ")[0]
+        if name in own:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with replace_file(folder / name) as new:
+                new.write_bytes(own[name])
+    return folder
 
 
 def _write_files(files: dict[str, bytes], folder: Path) -> None:

@@ -28,6 +28,7 @@ from shiftbench.baselines.grid.gpu import (
 )
 from shiftbench.baselines.grid.kept import TRAINING
 from shiftbench.baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
+from shiftbench.baselines.own_code import PROGRAMS_GROUP, is_own
 from shiftbench.baselines.training.options import (
     GENERATION_RECIPES,
     GENERATION_SWEEPS,
@@ -125,6 +126,7 @@ def estimate(
     programs: TyperGroup,
     *,
     threads: int,
+    code: Path | None = None,
 ) -> list[GridEstimate]:
     """Estimate what a grid's trials take.
 
@@ -134,6 +136,7 @@ def estimate(
         data: the dataset folder.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
         threads: of each trial.
+        code: the folder that files of the user's own code are named from.
     Returns: an estimate for each entry, in the grid's order.
     Raises: InvalidInput when a short training fails.
     """
@@ -146,10 +149,10 @@ def estimate(
         seconds: float | None = 0.0
         growth = 1.0
         if works:
-            rates = _calibrate(todo[0], works[0], folder, settings[0], threads)
+            rates = _calibrate(todo[0], works[0], folder, settings[0], threads, code)
             seconds, growth = sum(rates.seconds(work) for work in works), rates.growth
         elif todo:
-            timed = _time_trial(todo[0], data, threads)[0] if todo[0].program in _TIMED_WHOLE else None
+            timed = _time_trial(todo[0], data, threads, code)[0] if todo[0].program in _TIMED_WHOLE else None
             seconds = None if timed is None else timed * len(todo)
         steps = round(sum(work.steps for work in works) * growth) if settings else None
         estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
@@ -218,7 +221,7 @@ def _prompt_tokens(trial: Trial) -> int:
 
 def _candidate_hyperparameters(trial: Trial, programs: TyperGroup) -> list[Hyperparameters]:
     """Return the candidate settings of a fine-tuning program's trial; none of other programs."""
-    if not trial.program.startswith("finetune-"):
+    if not trial.program.startswith("finetune-") or is_own(trial.program, PROGRAMS_GROUP):
         return []
     command: Any = programs.get_command(typer.Context(programs), trial.program)
     options = ["TASK", "--data=data", "--out=out.parquet", *trial.options]
@@ -254,7 +257,9 @@ def _trial_work(trial: Trial, rows: TrialRows, settings: Sequence[Hyperparameter
     return TrialWork(n, sum(each.epochs for each in settings), steps, held_out, rows.test)
 
 
-def _calibrate(trial: Trial, work: TrialWork, folder: DatasetFolder, settings: Hyperparameters, threads: int) -> Rates:
+def _calibrate(
+    trial: Trial, work: TrialWork, folder: DatasetFolder, settings: Hyperparameters, threads: int, code: Path | None
+) -> Rates:
     """Time a trial of a few steps that predicts one target."""
     domains = folder.task(trial.task).domains
     target = min(
@@ -263,7 +268,7 @@ def _calibrate(trial: Trial, work: TrialWork, folder: DatasetFolder, settings: H
     n_rows = min(work.rows, CALIBRATION_STEPS * settings.batch_size)
     kept = [word for word in trial.options if word.partition("=")[0] not in _LEFT_OUT]
     short = (*kept, f"--train-size={n_rows}", "--epochs=1", "--no-select", f"--target={target}")
-    whole, record = _time_trial(replace(trial, options=short), folder.path, threads)
+    whole, record = _time_trial(replace(trial, options=short), folder.path, threads, code)
     growth = record["examples"] / n_rows
     step = record["seconds"] / record["steps"]
     predicted = record["prediction_seconds"] / _n_test_rows(domains[target])
@@ -275,19 +280,19 @@ def _n_test_rows(facts: Any) -> int:
     return int(facts.splits["test"].rows)
 
 
-def _time_trial(trial: Trial, data: Path, threads: int) -> tuple[float, dict[str, Any]]:
+def _time_trial(trial: Trial, data: Path, threads: int, code: Path | None) -> tuple[float, dict[str, Any]]:
     """Run a trial in a temporary folder; return its seconds and the record of its training."""
     log.info("timing: %s", trial)
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
         folder = Path(temporary)
         began = time.perf_counter()
-        child = start_trial(trial, folder, data, threads)
+        child = start_trial(trial, folder, data, threads, code=code)
         try:
-            code = child.wait()
+            exit_code = child.wait()
         finally:
             stop_trials([child])
         seconds = time.perf_counter() - began
-        why = failure_reason(folder, code)
+        why = failure_reason(folder, exit_code)
         if why is not None:
             typed = (folder / LOG).read_text(encoding="utf-8", errors="replace").splitlines()[0]
             cure = "correct it, or leave it out of the grid"

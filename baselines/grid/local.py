@@ -16,7 +16,7 @@ _LOOK_EVERY = 0.05
 
 
 def run_local(
-    trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int
+    trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int, code: Path | None = None
 ) -> Generator[EndedTrial, None, None]:
     """Run trials, ``slots`` at once, and yield each as it ends; closing the iterator ends those that run.
 
@@ -26,6 +26,7 @@ def run_local(
         runs: folder in which each trial has its own.
         slots: trials at once.
         threads: of each trial.
+        code: the folder that files of the user's own code are named from.
     """
     gpus = visible_gpus()
     waiting, running, free = deque(trials), dict[int, tuple[Trial, "subprocess.Popen[bytes]"]](), list(range(slots))
@@ -34,7 +35,7 @@ def run_local(
             while waiting and free:
                 trial, slot = waiting.popleft(), free.pop(0)
                 gpu = gpus[slot % len(gpus)] if gpus else None
-                running[slot] = trial, start_trial(trial, runs / trial.folder, data, threads, gpu)
+                running[slot] = trial, start_trial(trial, runs / trial.folder, data, threads, gpu, code)
                 log.info("running: %s", trial)
             for slot, (trial, child) in list(running.items()):
                 if child.poll() is not None:

@@ -12,7 +12,9 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
+from shiftbench.baselines.grid.own import check_in_own_process, needs_own_process
 from shiftbench.baselines.grid.trial import Trial, installed_versions, trial_data
+from shiftbench.baselines.own_code import PROGRAMS_GROUP, is_own
 from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -71,9 +73,14 @@ class GridFile(_GridTable):
 
 @dataclass(frozen=True)
 class GridPlan:
-    """What a grid file asks for: trials in the order task, model, source, seed, which is also the order in files."""
+    """What a grid file asks for: trials in the order task, model, source, seed, which is also the order in files.
+
+    Attributes:
+        code: the folder that code of the user's own is named from.
+    """
 
     data: Path
+    code: Path
     out: Path
     threads: int | None
     trials: tuple[Trial, ...]
@@ -101,7 +108,7 @@ def read_plan(
         # A source of the whole grid is checked for every model: without duplicates it is reported once.
         raise InvalidInput(dict.fromkeys(checks.problems))
     out = Path(os.path.normpath(file.parent / grid_file.out))
-    return GridPlan(folder.path, out, grid_file.threads, tuple(trials))
+    return GridPlan(folder.path, file.parent.resolve(), out, grid_file.threads, tuple(trials))
 
 
 def _read_grid_file(file: Path) -> GridFile:
@@ -160,7 +167,7 @@ def read_without_data(
     Returns: the trials, of no data.
     Raises: InvalidInput as ``read_plan``, for models and options.
     """
-    grid_file, checks = _read_grid_file(file), _OptionChecks(file, programs)
+    grid_file, checks = _read_grid_file(file), OptionChecks(file, programs)
     trials = [
         Trial(model.name, model.program, options, task, source, seed, data="", versions=())
         for number, model in enumerate(grid_file.models, start=1)
@@ -175,15 +182,33 @@ def read_without_data(
     return trials
 
 
-class _OptionChecks:
+class OptionChecks:
     """Checks the programs and options of a grid file, and collects what is wrong with them."""
 
     def __init__(self, file: Path, programs: TyperGroup) -> None:
         self.file, self.programs = str(file), programs
         self.problems: list[Problem] = []
+        self.files: dict[str, tuple[str, ...]] = {}
+        """Files of the user's own code, each with its sha256, by a model's key."""
 
     def options(self, model: GridModel, key: str) -> tuple[str, ...]:
-        """Format a model's options as words of a command line, and check them by the program itself."""
+        """Format a model's options as words of a command line, and check them by the program itself.
+
+        Code of the user's own is imported in another process, and its files are noted.
+        """
+        if not needs_own_process(model.program, model.options):
+            return self.format_options(model, key)
+        if not is_own(model.program, PROGRAMS_GROUP):
+            self.format_options(model, key)
+        if not self.problems:
+            found = check_in_own_process(model.program, model.options, self.file, key)
+            self.problems += found.problems
+            self.files[key] = found.files
+            return found.words
+        return ()
+
+    def format_options(self, model: GridModel, key: str) -> tuple[str, ...]:
+        """Format a model's options as words of a command line, and check them in this process."""
         context = typer.Context(self.programs)
         command = self.programs.get_command(context, model.program)
         if command is None:
@@ -222,7 +247,7 @@ class _OptionChecks:
         self.problems.append(Problem(what, self.file, f"'{found}'", cure, key=key))
 
 
-class _Checks(_OptionChecks):
+class _Checks(OptionChecks):
     """Turns a grid file into trials, and collects everything that is wrong with it."""
 
     def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
@@ -245,6 +270,7 @@ class _Checks(_OptionChecks):
                     *(model.name, model.program, options, task, source, seed),
                     data=trial_data(self.folder, task, options),
                     versions=installed_versions(model.program, options),
+                    files=self.files.get(key, ()),
                     dataset=self.folder.version,
                 )
                 for task, sources in wanted.items()

@@ -122,7 +122,7 @@ def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -
     own = {kept.folder(trial) for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
-        why = "were made with other options, seeds, data or versions: kept, not used"
+        why = "were made with other options, seeds, data, code or versions: kept, not used"
         log.info("%s of these models in %s, %s", counted(len(others), "trial"), runs, why)
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from shiftbench.baselines.grid.own import CODE_FOLDER, placed, placed_options
 from shiftbench.baselines.versions import code_versions
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import card_path, read_card
@@ -63,6 +64,8 @@ class Trial:
         data: hash of the rows of its task (see ``trial_data``); of trials from before 0.3 the content hash of the whole
             dataset folder.
         versions: version of each library that computes, such as 'torch 2.13.0'.
+        files: files of the user's own code, each with its sha256; part of the key, and left out of it where there are
+            none.
         dataset: version of the folder at hand that has these rows; it decides nothing.
     """
 
@@ -74,6 +77,7 @@ class Trial:
     seed: int
     data: str
     versions: tuple[str, ...]
+    files: tuple[str, ...] = ()
     dataset: DataVersion | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -88,12 +92,14 @@ class Trial:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> "Trial":
         """Build a trial from its record as JSON data."""
-        return cls(**{**facts, "options": tuple(facts["options"]), "versions": tuple(facts["versions"])})
+        lists = {name: tuple(facts[name]) for name in ("options", "versions", "files") if name in facts}
+        return cls(**{**facts, **lists})
 
     @property
     def facts(self) -> dict[str, Any]:
         """Return what decides its predictions, and its model's name, as JSON data."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        facts = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        return {name: value for name, value in facts.items() if name != "files" or value}
 
     @cached_property
     def record(self) -> str:
@@ -110,8 +116,14 @@ class Trial:
         """Return the folder of the trial's files among the runs of a grid; long joined sources are cut short."""
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
-    def arguments(self, data: Path, out: Path) -> list[str]:
-        """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder."""
+    def arguments(self, data: Path, out: Path, code: Path | None = None) -> list[str]:
+        """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder.
+
+        Args:
+            data: the dataset folder.
+            out: the prediction file.
+            code: the folder that files of the user's own code are named from; None is this one.
+        """
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
         fixed = [
             f"--data={_relative_if_inside(data)}",
@@ -119,7 +131,8 @@ class Trial:
             *source,
             f"--seed={self.seed}",
         ]
-        return ["train", self.program, self.task, *fixed, *self.options]
+        place = _relative_if_inside(code or Path())
+        return ["train", placed(self.program, place), self.task, *fixed, *placed_options(self.options, place)]
 
 
 class EndedTrial(NamedTuple):
@@ -177,7 +190,7 @@ def is_whole(predictions: Path) -> bool:
 
 
 def start_trial(
-    trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None
+    trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None, code: Path | None = None
 ) -> "subprocess.Popen[bytes]":
     """Start a trial's process; what it prints is added to the log in its folder.
 
@@ -187,10 +200,11 @@ def start_trial(
         data: the dataset folder.
         threads: of each library that computes.
         gpu: the one that the process sees; None leaves it those that this process sees.
+        code: the folder that files of the user's own code are named from.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).write_text(trial.record, encoding="utf-8")
-    arguments = trial.arguments(data, folder / PREDICTIONS)
+    arguments = trial.arguments(data, folder / PREDICTIONS, code)
     with (folder / LOG).open("ab") as log:
         log.write(f"{_STARTED}{shlex.join(arguments)}\n".encode())
         log.flush()
@@ -199,7 +213,7 @@ def start_trial(
             stdin=subprocess.PIPE,  # closed when this process ends, however it ends
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=_environment(threads, gpu),
+            env=_environment(threads, gpu) | ({CODE_FOLDER: str((code or Path()).absolute())} if trial.files else {}),
             start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the others
         )
 

@@ -204,7 +204,7 @@ class TrainingOptions:
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
         typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}
-        chosen = recipes[self.recipe].with_typed(**typed | self._set_hyperparameters())
+        chosen = recipes[self.recipe].with_typed(**typed | self.set_hyperparameters())
         last = max(self.keep_state or (), default=0)
         if last > chosen.epochs:
             what, cure = "a state to keep comes after the end of training", f"give at most {chosen.epochs:g}"
@@ -229,7 +229,7 @@ class TrainingOptions:
         """Return the strengths of methods among ``--set``, as typed, by names such as 'irm.weight'."""
         return {name: value for name, value in self._settings().items() if "." in name}
 
-    def _set_hyperparameters(self) -> dict[str, Any]:
+    def set_hyperparameters(self) -> dict[str, Any]:
         """Parse the settings of the training itself among ``--set``.
 
         Raises: InvalidInput when there is no such setting, or it cannot have the value.

@@ -85,15 +85,15 @@ def grid(
             folder = DatasetFolder.open(plan.data)
             estimates = estimate_on_gpu(plan.trials, waiting, lambda trial: rows_of(trial, folder), train, gpu)
         else:
-            estimates = estimate(plan.trials, waiting, plan.data, train, threads=threads)
+            estimates = estimate(plan.trials, waiting, plan.data, train, threads=threads, code=plan.code)
         show(estimate_lines(estimates, at_once, gpu))
         return
 
     def run(trials: Any, runs: Path) -> Any:
         if ray is None:
-            return run_local(trials, plan.data, runs, slots=at_once, threads=threads)
+            return run_local(trials, plan.data, runs, slots=at_once, threads=threads, code=plan.code)
         from shiftbench.baselines.grid.cluster import run_on_ray
 
-        return run_on_ray(trials, plan.data, runs, threads=threads, address=ray)
+        return run_on_ray(trials, plan.data, runs, threads=threads, address=ray, code=plan.code)
 
     run_grid(plan.trials, out or plan.out, run)

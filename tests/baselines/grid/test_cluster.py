@@ -101,7 +101,7 @@ def test_a_machine_with_other_versions_is_told(synthetic: DatasetFolder) -> None
     trial = Trial(
         "m", "majority", (), "sa", "lamps", 0, synthetic.content_hash, (*installed_versions()[1:], "python 2.7")
     )
-    returned = _run_on_worker(trial, _Dataset(b"", ""), 1)
+    returned = _run_on_worker(trial, _Dataset(b"", ""), 1, {})
     assert "python 2.7" in returned.refused
     assert installed_versions()[0] in returned.refused
     assert "polars" not in returned.refused
