@@ -45,16 +45,22 @@ def edits(version: str, day: str) -> dict[str, Callable[[str], str]]:
         "pyproject.toml": lambda text: replace_once(
             r'^version = ".*"$', f'version = "{version}"', text, "pyproject.toml"
         ),
-        "CITATION.cff": lambda text: replace_once(
-            r"^date-released: .*$",
-            f"date-released: {day}",
-            replace_once(r"^version: .*$", f"version: {version}", text, "CITATION.cff"),
-            "CITATION.cff",
-        ),
+        "CITATION.cff": lambda text: _cite(text, version, day),
         "CHANGELOG.md": lambda text: replace_once(
             r"^## Unreleased$", f"## Unreleased\n\n## {version} ({day})", text, "CHANGELOG.md"
         ),
     }
+
+
+def _cite(text: str, version: str, day: str) -> str:
+    """Put version, day and year into the citation file."""
+    for pattern, new in (
+        (r"^version: .*$", f"version: {version}"),
+        (r"^date-released: .*$", f"date-released: {day}"),
+        (r"^  year: .*$", f"  year: {day[:4]}"),
+    ):
+        text = replace_once(pattern, new, text, "CITATION.cff")
+    return text
 
 
 def section(changelog: str, version: str) -> str:

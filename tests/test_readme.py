@@ -157,6 +157,9 @@ def test_the_citation_file_is_sound_and_of_this_version() -> None:
     assert changes is not None
     assert (cited["version"], cited["date-released"].isoformat()) == (changes[1], changes[2])
     assert cited["version"] == project["version"]
+    preferred = cited["preferred-citation"]
+    assert all(preferred[key] == cited[key] for key in ("type", "title", "authors", "license"))
+    assert preferred["year"] == cited["date-released"].year
     for reference in cited["references"]:
         assert {"type", "title", "authors", "year", "url"} <= set(reference)
         assert all({"family-names", "given-names"} <= set(author) for author in reference["authors"])

@@ -232,6 +232,34 @@ def verify(
         raise typer.Exit(FAILED)
 
 
+def artifact(
+    claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Archive to write.", rich_help_panel=OUTPUT)],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data",
+            metavar="DIR_OR_FILE",
+            help="Dataset folder, or file of your own. Default: as claimed, in its folder.",
+        ),
+    ] = None,
+    files: Annotated[
+        Path | None,
+        typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
+    ] = None,
+) -> None:
+    """Write a claim with all that it takes to verify it: files, cards, data, a read-me.
+
+    The claim is verified first. Rows whose licences do not allow it are left out; the read-me says how to build them.
+
+    Example: shiftbench study artifact claim.json --data build/dr --out artifact.zip
+    """
+    from shiftbench.checking.artifact import write_artifact
+
+    members = write_artifact(claim, out, data=data, files=files)
+    answer([f"wrote {out} ({len(members)} files); its README.md says how to verify it"], {"files": members}, None)
+
+
 def score_forecasts(
     data: Annotated[
         list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder; may be given several times.")
@@ -379,6 +407,7 @@ group = group_of(
         "analyse": analyse,
         "score-forecasts": score_forecasts,
         "verify": verify,
+        "artifact": artifact,
         "attack": attack,
         "reproduce": reproduce,
     },

@@ -1,0 +1,127 @@
+"""An artifact: one archive with a claim, all that it is about, and a read-me by which anybody verifies it."""
+
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.checking.claims import NamedFile, claimed_own_file, find_files, find_inside, repeat_claim
+from shiftbench.checking.opened_data import opened_data
+from shiftbench.scoring.comparing.claims import Claim, check_claim, read_claim
+from shiftbench.validation.cards import card_path
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.version import __version__
+
+CLAIM, READ_ME, COMMAND = "claim.json", "README.md", "shiftbench study verify claim.json"
+_DATA, _PREDICTIONS = "data", "predictions"
+_DESCRIPTIONS = ("README.md", "croissant.json", "shiftbench.json")
+"""What an archive has of a dataset whose rows may not be passed on: how to build it, and its hashes."""
+_DAY = (1980, 1, 1, 0, 0, 0)
+"""Date of every member: the same claim and files make the same bytes."""
+
+
+def write_artifact(claim: Path, out: Path, *, data: Path | None = None, files: Path | None = None) -> list[str]:
+    """Verify a claim and write it, its prediction files, their cards and its data as one zip archive.
+
+    Args:
+        claim: what ``compare --json`` wrote.
+        out: the archive to write.
+        data: the dataset folder or file; by default as claimed, in the claim's folder.
+        files: folder of the prediction files; by default the claim's own.
+    Returns: the members' names.
+    Raises: InvalidInput when the claim does not hold as it is, or something that it names is missing or another one.
+    """
+    claimed = read_claim(claim)
+    place = data or (find_inside(claimed.data, claim) if claimed.data else None)
+    if place is None:
+        cure = "give the dataset folder or file (--data)"
+        raise InvalidInput(Problem("the claim names no data in its own folder", str(claim), claimed.data, cure))
+    found = find_files(claimed, claim, files, None)
+    with opened_data(place, claimed_own_file(claimed), found[0].path, claimed.comparisons[0].subset) as opened:
+        check = check_claim(claimed, repeat_claim(claimed, opened, found))
+        if not check.holds or check.moved_by:
+            cure = "compare again with this version; 'shiftbench study verify' prints what differs"
+            raise InvalidInput(Problem("the claim does not hold as it is", str(claim), cure=cure))
+    members = dict(_prediction_members(found))
+    names = [name for name in members if not name.endswith(".card.yaml")]
+    rows_included = not place.is_dir() or _may_pass_on(DatasetFolder.open(place))
+    members |= _data_members(place, rows_included=rows_included)
+    entries = tuple(entry.model_copy(update={"file": name}) for entry, name in zip(claimed.entries, names, strict=True))
+    inside = _DATA if place.is_dir() else f"{_DATA}/{place.name}"
+    moved = claimed.model_copy(update={"entries": entries, "data": inside})
+    texts = {
+        CLAIM: f"{moved.model_dump_json(indent=2)}\n",
+        READ_ME: _read_me(moved, members, rows_included=rows_included),
+    }
+    partial = out.with_name(f"{out.name}.part")
+    with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in texts.items():
+            archive.writestr(zipfile.ZipInfo(name, _DAY), text, zipfile.ZIP_DEFLATED)
+        for name, path in sorted(members.items()):
+            archive.writestr(zipfile.ZipInfo(name, _DAY), path.read_bytes(), zipfile.ZIP_DEFLATED)
+    partial.replace(out)
+    return [*texts, *sorted(members)]
+
+
+def _prediction_members(found: list[NamedFile]) -> Iterator[tuple[str, Path]]:
+    """List prediction files in the claim's order, each with its card; numbers keep equal names apart."""
+    for number, file in enumerate(found, start=1):
+        name = f"{_PREDICTIONS}/{number}-{file.path.name}"
+        yield name, file.path
+        if card_path(file.path).is_file():
+            yield card_path(Path(name)).as_posix(), card_path(file.path)
+
+
+def _may_pass_on(folder: DatasetFolder) -> bool:
+    """Return whether the licences of all domains let anybody publish the rows, test labels among them."""
+    tasks = folder.manifest.tasks.values()
+    return folder.has_public_labels and not any(facts.rebuild_only for task in tasks for facts in task.domains.values())
+
+
+def _data_members(place: Path, *, rows_included: bool) -> dict[str, Path]:
+    if not place.is_dir():
+        return {f"{_DATA}/{place.name}": place}
+    files = sorted(path for path in place.rglob("*") if path.is_file())
+    if not rows_included:
+        files = [place / name for name in _DESCRIPTIONS if (place / name).is_file()]
+    return {f"{_DATA}/{path.relative_to(place).as_posix()}": path for path in files}
+
+
+def _read_me(claim: Claim, members: dict[str, Path], *, rows_included: bool) -> str:
+    """Format the read-me: what is claimed, what is here, and the command that verifies it."""
+    version = claim.comparisons[0].version
+    listed = "\n".join(f"- `{name}`" for name in (CLAIM, *sorted(n for n in members if not n.startswith(f"{_DATA}/"))))
+    command, data = COMMAND, f"- `{_DATA}/`: the data, {version}"
+    if not rows_included:
+        command = f"{COMMAND} --data BUILT"
+        data = (
+            f"- `{_DATA}/`: a description of the data, {version}. The licences do not allow passing its rows on: "
+            f"`{_DATA}/README.md` says how to build them; `BUILT` is the folder that you built."
+        )
+    hypotheses = "\n".join(f"- {sentence}" for sentence in claim.hypothesis)
+    return f"""# A claim that you can verify
+
+What was tested, at a level of {claim.level:g}, and rejected where the claim says so:
+
+{hypotheses}
+
+## Verify it
+
+Unpack this archive, install the version that wrote it, and run the second line in this folder; it needs no network.
+
+```
+pip install shiftbench=={__version__}
+{command}
+```
+
+It repeats every test on the files below and prints each figure as claimed and as computed. Exit code 0: the claim
+holds; 3: it does not; 1: something is missing or is another file.
+
+## What is here
+
+{listed}
+{data}
+
+Cards (`*.card.yaml`) say who made the predictions, and how. `{_DATA}/croissant.json`, where there is one, describes
+the data's files.
+"""
