@@ -1,16 +1,17 @@
-"""Gradio's application, which takes longer to load than all else: loaded after the start, or by the first request."""
+"""Gradio's application, which takes longer to load than all else: loaded after the first page, or when asked for."""
 
 import asyncio
 import gc
 from collections.abc import Callable
 
 from fastapi import FastAPI
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from shiftbench.leaderboard.app.faults import FaultLog
+from shiftbench.leaderboard.pages.addresses import HEALTH
 
-SECONDS_AFTER_START = 1.0
-"""Whoever waited for the server has the first page by then."""
+SECONDS_AFTER_FIRST_PAGE = 1.0
+"""A browser that has the first page still fetches its style sheet and script."""
 
 
 class LaterGradio:
@@ -58,3 +59,18 @@ class LaterGradio:
             if not loaded.done():
                 loaded.set_exception(fault)
                 loaded.exception()  # no request may come that asks for it
+
+
+class AfterFirstPage:
+    """ASGI middleware that calls ``begin`` a second after the first answer that is more than a sign of life."""
+
+    def __init__(self, app: ASGIApp, begin: Callable[[], object]) -> None:
+        self.app = app
+        self._begin: Callable[[], object] | None = begin
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as the application does."""
+        await self.app(scope, receive, send)
+        if self._begin is not None and scope["type"] == "http" and scope["path"] != HEALTH:
+            asyncio.get_running_loop().call_later(SECONDS_AFTER_FIRST_PAGE, self._begin)
+            self._begin = None

@@ -5,10 +5,9 @@
 
 Pages (``shiftbench.leaderboard.app.pages``) need no script and answer in milliseconds. Gradio has the form at
 ``/gradio``, the named endpoints (``shiftbench.leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
-It takes longer to load than all else, so it is loaded a second later, or by the first request for it.
+It takes longer to load than all else, so it is loaded after the first page, or by the first request for it.
 """
 
-import asyncio
 import gc
 import logging
 import signal
@@ -31,7 +30,7 @@ from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
 from shiftbench.leaderboard.app.host_page import HostPage
 from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.keeper import Keeper
-from shiftbench.leaderboard.app.later import SECONDS_AFTER_START, LaterGradio
+from shiftbench.leaderboard.app.later import AfterFirstPage, LaterGradio
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
 from shiftbench.leaderboard.app.middleware import BodyLimit, HeadAsGet, NotFoundPages, OwnAddress, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
@@ -105,7 +104,6 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with uploads.sweep_while_serving():
             keeper.start()
-            asyncio.get_running_loop().call_later(SECONDS_AFTER_START, begin)
             yield
             keeper.stop()
             checker.close()
@@ -136,6 +134,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     app.add_middleware(OwnAddress)
     app.add_middleware(BodyLimit, has_room=uploads.has_room, faults=faults)
     app.add_middleware(SecurityHeaders)
+    app.add_middleware(AfterFirstPage, begin=begin)
     if settings.root_path:
         app.add_middleware(CutPath, root_path=settings.root_path)
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)

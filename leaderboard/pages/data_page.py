@@ -4,71 +4,52 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
 
 import polars as pl
 
 from shiftbench.builders.folder.configs import config_name
-from shiftbench.builders.folder.manifest import DomainFacts
+from shiftbench.builders.folder.manifest import SourceFacts, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.builders.folder.statistics import DomainStatistics, TaskStatistics, read_statistics
+from shiftbench.builders.folder.statistics import TaskStatistics, read_statistics
 from shiftbench.leaderboard.pages.addresses import data_address
 from shiftbench.leaderboard.pages.entry_page import citation_years
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Choice, Head, Matrix, MatrixCell
-from shiftbench.scoring.reports.numbers import MISSING, count, metric_name, points, share
+from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Choice, Matrix, MatrixCell
+from shiftbench.scoring.reports.numbers import MISSING
 from shiftbench.scoring.reports.pictures.rows import QUANTILES, depth_boxes
 from shiftbench.scoring.reports.pictures.words import ARROW
 from shiftbench.scoring.scores.examples import SampleRow, sample_rows
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import PLACEBO
 
-_SPLITS = ("train", "validation", "test")
-_MEDIAN = 3
-"""Place of the median among the seven quantiles of lengths."""
-
-
-@dataclass(frozen=True)
-class DomainRow:
-    """A domain with its figures in words, and whether its texts are downloaded by the build alone."""
-
-    name: str
-    is_rebuilt: bool
-    figures: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where texts come from; ``unmatched`` files match no record."""
-
-    title: str
-    url: str
-    revision: str
-    licence: str
-    since: str
-    unmatched: Sequence[str]
-
 
 @dataclass(frozen=True)
 class DataPage:
-    """What ``templates/data.html`` shows of a task; matrices and depths are None where they are not known."""
+    """What ``templates/data.html`` shows of a task; matrices, depths and statistics may not be known."""
 
     menu: Sequence[tuple[str, Sequence[Choice]]]
     notices: Markup
-    title: str
-    facts: Sequence[tuple[str, str]]
-    heads: Sequence[Head]
-    domains: Sequence[DomainRow]
-    absent: Sequence[str]
-    code: str
+    folder: DatasetFolder
+    info: TaskInfo
+    statistics: TaskStatistics | None
+    config: str
     samples: dict[str, tuple[SampleRow, ...]]
     divergence: Matrix | None
     q: Matrix | None
     depths: Sequence[tuple[str, Markup]]
-    sources: Sequence[Source]
+
+    @property
+    def sources(self) -> list[tuple[SourceFacts, list[int], list[str]]]:
+        """List where the texts come from: the source, the years that it names, and its files that match no record."""
+        of_task = dict.fromkeys(source for facts in self.info.domains.values() for source in facts.sources)
+        known = [self.folder.manifest.sources[each] for each in of_task]
+        return [
+            (each, citation_years(each.citation), [file.path for file in each.files if file.unverified])
+            for each in known
+        ]
 
 
 def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
@@ -86,47 +67,24 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
         found, cure = f"'{wanted[:80]}'", did_you_mean(wanted[:80], list(tasks))
         raise InvalidInput(Problem("there is no such task", "data", found, cure))
     folder, task = tasks[wanted]
-    info, manifest, place = folder.manifest.tasks[task], folder.manifest, folder.path.as_posix()
+    place = folder.path.as_posix()
     statistics = _read_statistics(place, folder.content_hash, task)
-    known = statistics.domains if statistics else {}
-    has_votes = any(each.annotators for each in known.values())
-    divergence = statistics.divergence if statistics and len(statistics.divergence) > 1 else None
-    depths = statistics.depths if statistics else ()
+    divergence = statistics.divergence if statistics and len(statistics.divergence) > 1 else {}
+    apart = {(row, other): value for row, cells in divergence.items() for other, value in cells.items() if row != other}
+    q = {(pair.source, pair.target): pair.q for pair in statistics.depths} if statistics else {}
     page = DataPage(
         menu=_menu(tasks, wanted),
         notices=notices([folder]),
-        title=f"{manifest.title}: {info.title}",
-        facts=_facts(folder, task),
-        heads=_heads(has_votes=has_votes),
-        domains=[
-            DomainRow(domain, facts.rebuild_only, _figures(facts, known.get(domain), has_votes=has_votes))
-            for domain, facts in info.domains.items()
-        ],
-        absent=[*info.absent_domains, *info.withheld],
-        code=_code(folder, task),
+        folder=folder,
+        info=folder.manifest.tasks[task],
+        statistics=statistics,
+        config=config_name(task, folder.task(task)),
         samples=_samples(place, folder.content_hash, task),
-        divergence=_matrix(
-            "Divergence of words",
-            "",
-            {
-                (row, column): value
-                for row, cells in divergence.items()
-                for column, value in cells.items()
-                if row != column
-            },
-        )
-        if divergence
-        else None,
-        q=_matrix("Q of every pair", f"from {ARROW} to", {(pair.source, pair.target): pair.q for pair in depths})
-        if depths
-        else None,
+        divergence=_matrix("Divergence of words", "", apart) if apart else None,
+        q=_matrix("Q of every pair", f"from {ARROW} to", q) if q else None,
         depths=_depths(folder, task) if folder.has_depth else (),
-        sources=[
-            _source(folder.manifest.sources[each])
-            for each in dict.fromkeys(source for facts in info.domains.values() for source in facts.sources)
-        ],
     )
-    return render("data.html", page=page)
+    return render("data.html", page=page, MISSING=MISSING)
 
 
 def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, str]]:
@@ -151,50 +109,6 @@ def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> list[tupl
     offered = [name for name in tasks if name == wanted or not tasks[name][1].endswith(PLACEBO)]
     groups = groupby(offered, key=lambda name: tasks[name][0].manifest.title.partition(":")[0])
     return [(benchmark, [choice(name) for name in names]) for benchmark, names in groups]
-
-
-def _facts(folder: DatasetFolder, task: str) -> list[tuple[str, str]]:
-    info, manifest = folder.manifest.tasks[task], folder.manifest
-    encoder = manifest.encoder
-    marks = ["partial"] * manifest.partial + ["some match no record"] * manifest.unverified
-    return [
-        ("Kind", info.kind.value.replace("_", " ")),
-        ("Metric", metric_name(info.metric)),
-        ("Labels", ", ".join(info.labels) or MISSING),
-        ("Test labels", "public" if folder.has_public_labels else "withheld"),
-        ("Data version", folder.content_hash),
-        ("Settings", folder.version.settings or MISSING),
-        ("Encoder of depths", f"{encoder.id} ({encoder.revision[:12]})" if encoder else "none here"),
-        *([("Upstream files", ", ".join(marks))] if marks else []),
-    ]
-
-
-def _heads(*, has_votes: bool) -> list[Head]:
-    titles = {
-        **{f"{split.capitalize()} rows": "" for split in _SPLITS},
-        "Test groups": "what test texts share so that they are not independent",
-        "Median words": "of a test input",
-        "Vocabulary": "distinct words of the train texts",
-        "Unseen words": "share of the test texts' words that no train text of the domain has",
-    }
-    if has_votes:
-        titles["Single annotators"] = "accuracy of one annotator against the majority of the others (the gold label)"
-    return [Head("Domain"), *(Head(name, "num", title) for name, title in titles.items())]
-
-
-def _figures(facts: DomainFacts, known: DomainStatistics | None, *, has_votes: bool) -> list[str]:
-    test = facts.splits.get("test")
-    lengths = known.splits["test"].input_words.quantiles if known and "test" in known.splits else None
-    votes = known.annotators if known else None
-    both = [points(each["accuracy"]) for each in (votes.others, votes.gold)] if votes else []
-    return [
-        *(count(facts.splits[split].rows if split in facts.splits else None) for split in _SPLITS),
-        count(test.groups if test else None),
-        f"{lengths[_MEDIAN]:.0f}" if lengths else MISSING,
-        count(known.vocabulary if known else None),
-        share(known.unseen_test_share if known else None),
-        *([f"{both[0]} ({both[1]})" if both else MISSING] if has_votes else []),
-    ]
 
 
 def _matrix(caption: str, corner: str, cells: dict[tuple[str, str], float]) -> Matrix:
@@ -238,24 +152,6 @@ def _read_statistics(path: str, content_hash: str, task: str) -> TaskStatistics 
     """Read a task's statistics; placebos have none."""
     folder = DatasetFolder.open(path)
     return read_statistics(folder.path, task) if (folder.path / "statistics" / f"{task}.json").is_file() else None
-
-
-def _source(source: Any) -> Source:
-    years = citation_years(source.citation)
-    since = f"public since {min(years)}" if years else "year unknown"
-    unmatched = [file.path for file in source.files if file.unverified]
-    return Source(source.title, source.url, source.revision, source.licence, since, unmatched)
-
-
-def _code(folder: DatasetFolder, task: str) -> str:
-    """Write the lines of Python that load a task: all domains, and one."""
-    config = config_name(task, folder.task(task))
-    domain = next(iter(folder.task(task).domains), None)
-    one = f'\nload_dataset(DATA, "{config}.{domain}")  # one domain' if domain else ""
-    return (
-        "from datasets import load_dataset\n\n"
-        f'load_dataset(DATA, "{config}")  # DATA: the dataset on the Hub, or its folder{one}\n'
-    )
 
 
 @lru_cache(maxsize=64)

@@ -14,6 +14,13 @@ document.addEventListener('click', async (event) => {
   setTimeout(() => delete button.dataset.said, 2000);
 });
 
+// A table or matrix that is wider than the page says that it scrolls.
+const sayWide = () => {
+  for (const box of document.querySelectorAll('.sb-scroll, .sb-grid-box')) box.toggleAttribute('data-wide', box.scrollWidth > box.clientWidth + 1);
+};
+sayWide();
+addEventListener('resize', sayWide);
+
 // The board: search, chips, sort links and pages fetch the rows alone. The address is all that a table shows.
 (() => {
   const form = document.getElementById('board-form'), rows = document.getElementById('board-rows');
@@ -41,6 +48,7 @@ document.addEventListener('click', async (event) => {
     const focused = active && rows.contains(active) ? active.id || active.textContent : '';
     rows.innerHTML = text;
     rows.removeAttribute('aria-busy');
+    sayWide();
     if (focused) {
       const same = [...rows.querySelectorAll('a')].find((link) => (link.id || link.textContent) === focused);
       if (same) same.focus({ preventScroll: true });
@@ -159,7 +167,7 @@ document.addEventListener('click', async (event) => {
       const reply = await fetch(location.href), sent = new DOMParser().parseFromString(await reply.text(), 'text/html');
       const status = document.querySelector('#comparing [role=status]'), other = sent.querySelector('#comparing [role=status]');
       if (status && other) status.innerHTML = other.innerHTML;
-      else main.replaceChildren(...sent.getElementById('main').childNodes);
+      else main.replaceChildren(...sent.getElementById('main').childNodes), sayWide();
     } catch { /* the next look may reach the server again */ }
     setTimeout(look, wait = Math.min(2 * wait, 2000));
   }

@@ -27,6 +27,7 @@ MOST_NAMED = 14
 _LONGEST = 28
 _LETTER, _LINE = 6.4, 14.0
 """Width of a letter and height of a line, in pixels, with some room."""
+_LIFT = 11.0
 _WIDE, _NARROW = (1080.0, 440.0), (310.0, 440.0)
 """Pixels of the frame on a desktop and on a phone, in which names must not overlap."""
 _COLUMNS = {"parameters": "parameters", "cost": "cost_usd"}
@@ -143,7 +144,7 @@ def _plot(
     rows = list(placed.with_row_index("number").filter(pl.Series(is_marked)).iter_rows(named=True))
     marks = [_mark(row, left, top, y, away, board.task, across, values) for row in rows]
     named = [place for place, row in enumerate(rows) if row["number"] < MOST_NAMED or row["number"] in front]
-    marks = _with_names(marks, named)
+    marks = _with_names(marks, named, lift=_LIFT if front else 0.0)
     rest = np.unique(np.round(np.stack([left, top])[:, ~is_marked] * 10).astype(int), axis=1)
     low, high = max(x.low, y.low), min(x.high, y.high)
     remark = f"{counted(placed.height, 'ranked model')}"
@@ -230,8 +231,11 @@ def _mark(
     )
 
 
-def _with_names(marks: Sequence[Mark], named: Sequence[int]) -> list[Mark]:
-    """Put names beside marks where there is room, in turn: on the right or the left, over no other name and no mark."""
+def _with_names(marks: Sequence[Mark], named: Sequence[int], lift: float = 0.0) -> list[Mark]:
+    """Put names beside marks where there is room, in turn: on the right or the left, over no other name and no mark.
+
+    They stand ``lift`` pixels higher where a line of the best runs through marks.
+    """
     found = list(marks)
     for size, is_narrow in ((_NARROW, True), (_WIDE, False)):
         dots = [(mark.left / 100 * size[0], mark.top / 100 * size[1]) for mark in marks]
@@ -241,7 +245,7 @@ def _with_names(marks: Sequence[Mark], named: Sequence[int]) -> list[Mark]:
             sides = [found[place].side] if found[place].side else ["right", "left"]
             for side in sides:
                 start = left + 9 if side == "right" else left - 9 - width
-                rect = (start, top - _LINE / 2, start + width, top + _LINE / 2)
+                rect = (start, top - lift - _LINE / 2, start + width, top - lift + _LINE / 2)
                 inside = rect[0] >= -30 and rect[2] <= size[0] + 8
                 if (
                     inside

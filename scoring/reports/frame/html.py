@@ -23,6 +23,7 @@ _FILTERS = {
     "share": numbers.share,
     "count": numbers.count,
     "signed": numbers.signed,
+    "metric": numbers.metric_name,
 }
 VOID = frozenset({"br", "col", "input", "link", "meta"})
 _SPECIAL = re.compile("[&<>\"']|[^\n\t\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff]")
