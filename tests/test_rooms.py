@@ -40,7 +40,6 @@ WRONG = {
     "shiftbench.baselines.prompting": "shiftbench.builders.building.build",
     "shiftbench.baselines.training": "shiftbench.builders.specs.spec",
     "shiftbench.baselines.robust": "shiftbench.cli.command",
-    "shiftbench.baselines.attack": "shiftbench.builders.readers.squad",
     "shiftbench.baselines.models": "shiftbench.leaderboard.pages.shell",
     "shiftbench.baselines.results": "shiftbench.scoring.scores.score",
     "shiftbench.leaderboard.store": "shiftbench.leaderboard.board",

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 CALIBRATION_STEPS = 50
 _START = 30.0
 """Seconds that a trial on a GPU is taken to begin in: imports, and reading the weights."""
-_TIMED_WHOLE = ("majority", "tfidf-lr", "sbert-lr", "setfit")
+_TIMED_WHOLE = ("majority", "tfidf-lr", "sbert-lr")
 _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
 
 

@@ -1,4 +1,4 @@
-"""Loading any model for a task: what ``predict``, ``check`` and ``study attack`` ask, by one interface.
+"""Loading any model for a task: what ``predict`` and ``check`` ask, by one interface.
 
 A model is named by its ``spec``: a Hub id or folder (``pretrained``, ``sentence_model``), ``module:callable``
 (``callables``), a scikit-learn pipeline saved with skops, or a pickle that is trusted (``pipelines``), or the URL of an

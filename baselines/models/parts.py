@@ -21,7 +21,6 @@ def predict_in_parts(
     inputs: Sequence[str],
     *,
     work: WorkFolder | None = None,
-    is_shown: bool = True,
 ) -> pl.DataFrame:
     """Predict rows in parts, and keep each finished part.
 
@@ -30,14 +29,13 @@ def predict_in_parts(
         rows: n rows with the input columns, in any order; an ``id`` is named where the model fails.
         inputs: the input columns.
         work: where parts are kept; what is there already is taken up. The caller clears it.
-        is_shown: show a progress bar on a terminal.
     Returns: n predictions in the order of the rows, as ``LoadedModel.predict`` gives them.
     Raises: RowFailure naming the row among all rows; the predictions made before are kept, and in it.
     """
     ordered = rows.with_row_index(_PLACE).sort(_length(inputs, rows), _PLACE, descending=[True, False])
     frames: list[pl.DataFrame] = []
     start = 0
-    with progress(shown=is_shown, total=len(rows), desc="predicting", unit="row") as bar:
+    with progress(total=len(rows), desc="predicting", unit="row") as bar:
         while start < len(ordered):
             part = _kept_part(model, start, work)
             if part is None:

@@ -67,11 +67,6 @@ class LabelScores:
         """Return the share of the labels' probability that is not known to be any label's: 1 where none is listed."""
         return max(0.0, 1.0 - sum(self.shares)) if self.unlisted else 0.0
 
-    @property
-    def is_decided(self) -> bool:
-        """Return whether the likeliest label is the likeliest whatever the censored ones have."""
-        return max(self.shares) > self.unlisted_share
-
 
 def tokens_to_tell(labels: Sequence[str]) -> int:
     """Count the tokens of an answer after which labels are told apart, however they are cut into tokens.

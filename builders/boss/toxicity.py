@@ -104,8 +104,6 @@ TD = suite_task(
     notes=(
         AS_UPSTREAM,
         "Only the train split of Civil Comments has equal labels.",
-        "AdvCivil is the authors' file where you have it; 'shiftbench study attack' makes another one of that kind, "
-        "which is not the same and does not compare with published scores.",
     ),
 )
 

@@ -192,7 +192,7 @@ def settings_page() -> str:
     rows = [("setting", "value", "read by", "meaning")]
     for name, each in SETTINGS.items():
         rows.append((f"`{name}`", setting_values(name), each.metadata["read_by"], each.metadata["about"]))
-    about = "`--model-arg NAME=VALUE` of `predict`, `check` and `study attack make`."
+    about = "`--model-arg NAME=VALUE` of `predict` and `check`."
     return "\n".join(["# Settings of a model", "", about, "", papers.markdown(rows, figures=()), ""])
 
 

@@ -17,7 +17,7 @@ COMMANDS = {
     **dict.fromkeys(
         ("withdraw", "nominate", "rescore", "archive", "release-round", "share", "card", "publish-space"), "board"
     ),
-    **dict.fromkeys(("protocol", "analyse", "score-forecasts", "verify", "attack"), "study"),
+    **dict.fromkeys(("protocol", "analyse", "score-forecasts", "verify"), "study"),
     "compare-logs": "logs compare",
     "import": "logs import",
 }
@@ -38,7 +38,6 @@ GONE_OPTIONS = {
         ("forecast", "study score-forecasts"), "the methods that embedded texts went: they forecast no better"
     ),
     "--set-on": (("study score-forecasts",), "intervals of a board are set on its own domains"),
-    "--rounds": (("train setfit",), "SetFit has the settings of its paper; --shots is what is left to choose"),
 }  # fmt: skip
 """Options whose work went: the commands that had them, and what does it now."""
 

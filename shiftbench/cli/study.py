@@ -1,11 +1,10 @@
-"""The group ``study``: papers' figures, claims, choices of data sets, attacks. Heavy imports are inside."""
+"""The group ``study``: papers' figures, claims, choices of data sets. Heavy imports are inside."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from shiftbench.cli.attack import group as attack
 from shiftbench.cli.data_options import (
     FAILED,
     FormerEncoderOption,
@@ -408,7 +407,6 @@ group = group_of(
         "score-forecasts": score_forecasts,
         "verify": verify,
         "artifact": artifact,
-        "attack": attack,
         "reproduce": reproduce,
     },
 )

@@ -9,7 +9,7 @@ from shiftbench.cli.help import PLAIN, Group, command_of
 
 PROGRAMS = (
     "majority", "tfidf-lr", "sbert-lr", "finetune-classifier", "finetune-tagger", "finetune-qa", "finetune-seq2seq",
-    "mscl", "setfit", "daicl", "prompt-llm", "rag",
+    "mscl", "daicl", "prompt-llm", "rag",
 )  # fmt: skip
 """Baseline programs, each a module of ``baselines`` with the same name."""
 

@@ -18,7 +18,6 @@ from shiftbench.baselines import (
     prompt_llm,
     rag,
     sbert_lr,
-    setfit,
 )
 from shiftbench.baselines.robust.method import METHODS, method_class
 from shiftbench.baselines.robust.synonyms import SynonymSource
@@ -101,10 +100,6 @@ TRAINED: Mapping[str, Callable[[Place], None]] = {
     ),
     "mscl": lambda place: mscl.main(
         "sa", place.synthetic.path, place.out, source=["lamps"], model=place.bert(), epochs=1, precision=place.precision
-    ),
-    "setfit": lambda place: setfit.main(
-        "sa", place.synthetic.path, place.out, source=["lamps"], target=["tents"], shots=4,
-        encoder=save_sentence_encoder(place.models, place.words),
     ),
     "daicl": lambda place: daicl.main(
         "sa", place.synthetic.path, place.out, model=place.llama(), source=["lamps"], target=["tents"], epochs=1,

@@ -46,7 +46,7 @@ def test_options_are_few() -> None:
     assert sum(counted_options().values()) <= MOST_OPTIONS
 
 
-@pytest.mark.parametrize("group", [(), *((name,) for name in GROUPS), ("train",), ("build",), ("study", "attack")])
+@pytest.mark.parametrize("group", [(), *((name,) for name in GROUPS), ("train",), ("build",)])
 def test_no_line_of_a_list_is_cut(group: tuple[str, ...]) -> None:
     text = help_of(*group)
     assert max(map(len, text.splitlines())) <= 80
@@ -130,7 +130,7 @@ def test_an_option_of_build_means_nothing_elsewhere() -> None:
     [
         (("check", "m", "--data", "d.csv", "--log-to", "mlflow"), "what --json writes"),
         (("grid", "g.toml", "--price=2"), "multiply the hours"),
-        (("train", "setfit", "nli", "--rounds", "3"), "--shots"),
+        (("train", "majority", "nli", "--from-scratch"), "save a model of random weights"),
         (("serve", "--price", "2"), "No such option"),
     ],
 )

@@ -63,9 +63,9 @@ def test_a_kind_of_model_names_each_setting_that_it_does_not_read(tmp_path: Path
         load_model("json:dumps", **asked, settings=ModelSettings(concurrency=2))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("command", ["predict", "check", "attack make"])
+@pytest.mark.parametrize("command", ["predict", "check"])
 def test_former_options_say_the_setting_of_today(command: str) -> None:
-    words = [*command.split(), *(["td", "--domain", "a", "--out", "x.csv"] if command == "attack make" else ["x.pkl"])]
+    words = [command, "x.pkl"]
     more = ["--out", "p.parquet"] if command == "predict" else []
     done = run(*words, *more, "--data", "nowhere", "--trust-pickle", "--max-length", "7")
     assert "--model-arg trust_pickle=yes --model-arg max_length=7'; the former works until 0.4" in done.stderr

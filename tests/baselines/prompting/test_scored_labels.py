@@ -44,8 +44,6 @@ def test_a_label_that_is_not_listed_has_a_bound_and_no_value() -> None:
     assert scores.unlisted == pytest.approx(0.08)
     assert scores.shares == pytest.approx([0.3 / 0.98, 0, 0.6 / 0.98])
     assert scores.unlisted_share == pytest.approx(0.08 / 0.98)
-    assert scores.is_decided
-    assert not scored(position("Pos", Pos=0.2, The=0.5)).is_decided
     assert LabelScores.from_text(scores.to_text()) == scores
 
 
@@ -80,7 +78,6 @@ def test_labels_that_begin_each_other_are_told_apart_by_what_follows() -> None:
     # OpenAI lists no end: what the answer was is known, how likely it was is not.
     alone = scored(first, labels=labels, ended=True)
     assert list(alone.log_p) == approx(0.8, None)
-    assert not alone.is_decided
     assert scored(first, labels=labels).log_p == (None, None)
 
 

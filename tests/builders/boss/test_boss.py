@@ -322,7 +322,7 @@ def test_the_same_seed_gives_the_same_rows(
         ("td", "implicit_hate", "fill in the form that https://github.com/SALT-NLP/implicit-hate links to"),
         ("td", "toxigen", "fill in the form at https://huggingface.co/datasets/toxigen/toxigen-data"),
         ("ner", "conll2003", "NIST gives licences"),
-        ("td", "adv_civil", "shiftbench study attack"),
+        ("td", "adv_civil", "fill in the forms that https://github.com/lifan-yuan/OOD_NLP asks for"),
     ],
 )
 def test_gated_and_closed_sources_say_how_to_get_them(
