@@ -1,6 +1,6 @@
 """A ranking in words, tables and one HTML page: who is tied for first comes before any number."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -33,7 +33,7 @@ def rank_lines(
     Args:
         ranking: the ranks.
         standing: what an earlier table's claims come to.
-        is_report: whether neighbours and units left out in turn have tables, too.
+        is_report: whether neighbours have a table, too.
     """
     n_first = 2 if ranking.left_out else 1  # who is first, and before it who is left out
     for number, line in enumerate(answers(ranking)):
@@ -45,8 +45,6 @@ def rank_lines(
         yield left_out_table(ranking)
     if is_report and ranking.neighbours:
         yield neighbour_table(ranking)
-    if is_report and ranking.without:
-        yield without_table(ranking)
     yield from (f"{note}." for note in ranking.notes)
 
 
@@ -239,15 +237,6 @@ def neighbour_table(ranking: Ranking) -> PlainTable:
     ]
     title = "Neighbours: difference with its own 95% interval, p by itself, and corrected over all pairs"
     return PlainTable(title, ("Model", "Next", "Difference", "p", "p (corrected)"), rows, n_names=2)
-
-
-def without_table(ranking: Ranking) -> PlainTable:
-    """Build the table of units left out in turn, those that change most first."""
-    rows: Sequence[tuple[str, ...]] = [
-        (each.unit, each.first, MISSING if each.changed is None else f"{100 * each.changed:.1f}%")
-        for each in ranking.without[:40]
-    ]
-    return PlainTable("Left out in turn", ("Without", "First is then", "Pairs that change places"), rows, n_names=2)
 
 
 def undecided_first(ranking: Ranking) -> str | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.confidence import label_shift_words, mean_rows
+from shiftbench.scoring.reports.confidence import brier_note, label_shift_words, mean_rows
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import Choice, Matrix, MatrixCell
 from shiftbench.scoring.reports.frame.site import render
@@ -331,6 +331,12 @@ class TaskPage:
             Picture("reliability", "Reliability", _RELIABILITY, reliability(found)),
             Picture("risk", "Risk by coverage", _RISK, risk_by_coverage(found)),
         ]
+
+    @property
+    def brier_note(self) -> str:
+        """Return which Brier score it is; the task must have confidences."""
+        assert self.task.confidence is not None
+        return brier_note(self.task.confidence)
 
     @property
     def label_shift_words(self) -> str:

@@ -7,29 +7,8 @@ from typing import NamedTuple
 from shiftbench.metrics.depth import LAMBDAS
 from shiftbench.scoring.reports.frame.html import Markup, tag
 from shiftbench.scoring.reports.numbers import metric_name, points, score_text
-from shiftbench.scoring.reports.pictures.axes import (
-    LEFT,
-    N_COLOURS,
-    RIGHT,
-    SIDE,
-    TOP,
-    WIDTH,
-    Axis,
-    bars,
-    chart,
-    ends,
-    line,
-    line_sign,
-    look,
-    mark,
-    mark_sign,
-    path,
-    rect,
-    round_axis,
-    sign,
-    square_axes,
-    text,
-)
+from shiftbench.scoring.reports.pictures import axes as draw
+from shiftbench.scoring.reports.pictures.axes import Axis
 from shiftbench.scoring.reports.pictures.words import (
     SD_NAME,
     TD_NAME,
@@ -58,34 +37,41 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
     """
     shifts, dealt = with_drops(task), with_drops(placebo) if placebo else []
     # One scale for both drops; a quadrant without a shift keeps room for its name.
-    reached = ends(drop for shift in (*shifts, *dealt) for drop in (shift.sd, shift.td))
+    reached = draw.ends(drop for shift in (*shifts, *dealt) for drop in (shift.sd, shift.td))
     room = 0.3 * max([_LEAST_REACH, *map(abs, reached)])
     span = min(-room, *reached), max(room, *reached)
-    x, y = round_axis(span, LEFT, LEFT + SIDE, n_ticks=8), round_axis(span, TOP + SIDE, TOP, n_ticks=8)
+    x, y = (
+        draw.round_axis(span, draw.LEFT, draw.LEFT + draw.SIDE, n_ticks=8),
+        draw.round_axis(span, draw.TOP + draw.SIDE, draw.TOP, n_ticks=8),
+    )
     order = [source for source in sources(task) if any(shift.source == source for shift in shifts)]
-    looks = {source: look(number) for number, source in enumerate(order)}
+    looks = {source: draw.look(number) for number, source in enumerate(order)}
 
     def place(shift: Shift) -> tuple[float, float]:
         return x.at(100 * (shift.sd.value or 0.0)), y.at(100 * (shift.td.value or 0.0))
 
     cloud = [
-        mark(*place(each), "circle", "sb-faint", filled=False, size=3.5, words=f"placebo\n{shift_words(each)}")
+        draw.mark(*place(each), "circle", "sb-faint", filled=False, size=3.5, words=f"placebo\n{shift_words(each)}")
         for each in dealt
     ]
-    crosses = [part for each in shifts for part in bars(x, y, each.sd, each.td, f"sb-whisker {looks[each.source][1]}")]
-    marks = [mark(*place(each), *looks[each.source], filled=each.resolved, words=shift_words(each)) for each in shifts]
+    crosses = [
+        part for each in shifts for part in draw.bars(x, y, each.sd, each.td, f"sb-whisker {looks[each.source][1]}")
+    ]
+    marks = [
+        draw.mark(*place(each), *looks[each.source], filled=each.resolved, words=shift_words(each)) for each in shifts
+    ]
     about = (
         f"{len(shifts)} shifts by source drop and target drop, {sum(each.resolved for each in shifts)} of them with a "
         f"resolved scenario{f'; {len(dealt)} placebo drops beside them' if dealt else ''}. "
         "Every value stands in the table of shifts."
     )
-    keys = [(mark_sign(*looks[source]), source_name(source)) for source in order]
-    keys.append((mark_sign("circle", "sb-ink", filled=False), "hollow: not resolved"))
+    keys = [(draw.mark_sign(*looks[source]), source_name(source)) for source in order]
+    keys.append((draw.mark_sign("circle", "sb-ink", filled=False), "hollow: not resolved"))
     if dealt:
-        keys.append((mark_sign("circle", "sb-faint", filled=False), "placebo, no shift at all"))
+        keys.append((draw.mark_sign("circle", "sb-faint", filled=False), "placebo, no shift at all"))
     drawn, names = [*cloud, *crosses, *marks], (SD_NAME, TD_NAME)
     title, behind = "Scenarios: SD and TD of every shift", _quadrants(x, y)
-    return chart(title, about, (x, y), names, drawn, keys, heading="trained on", behind=behind)
+    return draw.chart(title, about, (x, y), names, drawn, keys, heading="trained on", behind=behind)
 
 
 def _quadrants(x: Axis, y: Axis) -> Iterator[Markup]:
@@ -93,11 +79,11 @@ def _quadrants(x: Axis, y: Axis) -> Iterator[Markup]:
         x_end, y_end = (x.end if right > 0 else x.start), (y.end if up > 0 else y.start)
         left, top = min(x.at(0), x_end), min(y.at(0), y_end)
         class_ = f"sb-{name.lower().replace(' ', '-')}"
-        yield rect(left, top, abs(x_end - x.at(0)), abs(y_end - y.at(0)), f"sb-tinted {class_}")
+        yield draw.rect(left, top, abs(x_end - x.at(0)), abs(y_end - y.at(0)), f"sb-tinted {class_}")
         anchor = "end" if right > 0 else "start"
-        yield text(x_end - 7 * right, y_end + (16 if up > 0 else -8), name, anchor, f"sb-quadrant {class_}")
-    yield line(x.at(0), y.start, x.at(0), y.end, "sb-zero")
-    yield line(x.start, y.at(0), x.end, y.at(0), "sb-zero")
+        yield draw.text(x_end - 7 * right, y_end + (16 if up > 0 else -8), name, anchor, f"sb-quadrant {class_}")
+    yield draw.line(x.at(0), y.start, x.at(0), y.end, "sb-zero")
+    yield draw.line(x.start, y.at(0), x.end, y.at(0), "sb-zero")
 
 
 def has_depth(task: TaskScores) -> bool:
@@ -111,38 +97,40 @@ def depth_curves(task: TaskScores) -> Markup:
     shifts = [shift for shift in found if shift.depth_f1]
     thin = [(shift_name(shift), shift.depth_f1) for shift in shifts if len(shifts) > 1]  # a single one is its own mean
     means = {str(key): task.summary.depth_f1.get(str(key), _NONE) for key in LAMBDAS}
-    x = Axis(-4, 94, LEFT, WIDTH - RIGHT, tuple(map(float, LAMBDAS)))
+    x = Axis(-4, 94, draw.LEFT, draw.WIDTH - draw.RIGHT, tuple(map(float, LAMBDAS)))
     single = [Estimate(value=each.value) for _, curve in thin for each in curve.values()]
-    y = round_axis(ends([*means.values(), *single]), TOP + _HEIGHT, TOP)
+    y = draw.round_axis(draw.ends([*means.values(), *single]), draw.TOP + _HEIGHT, draw.TOP)
 
     def places(curve: dict[str, Estimate]) -> list[tuple[float, float]]:
         return [(x.at(int(key)), y.at(100 * each.value)) for key, each in curve.items() if each.value is not None]
 
-    parts = [text(x.at(int(key)), y.start + 31, words, "middle", "sb-below") for key, words in _effective(found)]
-    parts += [tag("g", tag("title", name), path(places(curve), "sb-thin")) for name, curve in thin]
+    parts = [draw.text(x.at(int(key)), y.start + 31, words, "middle", "sb-below") for key, words in _effective(found)]
+    parts += [tag("g", tag("title", name), draw.path(places(curve), "sb-thin")) for name, curve in thin]
     name = f"mean of {counted(task.summary.n_shifts, 'shift')}" if thin else "Depth F1"
     parts += _curve(places(means), "circle", "sb-accent")
     for key, each in means.items():
         if each.value is not None:
             at = x.at(int(key)), y.at(100 * each.value)
-            parts += bars(x, y, Estimate(value=int(key) / 100), each, "sb-whisker sb-strong sb-accent")
-            parts.append(mark(*at, "circle", "sb-accent", size=4, words=f"{name}\nλ = {key}: {score_text(each)}"))
+            parts += draw.bars(x, y, Estimate(value=int(key) / 100), each, "sb-whisker sb-strong sb-accent")
+            parts.append(draw.mark(*at, "circle", "sb-accent", size=4, words=f"{name}\nλ = {key}: {score_text(each)}"))
     keys = [(_curve_sign("circle", "sb-accent"), name)]
-    keys += [(line_sign("sb-thin"), "one shift")] if thin else []
-    keys.append((sign(text(7, 11, "n", "middle", "sb-below")), "effective number of texts"))
+    keys += [(draw.line_sign("sb-thin"), "one shift")] if thin else []
+    keys.append((draw.sign(draw.text(7, 11, "n", "middle", "sb-below")), "effective number of texts"))
     about = f"{name}, from λ = {LAMBDAS[0]} to {LAMBDAS[-1]}."
     names = ("λ: most source-like texts left out, %", "Depth F1, points")
-    return chart("Depth F1 by lambda", about, (x, y), names, parts, keys, below=16)
+    return draw.chart("Depth F1 by lambda", about, (x, y), names, parts, keys, below=16)
 
 
 def _curve(places: Sequence[tuple[float, float]], symbol: str, class_: str, words: Sequence[str] = ()) -> list[Markup]:
     """Draw a line through places, and a mark at each that has words."""
-    drawn = [path(places, f"sb-curve {class_}")] if places else []
-    return drawn + [mark(*at, symbol, class_, size=3.4, words=said) for at, said in zip(places, words, strict=False)]
+    drawn = [draw.path(places, f"sb-curve {class_}")] if places else []
+    return drawn + [
+        draw.mark(*at, symbol, class_, size=3.4, words=said) for at, said in zip(places, words, strict=False)
+    ]
 
 
 def _curve_sign(symbol: str, class_: str) -> Markup:
-    return sign(line(1, 7, 21, 7, f"sb-curve {class_}"), mark(11, 7, symbol, class_, size=4), width=22)
+    return draw.sign(draw.line(1, 7, 21, 7, f"sb-curve {class_}"), draw.mark(11, 7, symbol, class_, size=4), width=22)
 
 
 def _effective(shifts: Iterable[Shift]) -> Iterator[tuple[str, str]]:
@@ -170,7 +158,7 @@ _SIDES = ("in domain", "out of domain")
 def reliability(found: Confidence) -> Markup:
     """Draw accuracy over confidence in bins of equal mass; on the dashed line confidences are right."""
     curves = _confidences(found, "confidence", "accuracy")
-    axes = square_axes(end for _, places in curves for place in places for end in place)
+    axes = draw.square_axes(end for _, places in curves for place in places for end in place)
     said = [
         f"{_SIDES[number]}: mean confidence {_mean(places, 0)}, accuracy {_mean(places, 1)}"
         for number, places in curves
@@ -182,8 +170,8 @@ def reliability(found: Confidence) -> Markup:
 def risk_by_coverage(found: Confidence) -> Markup:
     """Draw the error rate among the most confident predictions over the share of texts answered."""
     curves = _confidences(found, "coverage", "risk")
-    across = Axis(0, 100, LEFT, LEFT + SIDE, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
-    up = round_axis([0.0, *(place[1] for _, places in curves for place in places)], TOP + _HEIGHT, TOP)
+    across = Axis(0, 100, draw.LEFT, draw.LEFT + draw.SIDE, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
+    up = draw.round_axis([0.0, *(place[1] for _, places in curves for place in places)], draw.TOP + _HEIGHT, draw.TOP)
     said = []
     for number, places in curves:
         half = min(places, key=lambda place: abs(place[0] - 50))[1]
@@ -213,15 +201,15 @@ def _confidence_chart(
     parts = [_identity(axes)] if identity else []
     for number, places in curves:
         words = [f"{_SIDES[number]}\n{x_name} {across:.1f}, {names[1]} {up:.1f}" for across, up in places]
-        parts += _curve([(x.at(across), y.at(up)) for across, up in places], *look(number), words)
-    keys = [(_curve_sign(*look(number)), _SIDES[number]) for number, _ in curves]
-    keys += [(line_sign("sb-identity"), identity)] if identity else []
-    return chart(title, ". ".join(said) + ".", axes, names, parts, keys)
+        parts += _curve([(x.at(across), y.at(up)) for across, up in places], *draw.look(number), words)
+    keys = [(_curve_sign(*draw.look(number)), _SIDES[number]) for number, _ in curves]
+    keys += [(draw.line_sign("sb-identity"), identity)] if identity else []
+    return draw.chart(title, ". ".join(said) + ".", axes, names, parts, keys)
 
 
 def _identity(axes: tuple[Axis, Axis]) -> Markup:
     x, y = axes
-    return line(x.start, y.start, x.end, y.end, "sb-identity")
+    return draw.line(x.start, y.start, x.end, y.end, "sb-identity")
 
 
 def _mean(places: Sequence[tuple[float, float]], which: int) -> str:
@@ -251,25 +239,25 @@ def forecast_plane(method: str, found: Sequence[ForecastMark], metric: str) -> M
         found: at least one forecast; targets have colours where there are few of them.
         metric: what is forecast, in words.
     """
-    axes = across, up = square_axes(100 * end for each in found for end in (each.value, each.truth))
+    axes = across, up = draw.square_axes(100 * end for each in found for end in (each.value, each.truth))
     targets = sorted({each.target for each in found})
-    few = len(targets) <= N_COLOURS
-    looks = {name: look(number) if few else ("circle", "sb-accent") for number, name in enumerate(targets)}
+    few = len(targets) <= draw.N_COLOURS
+    looks = {name: draw.look(number) if few else ("circle", "sb-accent") for number, name in enumerate(targets)}
     marks = []
     for each in found[:: -(-len(found) // MOST_MARKS)]:
         values = f"forecast {points(each.value)}, true score {points(each.truth)}"
         words = f"{each.entry}\n{each.source} to {each.target}: {values}"
         at = across.at(100 * each.truth), up.at(100 * each.value)
-        marks.append(mark(*at, *looks[each.target], size=3.6, words=words))
+        marks.append(draw.mark(*at, *looks[each.target], size=3.6, words=words))
     said = (
         f"{len(found):,} forecasts by {method}: off by {points(fmean(abs(each.value - each.truth) for each in found))} "
         f"points on average, too high on {sum(each.value > each.truth for each in found):,} of them, above the dashed "
         "line."
     )
-    keys = [(mark_sign(*looks[name]), name) for name in targets] if few else []
-    keys.append((line_sign("sb-identity"), "forecast is right"))
+    keys = [(draw.mark_sign(*looks[name]), name) for name in targets] if few else []
+    keys.append((draw.line_sign("sb-identity"), "forecast is right"))
     title, names = f"Forecasts by {method} over the truth", (f"true {metric}, points", "forecast, points")
-    return chart(title, said, axes, names, [_identity(axes), *marks], keys, heading="tested on" if few else "")
+    return draw.chart(title, said, axes, names, [_identity(axes), *marks], keys, heading="tested on" if few else "")
 
 
 _SERIES_HEIGHT = 210
@@ -285,35 +273,35 @@ def score_series(course: OverTime) -> Markup:
     """
     periods, found = course.periods, course.alarm
     mean = [found.mean] if found else []
-    y = round_axis(ends([*(each.score for each in periods), *mean]), TOP + _SERIES_HEIGHT, TOP)
+    y = draw.round_axis(draw.ends([*(each.score for each in periods), *mean]), draw.TOP + _SERIES_HEIGHT, draw.TOP)
     shown = [periods[0]]  # those whose names fit side by side
     room = (periods[-1].place - periods[0].place + 1) * (max(len(each.period) for each in periods) + 2) / _LETTERS
     for each in periods:
         shown += [each] if each.place - shown[-1].place >= room else []
     ticks, words = tuple(float(each.place) for each in shown), tuple(each.period for each in shown)
-    x = Axis(periods[0].place - 0.5, periods[-1].place + 0.5, LEFT, WIDTH - RIGHT, ticks, words)
-    keys, behind = [(mark_sign("circle", "sb-accent"), "score, with its 95% interval over other test texts")], []
+    x = Axis(periods[0].place - 0.5, periods[-1].place + 0.5, draw.LEFT, draw.WIDTH - draw.RIGHT, ticks, words)
+    keys, behind = [(draw.mark_sign("circle", "sb-accent"), "score, with its 95% interval over other test texts")], []
     if found:
         low, high = (y.at(100 * (found.mean.value or 0.0 if end is None else end))
                      for end in (found.mean.low, found.mean.high))  # fmt: skip
-        behind.append(rect(x.start, high, x.end - x.start, max(low - high, 1.0), "sb-band"))
-        keys.append((sign(rect(0, 3, 14, 8, "sb-band")), "reference, its 95% interval"))
+        behind.append(draw.rect(x.start, high, x.end - x.start, max(low - high, 1.0), "sb-band"))
+        keys.append((draw.sign(draw.rect(0, 3, 14, 8, "sb-band")), "reference, its 95% interval"))
     parts = list(_fitted(course, x, y))
     if parts:
-        keys.append((line_sign("sb-identity"), "trend" if course.shown == "trend" else "means before and after"))
+        keys.append((draw.line_sign("sb-identity"), "trend" if course.shown == "trend" else "means before and after"))
     for each in periods:
         if each.score.value is not None:
             at, said = x.at(each.place), f"{each.period}: {score_text(each.score)}, {each.n:,} texts"
-            parts += bars(x, y, Estimate(value=each.place / 100), each.score, "sb-whisker sb-strong sb-accent")
-            parts.append(mark(at, y.at(100 * each.score.value), "circle", "sb-accent", size=3.5, words=said))
+            parts += draw.bars(x, y, Estimate(value=each.place / 100), each.score, "sb-whisker sb-strong sb-accent")
+            parts.append(draw.mark(at, y.at(100 * each.score.value), "circle", "sb-accent", size=3.5, words=said))
     if found and found.at is not None:
         at = x.at(next(each.place for each in periods if each.period == found.at))
-        anchor = "end" if at > WIDTH / 2 else "start"
-        parts.append(line(at, TOP, at, y.start, "sb-zero"))
-        parts.append(text(at - 4 if anchor == "end" else at + 4, TOP + 10, "alarm", anchor, "sb-tick"))
+        anchor = "end" if at > draw.WIDTH / 2 else "start"
+        parts.append(draw.line(at, draw.TOP, at, y.start, "sb-zero"))
+        parts.append(draw.text(at - 4 if anchor == "end" else at + 4, draw.TOP + 10, "alarm", anchor, "sb-tick"))
     about = f"{len(periods)} periods, {periods[0].period} to {periods[-1].period}. Every value stands in the table."
     names = (course.unit, f"{metric_name(course.measure)}, points")
-    return chart("Scores over time", about, (x, y), names, parts, keys, behind=behind)
+    return draw.chart("Scores over time", about, (x, y), names, parts, keys, behind=behind)
 
 
 def _fitted(course: OverTime, x: Axis, y: Axis) -> Iterator[Markup]:
@@ -325,9 +313,9 @@ def _fitted(course: OverTime, x: Axis, y: Axis) -> Iterator[Markup]:
         middle, height = fmean(each.place for each in known), fmean(values)
         first, last = known[0].place, known[-1].place
         low, high = (y.at(height + slope * (place - middle)) for place in (first, last))
-        yield line(x.at(first), low, x.at(last), high, "sb-identity")
+        yield draw.line(x.at(first), low, x.at(last), high, "sb-identity")
     if course.shown == "change" and course.change is not None:
         cut = [each.period for each in known].index(course.change.at)
         for some, own in ((known[:cut], values[:cut]), (known[cut:], values[cut:])):
             height = y.at(fmean(own))
-            yield line(x.at(some[0].place - 0.4), height, x.at(some[-1].place + 0.4), height, "sb-identity")
+            yield draw.line(x.at(some[0].place - 0.4), height, x.at(some[-1].place + 0.4), height, "sb-identity")

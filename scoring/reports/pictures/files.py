@@ -5,8 +5,8 @@ import xml.etree.ElementTree as ET
 from functools import cache
 from pathlib import Path
 
-from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.frame.site import style_sheet
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.site import render, style_sheet
 
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
 """Pixels of the picture that a link is shown by, where it is shared."""
@@ -50,21 +50,23 @@ def svg_file(drawn: Markup, title: str) -> str:
         drawn: the picture as pages have it: a legend, where it has one, and an ``svg``.
         title: stands above it.
     """
-    parts = ET.fromstring(f"<div>{drawn}</div>")
-    picture = next(each for each in parts.iter("svg") if each.get("class") == "sb-picture")
+    parts, picture = _parsed(drawn)
     _, _, width, height = map(float, (picture.get("viewBox") or "0 0 420 300").split())
     legend, legend_height = _legend(parts, width)
     top = _EDGE + 22 + legend_height
     picture.attrib |= {"x": str(_EDGE), "y": f"{top:g}", "width": f"{width:g}", "height": f"{height:g}"}
-    size = width + 2 * _EDGE, top + height + _EDGE
-    content = "".join(
-        [
-            tag("rect", width="100%", height="100%", fill="#fff"),
-            tag("text", title, x=str(_EDGE), y=str(_EDGE + 12), class_="sb-file-title"),
-            *(ET.tostring(each, encoding="unicode") for each in (*legend, picture)),
-        ]
-    )
-    return _whole(content, *size)
+    size = {"width": f"{width + 2 * _EDGE:g}", "height": f"{top + height + _EDGE:g}"}
+    shapes = [Markup(ET.tostring(each, encoding="unicode")) for each in (*legend, picture)]
+    return str(render("picture_file.html", title=title, edge=_EDGE, shapes=shapes, styles=_styles(), **size))
+
+
+def _parsed(drawn: Markup) -> tuple[ET.Element, ET.Element]:
+    parts = ET.fromstring(f"<div>{drawn}</div>")
+    return parts, next(each for each in parts.iter("svg") if each.get("class") == "sb-picture")
+
+
+def _styles() -> Markup:
+    return Markup(picture_styles())
 
 
 def _legend(parts: ET.Element, width: float) -> tuple[list[ET.Element], float]:
@@ -89,29 +91,13 @@ def _legend(parts: ET.Element, width: float) -> tuple[list[ET.Element], float]:
 
 def card_svg(drawn: Markup, title: str, sentence: str) -> str:
     """Return the picture that a link is shown by: a title, a sentence, and a picture as large as there is room."""
-    parts = ET.fromstring(f"<div>{drawn}</div>")
-    picture = next(each for each in parts.iter("svg") if each.get("class") == "sb-picture")
+    _, picture = _parsed(drawn)
     lines = _wrapped(sentence, 88)[:3]
     top = 112 + 34 * len(lines)
     picture.attrib |= {"x": "60", "y": f"{top}", "width": "1080", "height": f"{CARD_HEIGHT - top - 60}"}
-    texts = [
-        tag("rect", width="100%", height="100%", fill="#fff"),
-        tag("rect", width="100%", height="10", class_="sb-file-bar"),
-        tag("text", _wrapped(title, 52)[0], x="60", y="82", class_="sb-card-title"),
-        *(
-            tag("text", line, x="60", y=f"{126 + 34 * number}", class_="sb-card-words")
-            for number, line in enumerate(lines)
-        ),
-        tag("text", "shiftbench", x="60", y=f"{CARD_HEIGHT - 24}", class_="sb-card-name"),
-        tag(
-            "text",
-            "how much accuracy NLP models lose in a new domain",
-            x="200",
-            y=f"{CARD_HEIGHT - 24}",
-            class_="sb-card-foot",
-        ),
-    ]
-    return _whole("".join([*texts, ET.tostring(picture, encoding="unicode")]), CARD_WIDTH, CARD_HEIGHT)
+    shown = {"title": _wrapped(title, 52)[0], "lines": lines, "width": CARD_WIDTH, "height": CARD_HEIGHT}
+    picture_text = Markup(ET.tostring(picture, encoding="unicode"))
+    return str(render("picture_card.html", **shown, picture=picture_text, styles=_styles()))
 
 
 def _wrapped(text: str, n_letters: int) -> list[str]:
@@ -121,19 +107,6 @@ def _wrapped(text: str, n_letters: int) -> list[str]:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()[: n_letters + 8]
     return lines
-
-
-def _whole(content: str, width: float, height: float) -> str:
-    own = (
-        f"text{{font-family:'{_FONT}',system-ui,sans-serif;font-size:12px}}"
-        ".sb-file-title{font-size:15px;font-weight:600;fill:#0f172a}.sb-file-words{font-size:12px;fill:#475569}"
-        ".sb-file-bar{fill:#0f766e}.sb-card-title{font-size:44px;font-weight:600;fill:#0f172a}"
-        ".sb-card-words{font-size:27px;fill:#334155}.sb-card-name{font-size:24px;font-weight:700;fill:#0f766e}"
-        ".sb-card-foot{font-size:22px;fill:#475569}"
-    )
-    style = f"<style>{own}\n{picture_styles()}</style>"
-    box = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{style}{content}</svg>'
 
 
 def png_file(svg: str, *, zoom: float = 1.0) -> bytes:

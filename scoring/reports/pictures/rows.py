@@ -8,22 +8,8 @@ from shiftbench.scoring.comparing.unit_ranks import Ranking
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.parts import Gap
 from shiftbench.scoring.reports.numbers import drop_text, points, score_text
-from shiftbench.scoring.reports.pictures.axes import (
-    RIGHT,
-    WIDTH,
-    Axis,
-    ends,
-    legend,
-    line,
-    look,
-    mark,
-    mark_sign,
-    picture,
-    rect,
-    round_axis,
-    sign,
-    text,
-)
+from shiftbench.scoring.reports.pictures import axes as draw
+from shiftbench.scoring.reports.pictures.axes import Axis
 from shiftbench.scoring.reports.pictures.words import shorten, source_name
 from shiftbench.scoring.scores.shape import DomainScore, Estimate, SlicesFound
 
@@ -44,15 +30,17 @@ class Dot(NamedTuple):
     @property
     def values(self) -> list[float]:
         """What the axis must hold."""
-        return ends([self.estimate])
+        return draw.ends([self.estimate])
 
     def draw(self, x: Axis, middle: float) -> Iterator[Markup]:
         """Draw it in its row."""
         value, low, high, y = *self.estimate_ends, middle + self.lower
         if low is not None and high is not None:
-            yield line(x.at(100 * low), y, x.at(100 * high), y, f"{self.bar} {self.class_}")
+            yield draw.line(x.at(100 * low), y, x.at(100 * high), y, f"{self.bar} {self.class_}")
         if value is not None:
-            yield mark(x.at(100 * value), y, self.symbol, self.class_, filled=self.is_filled, size=4, words=self.words)
+            yield draw.mark(
+                x.at(100 * value), y, self.symbol, self.class_, filled=self.is_filled, size=4, words=self.words
+            )
 
     @property
     def estimate_ends(self) -> tuple[float | None, float | None, float | None]:
@@ -77,11 +65,11 @@ class Stroke(NamedTuple):
         """Draw it in its row."""
         low, high = x.at(self.low), x.at(self.high)
         if self.height:
-            yield rect(low, middle - self.height / 2, max(high - low, 0.5), self.height, self.class_)
+            yield draw.rect(low, middle - self.height / 2, max(high - low, 0.5), self.height, self.class_)
         elif self.low == self.high:
-            yield line(low, middle - _ROW / 2 + 3, low, middle + _ROW / 2 - 3, self.class_)
+            yield draw.line(low, middle - _ROW / 2 + 3, low, middle + _ROW / 2 - 3, self.class_)
         else:
-            yield line(low, middle, high, middle, self.class_)
+            yield draw.line(low, middle, high, middle, self.class_)
 
 
 class Row(NamedTuple):
@@ -119,21 +107,21 @@ def row_picture(
         behind: what is drawn behind the rows.
     """
     values = [value for row in rows for part in row.parts for value in part.values]
-    x = axis or round_axis([*([0.0] if has_zero else []), *values], names, WIDTH - RIGHT)
+    x = axis or draw.round_axis([*([0.0] if has_zero else []), *values], names, draw.WIDTH - draw.RIGHT)
     bottom = _TOP + height * len(rows)
     parts = list(behind)
     for value, words in zip(x.ticks, x.tick_words, strict=True):
-        parts.append(line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid"))
-        parts.append(text(x.at(value), _TOP - 9, words, "middle", "sb-tick"))
+        parts.append(draw.line(x.at(value), _TOP - 4, x.at(value), bottom, "sb-grid"))
+        parts.append(draw.text(x.at(value), _TOP - 9, words, "middle", "sb-tick"))
     if has_zero:
-        parts.append(line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
+        parts.append(draw.line(x.at(0), _TOP - 4, x.at(0), bottom, "sb-zero"))
     for number, row in enumerate(rows):
         middle = _TOP + height * (number + 0.5)
-        name = text(x.start - 8, middle + 4, shorten(row.name, int((names - 8) / 6.1)), "end", row.class_)
+        name = draw.text(x.start - 8, middle + 4, shorten(row.name, int((names - 8) / 6.1)), "end", row.class_)
         shown = [each for part in row.parts for each in part.draw(x, middle)]
         parts.append(tag("g", *([tag("title", row.words)] if row.words else []), name, *shown))
-    drawn = picture(title, about, bottom + 6, *parts)
-    return join([legend(keys), tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label=title)])
+    drawn = draw.picture(title, about, bottom + 6, *parts)
+    return join([draw.legend(keys), tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label=title)])
 
 
 _TEXTS = "with its 95% interval over other test texts"
@@ -157,10 +145,10 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
         parts.append(Dot(each.score, *(_HOME if each.domain == home else ())))
         rows.append(Row(each.domain, parts, words))
     about = f"{len(rows)} domains, from {rows[0].words} to {rows[-1].words}. Every value stands in the table."
-    keys = [(mark_sign("circle", "sb-accent"), f"score, {_TEXTS}")]
-    keys += [(mark_sign("diamond", "sb-classic"), "home")] if home else []
+    keys = [(draw.mark_sign("circle", "sb-accent"), f"score, {_TEXTS}")]
+    keys += [(draw.mark_sign("diamond", "sb-classic"), "home")] if home else []
     if any(each.floor for each in domains):
-        keys.append((sign(line(7, 1, 7, 13, "sb-churn")), "what needs no skill"))
+        keys.append((draw.sign(draw.line(7, 1, 7, 13, "sb-churn")), "what needs no skill"))
     return row_picture("Scores by domain", about, rows, keys)
 
 
@@ -179,8 +167,8 @@ def scores_by_slice(found: SlicesFound) -> Markup:
         for each in found.slices
     ]
     keys = [
-        (mark_sign("circle", "sb-accent"), f"score of the slice, {_TEXTS}"),
-        (mark_sign("diamond", "sb-classic"), "score of all other texts"),
+        (draw.mark_sign("circle", "sb-accent"), f"score of the slice, {_TEXTS}"),
+        (draw.mark_sign("diamond", "sb-classic"), "score of all other texts"),
     ]
     about = f"{len(rows)} slices. Every value stands in the table."
     return row_picture("Scores by slice", about, rows, keys, names=220)
@@ -205,7 +193,7 @@ def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tup
         parts = [Stroke(low, high, "sb-axis"), box, Stroke(median, median, "sb-median")]
         rows.append(Row(target, parts, f"{target}: {words}"))
     said = "; ".join(f"{target} median {values[2]:.2f}" for target, values in quantiles.items())
-    axis = round_axis(span, 120, WIDTH - RIGHT, n_ticks=5)
+    axis = draw.round_axis(span, 120, draw.WIDTH - draw.RIGHT, n_ticks=5)
     return row_picture(f"Depth of test texts in {source}", said, rows, names=120, axis=axis)
 
 
@@ -229,9 +217,9 @@ def forecasts_by_domain(found: Sequence[ForecastRow], metric: str) -> Markup:
         words = f"{each.domain}: forecast {score_text(each.forecast)}"
         words += "" if each.truth is None else f"; {metric} {points(each.truth)}"
         rows.append(Row(each.domain, [Dot(each.forecast), Dot(Estimate(value=each.truth), *_HOME)], words))
-    keys = [(mark_sign("circle", "sb-accent"), "forecast, with its interval over domains")]
+    keys = [(draw.mark_sign("circle", "sb-accent"), "forecast, with its interval over domains")]
     if any(each.truth is not None for each in found):
-        keys.append((mark_sign("diamond", "sb-classic"), f"{metric} by labels"))
+        keys.append((draw.mark_sign("diamond", "sb-classic"), f"{metric} by labels"))
     about = f"{len(rows)} domains, those without labels first, the worst first. Every value stands in the table."
     return row_picture(f"Forecast {metric} by domain", about, rows, keys)
 
@@ -266,13 +254,13 @@ def run_dots(names: Sequence[str], runs: Sequence[Sequence[SourceRuns]]) -> Mark
         shown = source_name(name)
         dots = [
             Dot(Estimate(value=score), colour, symbol, words=f"{entry}, {shown}: run at {points(score)}")
-            for (symbol, colour), entry, each in zip(map(look, range(len(names))), names, runs, strict=True)
+            for (symbol, colour), entry, each in zip(map(draw.look, range(len(names))), names, runs, strict=True)
             for source in each
             if source.source == name
             for score in source.scores
         ]
         rows.append(Row(shown, dots))
-    keys = [(mark_sign(*look(number)), name) for number, name in enumerate(names)]
+    keys = [(draw.mark_sign(*draw.look(number)), name) for number, name in enumerate(names)]
     said = "Each mark is a run: its mean score over the shifts that rank."
     return row_picture("Runs by source", said, rows, keys, names=160)
 
@@ -296,8 +284,8 @@ def gap_picture(gaps: Sequence[tuple[str, Gap]], title: str) -> Markup:
         lost = [Stroke(100 * (gap.home.value or 0), 100 * (gap.away.value or 0), "sb-gap-line")] if both else []
         rows.append(Row(name, [*lost, home, away], gap.words))
     keys = [
-        (mark_sign("circle", "sb-home"), "in domain"),
-        (mark_sign("circle", "sb-away", filled=False), "under shift, with 95% intervals"),
+        (draw.mark_sign("circle", "sb-home"), "in domain"),
+        (draw.mark_sign("circle", "sb-away", filled=False), "under shift, with 95% intervals"),
     ]
     return row_picture(title, "; ".join(row.words for row in rows) or "No scores.", rows, keys, names=150)
 
@@ -311,12 +299,12 @@ MAX_BARS = 12
 def rank_intervals(ranking: Ranking) -> Markup:
     """Draw the rank interval of each model; models tied for first are shaded, groups of ties are bars at the right."""
     n, tied, groups = len(ranking.models), set(ranking.tied_first), tie_groups(ranking)[:MAX_BARS]
-    right = WIDTH - RIGHT - _BAR * len(groups)
+    right = draw.WIDTH - draw.RIGHT - _BAR * len(groups)
     axis = Axis(1, max(n, 2), 168, right, tuple(float(rank) for rank in sorted({1, (n + 1) // 2, n})))
     behind, rows = [], []
     for number, model in enumerate(ranking.models):
         if model.name in tied:
-            behind.append(rect(0, _TOP + _RANK_ROW * number, WIDTH, _RANK_ROW, "sb-shaded"))
+            behind.append(draw.rect(0, _TOP + _RANK_ROW * number, draw.WIDTH, _RANK_ROW, "sb-shaded"))
         name = model.name if len(model.name) <= _LETTERS else model.name.rpartition("/")[2]
         name = name if len(name) <= _LETTERS else name[: _LETTERS // 2] + "…" + name[-_LETTERS // 2 + 1 :]
         reach, words = [], f"{model.name}: rank {model.rank}"
@@ -327,13 +315,13 @@ def rank_intervals(ranking: Ranking) -> Markup:
     for number, (first, last) in enumerate(groups):
         place = right + 6 + _BAR * number, _TOP + _RANK_ROW * first + 2
         words = f"not told apart: {ranking.models[first].name} to {ranking.models[last].name}"
-        bar = rect(*place, 4, _RANK_ROW * (last - first + 1) - 4, "sb-tie-bar")
+        bar = draw.rect(*place, 4, _RANK_ROW * (last - first + 1) - 4, "sb-tie-bar")
         behind.append(tag("g", tag("title", words), bar))
     keys = [
-        (sign(rect(0, 5, 14, 4, "sb-rank-bar")), "ranks that a model may have, all at once"),
-        (mark_sign("circle", "sb-ink"), "its rank"),
-        (sign(rect(0, 0, 14, 14, "sb-shaded")), "tied for first"),
-        (sign(rect(5, 0, 4, 14, "sb-tie-bar")), "models not told apart"),
+        (draw.sign(draw.rect(0, 5, 14, 4, "sb-rank-bar")), "ranks that a model may have, all at once"),
+        (draw.mark_sign("circle", "sb-ink"), "its rank"),
+        (draw.sign(draw.rect(0, 0, 14, 14, "sb-shaded")), "tied for first"),
+        (draw.sign(draw.rect(5, 0, 4, 14, "sb-tie-bar")), "models not told apart"),
     ]
     about = "; ".join(row.words for row in rows[:MAX_BARS])
     return row_picture("Rank intervals", about, rows, keys, names=168, axis=axis, height=_RANK_ROW, behind=behind)
