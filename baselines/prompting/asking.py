@@ -71,31 +71,28 @@ class Asker:
         lacking = [key for key in by_key if key not in self.answers or self.answers[key].text is None]
         bar.update(len(keys) - len(lacking))
         allowed = len(lacking) if self._budget.requests is None else max(0, self._budget.requests - self._tried)
-        self._ask([(key, by_key[key]) for key in lacking[:allowed]], bar)
+        asked = lacking[:allowed]
+
+        def keep(place: int, answer: ModelAnswer) -> None:
+            self._tried += 1
+            self.answers[asked[place]] = answer
+            if answer.text is not None:
+                self.asked += 1
+                self._store.put(asked[place], answer)
+            bar.update()
+            self._spend(answer)
+
+        if asked:
+            try:
+                self._model.answer([by_key[key] for key in asked], keep)
+            finally:
+                self._store.flush()
         if allowed < len(lacking):
             left = counted(len(lacking) - allowed, "request")
             raise InvalidInput(
                 Problem("the allowed number of requests is used up", "--max-requests", f"{left} or more to go", _AGAIN)
             )
         return [self.answers[key] for key in keys]
-
-    def _ask(self, requests: Sequence[tuple[bytes, Request]], bar: "tqdm[Any]") -> None:
-        def keep(place: int, answer: ModelAnswer) -> None:
-            key = requests[place][0]
-            self._tried += 1
-            self.answers[key] = answer
-            if answer.text is not None:
-                self.asked += 1
-                self._store.put(key, answer)
-            bar.update()
-            self._spend(answer)
-
-        if not requests:
-            return
-        try:
-            self._model.answer([request for _, request in requests], keep)
-        finally:
-            self._store.flush()
 
     def _spend(self, answer: ModelAnswer) -> None:
         """Add an answer's cost to what was spent; raises InvalidInput when the allowed cost is reached."""

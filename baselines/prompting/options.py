@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 import typer
 
 from shiftbench.baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets, TaskName
-from shiftbench.baselines.prompting.batch import BatchStage
 from shiftbench.baselines.prompting.gguf import GGUF_SUFFIX
 from shiftbench.baselines.prompting.local import LocalModel
 from shiftbench.baselines.prompting.server import TIMEOUT, ModelServer
@@ -124,13 +123,6 @@ class PromptingOptions:
             "--guided", help="Make the server answer with one of the labels; the value is the kind of server."
         ),
     ] = None
-    batch: Annotated[
-        BatchStage | None,
-        typer.Option(
-            "--batch",
-            help="Batch API, at half price: 'write' a file of the requests, 'send' it, 'collect' the answers.",
-        ),
-    ] = None
     concurrency: Annotated[
         int | None,
         typer.Option(
@@ -212,7 +204,6 @@ class PromptingOptions:
             "--param": self.param,
             "--api": self.api is not Api.CHAT,
             "--guided": self.guided,
-            "--batch": self.batch,
             "--timeout": self.timeout != TIMEOUT,
         }
         given = [name for name, value in for_servers.items() if value]

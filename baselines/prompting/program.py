@@ -1,6 +1,6 @@
 """The course of a program that prompts: check all that was asked for, ask, and write predictions and card."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,18 +8,9 @@ import polars as pl
 
 from shiftbench.baselines.program import check_out_path, make_card, typed_command, write_outputs
 from shiftbench.baselines.prompting.asking import Asker, Budget, Prices, refuse_unanswered
-from shiftbench.baselines.prompting.batch import (
-    BatchStage,
-    RequestCollector,
-    collect_batch,
-    log_stage,
-    send_batch,
-    write_batch,
-)
 from shiftbench.baselines.prompting.cache import AnswerStore
 from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations
 from shiftbench.baselines.prompting.local import LocalModel
-from shiftbench.baselines.prompting.models import Request
 from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.run import choose_subset, log_account, prompt_and_predict, with_confidences
 from shiftbench.baselines.prompting.server import ModelServer
@@ -91,13 +82,20 @@ class PromptingProgram:
         options = self.options
         with AnswerStore() as store:
             prices, budget = Prices(options.price_in, options.price_out), Budget(options.max_requests, options.max_cost)
-            if isinstance(self.model, ModelServer) and options.batch is not None:
-                noted = RequestCollector(self.model, store)
-                self._predict(noted, choose)
-                if not self._run_stage(self.model, noted.noted, options.batch, store):
-                    return
             asker = Asker(self.model, store, prices, budget)
-            asked = self._predict(asker, choose)
+            asked = prompt_and_predict(
+                asker,
+                self.prompts,
+                choose,
+                self.folder,
+                options.task,
+                sources=options.source,
+                targets=options.target,
+                seeds=options.seeds,
+                subset=self.subset,
+                scores_labels=options.score_labels,
+                calibrates=options.calibrate,
+            )
         log_account(asker, asked)
         missing = asked.filter(pl.col("ending").is_null())["id"].to_list()
         refuse_unanswered(missing, len(asked), options.model_name, typed_command())
@@ -117,32 +115,3 @@ class PromptingProgram:
             **facts,
         )
         write_outputs(predictions, card, options.out)
-
-    def _predict(self, asker: Asker, choose: ChooseDemonstrations | None) -> pl.DataFrame:
-        options = self.options
-        return prompt_and_predict(
-            asker,
-            self.prompts,
-            choose,
-            self.folder,
-            options.task,
-            sources=options.source,
-            targets=options.target,
-            seeds=options.seeds,
-            subset=self.subset,
-            scores_labels=options.score_labels,
-            calibrates=options.calibrate,
-        )
-
-    def _run_stage(
-        self, model: ModelServer, requests: Mapping[bytes, Request], stage: BatchStage, store: AnswerStore
-    ) -> bool:
-        """Run a step of a batch; returns whether all answers are in the cache now."""
-        out = self.options.out
-        if stage is BatchStage.COLLECT:
-            collect_batch(model, requests, out, store)
-            return True
-        files = write_batch(model, requests, out) if stage is BatchStage.WRITE else []
-        names = send_batch(model, out) if stage is BatchStage.SEND else []
-        log_stage(stage, files, names, len(requests))
-        return False

@@ -92,7 +92,7 @@ class ModelServer:
 
     def identity(self, request: Request) -> Mapping[str, Any]:
         """Return what the answer depends on: model, messages and parameters; wherever the model is served."""
-        return self.body(request)
+        return {"model": self._model, **self._body(request)}
 
     def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         """Answer all requests, ``concurrency`` at once, prompts that begin alike one after the other.
@@ -104,10 +104,6 @@ class ModelServer:
         """
         self._failed, self._unanswered = False, 0
         asyncio.run(self._answer_all(requests, keep))
-
-    def body(self, request: Request) -> dict[str, Any]:
-        """Build the body of a request as it is sent, with the model's name."""
-        return {"model": self._model, **self._body(request)}
 
     def read(self, text: str, request: Request) -> ModelAnswer:
         """Read the body of the server's response to a request.
@@ -123,24 +119,15 @@ class ModelServer:
             cure = f"give {other}, or leave --score-labels out"
             raise InvalidInput(Problem(what, self.address, str(error), cure)) from error
 
-    def client(self) -> Any:
-        """Build a client of the server that waits for each answer; the caller closes it."""
-        from openai import OpenAI
-
-        return OpenAI(**self._options)
-
-    def _client(self) -> Any:
-        from openai import AsyncOpenAI
-
-        return AsyncOpenAI(**self._options)
-
     def _body(self, request: Request) -> dict[str, Any]:
         return request_body(request, self.api, self._parameters, scores_labels=self.scores_labels, guided=self._guided)
 
     async def _answer_all(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
+        from openai import AsyncOpenAI
+
         # Servers cache the beginning of a prompt, which speeds up the next prompt that begins alike.
         waiting = iter(sorted(enumerate(requests), key=lambda each: _prefix(each[1])))
-        async with self._client() as client:
+        async with AsyncOpenAI(**self._options) as client:
             workers = [self._work(client, waiting, keep) for _ in range(min(self._concurrency, len(requests)))]
             ends = await asyncio.gather(*workers, return_exceptions=True)
         for end in ends:

@@ -32,6 +32,9 @@ GONE_OPTIONS = {
     ),
     "--gpu": (("grid",), "--dry-run times this machine; run it on the machine that has the GPU"),
     "--price": (("grid",), "multiply the hours that --dry-run prints by your price"),
+    "--batch": (
+        ("train prompt-llm", "train rag"), "leave it out: answers come at once and are kept; --max-cost ends in time"
+    ),
     "--eval-tokens": (("train",), "prediction reads half as many texts at once by itself where memory is short"),
     "--from-scratch": (("train",), "save a model of random weights with transformers, and give its folder"),
     "--encoder": (

@@ -130,7 +130,7 @@ def test_an_option_of_build_means_nothing_elsewhere() -> None:
     [
         (("check", "m", "--data", "d.csv", "--log-to", "mlflow"), "what --json writes"),
         (("grid", "g.toml", "--price=2"), "multiply the hours"),
-        (("train", "majority", "nli", "--from-scratch"), "save a model of random weights"),
+        (("train", "prompt-llm", "nli", "--batch", "write"), "answers come at once and are kept"),
         (("serve", "--price", "2"), "No such option"),
     ],
 )

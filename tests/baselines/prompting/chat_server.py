@@ -62,25 +62,8 @@ class ChatServer:
     times: list[float] = field(default_factory=list)
     authorizations: set[str] = field(default_factory=set)
     paths: set[str] = field(default_factory=set)
-    files: dict[str, str] = field(default_factory=dict)
-    batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     under_way: int = 0
     most_under_way: int = 0
-
-    def finish_batches(self, lost: int = 0) -> None:
-        """Answer all requests of the batches under way, but for the first ones that are lost."""
-        for batch in self.batches.values():
-            asked = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines()][lost:]
-            lines = [
-                {
-                    "custom_id": each["custom_id"],
-                    "response": {"status_code": 200, "body": completion(self.reply(each["body"]))},
-                }
-                for each in reversed(asked)
-            ]
-            name = f"answers-{batch['id']}"
-            self.files[name] = "".join(json.dumps(line) + "\n" for line in lines)
-            batch |= {"status": "completed", "output_file_id": name}
 
     def last_turns(self) -> list[str]:
         """List the last turn of each request, in the order they came."""
@@ -111,28 +94,6 @@ def _make_app(server: ChatServer) -> FastAPI:
         if isinstance(reply, Response):
             return reply
         return JSONResponse(completion(reply) if "messages" in body else text_completion(reply))
-
-    @app.post("/v1/files")
-    async def upload(request: Request) -> Response:
-        form = await request.form()
-        name = f"file-{len(server.files)}"
-        server.files[name] = (await form["file"].read()).decode()  # type: ignore[union-attr]
-        return JSONResponse({"id": name, "object": "file", "purpose": form["purpose"]})
-
-    @app.post("/v1/batches")
-    async def batch(request: Request) -> Response:
-        body = json.loads(await request.body())
-        name = f"batch-{len(server.batches)}"
-        server.batches[name] = {"id": name, "object": "batch", "status": "in_progress", **body}
-        return JSONResponse(server.batches[name])
-
-    @app.get("/v1/batches/{name}")
-    async def state(name: str) -> Response:
-        return JSONResponse(server.batches[name])
-
-    @app.get("/v1/files/{name}/content")
-    async def content(name: str) -> Response:
-        return Response(server.files[name], media_type="application/jsonl")
 
     return app
 

@@ -299,7 +299,7 @@ def test_the_same_model_at_another_address_is_not_asked_again(
 def test_a_server_is_waited_for_as_long_as_told(synthetic: DatasetFolder, server: ChatServer, tmp_path: Path) -> None:
     options = PromptingOptions("sa", synthetic.path, tmp_path / "p.csv", "m", base_url=server.url, timeout=7.5)
     model: Any = options.open_model()
-    assert model.client().timeout == 7.5
+    assert model._options["timeout"] == 7.5
 
 
 @pytest.mark.parametrize(
