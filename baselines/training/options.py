@@ -191,8 +191,7 @@ class TrainingOptions:
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Set weight-decay, warmup, clip, schedule, or a method's strength, as 'irm.weight=10'; repeat."
-            " See docs/methods/strengths.md.",
+            help="Set weight-decay, warmup, clip, schedule, or a method's strength, as 'irm.weight=10'; repeat.",
         ),
     ] = None
 

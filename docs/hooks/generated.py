@@ -20,6 +20,7 @@ import shiftbench as sb
 from shiftbench.baselines.grid.kept import read_results
 from shiftbench.baselines.models.settings import SETTINGS, setting_values
 from shiftbench.baselines.results import papers
+from shiftbench.baselines.robust.method import METHODS, method_class, strengths_of
 from shiftbench.builders.building.build import BENCHMARKS
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.cli.help import EXIT_CODES
@@ -41,7 +42,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and the schemas as files."""
     made = {**command_pages(), "python.md": python_page(), "metrics.md": metrics_page(), "schemas.md": schema_page()}
     made |= {"papers.md": papers_page(), "results.md": results_page(), "model-settings.md": settings_page()}
-    made["tasks.md"] = tasks_page()
+    made |= {"tasks.md": tasks_page(), "strengths.md": strengths_page()}
     made |= {f"schemas/{name}.json": _schema(model) for name, (model, _) in SCHEMAS.items()}
     for name, content in made.items():
         files.append(File.generated(config, f"reference/{name}", content=content))
@@ -209,3 +210,16 @@ def tasks_page() -> str:
             rows.append((f"`{task.name}`", task.title, task.metric, domains, ", ".join(sources), may))
         lines += [f"## {title} (`{name}`)", "", papers.markdown(rows, figures=()), ""]
     return "\n".join(lines)
+
+
+def strengths_page() -> str:
+    """Format the strengths of methods: default, the papers' values, what a search draws."""
+    rows = [("strength", "default", "paper", "a search draws")]
+    for name in METHODS:
+        for key, each in strengths_of(method_class(name)).items():
+            draws = "-" if each.metadata["draws"] is None else "{:g} to {:g}".format(*each.metadata["draws"])
+            rows.append((f"`{name}.{key}`", f"{each.default:g}", each.metadata["paper"], draws))
+    about = (
+        "`--set METHOD.NAME=VALUE` of the `finetune` programs; they are in the record of the training and in the card."
+    )
+    return "\n".join(["# Strengths of methods", "", about, "", papers.markdown(rows, figures=()), ""])

@@ -22,7 +22,7 @@ from shiftbench.scoring.scores.shape import METRIC_VERSION
 
 RESULTS = Path(__file__).parents[2] / "baselines/results"
 BOARDS = sorted(file.parent for file in RESULTS.glob("*/records.jsonl"))
-README = (RESULTS / "README.md").read_text(encoding="utf-8")
+README, RAW = ((RESULTS / name).read_text(encoding="utf-8") for name in ("README.md", "RAW.md"))
 PAGE = " ".join((RESULTS.parents[1] / "docs/benchmark/results.md").read_text(encoding="utf-8").split())
 
 
@@ -108,7 +108,7 @@ def test_results_are_few_files_of_few_bytes() -> None:
 
 
 def test_every_board_has_the_files_that_its_rows_need() -> None:
-    (table,) = re.findall(r"\| boards \|.*\n((?:^\|.*\|\n)+)", README, flags=re.M)
+    (table,) = re.findall(r"\| boards \|.*\n((?:^\|.*\|\n)+)", RAW, flags=re.M)
     lines = [line.strip("|\n ").split(" | ") for line in table.splitlines()[1:]]
     assert sorted(name.strip("`") for names, *_ in lines for name in names.split(", ")) == [
         board.name for board in BOARDS
@@ -130,7 +130,7 @@ def test_the_table_of_files_is_that_of_the_builds(real_raw: Path, real_whole: Pa
     for benchmark in ("dr", "boss", "df1"):
         build(benchmark, None, [real_whole, real_raw], tmp_path / benchmark, partial=True, placebo=False)
     folders = [DatasetFolder.open(tmp_path / benchmark) for benchmark in ("dr", "boss", "df1")]
-    assert "\n".join(raw_files(folders)) in README
+    assert "\n".join(raw_files(folders)) in RAW
 
 
 def test_results_are_a_dataset(tmp_path: Path) -> None:
