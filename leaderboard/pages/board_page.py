@@ -45,7 +45,7 @@ from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Choice, Head
-from shiftbench.scoring.reports.numbers import count, metric_name
+from shiftbench.scoring.reports.numbers import metric_name
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name
 from shiftbench.validation.vocabulary import TaskKind
@@ -108,7 +108,9 @@ def board_page(index: Index, query: BoardQuery, base: str = "") -> Markup:
             "board_below.html",
             is_public=board.folder.has_public_labels,
             columns=columns_of(board),
-            facts=data_facts(board),
+            board=board,
+            depth_encoder=depth_encoder_name(board.folder),
+            metric_version=METRIC_VERSION,
             unscored=index.unscored(),
             meter=index.meter(board),
         ),
@@ -181,26 +183,6 @@ def views_of(board: Board, chosen: str) -> list[Choice]:
 def overall_address(benchmark: Benchmark) -> str:
     """Return the address of a benchmark's overall board."""
     return OverallQuery(benchmark=benchmark.name).address()
-
-
-def data_facts(board: Board) -> list[tuple[str, str]]:
-    """List the facts of a board's data."""
-    info = board.info
-    tests = {domain: facts.splits["test"].rows for domain, facts in info.domains.items() if "test" in facts.splits}
-    total = info.subsets.get(board.subset, sum(tests.values()))
-    facts = [
-        ("Metric", metric_name(info.metric)),
-        ("Domains", f"{len(tests)}: {', '.join(tests)}"),
-        ("Test texts", count(total) + ("" if board.subset == "all" else f" (subset {board.subset})")),
-        ("Data version", str(board.folder.version)),
-    ]
-    absent = [*info.absent_domains, *(f"{domain} (train only)" for domain in info.domains if domain not in tests)]
-    facts += [("Not in this build", ", ".join(absent))] if absent else []
-    return [
-        *facts,
-        ("Metric version", METRIC_VERSION),
-        ("Encoder of depths", depth_encoder_name(board.folder) or "none"),
-    ]
 
 
 def gap_keys(board: Board) -> tuple[str, str, str]:

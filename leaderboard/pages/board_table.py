@@ -13,9 +13,8 @@ from shiftbench.leaderboard.board.rows import HOST_NOTE, SHARES
 from shiftbench.leaderboard.pages.addresses import entry_address
 from shiftbench.leaderboard.pages.board_columns import Column
 from shiftbench.leaderboard.pages.board_query import FILTERS, PAGE_ROWS, RANKED, REPORTED, BoardQuery, TableQuery
-from shiftbench.leaderboard.pages.links import icon_links
+from shiftbench.leaderboard.pages.links import card_links
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
-from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import UNKNOWN, Badge, Choice, Gap, GapScale, Head
 from shiftbench.scoring.reports.numbers import count, drop_points, points
 from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
@@ -58,7 +57,7 @@ class Row:
     rank_title: str
     badges: Sequence[Badge]
     notes: Sequence[tuple[str, str]]
-    icons: Sequence[Markup]
+    links: Mapping[str, str]
     gap: Gap | None
     cells: Sequence[Cell]
     is_tied: bool = False
@@ -237,7 +236,7 @@ def board_row(row: Facts, board: Board, columns: Sequence[Column], gap_keys: tup
         rank_title=rank_title,
         badges=[] if is_reported else badges(row),
         notes=notes,
-        icons=[] if is_reported else icon_links(row, row["name"]),
+        links={} if is_reported else card_links(row),
         gap=Gap.of(row["name"], home, away, loss, is_faint=faint) if has_gap else None,
         cells=cells,
         is_tied=bool(row["with_leader"]) and not at_floor and row["group"] == RANKED,

@@ -237,7 +237,8 @@ class PairGroup:
         better = winner(difference)
         result = {"a": f"{names[0]} is better", "b": f"{names[1]} is better", None: "not told apart"}[better]
         words = (
-            f"{names[0]} minus {names[1]}: {drop_text(difference.estimate)} points, {_p_words(difference)}, {result}"
+            f"{names[0]} minus {names[1]}: {drop_text(difference.estimate)} points, p {p_text(difference.p)} of this "
+            f"difference alone, corrected p {p_text(difference.p_corrected)}, {result}"
         )
         address = compare_address([a.id, b.id], self.pairwise.task)
         written = drop_points(difference.value)
@@ -250,10 +251,6 @@ class PairGroup:
 def ranked(pair: Comparison) -> Difference:
     """Return the difference in the mean that the board ranks by."""
     return next(mean.difference for mean in pair.means if mean.ranked)
-
-
-def _p_words(difference: Difference) -> str:
-    return f"p {p_text(difference.p)} of this difference alone, corrected p {p_text(difference.p_corrected)}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import board_name
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.parts import Choice, Gap, GapScale, Head
+from shiftbench.scoring.reports.frame.parts import Choice, Gap, GapScale
 from shiftbench.scoring.reports.numbers import metric_name
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import InvalidInput, Problem
@@ -29,7 +29,6 @@ class DomainsPage:
     metric: str
     found: BoardDomains
     names: dict[str, str]
-    heads: Sequence[Head]
     gaps: dict[str, Gap]
     scale: GapScale
 
@@ -46,16 +45,7 @@ def domains_page(index: Index, name: str) -> Markup:
     benchmarks, tasks = choices(index, board)
     own = {each.domain: _own_models(each.into, each.lost) for each in found.domains}
     gaps = {each.domain: Gap.of(each.domain, own[each.domain], each.into, each.lost) for each in found.domains}
-    has_lost = any(each.lost.value is not None for each in found.domains)
-    has_sources = sum(each.out_of.value is not None for each in found.domains) > 1
     scale = GapScale.over(each for gap in gaps.values() for each in (gap.home, gap.away))
-    heads = [
-        Head("Domain"),
-        Head("Own models, models of other domains", "gap-head", scale=scale),
-        Head("Score there", "num", "mean score of models of other domains on it"),
-        *([Head("Lost there", "num", "target drop: less than models of the domain itself score")] if has_lost else []),
-        *([Head("As a source", "num", "mean score of models of this domain on the others")] if has_sources else []),
-    ]
     page = DomainsPage(
         benchmarks,
         tasks,
@@ -65,7 +55,6 @@ def domains_page(index: Index, name: str) -> Markup:
         metric_name(board.info.metric),
         found,
         titles(board.info),
-        heads,
         gaps,
         scale,
     )

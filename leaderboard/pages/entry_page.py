@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.places import BoardPlace
 from shiftbench.leaderboard.pages.addresses import entry_address, picture_address
-from shiftbench.leaderboard.pages.links import named_links
+from shiftbench.leaderboard.pages.board_table import short_count
+from shiftbench.leaderboard.pages.links import card_links
 from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.leaderboard.release import Released
@@ -18,7 +19,7 @@ from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.scoring.reports.forecast import errors_table, shifts_table
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.parts import Badge, CardFact, Choice, card_facts
+from shiftbench.scoring.reports.frame.parts import CardFact, Choice, card_facts
 from shiftbench.scoring.reports.numbers import count
 from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, chart, mark, path, round_axis
 from shiftbench.scoring.reports.pictures.words import source_name
@@ -124,26 +125,15 @@ class EntryPage:
         return plain_task_name(name, info.title if info else "")
 
     @property
-    def badges(self) -> list[Badge]:
-        """List short remarks: the rank, how the model was made, its size and licence, and what is wrong."""
+    def model_facts(self) -> dict[str, str | int | bool]:
+        """Return what the card or the Hub says of the model, by key of the card."""
         assert self.entry is not None
-        card, facts = (
-            self.entry.card,
-            {key: fact.value for key, fact in model_facts(self.entry.card, self.entry.hub).items()},
-        )
-        badges = [Badge(place_words(self.place), "lead" if self.place.rank == 1 else "")] if self.place else []
-        badges += [Badge("at chance", "warn")] if self.it and self.it.task.summary.at_floor else []
-        badges.append(Badge(card.paradigm))
-        badges += [Badge(f"subset {card.subset}")] if card.subset != "all" else []
-        badges += [Badge(f"{_short(int(facts['parameters']))} parameters")] if "parameters" in facts else []
-        badges += [Badge(str(facts["licence"])[:40])] if "licence" in facts else []
-        badges += [Badge("open weights")] if facts.get("open_weights") else []
-        return badges
+        return {key: fact.value for key, fact in model_facts(self.entry.card, self.entry.hub).items()}
 
     @property
-    def links(self) -> Markup:
+    def links(self) -> dict[str, str]:
         """Return the card's links."""
-        return named_links(self.entry.card.model_dump()) if self.entry else Markup("")
+        return card_links(self.entry.card.model_dump()) if self.entry else {}
 
     @property
     def may_download(self) -> bool:
@@ -169,20 +159,9 @@ class EntryPage:
         return f"{source} {self.entry.hub.repository} on the Hugging Face Hub"
 
     @property
-    def exposure(self) -> str:
-        """Return how long the test texts had been public when this was submitted."""
-        if self.entry is None or self.it is None or self.folder is None:
-            return ""
-        years = public_years(self.folder, self.it.task.task)
-        if not years:
-            return "Test labels are public, so any model may have been trained on them."
-        first, last = years
-        sent = int(self.entry.submitted_at[:4])
-        ages = _range(max(sent - last, 0), max(sent - first, 0))
-        return (
-            f"Test labels are public, so any model may have been trained on them; the texts have been public since "
-            f"{_range(first, last)}, {ages} years before this was submitted."
-        )
+    def years(self) -> tuple[int, int] | None:
+        """Return the first and last year in which the texts that it was tested on were published, where known."""
+        return public_years(self.folder, self.it.task.task) if self.folder and self.it else None
 
     @property
     def shared(self) -> Share:
@@ -269,7 +248,7 @@ def entry_page(
 def entry_html(page: EntryPage) -> Markup:
     """Write the page of an entry."""
     about = notices([page.folder] if page.folder else [])
-    return render("entry.html", page=page, notices=about, source_name=source_name)
+    return render("entry.html", page=page, notices=about, source_name=source_name, short_count=short_count)
 
 
 def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
@@ -293,39 +272,10 @@ def citation_years(citation: str) -> list[int]:
     return [int(year) for year in _YEAR.findall(citation)]
 
 
-def _range(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low} to {high}"
-
-
 def _fact_words(value: str | int | bool) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return count(value) if isinstance(value, int) else value
-
-
-def _short(number: int) -> str:
-    """Write a number of parameters in at most four characters.
-
-    >>> _short(950), _short(22_700_000), _short(184_000_000), _short(7_240_000_000)
-    ('950', '23M', '184M', '7.2B')
-    """
-    for size, letter in ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k")):
-        if number >= size:
-            value = number / size
-            return f"{value:.1f}{letter}" if value < 10 else f"{value:.0f}{letter}"
-    return str(number)
-
-
-def place_words(place: BoardPlace) -> str:
-    """Format a rank.
-
-    >>> place_words(BoardPlace(2, 1, 4, 12, ()))
-    'Rank 2 of 12 (95%: 1 to 4)'
-    """
-    words = f"Rank {place.rank} of {place.n_ranked}"
-    if place.low is None or place.high is None:
-        return words
-    return f"{words} (95%: {_range(place.low, place.high)})"
 
 
 _HEIGHT = 130
@@ -360,4 +310,5 @@ def released_page(
 ) -> Markup:
     """Build the page of an entry on withheld labels, with what the last round released of it, by board."""
     shown = EntryPage(EntryQuery(entry.id), entry, None, folder=folder, host_notes=host_notes)
-    return render("entry_released.html", page=shown, notices=notices([folder]), releases=releases, nominated=nominated)
+    given = {"page": shown, "notices": notices([folder]), "short_count": short_count}
+    return render("entry_released.html", **given, releases=releases, nominated=nominated)

@@ -43,7 +43,7 @@ from shiftbench.leaderboard.pages.board_table import (
     sort_head,
     state_notes,
 )
-from shiftbench.leaderboard.pages.links import icon_links
+from shiftbench.leaderboard.pages.links import card_links
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, task_name
 from shiftbench.scoring.reports.frame.html import Markup
@@ -191,7 +191,7 @@ def _row(
         rank_title=rank_title,
         badges=badges(row),
         notes=[(" \N{MIDDLE DOT} ".join([row["submitter"], row["paradigm"], *size]), "")],
-        icons=icon_links(row, row["model"]),
+        links=card_links(row),
         gap=gap if has_gap and row["mean_ss"] is not None else None,
         cells=cells,
         is_tied=bool(row["with_leader"]) and row["complete"],

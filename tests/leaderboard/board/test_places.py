@@ -3,7 +3,8 @@
 import polars as pl
 
 from shiftbench.leaderboard.board.places import BoardPlace, place_of
-from shiftbench.leaderboard.pages.entry_page import EntryPage, EntryQuery, place_words
+from shiftbench.leaderboard.pages.entry_page import EntryPage, EntryQuery
+from shiftbench.leaderboard.pages.shell import macro
 from tests.leaderboard.conftest import Visible
 
 
@@ -28,10 +29,10 @@ def test_later_entries_move_a_rank_and_partial_ones_do_not() -> None:
 
 
 def test_a_rank_in_words_and_over_time() -> None:
-    assert place_words(BoardPlace(1, None, None, 3, ())) == "Rank 1 of 3"
-    assert place_words(BoardPlace(1, 1, 1, 3, ())) == "Rank 1 of 3 (95%: 1)"
+    assert macro("entry_words.html", "place_words", BoardPlace(1, None, None, 3, ())) == "Rank 1 of 3"
+    assert macro("entry_words.html", "place_words", BoardPlace(1, 1, 1, 3, ())) == "Rank 1 of 3 (95%: 1)"
     place = BoardPlace(2, 1, 4, 9, (("2026-05-01", 1, 1), ("2026-06-01", 2, 9)))
-    assert place_words(place) == "Rank 2 of 9 (95%: 1 to 4)"
+    assert macro("entry_words.html", "place_words", place) == "Rank 2 of 9 (95%: 1 to 4)"
     drawn = EntryPage(EntryQuery("0" * 16), None, None, place=place).ranks_over_time
     assert drawn is not None
     assert "Rank 1 of 1 on 2026-05-01, 2 of 9 on 2026-06-01." in Visible(drawn.drawn).text

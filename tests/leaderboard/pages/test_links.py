@@ -8,8 +8,9 @@ import pytest
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_page import rows_fragment
 from shiftbench.leaderboard.pages.board_query import OverallQuery
-from shiftbench.leaderboard.pages.links import icon_links, named_links
+from shiftbench.leaderboard.pages.links import card_links
 from shiftbench.leaderboard.pages.overall_page import overall_fragment
+from shiftbench.leaderboard.pages.shell import macro
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Filled, Visible
@@ -24,12 +25,12 @@ FACTS: dict[str, Any] = {
 
 
 def test_every_link_has_a_name(filled: Filled) -> None:
-    icons = icon_links(FACTS, 'Mine "1"')[0]
+    icons = macro("links.html", "icons", card_links(FACTS), 'Mine "1"')
     for words in ("Paper of", "Code of", "Base model of"):
         assert f'aria-label="{words} Mine &#34;1&#34;"' in icons
     assert Visible(icons).text == ""
     assert Visible(icons).links == [*list(FACTS.values())[:2], "https://huggingface.co/microsoft/deberta-v3-large"]
-    named = Visible(named_links(FACTS))
+    named = Visible(macro("links.html", "named", card_links(FACTS)))
     assert named.text == "PaperCodeBase model"
     assert named.links == Visible(icons).links
 
@@ -45,8 +46,7 @@ def test_every_link_has_a_name(filled: Filled) -> None:
     ],
 )
 def test_what_is_no_safe_address_is_no_link(facts: dict[str, str]) -> None:
-    assert icon_links(facts, "A") == []
-    assert named_links(facts) == ""
+    assert card_links(facts) == {}
 
 
 def test_boards_have_the_links_of_their_entries(filled: Filled, tmp_path: Path) -> None:
