@@ -26,6 +26,8 @@ BLOCKS = [(block, page) for page, text in TEXTS.items() for block in FENCED.find
 COMMAND: Any = typer.main.get_command(app)
 MOST_WORDS = 45_000
 """Of all pages that people write."""
+MOST_CHANGES = 60
+"""Lines of the changelog, of one version."""
 MOST_LINES = {"README.md": 120}
 """Of a README; of a room's it is what somebody who works on the room needs."""
 WORDS = (
@@ -134,6 +136,17 @@ def test_nobody_who_uses_it_is_sent_into_source_code() -> None:
     ]
     to_copy = ("docs/benchmark/train.md", "baselines/standalone_nli.py")
     assert [each for each in named if not each[1].startswith("tests/") and each != to_copy] == []
+
+
+def test_the_changelog_is_one_to_keep() -> None:
+    """By Keep a Changelog, for those who use it: history of methods is ``docs/why/history.md``."""
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security", "Upgrading"}
+    _, *versions = re.split(r"^## ", TEXTS["CHANGELOG.md"], flags=re.M)
+    assert versions[0].startswith("Unreleased\n")
+    for version in versions:
+        assert len(version.strip().splitlines()) <= MOST_CHANGES, version[:20]
+        assert set(re.findall(r"^### (.*)$", version, flags=re.M)) <= kinds
+        assert len(version.split()) == 1 or "\n### " in version
 
 
 def test_every_extra_is_explained() -> None:
