@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RAW ?=
 PORT ?= 7860
-EXTRAS := encoder,train,app,cluster,llm,gguf,offline,wordllama,docs,dev
+EXTRAS := encoder,train,app,llm,gguf,offline,wordllama,docs,dev
 # pytest-xdist runs the tests in this many processes, those of a file in one, for they share what takes long to make.
 JOBS ?= 2
 

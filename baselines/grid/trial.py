@@ -1,4 +1,4 @@
-"""A trial: one program trained on one source of one task with one seed, in a child process that both engines start."""
+"""A trial: one program trained on one source of one task with one seed, in a child process."""
 
 import hashlib
 import json
@@ -253,7 +253,7 @@ def _relative_if_inside(path: Path) -> Path:
 
 
 def _environment(threads: int, gpu: str | None) -> dict[str, str]:
-    """Build the environment in which a seed gives the same predictions on a kind of processor, on either engine."""
+    """Build the environment in which a seed gives the same predictions on a kind of processor."""
     return {
         **os.environ,
         **dict.fromkeys(_THREADS, str(threads)),

@@ -30,6 +30,10 @@ GONE_OPTIONS = {
     "--log-to": (
         ("check", "score", "grid", "train"), "log what --json writes by your tracker's own call (docs/ci/libraries.md)"
     ),
+    **dict.fromkeys(
+        ("--ray", "--engine", "--address"),
+        (("grid",), "give each machine a part, as '--part 1/4 --out part-1', and copy their runs into one folder"),
+    ),
     "--gpu": (("grid",), "--dry-run times this machine; run it on the machine that has the GPU"),
     "--price": (("grid",), "multiply the hours that --dry-run prints by your price"),
     "--batch": (
@@ -87,14 +91,12 @@ OPTIONS = {
     "--run-sd": Former("--assume", "run_sd={}"),
     "--shared-items": Former("--allow", "items", has_value=False),
     "--any-prompts": Former("--allow", "prompts", has_value=False),
-    "--engine": Former("--ray"),
-    "--address": Former("--ray"),
 }
 """What stands for an option of the former version in the commands that have the option of today and not the former."""
 
 _CHOICES = {"--kind": ("labels", "tags", "answers", "texts"), "--domain-by": ("month", "quarter", "year")}
 """The values that a former option had; they are roles of columns now, among others."""
-_MERGED = (("--domain-by", "--domain-column"), ("--kind", "--label-column"), ("--address", "--engine"))
+_MERGED = (("--domain-by", "--domain-column"), ("--kind", "--label-column"))
 """Pairs of former options: where the first is typed, its replacement holds the value of the second, too."""
 
 
@@ -149,20 +151,15 @@ def _is_former(command: str, name: str, known: Mapping[str, bool]) -> bool:
 def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
     """Return the words of today for former options; some of them changed what others meant."""
     given = dict(former)
-    merged = {part for whole, part in _MERGED if whole in given and given.get("--engine") != "local"}
+    merged = {part for whole, part in _MERGED if whole in given}
     words: list[str] = []
     columns: list[str] = []
     for name, value in former:
         option, template, *_ = OPTIONS[name]
         if value is None:  # the parser says that a value is missing
             words += [option]
-        elif name == "--engine" and (value != "ray" or "--address" in given):
-            # 'local' is what there is without Ray; with an address it was refused, and so was any other word.
-            words += [] if name in merged or (value == "local" and "--address" not in given) else [name, value]
         elif name in _CHOICES and value not in _CHOICES[name]:
             raise typer.BadParameter(f"{name} is one of {', '.join(_CHOICES[name])}; found '{value}'")
-        elif name == "--engine":
-            words += [option, "local"]
         elif name == "--domain-by":
             columns.append(f"{value}={given.get('--domain-column', 'domain')}")
         elif name == "--kind":

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shiftbench.validation.command_line import require, show
+from shiftbench.validation.command_line import show
 
 GpuOption = Annotated[
     str | None,
@@ -22,20 +22,18 @@ def grid(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; docs/benchmark/grids.md shows one.")
     ],
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            "--ray",
-            metavar="ADDRESS",
-            help="Run on Ray: 'auto' finds a cluster, HOST:PORT is one, 'local' starts one on this machine.",
-        ),
-    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Folder for results. Default: the file's.")
     ] = None,
     task: Annotated[
         list[str] | None,
         typer.Option("--task", metavar="TASK", help="Only this task of the grid; repeat for more. Default: all."),
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option(
+            "--part", metavar="K/N", help="Only every Nth trial from the Kth: one of N machines, each with an --out."
+        ),
     ] = None,
     slots: Annotated[
         int | None,
@@ -60,8 +58,6 @@ def grid(
     """
     if gpu is not None and not dry_run:
         raise typer.BadParameter("--gpu needs --dry-run: a grid runs on what is here")
-    if ray is not None:
-        require("ray", "cluster")
     from shiftbench.baselines.grid.local import run_local, visible_gpus
     from shiftbench.baselines.grid.plan import read_plan
     from shiftbench.baselines.grid.progress import collect_done, run_grid
@@ -69,8 +65,12 @@ def grid(
 
     train: Any = imported_command("train", "shiftbench.cli.train")
     plan = read_plan(file, train, task)
+    first, _, step = (part or "1/1").partition("/")
+    if not (first.isdecimal() and step.isdecimal() and 1 <= int(first) <= int(step)):
+        raise typer.BadParameter(f"--part is K/N with K from 1 to N, such as 1/4; found '{part}'")
+    trials = plan.trials[int(first) - 1 :: int(step)]
     if collect:
-        collect_done(plan.trials, out or plan.out)
+        collect_done(trials, out or plan.out)
         return
     at_once = slots or len(visible_gpus()) or 1
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
@@ -80,20 +80,17 @@ def grid(
         from shiftbench.baselines.grid.progress import not_done
         from shiftbench.builders.folder.reader import DatasetFolder
 
-        waiting = not_done(plan.trials, (out or plan.out) / "runs")
+        waiting = not_done(trials, (out or plan.out) / "runs")
         if gpu is not None:
             folder = DatasetFolder.open(plan.data)
-            estimates = estimate_on_gpu(plan.trials, waiting, lambda trial: rows_of(trial, folder), train, gpu)
+            estimates = estimate_on_gpu(trials, waiting, lambda trial: rows_of(trial, folder), train, gpu)
         else:
-            estimates = estimate(plan.trials, waiting, plan.data, train, threads=threads, code=plan.code)
+            estimates = estimate(trials, waiting, plan.data, train, threads=threads, code=plan.code)
         show(estimate_lines(estimates, at_once, gpu))
         return
 
-    def run(trials: Any, runs: Path) -> Any:
-        if ray is None:
-            return run_local(trials, plan.data, runs, slots=at_once, threads=threads, code=plan.code)
-        from shiftbench.baselines.grid.cluster import run_on_ray
-
-        return run_on_ray(trials, plan.data, runs, threads=threads, address=ray, code=plan.code)
-
-    run_grid(plan.trials, out or plan.out, run)
+    run_grid(
+        trials,
+        out or plan.out,
+        lambda waiting, runs: run_local(waiting, plan.data, runs, slots=at_once, threads=threads, code=plan.code),
+    )

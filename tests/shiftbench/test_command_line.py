@@ -90,7 +90,7 @@ def test_a_former_command_runs_with_one_line(former: str) -> None:
     assert done.stderr == (f"'shiftbench {former}' is now 'shiftbench {' '.join(today)}'; the former works until 0.4\n")
 
 
-KNOWN = {"--columns": True, "--model-arg": True, "--ray": True, "--encoder": True, "--strict": False}
+KNOWN = {"--columns": True, "--model-arg": True, "--encoder": True, "--strict": False}
 
 
 @pytest.mark.parametrize(
@@ -104,11 +104,6 @@ KNOWN = {"--columns": True, "--model-arg": True, "--ray": True, "--encoder": Tru
         (["--kind", "tags"], ["--columns", "tags="]),
         (["--label-column", "gold", "--kind", "texts"], ["--columns", "texts=gold"]),
         (["--trust-pickle", "x"], ["x", "--model-arg", "trust_pickle=yes"]),
-        (["--engine", "local"], []),
-        (["--engine", "ray"], ["--ray", "local"]),
-        (["--engine", "ray", "--address", "auto"], ["--ray", "auto"]),
-        (["--engine", "local", "--address", "auto"], ["--engine", "local", "--ray", "auto"]),
-        (["--engine", "dask"], ["--engine", "dask"]),
         (["--no-depth", "--", "--kind"], ["--encoder", "none", "--", "--kind"]),
         (["--columns", "--kind", "--strict", "x"], ["--columns", "--kind", "--strict", "x"]),
         (["--label-column"], ["--columns"]),
@@ -130,6 +125,7 @@ def test_an_option_of_build_means_nothing_elsewhere() -> None:
     [
         (("check", "m", "--data", "d.csv", "--log-to", "mlflow"), "what --json writes"),
         (("grid", "g.toml", "--price=2"), "multiply the hours"),
+        (("grid", "g.toml", "--engine", "ray"), "give each machine a part"),
         (("train", "prompt-llm", "nli", "--batch", "write"), "answers come at once and are kept"),
         (("serve", "--price", "2"), "No such option"),
     ],

@@ -132,7 +132,6 @@ REFUSED = {
     ),
     "check-hub": (("check", "acme/model", "--data", "mine.csv", *COLUMNS), "train"),
     "build-encoder": (("build", "synthetic", "--out", "no"), "encoder"),
-    "grid": (("grid", "no.toml", "--ray", "local"), "cluster"),
 }
 
 

@@ -2,6 +2,7 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -190,3 +191,23 @@ def test_gpus_are_counted_without_torch(
     (tmp_path / "nvidia-smi").write_text(f"#!/bin/sh\n{listing}\n")
     (tmp_path / "nvidia-smi").chmod(0o700)
     assert visible_gpus() == gpus
+
+
+def test_parts_of_a_grid_are_put_together_by_copying_their_runs(tmp_path: Path, synthetic: DatasetFolder) -> None:
+    grids = Grids(tmp_path, synthetic)
+    assert grids.run("grid", "grid.toml")[0] == 0
+    together = grids.entry()
+    shutil.rmtree(tmp_path / "results")
+    for part in (1, 2):
+        code, told = grids.run("grid", "grid.toml", "--part", f"{part}/2", "--out", f"part-{part}")
+        assert code == 0, told
+    runs = [{path.name for path in (tmp_path / f"part-{part}/runs/sa/m").iterdir()} for part in (1, 2)]
+    assert [len(each) for each in runs] == [2, 1]
+    assert runs[0].isdisjoint(runs[1])
+    for part in (1, 2):
+        shutil.copytree(tmp_path / f"part-{part}/runs", tmp_path / "results/runs", dirs_exist_ok=True)
+    assert grids.run("grid", "grid.toml", "--collect")[0] == 0
+    assert grids.entry() == together
+    code, told = grids.run("grid", "grid.toml", "--part", "3/2")
+    assert code == 2
+    assert "--part is K/N with K from 1 to N, such as 1/4; found '3/2'" in told
