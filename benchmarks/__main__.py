@@ -359,5 +359,27 @@ def slices(
     answer(slice_tables(placebos, found), {"files": files, "seed": seed} | content, json_)
 
 
+@app.command()
+def labels(
+    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Draws of each attack.", min=2)] = 20,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", metavar="FILE", help="Add finished settings to FILE; skip those in it."),
+    ] = None,
+    json_: JsonOption = None,
+) -> None:
+    """Attack withheld labels by up to 100 accounts, and measure what the rules cost an honest newcomer.
+
+    Example: python -m benchmarks labels --resume labels.jsonl
+    """
+    from msgspec import to_builtins
+
+    from benchmarks.labels import measure, tables
+
+    cells, newcomers = measure(draws, seed, resume)
+    answer(tables(cells, newcomers), {"seed": seed, "cells": to_builtins([*cells, *newcomers])}, json_)
+
+
 if __name__ == "__main__":
     run_app(app)

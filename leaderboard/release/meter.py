@@ -23,7 +23,7 @@ from shiftbench.leaderboard.release.ranking import (
 from shiftbench.leaderboard.release.releases import closed_rounds, records_of
 from shiftbench.leaderboard.store import Store
 
-GAIN_PER_ROOT = 0.2
+GAIN_PER_ROOT = 0.3
 """A crowd's gain on the feedback half is at most this times the root of answers a text: the highest of all simulated
 attacks (``python -m benchmarks labels``; tests compare)."""
 EXACT_PER_ROOT = float(1 / np.sqrt(2 * np.pi))
@@ -60,7 +60,7 @@ def gain_by_feedback(n_answers: int, n_texts: int, n_classes: int, *, is_guessab
     """Return what pooled feedback gains at most on average, a fraction of the texts of a half.
 
     >>> [round(100 * gain_by_feedback(12 * accounts, 2_000, 2), 1) for accounts in (1, 4, 20, 100)]
-    [1.5, 3.1, 6.9, 15.5]
+    [2.3, 4.6, 10.4, 23.2]
     """
     rate = GAIN_PER_ROOT if is_guessable else EXACT_PER_ROOT
     return float(min(rate * np.sqrt(n_answers / n_texts), 1 - 1 / max(2, n_classes)))
