@@ -162,17 +162,13 @@ def _evidence(step: NextStep, check: DomainCheck) -> str:
         return few if domain.has_few_texts else "there is nothing to compare it with"
     lost = _loss_words(domain.difference, check)
     if step.step == Step.ACCEPT:
-        most = domain.difference.high if check.mean_drop else _largest_loss(domain.difference)
+        low = domain.difference.low  # compared with the others a loss is below 0
+        most = domain.difference.high if check.mean_drop else None if low is None else -low
         missed = f"; it may lose up to {plain_points(most)}" if most is not None and most > 0 else ""
         return f"{lost}, shown to lose less than {margin} (p {p_words(step.p)}){missed}"
     if step.step == Step.LABEL:
         return f"{lost}: {_reason_to_label(step, domain, domain.difference, check)}"
     return f"{lost} (p {p_words(step.p)}); {_evidence_of_probes(step, check)}"
-
-
-def _largest_loss(difference: Estimate) -> float | None:
-    """Return the largest loss of a domain that is compared with the others; None without an interval."""
-    return None if difference.low is None else -difference.low
 
 
 def _reason_to_label(step: NextStep, domain: DomainScore, loss: Estimate, check: DomainCheck) -> str:

@@ -169,13 +169,12 @@ def _latex_cell(cell: str) -> str:
 def markdown(table: PlainTable) -> str:
     """Write a table as Markdown, its title above."""
     align = ["---" if number < table.n_names else "---:" for number in range(len(table.head))]
-    head, *rows = ([_markdown_cell(cell) for cell in row] for row in (table.head, *table.rows))
+    head, *rows = (
+        [f"**{markdown_text(cell)}**" if isinstance(cell, Bold) else markdown_text(cell) for cell in row]
+        for row in (table.head, *table.rows)
+    )
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, align, *rows)]
     return "\n".join([markdown_text(table.title), "", *lines]) + "\n"
-
-
-def _markdown_cell(cell: str) -> str:
-    return f"**{markdown_text(cell)}**" if isinstance(cell, Bold) else markdown_text(cell)
 
 
 def html_table(table: PlainTable, class_: str = "sb-table sb-shifts") -> Markup:

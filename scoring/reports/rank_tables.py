@@ -87,19 +87,15 @@ def answers(ranking: Ranking) -> Iterator[str]:
     mean = "standardised scores" if ranking.standardised else "raw scores"
     how_many = f"{ranking.n_units:,} {ranking.unit if ranking.n_units != 1 else unit}"
     yield f"The claim: {ranking.claim}. Unit: {unit} ({how_many}); score: mean of {mean}"
-    n_pairs = len(ranking.neighbours)
+    n_pairs, verb = len(ranking.neighbours), "is" if ranking.decided == 1 else "are"
     yield (
-        f"Of {counted(n_pairs, 'pair')} of neighbours {ranking.decided} {_is(ranking.decided)} decided with all pairs "
+        f"Of {counted(n_pairs, 'pair')} of neighbours {ranking.decided} {verb} decided with all pairs "
         f"corrected, {ranking.decided_uncorrected} each by itself"
     )
     yield from _needed_words(ranking)
     yield from _without_words(ranking)
     yield from _win_words(ranking)
     yield from _family_words(ranking)
-
-
-def _is(n: int) -> str:
-    return "is" if n == 1 else "are"
 
 
 def _left_out_words(ranking: Ranking) -> Iterator[str]:

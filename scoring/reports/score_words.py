@@ -142,11 +142,10 @@ def next_domain_line(summary: Summary) -> str:
 
 def lenient_line(task: TaskScores) -> str:
     """Describe how tags would score if read as seqeval reads them by default; empty where that is no difference."""
-    pairs = [(own.score, own.secondary) for own in task.in_domain] + [
-        (shift.st, shift.secondary) for shift in task.shifts
-    ]
-    both = [_lenient_and_strict(*pair) for pair in pairs]
-    known = [pair for pair in both if pair is not None]
+    pairs = [(own.score, own.secondary) for own in task.in_domain]
+    pairs += [(shift.st, shift.secondary) for shift in task.shifts]
+    both = [(secondary.get(LENIENT), score.value) for score, secondary in pairs]
+    known = [(lenient, strict) for lenient, strict in both if lenient is not None and strict is not None]
     if not known:
         return ""
     lenient, strict = (fmean(side) for side in zip(*known, strict=True))
@@ -154,11 +153,6 @@ def lenient_line(task: TaskScores) -> str:
         "Tags are read strictly: an I- tag that continues nothing belongs to no span. Read as seqeval does by default, "
         f"where it opens one, span F1 is {plain_points(lenient)} and not {plain_points(strict)}, mean over test sets."
     )
-
-
-def _lenient_and_strict(score: Estimate, secondary: dict[str, float | None]) -> tuple[float, float] | None:
-    lenient = secondary.get(LENIENT)
-    return None if lenient is None or score.value is None else (lenient, score.value)
 
 
 def is_it_real(shift: Shift, drop: str) -> str:

@@ -16,7 +16,7 @@ from shiftbench.scoring.reports.plain_tables import PlainTable, starred
 from shiftbench.scoring.reports.score_words import detectable_lines, verdict_lines
 from shiftbench.scoring.reports.task_page import TaskPage
 from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
-from shiftbench.scoring.scores.shape import Confidence, Estimate, Interval, Scores, TaskScores
+from shiftbench.scoring.scores.shape import Confidence, Estimate, Scores, TaskScores
 from shiftbench.scoring.scores.summary import ID_OOD, NO_DEPTHS
 from shiftbench.validation.report import counted
 from shiftbench.validation.versions import NO_SETTINGS
@@ -184,7 +184,8 @@ def _summary(page: TaskPage) -> Iterator[RenderableType]:
     rows = []
     for tile in page.tiles:
         value, *interval = plain_score(tile.estimate).split(" ", 1)
-        total = [] if tile.total is None else [f"with training runs [{_ends(tile.total)}]"]
+        ends = tile.total and f"[{plain_points(tile.total.low)}, {plain_points(tile.total.high)}]"
+        total = [f"with training runs {ends}"] if ends else []
         remarks = [remark.replace(MINUS, "-") for remark in tile.remarks]
         if tile.estimate.value is not None:
             rows.append([tile.name.replace(MINUS, "-"), value, "".join(interval), "\n".join([*total, *remarks])])
@@ -203,10 +204,6 @@ def _summary(page: TaskPage) -> Iterator[RenderableType]:
         needs = "5 or more runs with the same seeds on each target"
         needs = needs if summary.basis == ID_OOD else f"single sources, every shift among them, and {needs}"
         yield f"Intervals: other test sets, same models. Training variance was not measured; that needs {needs}."
-
-
-def _ends(interval: Interval) -> str:
-    return f"{plain_points(interval.low)}, {plain_points(interval.high)}"
 
 
 _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}

@@ -114,9 +114,9 @@ def test_a_browser_shows_it_wide_and_narrow_light_and_dark(served: Served, open_
             wrong = page.evaluate(script)
             assert (wrong["found"] if isinstance(wrong, dict) else wrong) == []
         about = page.get_by_role("columnheader", name="Mean error").get_attribute("title")
-        assert about.startswith("Mean absolute error of the forecasts, in points")
+        assert about.startswith("how far forecasts are off")
         page.get_by_role("link", name="ATC, confidence").click()
-        page.get_by_role("heading", name="ATC, confidence").wait_for()
+        page.get_by_role("img", name="Forecasts by ATC, confidence").wait_for()
         page.goto(f"{served.url}/entry?id={served.entry}&tab=statistics")
         page.get_by_role("heading", name="Forecasts beside the truth").wait_for()
         page.get_by_text("All methods on all entries of this board").wait_for()

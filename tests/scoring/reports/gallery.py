@@ -71,15 +71,15 @@ def gallery() -> Markup:
         Head("Under shift", "num", "higher is better"),
         Head(),
     ]
-    drawn = gap_picture(list(GAPS.items()), "Gaps")
+    drawn = gap_picture(list(GAPS.items()), "Gaps as a picture")
     body = environment.get_template("gallery.html").render(
         gaps=GAPS, scale=scale, badges=BADGES, links=links, heads=heads,
         figures=[_score(0.612), NO_INTERVAL, Estimate(value=0.5), UNKNOWN],
         cards=[Card("Benchmark", "#cards", "A sentence.", [("Leader", "A model")]), Card("Door", "#cards")],
         plain=PLAIN,
         sections=[
-            Section("A table", "It loses -1.2 points.", lines=["A sentence."], tables=[PLAIN]),
-            Section("A picture", figures=[drawn], tables=[PLAIN], is_folded=True),
+            Section("A table", "It loses -1.2 points.", ["A sentence."], tables=[PLAIN._replace(title="Second")]),
+            Section("A picture", figures=[drawn], tables=[PLAIN._replace(title="A third table")], is_folded=True),
             Section("Of rows", samples=[("a slice", "Typical words: a, b", ["A text."])]),
         ],
         matrix=Matrix("Losses", "trained on, tested on", names, rows),
