@@ -192,6 +192,16 @@ def test_few_stops_of_the_keyboard_come_before_the_first_row(pages_served: tuple
         page.keyboard.press("Tab")
         stops += 1
         assert stops <= 40
+    page.goto(pages_served[0] + TASK)
+    for words in ("Skip to content", "Skip to the table"):
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == words
+        page.keyboard.press("Enter")
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        if page.evaluate(in_row):
+            return
+    raise AssertionError("the first row is further away")
 
 
 def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> None:
