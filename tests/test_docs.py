@@ -14,6 +14,9 @@ import shiftbench as sb
 from shiftbench.baselines.grid.kept import read_results
 from shiftbench.baselines.models.settings import SETTINGS
 from shiftbench.baselines.results.papers import RESULTS, paper_file
+from shiftbench.baselines.robust.method import METHODS
+from shiftbench.notebook.tables import SCORE_TABLES
+from shiftbench.scoring.papers.analysis.figures import FIGURES
 from tests.listed_options import listed_commands
 from tests.pages import ROOT, SITE
 
@@ -74,6 +77,9 @@ def test_reference_pages_have_all_that_there_is(site: Path) -> None:
     python = page(site, "reference/python.html")
     named = [name for name in sb.__all__ if callable(getattr(sb, name))]
     assert [name for name in named if f'.{getattr(sb, name).__name__}"' not in python] == []
+    for name, wanted in (("tables", SCORE_TABLES), ("figures", [each.name for each in FIGURES]), ("methods", METHODS)):
+        made = page(site, f"reference/{name}.html")
+        assert [each for each in wanted if f"<code>{each}</code>" not in made] == [], name
     metrics = page(site, "reference/metrics.html")
     assert [name for name in sb.metrics.__all__ if f'.{name}"' not in metrics] == []
     assert [

@@ -24,7 +24,9 @@ from shiftbench.baselines.robust.method import METHODS, method_class, strengths_
 from shiftbench.builders.building.build import BENCHMARKS
 from shiftbench.builders.folder.manifest import Manifest
 from shiftbench.cli.help import EXIT_CODES
+from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES
 from shiftbench.scoring.comparing.shape import Comparison
+from shiftbench.scoring.papers.analysis.figures import FIGURES
 from shiftbench.scoring.scores.shape import DomainCheck, Scores, Shift, TaskScores
 from shiftbench.validation.cards import Card
 from tests.listed_options import listed_commands
@@ -42,7 +44,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the generated pages, and the schemas as files."""
     made = {**command_pages(), "python.md": python_page(), "metrics.md": metrics_page(), "schemas.md": schema_page()}
     made |= {"papers.md": papers_page(), "results.md": results_page(), "model-settings.md": settings_page()}
-    made |= {"tasks.md": tasks_page(), "strengths.md": strengths_page()}
+    made |= {"tasks.md": tasks_page(), "methods.md": methods_page()}
+    made |= {"figures.md": figures_page(), "tables.md": tables_page()}
     made |= {f"schemas/{name}.json": _schema(model) for name, (model, _) in SCHEMAS.items()}
     for name, content in made.items():
         files.append(File.generated(config, f"reference/{name}", content=content))
@@ -212,14 +215,38 @@ def tasks_page() -> str:
     return "\n".join(lines)
 
 
-def strengths_page() -> str:
-    """Format the strengths of methods: default, the papers' values, what a search draws."""
-    rows = [("strength", "default", "paper", "a search draws")]
+def methods_page() -> str:
+    """Format the robustness methods, and their strengths: default, the papers' values, what a search draws."""
+    methods, strengths = [("`--method`", "what it does")], [("strength", "default", "paper", "a search draws")]
     for name in METHODS:
+        about = inspect.cleandoc(method_class(name).__doc__ or "").partition("\n")[0]
+        methods.append((f"`{name}`", _cell(about)))
         for key, each in strengths_of(method_class(name)).items():
             draws = "-" if each.metadata["draws"] is None else "{:g} to {:g}".format(*each.metadata["draws"])
-            rows.append((f"`{name}.{key}`", f"{each.default:g}", each.metadata["paper"], draws))
+            strengths.append((f"`{name}.{key}`", f"{each.default:g}", each.metadata["paper"], draws))
+    lines = ["# Robustness methods", "", papers.markdown(methods, figures=()), "", "## Strengths", ""]
+    lines += ["`--set METHOD.NAME=VALUE` sets one; the record of the training and the card have it.", ""]
+    return "\n".join([*lines, papers.markdown(strengths, figures=()), ""])
+
+
+def figures_page() -> str:
+    """Format the figures that ``study analyse`` draws."""
+    rows = [("figure", "in the papers", "what it finds")]
+    for each in FIGURES:
+        find = getattr(each.find, "func", each.find)
+        varied = getattr(each.find, "keywords", {}).get("key")
+        about = inspect.cleandoc(find.__doc__ or "").partition("\n")[0]
+        rows.append((f"`{each.name}`", each.paper, f"Scores and drops over `{varied}`." if varied else _cell(about)))
+    about = "`shiftbench study analyse FILE... --figure NAME`: a PNG in points and a CSV in fractions."
+    return "\n".join(["# The papers' figures", "", about, "", papers.markdown(rows, figures=()), ""])
+
+
+def tables_page() -> str:
+    """Format the tables of results in a notebook, with their columns."""
     about = (
-        "`--set METHOD.NAME=VALUE` of the `finetune` programs; they are in the record of the training and in the card."
+        "`scores.table(NAME)` and `comparison.table(NAME)`: polars, fractions; `_low` and `_high` end a 95% interval."
     )
-    return "\n".join(["# Strengths of methods", "", about, "", papers.markdown(rows, figures=()), ""])
+    rows = [("table", "of", "columns")]
+    for kind, tables in (("scores", SCORE_TABLES), ("comparison", COMPARISON_TABLES)):
+        rows += [(f"`{name}`", kind, ", ".join(f"`{column}`" for column in table[0])) for name, table in tables.items()]
+    return "\n".join(["# Tables of results", "", about, "", papers.markdown(rows, figures=()), ""])

@@ -1,4 +1,4 @@
-"""The package as a whole: it imports no heavy library, and its design note lists every module."""
+"""The package as a whole: it imports no heavy library."""
 
 import subprocess
 import sys
@@ -18,8 +18,3 @@ def test_no_module_loads_a_heavy_library() -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_the_design_note_names_every_module() -> None:
-    note = (FOLDER / "README.md").read_text(encoding="utf-8")
-    assert [name for name in MODULES if f"`{name}`" not in note] == []

@@ -1,9 +1,8 @@
-"""The site's pages of scores: the JSON fields and figures that they list exist."""
+"""The site's pages of scores: the JSON fields that they list exist."""
 
 import re
 from pathlib import Path
 
-from shiftbench.scoring.papers.analysis.figures import FIGURES
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 
 SITE = Path(__file__).parents[2] / "docs"
@@ -20,8 +19,3 @@ def test_fields_of_the_json_exist() -> None:
     listed = re.search(r"`tasks\[\].shifts\[\]` \| (.*?) \|", table)
     assert listed is not None
     assert set(re.findall(r"`(\w+)`", listed[1])) <= set(Shift.model_fields)
-
-
-def test_every_figure_is_listed() -> None:
-    table = (SITE / "compare/figures.md").read_text(encoding="utf-8")
-    assert re.findall(r"^\| `([\w-]+)`", table, flags=re.M) == [figure.name for figure in FIGURES]

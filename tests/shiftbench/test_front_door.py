@@ -2,7 +2,6 @@
 
 import importlib
 import pydoc
-import re
 import subprocess
 import sys
 from importlib.metadata import version
@@ -18,7 +17,6 @@ import shiftbench as sb
 import shiftbench.metrics
 
 HOME = Path(sb.__file__).parent
-NOTEBOOK = Path(__file__).parents[2] / "docs/check/notebook.md"
 HEAVY = "{'torch', 'datasets', 'gradio', 'pandas', 'polars', 'numpy', 'pydantic', 'sklearn', 'scipy', 'matplotlib'}"
 
 
@@ -32,13 +30,6 @@ def test_every_public_name_is_there() -> None:
         assert getattr(sb, name) is not None
     with pytest.raises(AttributeError, match="attribute scores"):
         _ = sb.scores
-
-
-def test_every_table_is_on_the_page() -> None:
-    from shiftbench.notebook.tables import COMPARISON_TABLES, SCORE_TABLES
-
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| .+ \|$", NOTEBOOK.read_text(encoding="utf-8"), flags=re.M)
-    assert rows == [(name, "scores") for name in SCORE_TABLES] + [(name, "comparison") for name in COMPARISON_TABLES]
 
 
 def test_no_module_has_the_name_of_something_else() -> None:
