@@ -194,7 +194,8 @@ def _line_in(error: Exception, file: Path) -> str:
 def _loaded_below(root: Path) -> list[Path]:
     """List the files of loaded modules in a folder, but those of Python's own environment."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    paths = [Path(file).resolve() for file in files if file]
+    # Of some modules of torch, the file is a name alone.
+    paths = [Path(file).resolve() for file in files if file and Path(file).is_absolute()]
     inside = Path(sys.prefix).resolve()
     package = Path(__file__).resolve().parents[1]
     return sorted(

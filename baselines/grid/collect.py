@@ -30,9 +30,14 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Group trials by model and task, in the grid's order; a task's placebo belongs to its task."""
+    """Group trials by model and task, in the grid's order; a task's placebo belongs to its task.
+
+    Trials of a search are in none; those of the settings that it chose are.
+    """
     entries: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
+        if trial.search is not None and trial.search.number is not None:
+            continue
         entries.setdefault((trial.model, _task_of_entry(trial)), []).append(trial)
     return list(entries.values())
 
@@ -61,6 +66,8 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
         card = _join_cards([kept.card(trial, name) for trial in having], training_command(having))
         if (here := having[0].dataset) and card.data != here.content:  # the same rows of the task, beside other tasks
             card = card.model_copy(update={"data": here.content, "settings": here.settings})
+        if search := having[0].search:
+            card = card.model_copy(update={"model_selection": search.rule, "tuning_trials": search.trials})
         file = entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}")
         if not _is_unchanged(predictions, card, file):
             write_outputs(predictions, card, file)

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from shiftbench.baselines.own_code import METHODS_GROUP, PROGRAMS_GROUP, file_hash, is_own, own_files
@@ -23,11 +24,21 @@ _METHOD = "--method="
 
 
 class CheckedModel(NamedTuple):
-    """A model of a grid as its own process found it: options as words, files with their sha256, and what is wrong."""
+    """A model of a grid as a process of its own found it.
 
-    words: tuple[str, ...]
-    files: tuple[str, ...]
-    problems: tuple[Problem, ...]
+    Attributes:
+        words: its options.
+        files: files of the user's own code, each with its sha256.
+        problems: what is wrong.
+        names: of the program's options.
+        draws: ends between which a search draws its methods' strengths, and whether they are whole numbers, by name.
+    """
+
+    words: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    names: tuple[str, ...] = ()
+    draws: Mapping[str, tuple[float, float, bool]] = MappingProxyType({})
 
 
 def needs_own_process(program: str, options: Mapping[str, Any]) -> bool:
@@ -48,7 +59,7 @@ def check_in_own_process(program: str, options: Mapping[str, Any], file: str, ke
     outside = [name for name in _own_names(program, options) if _is_outside(name)]
     if outside:
         what, cure = "a grid loads code from its own folder alone", "put the file beside the grid file"
-        return CheckedModel((), (), tuple(Problem(what, file, f"'{name}'", cure, key=key) for name in outside))
+        return CheckedModel(problems=tuple(Problem(what, file, f"'{name}'", cure, key=key) for name in outside))
     asked = {"program": program, "options": options, "file": file, "key": key, "code": str(code)}
     run = subprocess.run(
         [sys.executable, "-m", "shiftbench.baselines.grid.own"],
@@ -59,10 +70,11 @@ def check_in_own_process(program: str, options: Mapping[str, Any], file: str, ke
         lines = [line for line in run.stderr.splitlines() if line.strip()]
         found = lines[-1][:300] if lines else f"exit code {run.returncode}"
         cure = "correct the code of your own that this model names"
-        return CheckedModel((), (), (Problem("checking this model failed", file, found, cure, key=key),))
+        return CheckedModel(problems=(Problem("checking this model failed", file, found, cure, key=key),))
     answer = json.loads(last)
     problems = tuple(Problem(**{**each, "file": file, "key": key}) for each in answer["problems"])
-    return CheckedModel(tuple(answer["words"]), tuple(answer["files"]), problems)
+    words, files, names = (tuple(answer[each]) for each in ("words", "files", "names"))
+    return CheckedModel(words, files, problems, names, {name: tuple(ends) for name, ends in answer["draws"].items()})
 
 
 def placed(name: str, code: Path) -> str:
@@ -140,34 +152,44 @@ def _check(asked: Mapping[str, Any]) -> CheckedModel:
     checks = OptionChecks(Path(asked["file"]), TyperGroup(commands={program: command}))
     model = GridModel(name="model", program=program, options=asked["options"])
     words = checks.format_options(model, asked["key"])
+    draws: dict[str, tuple[float, float, bool]] = {}
     if not checks.problems and program not in own:
-        _check_methods(command, program, placed_options(words, code))
+        draws = _check_methods(command, program, placed_options(words, code))
     groups = {name: PROGRAMS_GROUP if name == program else METHODS_GROUP for name in own}
     files = {
         (Path(_parts(name)[0]).parent / found).as_posix() if _parts(name)[0].endswith(".py") else found: sha256
         for name, group in groups.items()
         for found, sha256 in own_files(placed(name, code), group, "--method").items()
     }
-    return CheckedModel(
-        words, tuple(f"{name} {sha256}" for name, sha256 in sorted(files.items())), tuple(checks.problems)
-    )
+    hashed = tuple(f"{name} {sha256}" for name, sha256 in sorted(files.items()))
+    names = tuple(word.removeprefix("--") for param in command.params for word in param.opts if word.startswith("--"))
+    return CheckedModel(words, hashed, tuple(checks.problems), names, draws)
 
 
-def _check_methods(command: Any, program: str, words: Sequence[str]) -> None:
-    """Raise InvalidInput if a fine-tuning program refuses methods, strengths or settings of the training."""
-    from shiftbench.baselines.robust.method import Robustness
+def _check_methods(command: Any, program: str, words: Sequence[str]) -> dict[str, tuple[float, float, bool]]:
+    """Raise InvalidInput if a fine-tuning program refuses methods, strengths or settings of the training.
+
+    Returns: what a search draws the methods' strengths from.
+    """
+    from shiftbench.baselines.robust.method import Robustness, short_name, strengths_of
     from shiftbench.baselines.robust.synonyms import SynonymSource
     from shiftbench.baselines.training.options import TrainingOptions
 
     typed = command.make_context(program, ["TASK", "--data=data", "--out=out.parquet", *words]).params
     if "settings" not in typed:
-        return
+        return {}
     names = [name for name in TrainingOptions.__dataclass_fields__ if name in typed]
     training = TrainingOptions(**{name: typed[name] for name in names})
     training.set_hyperparameters()
     is_classifier = program == "finetune-classifier"
     synonyms = typed.get("synonyms", SynonymSource.WORDNET)
-    Robustness.of(typed.get("method"), synonyms, training, of_words=not is_classifier)
+    robustness = Robustness.of(typed.get("method"), synonyms, training, of_words=not is_classifier)
+    return {
+        f"{short_name(name)}.{key}": (*each.metadata["draws"], isinstance(each.default, int))
+        for name, method in robustness.methods.items()
+        for key, each in strengths_of(method).items()
+        if each.metadata.get("draws")
+    }
 
 
 def main() -> None:
@@ -176,8 +198,9 @@ def main() -> None:
     try:
         answer = _check(asked)
     except InvalidInput as refused:
-        answer = CheckedModel((), (), tuple(refused.problems))
-    facts = {**answer._asdict(), "problems": [_shown(each) for each in answer.problems]}
+        answer = CheckedModel(problems=tuple(refused.problems))
+    shown = [_shown(each) for each in answer.problems]
+    facts = {**answer._asdict(), "problems": shown, "draws": dict(answer.draws)}
     print(f"\n{json.dumps(facts)}", end="", flush=True)
     os._exit(0)
 

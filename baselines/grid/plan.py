@@ -1,21 +1,27 @@
 """The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
 
+import logging
 import os
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pydantic
 import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from shiftbench.baselines.grid.own import check_in_own_process, needs_own_process
-from shiftbench.baselines.grid.trial import Trial, installed_versions, trial_data
+from shiftbench.baselines.grid.own import CheckedModel, check_in_own_process, needs_own_process
+from shiftbench.baselines.grid.search import SOURCE_VALIDATION, SearchedModel, add_settings, check_task, draw_settings
+from shiftbench.baselines.grid.trial import Searched, Trial, installed_versions, trial_data
 from shiftbench.baselines.own_code import PROGRAMS_GROUP, is_own
+from shiftbench.baselines.robust.method import short_name
 from shiftbench.baselines.runs import choose_sources
+from shiftbench.baselines.training.options import is_setting
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.notices import FormerName
@@ -23,6 +29,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import NO_SOURCE
 
+log = logging.getLogger(__name__)
 Seed = Annotated[int, pydantic.Field(ge=0, lt=2**32, strict=True)]
 Positive = Annotated[int, pydantic.Field(gt=0, strict=True)]
 Word = Annotated[str, pydantic.Field(strict=True, min_length=1)]
@@ -39,12 +46,53 @@ class _GridTable(pydantic.BaseModel):
 Seeds = Annotated[list[Seed], pydantic.Field(min_length=1)]
 
 
+class DrawnRange(_GridTable):
+    """The ends between which a search draws a setting, evenly in its logarithm."""
+
+    low: Annotated[float, pydantic.Field(gt=0)]
+    high: Annotated[float, pydantic.Field(gt=0)]
+
+    @pydantic.model_validator(mode="after")
+    def _rises(self) -> "DrawnRange":
+        if self.low >= self.high:
+            raise ValueError("'low' must be below 'high'")
+        return self
+
+
+Value = pydantic.StrictInt | pydantic.StrictFloat | Word
+Values = Annotated[list[Value], pydantic.Field(min_length=1)]
+
+
+class GridSearch(_GridTable):
+    """One ``[searches.NAME]`` table: how many settings are drawn from what, and what the best is chosen by.
+
+    Attributes:
+        trials: settings tried for each model, task and source; the first are the model's own options.
+        seed: of the draws, and of the trials of them; chosen settings run on other seeds.
+        select: 'source-validation', or 'oracle', by the targets' test rows, which no user has.
+        space: what settings are drawn from: options of the program, what ``--set`` takes, and strengths of methods;
+            those of a model's methods are drawn from their own ranges where they are not here.
+    """
+
+    trials: Annotated[int, pydantic.Field(ge=2, strict=True)]
+    seed: Seed = 100
+    select: Literal["source-validation", "oracle"] = "source-validation"
+    space: dict[str, Values | DrawnRange] = {}
+
+
 class GridModel(_GridTable):
-    """One ``[[models]]`` table: a program with its options, and a name for files and messages."""
+    """One ``[[models]]`` table: a program with its options, and a name for files and messages.
+
+    Attributes:
+        vary: values of options or settings, each combination of which is a model of its own.
+        search: the search that chooses its settings.
+    """
 
     name: ModelName
     program: Word
     options: dict[str, Any] = {}
+    vary: dict[str, Values] = {}
+    search: Word | None = None
     tasks: Words | None = None
     sources: Words | None = None
     seeds: Seeds | None = None
@@ -68,6 +116,7 @@ class GridFile(_GridTable):
     seeds: Seeds = [0]
     sources: Words | None = None
     threads: Positive | None = None
+    searches: dict[Word, GridSearch] = {}
     models: Annotated[list[GridModel], pydantic.Field(min_length=1)]
 
 
@@ -77,6 +126,8 @@ class GridPlan:
 
     Attributes:
         code: the folder that code of the user's own is named from.
+        trials: what runs first: all of it but the chosen settings of searches.
+        searches: models whose settings are searched.
     """
 
     data: Path
@@ -84,6 +135,7 @@ class GridPlan:
     out: Path
     threads: int | None
     trials: tuple[Trial, ...]
+    searches: tuple[SearchedModel, ...] = ()
 
 
 def read_plan(
@@ -108,19 +160,42 @@ def read_plan(
         # A source of the whole grid is checked for every model: without duplicates it is reported once.
         raise InvalidInput(dict.fromkeys(checks.problems))
     out = Path(os.path.normpath(file.parent / grid_file.out))
-    return GridPlan(folder.path, file.parent.resolve(), out, grid_file.threads, tuple(trials))
+    return GridPlan(folder.path, file.parent.resolve(), out, grid_file.threads, tuple(trials), tuple(checks.searches))
 
 
 def _read_grid_file(file: Path) -> GridFile:
     if not file.is_file():
         raise InvalidInput(Problem("there is no such grid file", str(file), cure="give the path of a TOML file"))
     try:
-        return GridFile.model_validate(read_toml(file))
+        grid_file = GridFile.model_validate(read_toml(file))
+        return grid_file.model_copy(update={"models": [each for model in grid_file.models for each in _varied(model)]})
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
     except ValueError as error:
         raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "correct it there")) from error
+
+
+def _varied(model: GridModel) -> list[GridModel]:
+    """List the models that a model with lists of values stands for, each named by its values."""
+    if not model.vary:
+        return [model]
+    models = []
+    for values in product(*model.vary.values()):
+        given = dict(zip(model.vary, values, strict=True))
+        settings = model.options.get("set", [])
+        # A program's own options have no dot, and are not among the settings without an option.
+        typed = {name: value for name, value in given.items() if not is_setting(name)}
+        added = [f"{name}={value}" for name, value in given.items() if is_setting(name)]
+        options = {**model.options, **typed}
+        if added:
+            options["set"] = [*(settings if isinstance(settings, list) else [settings]), *added]
+        name = "-".join([model.name, *(f"{key.rpartition('.')[2]}-{value}" for key, value in given.items())])
+        if len(name) > 80 or not re.fullmatch(r"[A-Za-z0-9._-]+", name):
+            what, cure = "the values of 'vary' are no part of a model's name", "write a model for each of them"
+            raise InvalidInput(Problem(what, model.name, f"'{name}'", cure, key="vary"))
+        models.append(model.model_copy(update={"name": name, "options": options, "vary": {}}))
+    return models
 
 
 def _keep_tasks(grid_file: GridFile, tasks: Sequence[str]) -> GridFile:
@@ -188,22 +263,24 @@ class OptionChecks:
     def __init__(self, file: Path, programs: TyperGroup) -> None:
         self.file, self.programs = str(file), programs
         self.problems: list[Problem] = []
-        self.files: dict[str, tuple[str, ...]] = {}
-        """Files of the user's own code, each with its sha256, by a model's key."""
+        self.checked: dict[str, CheckedModel] = {}
+        """What processes of their own found of models, by their keys."""
 
     def options(self, model: GridModel, key: str) -> tuple[str, ...]:
         """Format a model's options as words of a command line, and check them by the program itself.
 
         Code of the user's own is imported in another process, and its files are noted.
         """
-        if not needs_own_process(model.program, model.options):
+        tunes_methods = model.search is not None and "method" in model.options
+        if not needs_own_process(model.program, model.options) and not tunes_methods:
             return self.format_options(model, key)
+        before = len(self.problems)
         if not is_own(model.program, PROGRAMS_GROUP):
             self.format_options(model, key)
-        if not self.problems:
+        if len(self.problems) == before:
             found = check_in_own_process(model.program, model.options, self.file, key)
             self.problems += found.problems
-            self.files[key] = found.files
+            self.checked[key] = found
             return found.words
         return ()
 
@@ -253,6 +330,7 @@ class _Checks(OptionChecks):
     def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
         super().__init__(file, programs)
         self.folder = folder
+        self.searches: list[SearchedModel] = []
 
     def trials(self, grid_file: GridFile) -> list[Trial]:
         """Build the trials in the grid's order; trials of what is wrong are missing."""
@@ -265,19 +343,115 @@ class _Checks(OptionChecks):
             options = self.options(model, key)
             tasks = self._tasks(grid_file, model, key)
             wanted = {task: self._sources(task, grid_file, model, key) for task in tasks}
+            seeds = tuple(dict.fromkeys(model.seeds or grid_file.seeds))
+            if model.search is not None:
+                for task, sources in wanted.items():
+                    for source in sources:
+                        trials += self._tries(grid_file, model, key, (options, task, source), seeds)
+                continue
             trials += [
                 Trial(
                     *(model.name, model.program, options, task, source, seed),
                     data=trial_data(self.folder, task, options),
                     versions=installed_versions(model.program, options),
-                    files=self.files.get(key, ()),
+                    files=self.checked.get(key, CheckedModel()).files,
                     dataset=self.folder.version,
                 )
                 for task, sources in wanted.items()
                 for source in sources
-                for seed in dict.fromkeys(model.seeds or grid_file.seeds)
+                for seed in seeds
             ]
+        self._check_searches(grid_file)
         return trials
+
+    def _tries(
+        self,
+        grid_file: GridFile,
+        model: GridModel,
+        key: str,
+        start: tuple[tuple[str, ...], str, str],
+        seeds: tuple[int, ...],
+    ) -> list[Trial]:
+        """Build the trials of a search on one task and source, and note the search.
+
+        Args:
+            grid_file: the grid.
+            model: its model.
+            key: the model's.
+            start: the model's own options, the task and the source.
+            seeds: what the chosen settings run on.
+        """
+        words, task, source = start
+        search = grid_file.searches.get(str(model.search))
+        if search is None:
+            cure = (
+                did_you_mean(str(model.search), list(grid_file.searches))
+                if grid_file.searches
+                else "add [searches.NAME]"
+            )
+            self._note("there is no such search", f"{key}.search", str(model.search), cure)
+            return []
+        if search.seed in seeds:
+            what, cure = "chosen settings run on other seeds than the search", "give others as 'seeds'"
+            self._note(what, f"{key}.seeds", str(search.seed), cure)
+        unscored = check_task(self.folder, task, source, search.select)
+        if unscored:
+            cure = "leave 'search' out, or give another task or source"
+            self._note("this search cannot be scored", f"{key}.search", unscored, cure)
+        own, space, whole = self._space(search, model, key)
+        if self.problems:
+            return []
+        drawn = draw_settings(space, whole, search.trials, search.seed)
+        options = tuple(add_settings(words, each, own) for each in drawn)
+        more = ("--validation",) if search.select == SOURCE_VALIDATION and "--validation" not in words else ()
+        first = Trial(
+            *(model.name, model.program, options[0], task, source, search.seed),
+            data=trial_data(self.folder, task, words),
+            versions=installed_versions(model.program, words),
+            files=self.checked.get(key, CheckedModel()).files,
+            dataset=self.folder.version,
+        )
+        tries = tuple(
+            replace(
+                first, options=(*each, *more), search=Searched(str(model.search), search.select, search.trials, number)
+            )
+            for number, each in enumerate(options, start=1)
+        )
+        self.searches.append(SearchedModel(tries, options, seeds))
+        return list(tries)
+
+    def _space(self, search: GridSearch, model: GridModel, key: str) -> tuple[set[str], dict[str, Any], set[str]]:
+        """Return the names of a program's options, what a search draws for the model, and which of it is whole."""
+        checked = self.checked.get(key, CheckedModel())
+        names = set(checked.names)
+        if not names:
+            command: Any = self.programs.get_command(typer.Context(self.programs), model.program)
+            names = {word.removeprefix("--") for param in command.params for word in param.opts}
+        given = model.options.get("method", [])
+        methods = {short_name(name) for name in _as_list(given)}
+        space: dict[str, Any] = {name: (low, high) for name, (low, high, _) in checked.draws.items()}
+        for name, values in search.space.items():
+            if "." in name and name.rpartition(".")[0] not in methods:
+                continue
+            if name not in names and not (is_setting(name) and "set" in names):
+                cure = did_you_mean(name, sorted(names))
+                self._note(
+                    f"program '{model.program}' has no such option", f"searches.{model.search}.space", name, cure
+                )
+            space[name] = (values.low, values.high) if isinstance(values, DrawnRange) else values
+        return names, space, {name for name, (_, _, is_whole) in checked.draws.items() if is_whole}
+
+    def _check_searches(self, grid_file: GridFile) -> None:
+        """Note strengths that no model has, and warn where methods are tuned and plain training is not."""
+        for name, search in grid_file.searches.items():
+            users = [model for model in grid_file.models if model.search == name]
+            methods = {short_name(method) for model in users for method in _as_list(model.options.get("method", []))}
+            for setting in search.space:
+                if "." in setting and setting.rpartition(".")[0] not in methods:
+                    what, cure = "no model of this search has such a method", "leave it out"
+                    self._note(what, f"searches.{name}.space", setting, cure)
+            if methods and all("method" in model.options for model in users):
+                log.warning("search '%s' tunes methods; plain training beside them gets no such trials", name)
 
     def _tasks(self, grid_file: GridFile, model: GridModel, key: str) -> list[str]:
         """Choose the tasks of a model: its own, the grid's, or all that have train rows."""

@@ -96,8 +96,9 @@ def _run_waiting(
                 if ended.error is None:
                     unfinished.remove(ended.trial)
                     log.info("done: %s (%s)", ended.trial, so_far)
-                    if unfinished.isdisjoint(entry_of[ended.trial]):
-                        collect(entry_of[ended.trial], KeptTrials(runs), out)
+                    entry = entry_of.get(ended.trial)  # a trial of a search is in none
+                    if entry and unfinished.isdisjoint(entry):
+                        collect(entry, KeptTrials(runs), out)
                 else:
                     failed.append(ended)
                     log.info("failed: %s: %s (%s)", ended.trial, ended.error, so_far)

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -54,6 +54,22 @@ _ROOT = Path(__file__).parents[2]
 _GRACE = 5.0
 
 
+class Searched(NamedTuple):
+    """The search that a trial is part of.
+
+    Attributes:
+        name: its name in the grid file.
+        rule: what it chooses by: 'source-validation', or 'oracle'.
+        trials: how many settings are tried for each task and source.
+        number: place of the trial's among them, from 1; None of one that runs the chosen settings on a new seed.
+    """
+
+    name: str
+    rule: str
+    trials: int
+    number: int | None = None
+
+
 @dataclass(frozen=True)
 class Trial:
     """What decides a trial's predictions, and the name that its model has in the grid.
@@ -64,6 +80,7 @@ class Trial:
         data: hash of the rows of its task (see ``trial_data``); of trials from before 0.3 the content hash of the whole
             dataset folder.
         versions: version of each library that computes, such as 'torch 2.13.0'.
+        search: the search that it is part of; in its record, and not in its key.
         files: files of the user's own code, each with its sha256; part of the key, and left out of it where there are
             none.
         dataset: version of the folder at hand that has these rows; it decides nothing.
@@ -79,6 +96,7 @@ class Trial:
     versions: tuple[str, ...]
     files: tuple[str, ...] = ()
     dataset: DataVersion | None = field(default=None, compare=False)
+    search: Searched | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         """Return the trial's name in messages."""
@@ -93,13 +111,14 @@ class Trial:
     def from_facts(cls, facts: Mapping[str, Any]) -> "Trial":
         """Build a trial from its record as JSON data."""
         lists = {name: tuple(facts[name]) for name in ("options", "versions", "files") if name in facts}
-        return cls(**{**facts, **lists})
+        searched = {"search": Searched(*facts["search"])} if facts.get("search") else {}
+        return cls(**{**facts, **lists, **searched})
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return what decides its predictions, and its model's name, as JSON data."""
-        facts = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
-        return {name: value for name, value in facts.items() if name != "files" or value}
+        """Return its record as JSON data: what decides its predictions, its model's name, and its search."""
+        facts = {each.name: getattr(self, each.name) for each in fields(self) if each.compare or each.name == "search"}
+        return {name: value for name, value in facts.items() if name not in ("files", "search") or value}
 
     @cached_property
     def record(self) -> str:
@@ -108,8 +127,8 @@ class Trial:
 
     @cached_property
     def key(self) -> str:
-        """Hash the record: a trial with another option, dataset or version has another key."""
-        return hashlib.sha256(self.record.encode()).hexdigest()[:12]
+        """Hash what decides the predictions: a trial with another option, dataset or version has another key."""
+        return hashlib.sha256(replace(self, search=None).record.encode()).hexdigest()[:12]
 
     @property
     def folder(self) -> Path:

@@ -278,6 +278,15 @@ class TrainingOptions:
             raise InvalidInput(Problem("without training a sweep has no scores to choose by", "--epochs", "0"))
 
 
+def is_setting(name: str) -> bool:
+    """Return whether a name is set by ``--set``: of the training, or a method's strength.
+
+    >>> is_setting("clip"), is_setting("irm.weight"), is_setting("learning-rate")
+    (True, True, False)
+    """
+    return "." in name or name in (*_MOST, "schedule")
+
+
 def _parse_setting(name: str, value: str) -> float | Schedule:
     """Parse a setting of the training that has no option of its own."""
     if name == "schedule":

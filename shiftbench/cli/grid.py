@@ -68,9 +68,22 @@ def grid(
     first, _, step = (part or "1/1").partition("/")
     if not (first.isdecimal() and step.isdecimal() and 1 <= int(first) <= int(step)):
         raise typer.BadParameter(f"--part is K/N with K from 1 to N, such as 1/4; found '{part}'")
-    trials = plan.trials[int(first) - 1 :: int(step)]
+    own_part, place = slice(int(first) - 1, None, int(step)), out or plan.out
+    trials = plan.trials[own_part]
+
+    def with_chosen() -> tuple[Any, ...]:
+        """Return the trials, and those of settings that searches chose as far as all of theirs are done."""
+        if not plan.searches:
+            return trials
+        from shiftbench.baselines.grid.kept import KeptTrials
+        from shiftbench.baselines.grid.search import chosen_trials
+        from shiftbench.builders.folder.reader import DatasetFolder
+
+        chosen = chosen_trials(plan.searches, KeptTrials(place / "runs"), DatasetFolder.open(plan.data), place)
+        return (*trials, *chosen[own_part])
+
     if collect:
-        collect_done(trials, out or plan.out)
+        collect_done(with_chosen(), place)
         return
     at_once = slots or len(visible_gpus()) or 1
     threads = plan.threads or max(1, (os.cpu_count() or 1) // at_once)
@@ -80,17 +93,21 @@ def grid(
         from shiftbench.baselines.grid.progress import not_done
         from shiftbench.builders.folder.reader import DatasetFolder
 
-        waiting = not_done(trials, (out or plan.out) / "runs")
+        # Which settings a search will choose is not known: their steps are those of the model's own options.
+        finals = [trial for each in plan.searches for trial in each.finals(0)]
+        every = (*trials, *finals[own_part])
+        waiting = not_done(every, place / "runs")
         if gpu is not None:
             folder = DatasetFolder.open(plan.data)
-            estimates = estimate_on_gpu(trials, waiting, lambda trial: rows_of(trial, folder), train, gpu)
+            estimates = estimate_on_gpu(every, waiting, lambda trial: rows_of(trial, folder), train, gpu)
         else:
-            estimates = estimate(trials, waiting, plan.data, train, threads=threads, code=plan.code)
+            estimates = estimate(every, waiting, plan.data, train, threads=threads, code=plan.code)
         show(estimate_lines(estimates, at_once, gpu))
         return
 
-    run_grid(
-        trials,
-        out or plan.out,
-        lambda waiting, runs: run_local(waiting, plan.data, runs, slots=at_once, threads=threads, code=plan.code),
-    )
+    def run(waiting: Any, runs: Path) -> Any:
+        return run_local(waiting, plan.data, runs, slots=at_once, threads=threads, code=plan.code)
+
+    run_grid(trials, place, run)
+    if plan.searches:
+        run_grid(with_chosen(), place, run)

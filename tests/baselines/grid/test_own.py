@@ -3,14 +3,12 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from shiftbench.baselines.grid.cluster import _write_own_code
 from shiftbench.baselines.grid.kept import KeptTrials
 from shiftbench.baselines.grid.own import check_files
 from shiftbench.baselines.grid.plan import GridPlan, read_plan
@@ -104,15 +102,6 @@ def test_a_trial_of_a_file_that_changed_since_is_refused(plan: Any, place: Path)
     (place / "longest.py").unlink()
     with pytest.raises(InvalidInput, match="found sha256 no such file"):
         check_files(trial.files, place)
-
-
-def test_a_machine_of_a_cluster_gets_the_file(plan: Any, place: Path, cache: Path) -> None:
-    (trial,) = plan(OWN).trials
-    sent = {"longest.py": (place / "longest.py").read_bytes()}
-    folder = _write_own_code(trial, sent)
-    check_files(trial.files, folder)
-    other = replace(trial, files=("longest.py " + "0" * 64,))
-    assert _write_own_code(other, sent) != folder
 
 
 def grid(place: Path, python: Path | str = sys.executable) -> str:

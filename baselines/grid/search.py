@@ -1,0 +1,175 @@
+"""A named random search: settings are drawn, the best is chosen on validation rows of the source, and runs anew.
+
+Every model of a search gets as many trials, plain training among them. The first trial of each is the model as the
+grid file has it. Trials that are not chosen are kept and packed as all others, and listed beside the result. So do
+WILDS (Koh et al. 2021) and DomainBed (Gulrajani and Lopez-Paz 2021, whose ranges the strengths of their methods have).
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.trial import PREDICTIONS, Trial
+from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
+from shiftbench.validation.output_files import replace_file
+from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.vocabulary import TaskKind, source_parts
+
+VALIDATION = "predictions.validation.parquet"
+ORACLE, SOURCE_VALIDATION = "oracle", "source-validation"
+Space = Mapping[str, Sequence[Any] | tuple[float, float]]
+"""What a setting is drawn from, by its name: a list of values, or the ends of a range, evenly in the logarithm."""
+
+
+def draw_settings(space: Space, whole: Iterable[str], trials: int, seed: int) -> list[dict[str, Any]]:
+    """Draw settings; the first are none, so that a model's own options are tried, too.
+
+    Models draw the same values of the same settings, whatever else they have: each setting has a stream of its own.
+
+    Args:
+        space: what is drawn.
+        whole: settings that are whole numbers.
+        trials: how many.
+        seed: of the draws.
+    """
+    drawn: list[dict[str, Any]] = [{} for _ in range(trials)]
+    for name, values in sorted(space.items()):
+        rng = np.random.default_rng([seed, *name.encode()])
+        for each in drawn[1:]:
+            if isinstance(values, tuple):
+                low, high = values
+                value = float(f"{math.exp(rng.uniform(math.log(low), math.log(high))):.3g}")
+                each[name] = round(value) if name in whole else value
+            else:
+                each[name] = values[int(rng.integers(len(values)))]
+    return drawn
+
+
+def add_settings(words: Sequence[str], drawn: Mapping[str, Any], own: Iterable[str]) -> tuple[str, ...]:
+    """Return options as words, with drawn settings in the place of theirs: options of the program, others by ``--set``.
+
+    Args:
+        words: of a grid's model.
+        drawn: settings by name.
+        own: names of the program's options.
+
+    >>> add_settings(("--epochs=1", "--set=clip=1"), {"clip": 0.5, "epochs": 2}, ["epochs", "set"])
+    ('--epochs=2', '--set=clip=0.5')
+    """
+    starts = {name: f"--{name}=" if name in set(own) else f"--set={name}=" for name in drawn}
+    kept = [word for word in words if not word.startswith(tuple(starts.values()))]
+    return (*kept, *sorted(f"{start}{drawn[name]}" for name, start in starts.items()))
+
+
+@dataclass(frozen=True)
+class SearchedModel:
+    """A model of a grid whose settings are searched, on one task and source.
+
+    Attributes:
+        tries: a trial of each draw, in order.
+        options: of each draw, as the chosen one runs on new seeds.
+        seeds: those.
+    """
+
+    tries: tuple[Trial, ...]
+    options: tuple[tuple[str, ...], ...]
+    seeds: tuple[int, ...]
+
+    def finals(self, chosen: int) -> list[Trial]:
+        """Return the trials on new seeds with the options of a draw."""
+        first = self.tries[0]
+        assert first.search is not None
+        search = first.search._replace(number=None)
+        return [replace(first, options=self.options[chosen], seed=seed, search=search) for seed in self.seeds]
+
+
+class ChosenSettings(NamedTuple):
+    """What a search found for one task and source."""
+
+    scores: list[float]
+    chosen: int
+
+
+def choose_settings(searched: SearchedModel, kept: KeptTrials, folder: DatasetFolder) -> ChosenSettings:
+    """Choose the draw with the highest score; the first of equals."""
+    scores = [_score(trial, kept, folder) for trial in searched.tries]
+    return ChosenSettings(scores, int(np.argmax(scores)))
+
+
+def chosen_trials(searches: Sequence[SearchedModel], kept: KeptTrials, folder: DatasetFolder, out: Path) -> list[Trial]:
+    """Choose the settings of every search whose trials are all done, and write what was tried beside the results.
+
+    Args:
+        searches: of a grid.
+        kept: its trials.
+        folder: its dataset.
+        out: the folder of results; ``<task>/<model>.search.json`` lists every trial with its score.
+    Returns: the trials on new seeds.
+    """
+    finals: list[Trial] = []
+    listed: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for searched in searches:
+        first = searched.tries[0]
+        if not all(kept.is_done(trial) for trial in searched.tries):
+            continue
+        found = choose_settings(searched, kept, folder)
+        finals += searched.finals(found.chosen)
+        assert first.search is not None
+        listed.setdefault((first.task, first.model), []).extend(
+            {
+                "source": trial.source, "search": first.search.name, "rule": first.search.rule, "trial": number + 1,
+                "options": list(searched.options[number]), "seed": trial.seed, "score": found.scores[number],
+                "chosen": number == found.chosen, "folder": trial.folder.as_posix(),
+            }
+            for number, trial in enumerate(searched.tries)
+        )  # fmt: skip
+    for (task, model), tries in listed.items():
+        (out / task).mkdir(parents=True, exist_ok=True)
+        with replace_file(out / task / f"{model}.search.json") as new:
+            new.write_text(json.dumps(tries, indent=1) + "\n", encoding="utf-8")
+    return finals
+
+
+def _score(trial: Trial, kept: KeptTrials, folder: DatasetFolder) -> float:
+    """Score a trial by the task's metric: on its source's validation rows, or, by oracle, on the targets' test rows."""
+    assert trial.search is not None
+    info, sources = folder.task(trial.task), source_parts(trial.source)
+    if trial.search.rule == SOURCE_VALIDATION:
+        frame = kept.predictions(trial, VALIDATION)
+        parts = [part for part in sources if "validation" in info.domains[part].splits]
+        golds = [pl.concat([folder.split(trial.task, part, "validation") for part in parts])]
+    else:
+        frame = kept.predictions(trial, PREDICTIONS)
+        targets = [name for name, facts in info.domains.items() if "test" in facts.splits and name not in sources]
+        golds = [folder.split(trial.task, target, "test") for target in targets]
+    codes = {name: code for code, name in enumerate(info.labels)}
+    scores = []
+    for gold in golds:
+        both = gold.select("id", "label").join(frame.select("id", "prediction"), on="id", how="left")
+        predicted = both["prediction"].replace_strict(codes, default=None, return_dtype=pl.Int64)
+        if predicted.null_count():
+            what, cure = "a trial lacks predictions that its search is scored on", "leave 'target' out of the options"
+            raise InvalidInput(Problem(what, str(trial), f"{predicted.null_count():,} rows", cure))
+        counts = confusion_counts(both["label"].to_numpy(), predicted.to_numpy(), len(info.labels))
+        scores.append(float(macro_f1(counts) if info.metric == "macro_f1" else accuracy(counts)))
+    return float(np.mean(scores))
+
+
+def check_task(folder: DatasetFolder, task: str, source: str, rule: str) -> str:
+    """Return why a search cannot be scored on a task and source; empty where it can."""
+    info, sources = folder.task(task), source_parts(source)
+    if info.kind is not TaskKind.CLASSIFICATION:
+        return f"'{task}' is a task of kind '{info.kind.value}', and a search is scored on labels"
+    if rule == SOURCE_VALIDATION and not any("validation" in info.domains[part].splits for part in sources):
+        return f"source '{source}' of '{task}' has no validation rows"
+    if rule == ORACLE and folder.manifest.withholds_labels:
+        return "the folder withholds test labels"
+    return ""
