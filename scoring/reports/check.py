@@ -28,7 +28,7 @@ from shiftbench.scoring.reports.numbers import (
 from shiftbench.scoring.reports.pictures.charts import depth_curves, has_depth
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.reports.score_words import loss_words, slope_rows
+from shiftbench.scoring.reports.score_words import loss_words
 from shiftbench.scoring.reports.slice_words import slice_lines, slice_section, slice_table
 from shiftbench.scoring.reports.time_words import time_lines, time_section
 from shiftbench.scoring.scores.examples import WrongExample
@@ -548,11 +548,12 @@ def _sections(shown: CheckShown) -> Iterator[Section]:
     few = set(check.few_texts)
     task = shown.task.model_copy(update={"shifts": tuple(each for each in shown.task.shifts if each.target not in few)})
     if has_depth(task):
-        slopes = "; ".join(f"{name}: {drop_text(slope)}" for name, slope in slope_rows(task.summary))
+        slope = task.summary.depth_slope
+        words = "slope on depth, per standard deviation (above 0: better near the source)"
         yield Section(
             "By distance from the training texts",
             "Micro F1, each text weighted by how far it lies from the training texts, as fewer source-like texts "
-            f"remain.{f' In points: {slopes}.' if slopes else ''}",
+            f"remain.{f' In points: {words}: {drop_text(slope)}.' if slope else ''}",
             figures=[depth_curves(task)],
         )
     if any(each.confidence for each in check.domains):

@@ -25,7 +25,6 @@ from shiftbench.scoring.scores.shape import (
     NearDuplicates,
     Scores,
     Shift,
-    Summary,
     TaskScores,
 )
 from shiftbench.scoring.scores.summary import LEFT_OUT
@@ -115,29 +114,14 @@ def _without_home(task: TaskScores, shifts: Sequence[Shift]) -> str:
 
 def tail_lines(task: TaskScores) -> Iterator[str]:
     """List the sentences that a task's scores call for: the next domain, and how strictly tags were read."""
-    if task.summary.next_domain is not None:
-        yield next_domain_line(task.summary)
-    lenient = lenient_line(task)
-    if lenient:
-        yield lenient
-
-
-def slope_rows(summary: Summary) -> Iterator[tuple[str, Estimate]]:
-    """List the slope on depth, if there is one, with its name in a table."""
-    if summary.depth_slope is not None:
-        yield "slope on depth (per standard deviation, above 0: better near the source)", summary.depth_slope
-
-
-def next_domain_line(summary: Summary) -> str:
-    """Describe what to expect of one more target domain; the summary must have it."""
-    expected = summary.next_domain
-    assert expected is not None
-    figures = [f"mean ST {plain_score(expected.st)}"]
-    figures += [f"SD {plain_score(expected.drop)}"] if expected.drop.value is not None else []
-    return (
-        f"Expected on a new domain that is like these {expected.n_domains}: {', '.join(figures)} (95% prediction "
-        "interval over target domains). All other intervals are for these domains."
-    )
+    expected = task.summary.next_domain
+    if expected is not None:
+        drop = f", SD {plain_score(expected.drop)}" if expected.drop.value is not None else ""
+        yield (
+            f"Expected on a new domain that is like these {expected.n_domains}: mean ST {plain_score(expected.st)}"
+            f"{drop} (95% prediction interval over target domains). All other intervals are for these domains."
+        )
+    yield from filter(None, [lenient_line(task)])
 
 
 def lenient_line(task: TaskScores) -> str:
@@ -259,7 +243,8 @@ def detectable_lines(task: TaskScores) -> Iterator[str]:
     """Write the smallest detectable mean drop and the shifts' in a line each, for a terminal."""
     mean = task.summary.detectable.get("average_drop")
     if mean is not None:
-        yield f"Smallest detectable average drop: {detectable_text(mean, corrected=False)} points, {_scope(mean)}."
+        scope = _TEXTS_ALONE if mean.recipe is None else _WITH_RUNS
+        yield f"Smallest detectable average drop: {detectable_text(mean, corrected=False)} points, {scope}."
     for name in ("sd", "td"):
         by_shift = [shift.detectable[name] for shift in task.shifts if name in shift.detectable]
         if by_shift:
@@ -268,12 +253,8 @@ def detectable_lines(task: TaskScores) -> Iterator[str]:
             yield (
                 f"Smallest detectable {name.upper()} of {counted(len(by_shift), 'shift')}: median "
                 f"{plain_points(median(one))} points ({reach}), corrected {plain_points(median(shared))}, "
-                f"{_scope(by_shift[0])}."
+                f"{_TEXTS_ALONE if by_shift[0].recipe is None else _WITH_RUNS}."
             )
-
-
-def _scope(drop: DetectableDrop) -> str:
-    return _TEXTS_ALONE if drop.recipe is None else _WITH_RUNS
 
 
 def _drops_to_show(drop: DetectableDrop) -> tuple[float, float]:
