@@ -90,9 +90,11 @@ class BoundedConnection(H11Protocol):
             self._next_look = self.loop.call_later(SECONDS_BETWEEN_LOOKS, self._look)
 
 
-def bounded_connections() -> Any:
+def bounded_connections(most: int | None = None) -> Any:
     """Return what uvicorn makes connections with, after raising the soft limit on open files towards ``WANTED_FILES``.
+
+    There are at most ``most`` of them, by default ``MAX_CONNECTIONS``.
 
     Half of the files that the system allows are left for uploads, the store and the datasets.
     """
-    return partial(BoundedConnection, most=min(MAX_CONNECTIONS, raise_open_files(WANTED_FILES) // 2))
+    return partial(BoundedConnection, most=min(most or MAX_CONNECTIONS, raise_open_files(WANTED_FILES) // 2))

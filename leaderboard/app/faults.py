@@ -5,6 +5,9 @@ import sys
 import threading
 import traceback
 from collections import Counter
+from collections.abc import Iterator
+
+from shiftbench.leaderboard.app.request_log import escaped, write_line
 
 MAX_PLACES = 100
 """Places that are told apart; faults elsewhere count as one more."""
@@ -15,16 +18,22 @@ Place = tuple[str, str, int]
 
 
 class FaultLog:
-    """Writes faults to stderr. Safe to be used by several threads."""
+    """Writes faults to stderr, each line escaped; ``as_json`` as a JSON object each. Threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, as_json: bool = False) -> None:
+        self._as_json = as_json
         self._counts: Counter[Place] = Counter()
         self._lock = threading.Lock()
 
     def write(self, fault: BaseException) -> None:
         """Write a fault with its traceback when its place is new, and a line at its 10th, 100th, ... time."""
-        if self._count(_place(fault)) == 1:
-            traceback.print_exception(fault)
+        if self._count(_place(fault)) != 1:
+            return
+        if self._as_json:
+            facts = {"kind": type(fault).__name__, "message": str(fault)[:MAX_LINE], "trace": list(_lines(fault))}
+            write_line("error", "fault", facts, as_json=True)
+        else:
+            print("Traceback (most recent call last):", *_lines(fault), sep="\n", file=sys.stderr, flush=True)
 
     def write_record(self, record: logging.LogRecord) -> None:
         """Write what a library logs: a fault as ``write`` does, a message as one line when its place is new."""
@@ -32,8 +41,11 @@ class FaultLog:
             self.write(record.exc_info[1])
         elif self._count((record.name, record.pathname, record.lineno)) == 1:
             # Such as what a visitor sent, which may hold any character.
-            text = ascii(record.getMessage()[:MAX_LINE])[1:-1]
-            print(f"{record.levelname.lower()} of {record.name}: {text}", file=sys.stderr, flush=True)
+            level, text = record.levelname.lower(), record.getMessage()[:MAX_LINE]
+            if self._as_json:
+                write_line(level, "message", {"of": record.name, "message": text}, as_json=True)
+            else:
+                print(f"{level} of {record.name}: {escaped(text)}", file=sys.stderr, flush=True)
 
     def _count(self, place: Place) -> int:
         """Count one more at a place, with a line at the 10th, 100th, ... time; returns how many there are by now."""
@@ -44,7 +56,10 @@ class FaultLog:
             count = self._counts[place]
         if count > 1 and set(str(count)) <= {"1", "0"} and str(count).count("1") == 1:
             name, file, line = place
-            print(f"{name} at {file}:{line}: {count:,} times by now", file=sys.stderr, flush=True)
+            if self._as_json:
+                write_line("error", "again", {"kind": name, "where": f"{file}:{line}", "times": count}, as_json=True)
+            else:
+                print(f"{name} at {file}:{line}: {count:,} times by now", file=sys.stderr, flush=True)
         return count
 
 
@@ -70,6 +85,16 @@ def write_logs_to(faults: FaultLog) -> None:
     for handler in [each for each in root.handlers if isinstance(each, FaultHandler)]:
         root.removeHandler(handler)  # that of an earlier server of this process
     root.addHandler(FaultHandler(faults))
+
+
+def _lines(fault: BaseException) -> Iterator[str]:
+    """Format a fault and those behind it, a line each; a message may be what a visitor sent."""
+    behind = fault.__cause__ or (None if fault.__suppress_context__ else fault.__context__)
+    if behind is not None:
+        yield from _lines(behind)
+    for frame in traceback.extract_tb(fault.__traceback__):
+        yield f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}: {frame.line}'
+    yield f"{type(fault).__name__}: {escaped(str(fault)[:MAX_LINE])}"
 
 
 def _place(fault: BaseException) -> Place:

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -219,20 +219,6 @@ def address_name(host: str | None) -> str:
     if address.ipv4_mapped is not None:
         return str(address.ipv4_mapped)
     return str(ipaddress.ip_network((address, _IPV6_PREFIX), strict=False))
-
-
-def checked_networks(proxies: Sequence[str]) -> tuple[str, ...]:
-    """Check that each proxy is an address or a network; InvalidInput names those that are neither."""
-    problems = []
-    for proxy in proxies:
-        try:
-            ipaddress.ip_network(proxy)
-        except ValueError as error:
-            cure = "write an address such as 10.0.0.5, or a network such as 10.0.0.0/8"
-            problems.append(Problem("this names no proxy", "--proxy", f"'{proxy}' ({error})", cure))
-    if problems:
-        raise InvalidInput(problems)
-    return tuple(proxies)
 
 
 def _token_digest(headers: Mapping[str, str]) -> bytes | None:

@@ -36,8 +36,8 @@ class Keeper:
         """Stop the thread; an entry whose scoring is under way is scored again by the next server."""
         self._stopped.set()
         self._wake.set()
-        with suppress(InvalidInput):  # the place cannot be written now: what was refused is nobody's loss
-            self._index.store.flush_refusals()
+        with suppress(InvalidInput):  # the place cannot be written now: what was refused is lost to the log alone
+            self._index.store.flush_notes()
 
     @property
     def index(self) -> Index:
@@ -82,7 +82,7 @@ class Keeper:
 
     def _look(self) -> None:
         try:
-            self._index.store.flush_refusals()
+            self._index.store.flush_notes()
             self._index.store.refresh()
         except InvalidInput:
             return  # the store says so itself (``Store.behind``), and the board shows it

@@ -176,8 +176,11 @@ class BodyLimit:
     uses are answered 404. A fault of the application is answered 500 and written to the log once.
     """
 
-    def __init__(self, app: ASGIApp, has_room: Callable[[], bool], faults: FaultLog) -> None:
+    def __init__(
+        self, app: ASGIApp, has_room: Callable[[], bool], faults: FaultLog, max_upload_bytes: int = MAX_UPLOAD_BYTES
+    ) -> None:
         self.app = app
+        self._max_upload_bytes = max_upload_bytes
         self._has_room, self._faults = has_room, faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -198,7 +201,7 @@ class BodyLimit:
             await _refuse(send, 404, b"there is nothing here\n")
             return
         upload = path.rstrip("/") in (addresses.UPLOAD, addresses.SUBMIT)
-        allowed = MAX_UPLOAD_BYTES + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
+        allowed = self._max_upload_bytes + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
         said = headers.get(b"content-length")
         if said is not None and (not said.isdigit() or int(said) > allowed):
             await _refuse(send, *_TOO_LARGE)

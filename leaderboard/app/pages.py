@@ -56,9 +56,12 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 A_YEAR = "public, max-age=31536000, immutable"
 
 
-def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> None:
-    """Add the pages' routes; they are read only, and answer everybody alike."""
-    _add_board(app, keeper)
+def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers, title: str = "", text: str = "") -> None:
+    """Add the pages' routes; they are read only, and answer everybody alike.
+
+    ``title`` and ``text`` are the host's, for the front page.
+    """
+    _add_board(app, keeper, title, text)
     add_entry_routes(app, keeper, line, callers)
     add_forecast_routes(app, keeper)
     add_sharing_routes(app, keeper)
@@ -93,7 +96,7 @@ def _no_such_thing(request: Request, error: Exception) -> Response:
     return PlainTextResponse(f"{error}\n", 404)
 
 
-def _add_board(app: FastAPI, keeper: Keeper) -> None:
+def _add_board(app: FastAPI, keeper: Keeper, title: str, text: str) -> None:
     @app.get(addresses.BOARD)
     def board(request: Request) -> Response:
         entry = request.query_params.get("entry")
@@ -112,7 +115,7 @@ def _add_board(app: FastAPI, keeper: Keeper) -> None:
                 "", lambda: overall_page(*_parse_overall_query(request, keeper), base), "board", picture=picture
             )
         picture = base + addresses.picture_address("png", addresses.BOARD)
-        return page_or_problems("", lambda: front_page(keeper.index, base), "board", picture=picture)
+        return page_or_problems("", lambda: front_page(keeper.index, title, text, base), "board", picture=picture)
 
     @app.get(addresses.DOMAINS)
     def domains(board: str = "") -> Response:

@@ -25,6 +25,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.checking import Checker
+from shiftbench.leaderboard.app.config import BoardConfig, Limits, Log, Retention
 from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
 from shiftbench.leaderboard.app.host_page import HostPage
@@ -34,6 +35,7 @@ from shiftbench.leaderboard.app.later import AfterFirstPage, LaterGradio
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
 from shiftbench.leaderboard.app.middleware import BodyLimit, HeadAsGet, NotFoundPages, OwnAddress, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
+from shiftbench.leaderboard.app.request_log import RequestLog
 from shiftbench.leaderboard.app.signing_in import SignIns, sign_in_routes
 from shiftbench.leaderboard.app.sub_path import AddPath, CutPath
 from shiftbench.leaderboard.app.submitting import SubmitPage
@@ -63,6 +65,27 @@ class ServerSettings:
     hosts: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     root_path: str = ""
+    title: str = ""
+    text: str = ""
+    limits: Limits | None = None
+    retention: Retention | None = None
+    log: Log | None = None
+
+    @classmethod
+    def of(cls, config: BoardConfig) -> "ServerSettings":
+        """Return what a configuration says."""
+        return cls(
+            sign_in=config.submissions.sign_in,
+            daily_quota=config.submissions.quota or None,
+            hosts=tuple(config.hosts),
+            proxies=tuple(config.server.proxies),
+            root_path=config.server.root_path,
+            title=config.title,
+            text=config.text,
+            limits=config.limits,
+            retention=config.retention,
+            log=config.log,
+        )
 
 
 def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerSettings = ServerSettings()) -> FastAPI:
@@ -73,8 +96,11 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     """
     _refuse_unguarded(folders, store, settings)
     index = Index(folders, store, background=True)
-    faults, uploads, checker = FaultLog(), Uploads(), Checker(AT_ONCE)
-    line, callers, sign_ins = Line(AT_ONCE), Callers(), SignIns()
+    limits, logged = settings.limits or Limits(), settings.log or Log()
+    kept = settings.retention.upload_seconds if settings.retention else None
+    uploads = Uploads(kept, limits.free_mib * 2**20 if settings.limits else None)
+    faults, checker = FaultLog(as_json=logged.json_lines), Checker(AT_ONCE)
+    line, callers, sign_ins = Line(AT_ONCE, limits.clients_in_line, limits.more_places), Callers(), SignIns()
     keeper = Keeper(index, faults)
     sign_in, quota = settings.sign_in, settings.daily_quota
 
@@ -118,7 +144,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    add_pages(app, keeper, line, callers)
+    add_pages(app, keeper, line, callers, settings.title, settings.text)
     add_upload(app, uploads)
     submitting = SubmitPage(keeper, uploads, checker, line, callers, sign_in=sign_in, daily_quota=quota)
     app.router.routes += submitting.routes(sign_ins)
@@ -132,12 +158,19 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     if settings.root_path:
         app.add_middleware(AddPath, root_path=settings.root_path)
     app.add_middleware(OwnAddress)
-    app.add_middleware(BodyLimit, has_room=uploads.has_room, faults=faults)
+    upload_bytes = limits.upload_mib * 2**20
+    app.add_middleware(BodyLimit, has_room=uploads.has_room, faults=faults, max_upload_bytes=upload_bytes)
     app.add_middleware(SecurityHeaders)
     app.add_middleware(AfterFirstPage, begin=begin)
     if settings.root_path:
         app.add_middleware(CutPath, root_path=settings.root_path)
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)
+    app.add_middleware(
+        RequestLog,
+        as_json=logged.json_lines,
+        every=logged.requests,
+        slow_seconds=logged.slow_seconds,
+    )
     return app
 
 
@@ -145,7 +178,8 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: 
     """Refuse to serve withheld labels in a way that would tell of them."""
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if withheld and settings.daily_quota is None:
-        what, cure = "a leaderboard on withheld labels needs a quota", "say how many entries a day: --quota N"
+        what = "a leaderboard on withheld labels needs a quota"
+        cure = "say how many entries a day: submissions.quota in board.toml, for 'serve --config'"
         raise InvalidInput(Problem(what, withheld[0].manifest.benchmark, cure=cure))
     refuse_split_twice(withheld)
     if withheld:
@@ -155,14 +189,16 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: 
 class Server:
     """A running leaderboard; ``close`` stops it."""
 
-    def __init__(self, app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None:
+    def __init__(
+        self, app: FastAPI, host: str, port: int, proxies: Sequence[str] = (), connections: int | None = None
+    ) -> None:
         """Start it in a thread of its own, and wait until it answers; ``proxies`` as in ``ServerSettings``."""
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         config = uvicorn.Config(
             app,
             host=host,
             port=port,
-            http=bounded_connections(),
+            http=bounded_connections(connections),
             ws="none",
             # Otherwise uvicorn believes everybody on this machine.
             forwarded_allow_ips=list(proxies),
@@ -201,7 +237,8 @@ def serve(
     """
     port = usable_port(host, port)
     with _stop_event() if block else nullcontext() as stopped:
-        server = Server(create_app(folders, store, settings), host, port, settings.proxies)
+        connections = settings.limits.connections if settings.limits else None
+        server = Server(create_app(folders, store, settings), host, port, settings.proxies, connections)
         if stopped is not None:
             # What the start has made stays: collections need not look through it between requests.
             gc.freeze()

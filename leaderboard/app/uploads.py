@@ -49,7 +49,9 @@ _UNUSUAL = re.compile(r"[^\w.-]+")
 class Uploads:
     """The folder of one server, locked while the server lives; folders of servers that ended are deleted."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds_kept: float | None = None, min_free_bytes: int | None = None) -> None:
+        """Make the folder; files stay for ``SECONDS_KEPT``, and ``MIN_FREE_BYTES`` free, unless it says otherwise."""
+        self._seconds_kept, self._min_free_bytes = seconds_kept, min_free_bytes
         # Gradio copies what lies outside of its own folder, which it finds in the same way.
         home = Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir(), "gradio")).resolve()
         home.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,7 @@ class Uploads:
     def _disk_has_room(self, n_bytes: int) -> bool:
         entries = free_file_entries(self.folder)
         has_entries = entries is None or entries >= MIN_FREE_FILES
-        return has_entries and shutil.disk_usage(self.folder).free >= MIN_FREE_BYTES + n_bytes
+        return has_entries and shutil.disk_usage(self.folder).free >= (self._min_free_bytes or MIN_FREE_BYTES) + n_bytes
 
     def keep(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
         """Store a file that arrived whole under its name in the folder, below a part that nobody can guess."""
@@ -109,8 +111,11 @@ class Uploads:
         return path
 
     def sweep(self) -> None:
-        """Delete the files that arrived longer ago than ``SECONDS_KEPT``."""
-        self._delete(len(self._arrived), older_than=SECONDS_KEPT)
+        """Delete the files that arrived longer ago than they are kept."""
+        self._delete(len(self._arrived), older_than=self._age())
+
+    def _age(self) -> float:
+        return SECONDS_KEPT if self._seconds_kept is None else self._seconds_kept
 
     def _delete(self, most: int, older_than: float = 0.0) -> int:
         """Delete the oldest uploads, at most so many, that arrived so many seconds ago; returns how many there were."""
@@ -125,14 +130,14 @@ class Uploads:
 
     @asynccontextmanager
     async def sweep_while_serving(self) -> AsyncIterator[None]:
-        """Delete old uploads every hour while the server runs, and delete the folder when it stops."""
+        """Delete old uploads from time to time while the server runs, and delete the folder when it stops."""
 
-        async def sweep_hourly() -> None:
+        async def sweep_again() -> None:
             while True:
-                await asyncio.sleep(SECONDS_KEPT)
+                await asyncio.sleep(self._age())
                 await run_in_threadpool(self.sweep)
 
-        sweeping = asyncio.create_task(sweep_hourly())
+        sweeping = asyncio.create_task(sweep_again())
         try:
             yield
         finally:

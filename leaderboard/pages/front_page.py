@@ -32,6 +32,8 @@ class Front:
     notices: Markup
     state: Sequence[tuple[str, str]]
     cards: Sequence[Card]
+    title: str = ""
+    text: str = ""
     board_title: str = ""
     board_address: str = ""
     metric: str = ""
@@ -49,10 +51,10 @@ class Front:
     placebo: float | None = None
 
 
-def front_page(index: Index, base: str = "") -> Markup:
+def front_page(index: Index, title: str = "", text: str = "", base: str = "") -> Markup:
     """Build the front page: of the board with most ranked models, and a card for each benchmark.
 
-    ``base`` is the server's own address.
+    ``title`` and ``text`` are the host's, in the place of the project's own; ``base`` is the server's own address.
     """
     benchmarks = index.benchmarks()
     if not benchmarks:
@@ -61,7 +63,7 @@ def front_page(index: Index, base: str = "") -> Markup:
     shown = fullest_board(index, [board for each in benchmarks for board in each.boards])
     ranked = index.frame(shown).filter("complete")
     if ranked.is_empty():
-        return render("front.html", page=Front(notices([shown.folder]), store_notes(index), cards))
+        return render("front.html", page=Front(notices([shown.folder]), store_notes(index), cards, title, text))
     home, away, loss = gap_keys(shown)
     skilled = ranked.filter(~pl.col("at_floor").fill_null(value=False))
     table = (ranked if skilled.is_empty() else skilled).with_columns(
@@ -74,6 +76,8 @@ def front_page(index: Index, base: str = "") -> Markup:
         notices([shown.folder]),
         store_notes(index),
         cards,
+        title,
+        text,
         board_title=f"{benchmark_name(_of(benchmarks, shown))}, {task_name(shown).lower()}",
         board_address=board_address(shown.name),
         metric=metric_name(shown.info.metric),

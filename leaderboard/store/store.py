@@ -1,6 +1,7 @@
 """The one class that callers use, wherever a store's files are."""
 
 import hashlib
+import json
 import re
 import sys
 import threading
@@ -57,9 +58,11 @@ from shiftbench.leaderboard.store.hub import HubPlace
 from shiftbench.leaderboard.store.local import Listed, Listing, LocalPlace
 from shiftbench.leaderboard.store.log import (
     ACCEPTED,
+    CONFIGURED,
     LOG,
     REFUSED,
     Draft,
+    Event,
     EventLog,
     Moderation,
     digest_of_names,
@@ -180,7 +183,7 @@ class Store:
         self.behind: str | None = None
         self._place = place or LocalPlace(self.root)
         self.log = EventLog(self.root)
-        self._refusals: list[Draft] = []
+        self._noted: list[Draft] = []
         self._refused: Counter[tuple[str, str]] = Counter()
         self._erased: frozenset[str] = frozenset()
         self._records_by_id: dict[str, SubmissionRecord] = {}
@@ -534,8 +537,25 @@ class Store:
         """Add an event that changes no file."""
         self.change(lambda: Change([event]))
 
+    def note_configuration(self, configuration: Mapping[str, Any], hosts: Collection[str]) -> None:
+        """Remember for the log what a server is configured with, and its hosts, where that has changed."""
+        text = json.dumps(configuration, sort_keys=True, default=str)
+        last: list[Event] = []
+        for event in self.log.events:
+            if event.act == CONFIGURED:
+                last = [event] if event.words else [*last, event]
+        people = self.log.people
+        known = {people.get(event.whom) for event in last if event.whom}
+        if last and (last[0].words or {}).get("configuration") == text and known == set(hosts):
+            return
+        with self._lock:
+            self._noted += [
+                Draft(CONFIGURED, words={"configuration": text}),
+                *(Draft(CONFIGURED, whom=host, facts={"is_host": True}) for host in sorted(hosts)),
+            ]
+
     def note_refusal(self, submitter: str, error: InvalidInput) -> None:
-        """Remember for the log why somebody's submission was refused; ``flush_refusals`` or the next event writes it.
+        """Remember for the log why somebody's submission was refused; ``flush_notes`` or the next event writes it.
 
         Only what was wrong is noted, and not what was found: that is the submitter's own text.
         """
@@ -544,13 +564,13 @@ class Store:
             self._refused[submitter, day] += 1
             if self._refused[submitter, day] <= MAX_REFUSALS:
                 words = {"reason": "; ".join(problem.what for problem in error.problems[:3])[:500]}
-                self._refusals.append(Draft(REFUSED, by=submitter, words=words))
+                self._noted.append(Draft(REFUSED, by=submitter, words=words))
             if len(self._refused) > 1_000:  # of former days, mostly
                 self._refused = Counter({key: count for key, count in self._refused.items() if key[1] == day})
 
-    def flush_refusals(self) -> None:
-        """Write the refusals that were noted since the last event."""
-        if self._refusals:
+    def flush_notes(self) -> None:
+        """Write what was noted since the last event."""
+        if self._noted:
             self.change(lambda: Change([]))
 
     def refuse_banned(self, person: str) -> None:
@@ -570,7 +590,7 @@ class Store:
             change = make()
             if change is None:
                 return None
-            noted[:] = self._refusals
+            noted[:] = self._noted
             log = self.log.added([*noted, *change.events], self._beginning)
             if change.erasure is not None:
                 log = self.log.erased(*change.erasure, log)
@@ -580,7 +600,7 @@ class Store:
         self._refresh_log()
         if added:
             with self._lock:
-                del self._refusals[: len(noted)]
+                del self._noted[: len(noted)]
         return added
 
     def _beginning(self) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import typer
 from shiftbench.cli.backups import backup, restore
 from shiftbench.cli.data_options import (
     FAILED,
-    AccountDaysOption,
     AnyTokenOption,
     BertScoreOption,
     DataFoldersOption,
@@ -33,6 +32,8 @@ from shiftbench.cli.data_options import (
     ToOption,
 )
 from shiftbench.cli.help import group_of
+from shiftbench.cli.serve import ConfigOption, configured
+from shiftbench.cli.serve import config as print_config
 from shiftbench.validation.command_line import (
     DataOption,
     JsonOption,
@@ -302,12 +303,13 @@ def nominate(
 
 
 def release_round(
-    store: StoreOption, data: DataFoldersOption, account_days: AccountDaysOption = 30, json_: JsonOption = None
+    store: StoreOption, data: DataFoldersOption, config: ConfigOption = None, json_: JsonOption = None
 ) -> None:
     """Close this quarter's round, and release its ranks for good.
 
     The nominated entries are ranked on withheld labels: which of them are told apart, and no figure. Run again in the
-    same quarter, it changes nothing and prints what the round released.
+    same quarter, it changes nothing and prints what the round released. How old an account must be here to be ranked
+    is in the configuration: rounds.account_days, by default 30.
 
     Example: shiftbench board release-round --store store --data build/tickets/gold
     """
@@ -319,7 +321,7 @@ def release_round(
     folders = [DatasetFolder.open(folder) for folder in data]
     closed = round_of_quarter(where)
     if closed is None:
-        closed = close_round(where, folders, account_days=account_days)
+        closed = close_round(where, folders, account_days=configured(config).rounds.account_days)
     else:
         typer.echo(f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released this", err=True)
     answer(round_lines(closed), closed.model_dump(mode="json"), json_)
@@ -635,6 +637,7 @@ def _meaning(key: str, schema: dict[str, object]) -> str:
 group = group_of(
     "Keep a leaderboard: its entries, rounds and Space.",
     {
+        "config": print_config,
         "log": log,
         "hide": hide,
         "unhide": unhide,

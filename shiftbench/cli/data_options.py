@@ -82,42 +82,13 @@ ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why
 EntryTaskOption = Annotated[
     str, typer.Option("--task", metavar="NAME", help="One of the entry's tasks; default: all of them.")
 ]
-HostOption = Annotated[
-    str, typer.Option("--host", metavar="HOST", help="Address to listen on; the default is this machine only.")
-]
-SignInOption = Annotated[
-    bool,
-    typer.Option("--sign-in", help="Submitters sign in with Hugging Face; without, only this machine submits."),
-]
 _QUOTA = typer.Option(
     "--quota", metavar="N", help="Entries a submitter may send a day (UTC); needed on withheld labels.", min=1
 )
-QuotaOption = Annotated[int | None, _QUOTA]
 SpaceQuotaOption = Annotated[int, _QUOTA]
-ProxiesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--proxy",
-        metavar="ADDRESS",
-        help="Address or network of a reverse proxy in front, whose X-Forwarded-For is believed; may be given "
-        "several times.",
-    ),
-]
-RootPathOption = Annotated[
-    str,
-    typer.Option(
-        "--root-path", metavar="PATH", help="Path of the site below which a proxy shows the leaderboard, as /domains."
-    ),
-]
 FromArchiveOption = Annotated[
     Path | None,
     typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
-]
-AccountDaysOption = Annotated[
-    int,
-    typer.Option(
-        "--account-days", metavar="N", help="Days since an account's first entry here before it may be ranked.", min=0
-    ),
 ]
 EveryEntryOption = Annotated[
     bool, typer.Option("--all", help="Also score entries that have scores of this metric version.")

@@ -45,6 +45,9 @@ GONE_OPTIONS = {
         ("forecast", "study score-forecasts"), "the methods that embedded texts went: they forecast no better"
     ),
     "--set-on": (("study score-forecasts",), "intervals of a board are set on its own domains"),
+    "--sign-in": (("serve",), "write it in board.toml, [submissions] sign_in = true; serve --config board.toml"),
+    "--quota": (("serve",), "write it in board.toml, [submissions] quota = 10; serve --config board.toml"),
+    "--proxy": (("serve",), "write it in board.toml, [server] proxies = [...]; serve --config board.toml"),
 }  # fmt: skip
 """Options whose work went: the commands that had them, and what does it now."""
 

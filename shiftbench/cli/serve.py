@@ -1,36 +1,46 @@
-"""The command ``serve``. Everything heavier than typer is imported inside it."""
+"""The commands ``serve`` and ``board config``. Everything heavier than typer is imported inside."""
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from shiftbench.cli.data_options import (
-    DataFoldersOption,
-    HostOption,
-    ProxiesOption,
-    QuotaOption,
-    RootPathOption,
-    SignInOption,
-    StoreOption,
-)
-from shiftbench.validation.command_line import (
-    PortOption,
-    require,
-)
+import typer
+
+from shiftbench.validation.command_line import require
+
+if TYPE_CHECKING:
+    from shiftbench.leaderboard.app.config import BoardConfig
+
+ConfigOption = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="The leaderboard's configuration; 'board config' prints one."),
+]
+ServedDataOption = Annotated[
+    list[Path] | None,
+    typer.Option("--data", metavar="DIR", help="Dataset folder; repeat. Default: those of the configuration."),
+]
+ServedStoreOption = Annotated[
+    str | None,
+    typer.Option("--store", metavar="PLACE", help="Folder, or hf://datasets/ORG/NAME. Default: the configuration's."),
+]
+ServedHostOption = Annotated[
+    str | None, typer.Option("--host", metavar="HOST", help="Address to listen on. Default: 127.0.0.1.")
+]
+ServedPortOption = Annotated[
+    int | None, typer.Option("--port", metavar="N", help="Port; 0 for any free one. Default: 7860.", min=0, max=65535)
+]
 
 
 def serve(
-    data: DataFoldersOption,
-    store: StoreOption,
-    port: PortOption = 7860,
-    host: HostOption = "127.0.0.1",
-    sign_in: SignInOption = False,
-    quota: QuotaOption = None,
-    proxy: ProxiesOption = None,
-    root_path: RootPathOption = "",
+    config: ConfigOption = None,
+    data: ServedDataOption = None,
+    store: ServedStoreOption = None,
+    host: ServedHostOption = None,
+    port: ServedPortOption = None,
 ) -> None:
     """Serve the leaderboard as a web page on this machine.
 
-    Ctrl-C stops it.
+    Ctrl-C stops it. Sign-in, quotas, proxies, hosts and limits are in the configuration.
 
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
@@ -38,36 +48,59 @@ def serve(
     # The garbage collector would search hundreds of imported modules in vain, which takes a sixth of the start.
     gc.disable()
     try:
-        _serve(data, store, host, port, sign_in=sign_in, quota=quota, proxies=proxy or [], root_path=root_path)
+        _serve(_effective(config, data, store, host, port))
     finally:
         gc.enable()
 
 
-def _serve(
-    data: list[Path],
-    store: str,
-    host: str,
-    port: int,
-    *,
-    sign_in: bool,
-    quota: int | None,
-    proxies: list[str],
-    root_path: str,
-) -> None:
+def configured(file: Path | None) -> "BoardConfig":
+    """Read a configuration; without a file, that of all defaults."""
+    require("gradio", "app")
+    from shiftbench.leaderboard.app.config import BoardConfig, read_config
+
+    return read_config(file) if file else BoardConfig()
+
+
+def _effective(
+    file: Path | None, data: list[Path] | None, store: str | None, host: str | None, port: int | None
+) -> "BoardConfig":
+    """Return the configuration with what was typed in place of what the file says."""
+    config = configured(file)
+    listening = {"host": host, "port": port}
+    typed = {"data": [str(folder) for folder in data] if data else None, "store": store}
+    server = config.server.model_copy(update={key: each for key, each in listening.items() if each is not None})
+    config = config.model_copy(update={"server": server, **{key: each for key, each in typed.items() if each}})
+    for name in ("data", "store"):
+        if not getattr(config, name):
+            raise typer.BadParameter(f"give --{name}, or '{name}' in --config")
+    return config
+
+
+def _serve(config: "BoardConfig") -> None:
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.app.identity import checked_networks
+    from shiftbench.leaderboard.app.config import configuration
     from shiftbench.leaderboard.app.server import ServerSettings
     from shiftbench.leaderboard.app.server import serve as serve_page
-    from shiftbench.leaderboard.app.sub_path import checked_root_path
     from shiftbench.leaderboard.store import open_store
 
-    settings = ServerSettings(
-        sign_in=sign_in,
-        daily_quota=quota,
-        proxies=checked_networks(proxies),
-        root_path=checked_root_path(root_path),
-    )
-    folders = [DatasetFolder.open(folder) for folder in data]
+    folders = [DatasetFolder.open(Path(folder)) for folder in config.data]
     for folder in folders:
         folder.refuse_withheld()
-    serve_page(folders, open_store(store), host=host, port=port, settings=settings)
+    opened = open_store(config.store)
+    opened.note_configuration(configuration(config), config.hosts)
+    settings = ServerSettings.of(config)
+    serve_page(folders, opened, host=config.server.host, port=config.server.port, settings=settings)
+
+
+def config(file: ConfigOption = None) -> None:
+    """Print a leaderboard's configuration: every setting and limit in force, with its default.
+
+    Without a file it prints the defaults, a file to begin with. A file with problems is refused with all of them.
+
+    Example: shiftbench board config --config board.toml
+    """
+    found = configured(file)
+    from shiftbench.leaderboard.app.config import config_lines
+
+    for line in config_lines(found):
+        typer.echo(line)

@@ -285,7 +285,9 @@ def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: St
     assert f"entry {entry.id} is nominated for {BOARD}" in done.stderr
     young = run("release-round", "--store", root, "--data", gold.path)
     assert "its account is younger than 30 days here" in young.stderr
-    close = ("release-round", "--store", root, "--data", gold.path, "--account-days", "0", "--json", "-")
+    (root.parent / "board.toml").write_text("[rounds]\naccount_days = 0\n")
+    config = ("--config", root.parent / "board.toml")
+    close = ("release-round", "--store", root, "--data", gold.path, *config, "--json", "-")
     done = run(*close)
     (board,) = json.loads(done.stdout)["boards"]
     assert [each["account"] for each in board["entries"]] == ["ada", LOCAL_SUBMITTER, "bob"]

@@ -83,8 +83,11 @@ def site(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
             "OAUTH_SCOPES": "openid profile",
             "OPENID_PROVIDER_URL": hub.url,
         }
+        (home / "board.toml").write_text(
+            f'[server]\nroot_path = "{PATH}"\nproxies = ["127.0.0.1"]\n[submissions]\nsign_in = true\nquota = 10\n'
+        )
         words = ["serve", "--data", str(own.folder.path), "--store", str(own.store.root), "--port", str(port)]
-        words += ["--sign-in", "--quota", "10", "--proxy", "127.0.0.1", "--root-path", PATH]
+        words += ["--config", str(home / "board.toml")]
         with (home / "server.log").open("wb") as log:
             server = subprocess.Popen(
                 [sys.executable, "-m", "shiftbench", *words], env=environment, stdout=log, stderr=log

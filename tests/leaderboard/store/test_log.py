@@ -73,7 +73,7 @@ def test_a_refused_submission_is_in_the_log_without_what_was_found(sender: Sende
     for _ in range(30):
         assert not submit(index, file, card, sender=lambda: "bob", daily_quota=None)["ok"]
     assert [event.act for event in store.log.events] == ["begun", "accepted"]
-    store.flush_refusals()
+    store.flush_notes()
     refused = [event for event in store.log.events if event.act == "refused"]
     assert len(refused) == 20
     assert refused[0].words is not None
@@ -81,7 +81,7 @@ def test_a_refused_submission_is_in_the_log_without_what_was_found(sender: Sende
     written = b"".join(lines_of(store))
     assert b"secret-label" not in written
     assert b"no-such" not in written
-    store.flush_refusals()
+    store.flush_notes()
     assert len(store.log.events) == 22
 
 

@@ -1,0 +1,248 @@
+"""A leaderboard's configuration, ``board.toml``: all that a host decides, with a default for everything.
+
+``read_config`` refuses a file with every problem at once; ``config_lines`` writes what is in force, which is such a
+file again. What is fixed in the code (``FIXED``) is written below it as comments.
+"""
+
+import ipaddress
+import json
+import re
+import reprlib
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import pydantic
+
+from shiftbench.leaderboard.app.checking import MEMORY_MIB, SECONDS
+from shiftbench.leaderboard.app.connections import IDLE_SECONDS, MAX_CONNECTIONS, STUCK_SECONDS
+from shiftbench.leaderboard.app.jobs import MAX_KEPT, MAX_KEPT_OF_CLIENT
+from shiftbench.leaderboard.app.jobs import SECONDS_KEPT as SECONDS_RESULT_KEPT
+from shiftbench.leaderboard.app.line import AT_ONCE, MAX_CLIENTS, MORE_PLACES
+from shiftbench.leaderboard.app.middleware import BYTES_A_SECOND, MAX_BODY_BYTES, SECONDS_TO_BEGIN
+from shiftbench.leaderboard.app.request_log import SLOW_SECONDS
+from shiftbench.leaderboard.app.sub_path import checked_root_path
+from shiftbench.leaderboard.app.uploads import MAX_KEPT as MAX_UPLOADS
+from shiftbench.leaderboard.app.uploads import MIN_FREE_BYTES, SECONDS_KEPT
+from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
+from shiftbench.leaderboard.release import LOOKS_A_YEAR
+from shiftbench.leaderboard.store.hosting import MAX_WORDS
+from shiftbench.leaderboard.store.store import MAX_REFUSALS
+from shiftbench.validation.plain_text import refuse_invisible
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+
+CONFIG = "board.toml"
+_MIB = 2**20
+
+Text = Annotated[str, pydantic.StringConstraints(max_length=2_000), pydantic.AfterValidator(refuse_invisible)]
+Seconds = Annotated[float, pydantic.Field(gt=0, le=7 * 86_400)]
+
+
+def _proxy(text: str) -> str:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError as error:
+        cure = "write an address such as 10.0.0.5, or a network such as 10.0.0.0/8"
+        raise ValueError(f"this names no proxy ({error}): {cure}") from error
+    return text
+
+
+def _root_path(text: str) -> str:
+    try:
+        return checked_root_path(text)
+    except InvalidInput as error:
+        raise ValueError(error.problems[0].cure) from error
+
+
+class _Table(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class ServerTable(_Table):
+    """Where the server listens, and what is in front of it."""
+
+    host: Annotated[str, pydantic.Field(description="address to listen on; 127.0.0.1 is this machine alone")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, pydantic.Field(ge=0, le=65_535, description="0 for any free one")] = 7860
+    root_path: Annotated[
+        str, pydantic.AfterValidator(_root_path), pydantic.Field(description="path of a site that a proxy passes on")
+    ] = ""
+    proxies: Annotated[
+        list[Annotated[str, pydantic.AfterValidator(_proxy)]],
+        pydantic.Field(description="addresses or networks whose X-Forwarded-For is believed"),
+    ] = []
+
+
+class Submissions(_Table):
+    """Who may submit, and how much."""
+
+    sign_in: Annotated[
+        bool, pydantic.Field(description="submitters sign in with Hugging Face; else this machine alone submits")
+    ] = False
+    quota: Annotated[int, pydantic.Field(ge=0, description="entries of a submitter a day (UTC); 0 for any number")] = 0
+
+
+class Limits(_Table):
+    """What visitors may take of the server at once."""
+
+    connections: Annotated[int, pydantic.Field(ge=10, le=100_000, description="open connections")] = MAX_CONNECTIONS
+    clients_in_line: Annotated[
+        int, pydantic.Field(ge=1, le=10_000, description="clients that wait for a check or a comparison")
+    ] = MAX_CLIENTS
+    more_places: Annotated[
+        int, pydantic.Field(ge=1, le=10_000, description="further places that these share; one has at most half")
+    ] = MORE_PLACES
+    upload_mib: Annotated[
+        int, pydantic.Field(ge=1, le=MAX_UPLOAD_BYTES // _MIB, description="size of a prediction file")
+    ] = MAX_UPLOAD_BYTES // _MIB
+    free_mib: Annotated[int, pydantic.Field(ge=16, description="room on the disk below which uploads are refused")] = (
+        MIN_FREE_BYTES // _MIB
+    )
+
+
+class Rounds(_Table):
+    """Rounds on withheld labels."""
+
+    account_days: Annotated[
+        int,
+        pydantic.Field(ge=0, le=3_650, description="days since an account's first entry before it is ranked"),
+    ] = 30
+
+
+class Retention(_Table):
+    """How long what is not in the store stays."""
+
+    upload_seconds: Annotated[Seconds, pydantic.Field(description="a file that was uploaded and not submitted")] = (
+        SECONDS_KEPT
+    )
+
+
+class Log(_Table):
+    """What the server writes on standard error."""
+
+    json_lines: Annotated[bool, pydantic.Field(alias="json", description="a JSON object a line")] = False
+    requests: Annotated[bool, pydantic.Field(description="every request; else slow ones alone")] = False
+    slow_seconds: Annotated[Seconds, pydantic.Field(description="a request that takes longer is slow")] = SLOW_SECONDS
+
+
+class BoardConfig(_Table):
+    """All of ``board.toml``."""
+
+    title: Annotated[Text, pydantic.Field(description="heading of the front page; empty for shiftbench's own")] = ""
+    text: Annotated[Text, pydantic.Field(description="a sentence below it")] = ""
+    data: Annotated[list[str], pydantic.Field(description="dataset folders")] = []
+    store: Annotated[str, pydantic.Field(description="a folder, or hf://datasets/ORG/NAME")] = ""
+    hosts: Annotated[
+        list[Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,96}$")]],
+        pydantic.Field(description="accounts of Hugging Face that may hide, rename, annotate, ban and erase"),
+    ] = []
+    server: ServerTable = ServerTable()
+    submissions: Submissions = Submissions()
+    limits: Limits = Limits()
+    rounds: Rounds = Rounds()
+    retention: Retention = Retention()
+    log: Log = Log()
+
+    @pydantic.model_validator(mode="after")
+    def _hosts_sign_in(self) -> "BoardConfig":
+        if self.hosts and not self.submissions.sign_in:
+            raise ValueError("hosts are known by their sign-in: set submissions.sign_in = true")
+        return self
+
+
+FIXED: dict[str, tuple[int | float, str]] = {
+    "jobs at once": (AT_ONCE, "checks and comparisons that run at the same time"),
+    "results of a client, of all": (MAX_KEPT_OF_CLIENT, f"that wait to be looked at; {MAX_KEPT} of all"),
+    "result seconds": (SECONDS_RESULT_KEPT, "how long one waits"),
+    "uploads": (MAX_UPLOADS, "files that wait to be submitted"),
+    "body KiB": (MAX_BODY_BYTES // 1024, "of a request that is no upload"),
+    "body seconds": (SECONDS_TO_BEGIN, f"before its first byte; then {BYTES_A_SECOND // 1024} KiB a second"),
+    "idle seconds": (IDLE_SECONDS, f"of a connection; {STUCK_SECONDS:.0f} of a reader that takes nothing"),
+    "check MiB": (MEMORY_MIB, f"memory of a process that checks a small file; {SECONDS} s of processor time"),
+    "answers a year": (LOOKS_A_YEAR, "numbers that an account receives on one withheld label"),
+    "refusals a day": (MAX_REFUSALS, "of a person that the store's log names one by one"),
+    "reason characters": (MAX_WORDS, "of a host's reason or note"),
+}
+"""Limits that are the same for every leaderboard: value, and what it bounds."""
+
+
+def read_config(path: Path) -> BoardConfig:
+    """Read a configuration; InvalidInput with every problem in it."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        cure = f"write one: 'shiftbench board config > {CONFIG}' prints what there is to write"
+        raise InvalidInput(Problem("there is no such file", str(path), cure=cure)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(Problem("this is not TOML", str(path), str(error))) from error
+    try:
+        return BoardConfig.model_validate(content)
+    except pydantic.ValidationError as error:
+        raise InvalidInput(_problem(each, path) for each in error.errors(include_context=False)) from error
+
+
+def _problem(detail: Any, path: Path) -> Problem:
+    key = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        return Problem("unknown key", str(path), f"'{key}'", did_you_mean(key, list(_defaults())), key=key)
+    return Problem(detail["msg"].removeprefix("Value error, "), str(path), _SHORT.repr(detail["input"]), key=key)
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
+_SHORT.maxlevel = 1
+
+
+def _defaults() -> dict[str, Any]:
+    """Return the default of every key, tables joined by dots."""
+    return dict(_values(BoardConfig()))
+
+
+def _values(table: _Table, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, field in type(table).model_fields.items():
+        value, key = getattr(table, name), f"{before}{field.alias or name}"
+        if isinstance(value, _Table):
+            yield from _values(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def configuration(config: BoardConfig) -> dict[str, Any]:
+    """Return what is in force by key, tables joined by dots, hosts left out: the log has keys for persons."""
+    return {key: value for key, value in _values(config) if key != "hosts"}
+
+
+def config_lines(config: BoardConfig) -> Iterator[str]:
+    """Write what is in force, as a file that ``read_config`` reads: each key with what it is and its default."""
+    defaults = _defaults()
+    yield from _table_lines(config, "", defaults)
+    yield ""
+    yield "# Fixed:"
+    for name, (fixed, words) in FIXED.items():
+        yield f"#   {name} {fixed:g}: {words}"
+
+
+def _table_lines(table: _Table, before: str, defaults: dict[str, Any]) -> Iterator[str]:
+    tables = []
+    for name, field in type(table).model_fields.items():
+        value, key = getattr(table, name), field.alias or name
+        if isinstance(value, _Table):
+            tables.append((key, value))
+            continue
+        default = defaults[f"{before}{key}"]
+        told = "the default" if value == default else f"default {_toml(default)}"
+        yield f"{key} = {_toml(value)}  # {field.description}; {told}"
+    for key, inner in tables:
+        yield ""
+        yield f"[{key}]"
+        yield from _table_lines(inner, f"{before}{key}.", defaults)
+
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def _toml(value: Any) -> str:
+    """Write a value as TOML, whose texts, lists, numbers and truth values are JSON's."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

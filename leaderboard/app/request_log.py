@@ -1,0 +1,99 @@
+"""The server's log of requests: an id for each, which its answer has as a header; slow ones, or all, as lines.
+
+No line has an address of a visitor, a query or a header: what a visitor typed is in it as the path alone, escaped.
+"""
+
+import contextvars
+import json
+import secrets
+import sys
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HEADER = "X-Request-Id"
+SLOW_SECONDS = 5.0
+"""A request that takes longer is written down: pages answer in milliseconds, checks within this time or in line."""
+MAX_SLOW_A_MINUTE = 30
+"""Slow requests that are written in a minute, where not all are: anybody can be slow."""
+MAX_PATH = 200
+request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
+"""The id of the request that is being answered."""
+
+
+def write_line(level: str, event: str, facts: dict[str, Any], *, as_json: bool) -> None:
+    """Write one line of the server's log on standard error, in ASCII, whatever is in it.
+
+    As JSON it has ``at``, ``level``, ``event``, the request's ``id`` where there is one, and the facts.
+    """
+    known = {"id": request_id.get()} if request_id.get() and "id" not in facts else {}
+    if as_json:
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        text = json.dumps({"at": at, "level": level, "event": event, **known, **facts})
+    else:
+        text = " ".join([event, *(f"{name}={escaped(str(value))}" for name, value in {**known, **facts}.items())])
+    print(text, file=sys.stderr, flush=True)
+
+
+def escaped(text: str) -> str:
+    r"""Return a text in printable ASCII on one line.
+
+    >>> escaped("a\nb\x1b[2J\u202e")
+    'a\\nb\\x1b[2J\\u202e'
+    """
+    return ascii(text)[1:-1]
+
+
+class RequestLog:
+    """ASGI middleware, the outermost: names each request, and writes it down when it was slow, or where all are."""
+
+    def __init__(self, app: ASGIApp, *, as_json: bool, every: bool, slow_seconds: float) -> None:
+        self.app = app
+        self._as_json, self._every, self._slow_seconds = as_json, every, slow_seconds
+        self._minute, self._n_slow = 0, 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request under an id of its own."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        identity, start = secrets.token_hex(8), time.monotonic()
+        token = request_id.set(identity)
+        status, n_bytes = 0, 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status, n_bytes
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)[HEADER] = identity
+            n_bytes += len(message.get("body", b""))
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noted)
+        finally:
+            request_id.reset(token)
+            seconds = time.monotonic() - start
+            is_slow = seconds > self._slow_seconds
+            if self._every or (is_slow and self._may_write()):
+                facts = {
+                    "id": identity,
+                    "method": scope["method"][:20],
+                    "path": scope["path"][:MAX_PATH],
+                    "status": status,
+                    "ms": round(1e3 * seconds, 1),
+                    "bytes": n_bytes,
+                }
+                write_line("warning" if is_slow else "info", "slow request" if is_slow else "request", facts,
+                           as_json=self._as_json)  # fmt: skip
+
+    def _may_write(self) -> bool:
+        """Return whether this minute has room for one more slow request."""
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            self._minute, self._n_slow = minute, 0
+        self._n_slow += 1
+        return self._n_slow <= MAX_SLOW_A_MINUTE
