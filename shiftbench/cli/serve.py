@@ -27,7 +27,7 @@ ServedHostOption = Annotated[
     str | None, typer.Option("--host", metavar="HOST", help="Address to listen on. Default: 127.0.0.1.")
 ]
 ServedPortOption = Annotated[
-    int | None, typer.Option("--port", metavar="N", help="Port; 0 for any free one. Default: 7860.", min=0, max=65535)
+    int | None, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
 ]
 
 
@@ -93,9 +93,10 @@ def _serve(config: "BoardConfig") -> None:
 
 
 def config(file: ConfigOption = None) -> None:
-    """Print a leaderboard's configuration: every setting and limit in force, with its default.
+    """Print every setting and limit of a leaderboard.
 
-    Without a file it prints the defaults, a file to begin with. A file with problems is refused with all of them.
+    Each has its default beside it. Without a file it prints the defaults, a file to begin with; a file with problems is
+    refused with all of them.
 
     Example: shiftbench board config --config board.toml
     """
