@@ -62,12 +62,13 @@ class RequestLog:
             return
         identity, start = secrets.token_hex(8), time.monotonic()
         token = request_id.set(identity)
-        status, n_bytes = 0, 0
+        status, n_bytes, seconds = 0, 0, None
 
         async def noted(message: Message) -> None:
-            nonlocal status, n_bytes
+            nonlocal status, n_bytes, seconds
             if message["type"] == "http.response.start":
-                status = message["status"]
+                # Until the answer begins: some streams end when the reader leaves.
+                status, seconds = message["status"], time.monotonic() - start
                 MutableHeaders(scope=message)[HEADER] = identity
             n_bytes += len(message.get("body", b""))
             await send(message)
@@ -76,7 +77,7 @@ class RequestLog:
             await self.app(scope, receive, noted)
         finally:
             request_id.reset(token)
-            seconds = time.monotonic() - start
+            seconds = time.monotonic() - start if seconds is None else seconds
             is_slow = seconds > self._slow_seconds
             if self._every or (is_slow and self._may_write()):
                 facts = {

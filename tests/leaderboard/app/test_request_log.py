@@ -23,7 +23,7 @@ NASTY = "/no%0a%7b%22level%22:%22error%22%7d%0d%1b%5b2J%e2%80%ae%c2%85%e2%80%a8/
 
 @pytest.fixture
 def every(synthetic: DatasetFolder, tmp_path: Path) -> Iterator[TestClient]:
-    settings = ServerSettings(log=Log.model_validate({"json": True, "requests": True}))
+    settings = ServerSettings(log=Log.model_validate({"json": True, "requests": True, "slow_seconds": 600.0}))
     with TestClient(create_app([synthetic], Store(tmp_path / "store"), settings), "http://127.0.0.1") as client:
         yield client
 
@@ -45,7 +45,7 @@ def test_nothing_that_a_visitor_typed_is_a_line_of_its_own(
     as_json: bool, synthetic: DatasetFolder, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Check paths, queries, headers, forms and the messages of faults: one line each, in printable ASCII."""
-    settings = ServerSettings(log=Log.model_validate({"json": as_json, "requests": True}))
+    settings = ServerSettings(log=Log.model_validate({"json": as_json, "requests": True, "slow_seconds": 600.0}))
     application = create_app([synthetic], Store(tmp_path / "store"), settings)
 
     @application.get("/fails")
