@@ -244,7 +244,8 @@ def serve(
             gc.freeze()
             gc.enable()
             log.info("the leaderboard is at %s", server.url)
-            stopped.wait()
+            while not stopped.wait(0.5):
+                pass  # with a limit, since a signal that came to another thread ends no wait of this one
             server.close()
             raise KeyboardInterrupt
     return server

@@ -173,7 +173,8 @@ class LocalPlace:
         self._refuse_vanished()
         if self._opened is None:
             raise InvalidInput(Problem("there is no such store", str(self.root), cure="give a store's folder"))
-        with self.locked() if os.access(self.root, os.W_OK) else nullcontext():
+        may_write = os.access(self.root, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+        with self.locked() if may_write else nullcontext():
             files = dict(self._files(self.root))
             contents = {path: (self.root / path).read_bytes() for path in choose(files)}
             is_private = not self.root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO)
