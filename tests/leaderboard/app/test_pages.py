@@ -225,7 +225,7 @@ def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> No
     assert page.locator(".sb-detail dt", has_text="Is it real?").is_visible()
     assert page.locator(".sb-examples li").first.is_visible()
     follow(page, page.locator(".sb-tabbar").get_by_role("link", name="Statistics"))
-    assert page.locator("figure svg[role=img].sb-picture").count() == 4
+    assert page.locator("figure svg[role=img].sb-picture").count() == 2
     assert page.locator("main :is(h2, h3, figure):not([id])").count() == 0, "each has an address"
     zero = open_page(f"{url}/entry?id={filled.entries['zero-shot'].id}")
     assert zero.locator("table.sb-cells").count() == 1
