@@ -142,7 +142,7 @@ def test_a_new_users_method_from_a_wheel_is_compared_with_plain_training(
         f"options = {{ model = 'model', epochs = 3, learning-rate = 3e-3{more} }}\n"
         for name, more in (("plain", ""), ("mine", ", method = 'my_losses.py:Penalty'"))
     )
-    head = f"data = '{synthetic.path}'\ntasks = ['nli']\nseeds = [0, 1, 2]\n"
+    head = f"data = '{synthetic.path}'\ntasks = ['nli']\nsources = ['harbour']\nseeds = [0, 1, 2]\n"
     (place / "grid.toml").write_text(head + models + OWN, encoding="utf-8")
     where = run(python, "-c", "import shiftbench; print(shiftbench.__file__)", cwd=place).stdout
     assert where.startswith(str(site))
