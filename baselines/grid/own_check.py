@@ -1,0 +1,98 @@
+"""Check one model of a grid in a process of its own, which imports the user's code; ``own`` starts it and asks."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from shiftbench.baselines.grid.own import CheckedModel, name_parts, own_names, placed, placed_options
+from shiftbench.baselines.grid.plan import GridModel, OptionChecks
+from shiftbench.baselines.own_code import METHODS_GROUP, PROGRAMS_GROUP, own_files, own_program
+from shiftbench.validation.report import InvalidInput, Problem
+
+
+def _check(asked: Mapping[str, Any]) -> CheckedModel:
+    """Check a model in this process, which was started for it."""
+    code, program = Path(asked["code"]), str(asked["program"])
+
+    def command_of(main: Any) -> Any:
+        app = typer.Typer(add_completion=False)
+        app.command(program)(main)
+        return typer.main.get_command(app)
+
+    own = own_names(program, asked["options"])
+    if program in own:
+        command = own_program(placed(program, code), command_of)
+    else:
+        command = command_of(import_module(f"shiftbench.baselines.{program.replace('-', '_')}").main)
+    checks = OptionChecks(Path(asked["file"]), TyperGroup(commands={program: command}))
+    model = GridModel(name="model", program=program, options=asked["options"])
+    words = checks.format_options(model, asked["key"])
+    draws: dict[str, tuple[float, float, bool]] = {}
+    if not checks.problems and program not in own:
+        draws = _check_methods(command, program, placed_options(words, code))
+    groups = {name: PROGRAMS_GROUP if name == program else METHODS_GROUP for name in own}
+    files = {
+        (Path(name_parts(name)[0]).parent / found).as_posix() if name_parts(name)[0].endswith(".py") else found: sha256
+        for name, group in groups.items()
+        for found, sha256 in own_files(placed(name, code), group, "--method").items()
+    }
+    hashed = tuple(f"{name} {sha256}" for name, sha256 in sorted(files.items()))
+    names = tuple(word.removeprefix("--") for param in command.params for word in param.opts if word.startswith("--"))
+    return CheckedModel(words, hashed, tuple(checks.problems), names, draws)
+
+
+def _check_methods(command: Any, program: str, words: Sequence[str]) -> dict[str, tuple[float, float, bool]]:
+    """Raise InvalidInput if a fine-tuning program refuses methods, strengths or settings of the training.
+
+    Returns: what a search draws the methods' strengths from.
+    """
+    from shiftbench.baselines.robust.method import Robustness, short_name, strengths_of
+    from shiftbench.baselines.robust.synonyms import SynonymSource
+    from shiftbench.baselines.training.options import TrainingOptions
+
+    typed = command.make_context(program, ["TASK", "--data=data", "--out=out.parquet", *words]).params
+    if "settings" not in typed:
+        return {}
+    names = [name for name in TrainingOptions.__dataclass_fields__ if name in typed]
+    training = TrainingOptions(**{name: typed[name] for name in names})
+    training.set_hyperparameters()
+    is_classifier = program == "finetune-classifier"
+    synonyms = typed.get("synonyms", SynonymSource.WORDNET)
+    robustness = Robustness.of(typed.get("method"), synonyms, training, of_words=not is_classifier)
+    return {
+        f"{short_name(name)}.{key}": (*each.metadata["draws"], isinstance(each.default, int))
+        for name, method in robustness.methods.items()
+        for key, each in strengths_of(method).items()
+        if each.metadata.get("draws")
+    }
+
+
+def main() -> None:
+    """Answer for one model, asked on standard input; nothing is left behind, whatever the user's code started."""
+    asked = json.load(sys.stdin)
+    try:
+        answer = _check(asked)
+    except InvalidInput as refused:
+        answer = CheckedModel(problems=tuple(refused.problems))
+    shown = [_with_place(each) for each in answer.problems]
+    facts = {**answer._asdict(), "problems": shown, "draws": dict(answer.draws)}
+    print(f"\n{json.dumps(facts)}", end="", flush=True)
+    os._exit(0)
+
+
+def _with_place(problem: Problem) -> dict[str, Any]:
+    """Return a problem as JSON data; where it was found goes before what is wrong, for the grid file is its place."""
+    own = asdict(problem)
+    return {**own, "what": f"{problem.file}: {problem.what}" if not problem.key else problem.what}
+
+
+if __name__ == "__main__":
+    main()
