@@ -438,7 +438,7 @@ def _right(skills: Floats, texts: int, rng: np.random.Generator) -> NDArray[np.b
 
 
 def tables(cells: Sequence[Cell], seen: Sequence[Newcomer]) -> Iterator[PlainTable]:
-    """Arrange the tables of ``leaderboard/release/README.md``: gains in points, and what the rules cost."""
+    """Arrange the tables of ``docs/why/threat-model.md``, and more: gains in points, and what the rules cost."""
     sizes = {half: sorted({cell.texts for cell in cells if cell.half == half}) for half in HALVES}
     for half in HALVES:
         rows = []
