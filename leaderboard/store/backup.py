@@ -25,8 +25,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from shiftbench.leaderboard.store.entries import COMPARISONS, ENTRIES, SCORES, now
+from shiftbench.leaderboard.store.entries import COMPARISONS, ENTRIES, LOCAL_SUBMITTER, SCORES, now
+from shiftbench.leaderboard.store.hosting import Act, Order, perform
 from shiftbench.leaderboard.store.local import Listed
+from shiftbench.leaderboard.store.log import ERASED, EventLog
 from shiftbench.leaderboard.store.store import Store
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import (
@@ -73,13 +75,15 @@ class Backup:
     """What a backup file holds: the store's files by path, as its last finished list has them.
 
     ``end`` is where the next backup goes on; ``is_finished`` is False where a killed backup left something after it.
-    ``revision`` is the commit of a store on the Hub; ``is_private`` says that others could not read the folder.
+    ``revision`` is the commit of a store on the Hub; ``is_private`` says that others could not read the folder;
+    ``erasures`` counts the persons that the host had erased.
     """
 
     files: Mapping[str, StoredFile]
     made_at: str
     revision: str | None
     is_private: bool
+    erasures: int
     number: int
     last: _Link
     end: int
@@ -225,9 +229,9 @@ class _Writer:
 
 def _append(store: Store, file: Path, before: Backup) -> BackedUp | None:
     """Append what is new to a backup file; None, and nothing is written, where it must be written anew."""
-    listing = store.listing()
+    listing, erasures = store.listing(), _erasures(store)
     wanted = _files_to_back_up(listing.files)
-    if _must_be_rewritten(before, wanted):
+    if erasures != before.erasures or _must_be_rewritten(before, wanted):
         return None
     size = file.stat().st_size
     with file.open("r+b") as opened:
@@ -238,7 +242,7 @@ def _append(store: Store, file: Path, before: Backup) -> BackedUp | None:
                 _cut(opened, before.end)
                 return None
             revision, is_private, new, gone, n_bytes = read
-            facts = {"made_at": now(), "revision": revision, "private": is_private, "gone": gone}
+            facts = {"made_at": now(), "revision": revision, "private": is_private, "erasures": erasures, "gone": gone}
             writer.end(facts, before.number + 1, before.last)
         except BaseException:
             _cut(opened, before.end)
@@ -254,6 +258,24 @@ def _cut(opened: BinaryIO, end: int) -> None:
     opened.seek(end)
     opened.truncate()
     opened.write(_END)
+
+
+def _erasures(store: Store) -> int:
+    """Count the persons whom the host has erased; a name that is read before is in no file that is read later."""
+    store.log.refresh()
+    return sum(event.act == ERASED for event in store.log.events)
+
+
+def erase_again(store: Store, newer: EventLog) -> list[str]:
+    """Erase from a restored store the persons whom the host has erased since its backup, as a newer log has it.
+
+    Returns: what was done, a sentence for each.
+    """
+    known = {event.hash for event in store.log.events}
+    keys = [event.whom or "" for event in newer.events if event.act == ERASED and event.hash not in known]
+    people = [store.log.people[key] for key in keys if key in store.log.people]
+    reason = "erased before the store was restored from an older backup"
+    return [perform(store, Order(Act.ERASE, each, reason), LOCAL_SUBMITTER) for each in people]
 
 
 def _must_be_rewritten(before: Backup, wanted: Mapping[str, Listed]) -> bool:
@@ -299,7 +321,7 @@ def _rewrite(store: Store, file: Path, before: Backup | None) -> BackedUp:
     """Write a backup file anew: what the former one holds is copied from it, and not read from the store."""
     part = file.with_name(f".{file.name}.part")
     while True:
-        listing = store.listing()
+        listing, erasures = store.listing(), _erasures(store)
         wanted = _files_to_back_up(listing.files)
         with open(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_RDWR, PRIVATE_FILE), "w+b") as opened:
             writer = _Writer(opened, 0)
@@ -314,7 +336,14 @@ def _rewrite(store: Store, file: Path, before: Backup | None) -> BackedUp:
             revision, is_private, new, gone, n_bytes = read
             for path in gone:
                 writer.changed.pop(path, None)
-            writer.end({"made_at": now(), "revision": revision, "private": is_private, "gone": []}, 1, None)
+            facts: dict[str, Any] = {
+                "made_at": now(),
+                "revision": revision,
+                "private": is_private,
+                "erasures": erasures,
+                "gone": [],
+            }
+            writer.end(facts, 1, None)
         found = _read_back(part, 0)
         part.replace(file)
         sync(file.absolute().parent)
@@ -449,7 +478,15 @@ def _merged(opened: BinaryIO, file: Path, last: _Link, end: int, *, is_finished:
     newest = lists[0]
     files = dict(sorted(files.items()))
     return Backup(
-        files, newest["made_at"], newest["revision"], newest["private"], len(lists), last, end, is_finished
+        files,
+        newest["made_at"],
+        newest["revision"],
+        newest["private"],
+        newest["erasures"],
+        len(lists),
+        last,
+        end,
+        is_finished,
     )  # fmt: skip
 
 

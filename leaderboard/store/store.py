@@ -583,6 +583,7 @@ class Store:
 
         ``make`` is called while nobody else writes, on the newest state; None changes nothing.
         """
+        self._save_unlogged()
         noted: list[Draft] = []
 
         def changes() -> Changes | None:
@@ -602,6 +603,19 @@ class Store:
             with self._lock:
                 del self._noted[: len(noted)]
         return added
+
+    def _save_unlogged(self) -> None:
+        """Back up the store of a version that kept no log beside it, before its log begins; on the Hub, revisions do.
+
+        Raises: InvalidInput when there is no room for it.
+        """
+        saved = self.root.with_name(f"{self.root.name}.before-its-log.tar")
+        if self.log.head.n or isinstance(self._place, HubPlace) or saved.exists():
+            return
+        if self._place.ids() or self._place.records():
+            from shiftbench.leaderboard.store.backup import back_up  # which is of stores
+
+            back_up(self, saved)
 
     def _beginning(self) -> dict[str, Any]:
         """Return what the store holds as its log begins: numbers, and digests of the ids."""

@@ -33,6 +33,10 @@ def backup(file: BackupFile, store: StoreOption) -> None:
 def restore(
     file: BackupFile,
     store: Annotated[Path, typer.Option("--store", metavar="DIR", help="The store to make: a new or an empty folder.")],
+    newer: Annotated[
+        Path | None,
+        typer.Option("--newer", metavar="DIR", help="A newer store: whom its log has erased since is erased again."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every byte of the file; write nothing.")] = False,
 ) -> None:
     """Make a store again from a backup.
@@ -41,12 +45,17 @@ def restore(
 
     Example: shiftbench board restore store.tar --store restored
     """
-    from shiftbench.leaderboard.store.backup import check_backup
+    from shiftbench.leaderboard.store import open_store
+    from shiftbench.leaderboard.store.backup import check_backup, erase_again
     from shiftbench.leaderboard.store.backup import restore as restore_store
 
+    log = None if newer is None else open_store(newer, must_exist=True).log
     found = check_backup(file) if dry_run else restore_store(file, store)
     size = sum(each.size for each in found.files.values())
     where = "nothing was written" if dry_run else str(store)
     typer.echo(f"{file}: {len(found.files):,} files, {size:,} bytes, as of {found.made_at}: {where}", err=True)
     if not found.is_finished:
         typer.echo("a later backup into this file was not finished, and is left out", err=True)
+    if log is not None and not dry_run:
+        for done in erase_again(open_store(store), log):
+            typer.echo(done, err=True)

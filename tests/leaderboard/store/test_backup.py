@@ -19,7 +19,9 @@ from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.release import close_round, nominate
 from shiftbench.leaderboard.store import Store, backup, open_store
+from shiftbench.leaderboard.store.audit import verify
 from shiftbench.leaderboard.store.backup import back_up, check_backup, read_lists, restore
+from shiftbench.leaderboard.store.hosting import Act, Order, perform
 from shiftbench.leaderboard.store.log import Draft
 from shiftbench.validation.report import InvalidInput
 from tests.hub.server import WRITE, LoopbackHub, running_hub
@@ -118,6 +120,30 @@ def test_what_a_store_lost_is_not_kept_in_the_file(store: Store, sender: Sender,
     assert done.read == 0  # the rest is copied from the file
     assert card not in file.read_bytes()
     assert restored(file, tmp_path / "new") == contents(store.root)
+
+
+def test_an_erased_person_is_in_no_later_backup_and_stays_erased_after_an_older_one(
+    store: Store, sender: Sender, tmp_path: Path
+) -> None:
+    sender.send(store, "of another one", "grace hopper")
+    perform(store, Order(Act.BAN, "no entries", "a reason"), "host")
+    older, file = tmp_path / "older.tar", tmp_path / "store.tar"
+    back_up(store, file)
+    shutil.copy(file, older)
+    for person in ("grace hopper", "no entries"):
+        perform(store, Order(Act.ERASE, person, "asked for it"), "host")
+        assert back_up(store, file).is_rewritten
+        assert person.encode() not in file.read_bytes()
+        assert person.encode() in older.read_bytes()
+    assert not back_up(store, file).is_rewritten
+    words = ("board", "restore", older, "--store", tmp_path / "new", "--newer", store.root)
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == 0, done.output
+    assert "Account 'grace hopper' is erased, entries: 1." in done.output
+    again = Store(tmp_path / "new")
+    assert again.ids() == store.ids()
+    assert not [path for path, content in contents(again.root).items() if b"grace hopper" in content]
+    assert verify(again).problems == ()
 
 
 def test_scores_made_again_are_those_restored(store: Store, sender: Sender, tmp_path: Path) -> None:
