@@ -1,6 +1,6 @@
 """Everything about data: from upstream files to the dataset folder that the other rooms read.
 
-In: upstream files, or a CSV of one's own. Out: dataset folders, here and on the Hub. Floors, from the top:
+Input: upstream files or user data. Output: dataset folders, local and on the Hub. Layers, from the top:
 
 building                     builds and their commands
 boss, df1, publishing        specs of benchmarks; the Hub

@@ -1,4 +1,4 @@
-"""The user's cache folder, and the keys of what is kept there: vectors, checksums of files, places of folders."""
+"""The user's cache folder and its keys: vectors, checksums of files, locations of dataset folders."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from shiftbench.validation.versions import DataVersion
 def cache_folder() -> Path:
     """Return the cache folder; nothing is created.
 
-    Returns: ``SHIFTBENCH_CACHE`` where set, else ``shiftbench`` in the user's cache folder.
+    Returns: ``SHIFTBENCH_CACHE`` if set, otherwise ``shiftbench`` in the user's cache folder.
     """
     if chosen := os.environ.get("SHIFTBENCH_CACHE"):
         return Path(chosen)
@@ -24,15 +24,15 @@ def cache_folder() -> Path:
 
 
 def cache_key(inputs: Mapping[str, Any]) -> str:
-    """Return the identity of a result that is kept: every key of a cache is made here.
+    """Return the cache key of a result; all cache keys are computed here.
 
-    A key must change with everything that the result depends on. Files are named by their content, or by
-    ``shiftbench.builders.checksums.file_state``; programs by a version or by the checksum of their source.
+    A key must change with everything the result depends on. Files are identified by their content or by
+    ``shiftbench.builders.checksums.file_state``, programs by a version or by the checksum of their source.
 
     Args:
-        inputs: all that the result depends on by name, as JSON data; the order of names is of no meaning.
+        inputs: everything the result depends on, by name, as JSON data; the order of names does not matter.
     Returns: 64 hex digits.
-    Raises: TypeError for what is no JSON data: the text form of an object need not tell it from another.
+    Raises: TypeError for other data: different objects may have the same text form.
 
     >>> cache_key({"seed": 0, "kind": "labels"}) == cache_key({"kind": "labels", "seed": 0})
     True
@@ -43,9 +43,9 @@ def cache_key(inputs: Mapping[str, Any]) -> str:
 
 
 def check_cache() -> None:
-    """Raise InvalidInput where the cache folder cannot be written, before any work.
+    """Check that the cache folder is writable, before any work.
 
-    Raises: InvalidInput naming the folder; it is created where it was missing.
+    Raises: InvalidInput if it is not. A missing folder is created.
     """
     folder = cache_folder()
     cure = "set SHIFTBENCH_CACHE to a folder that can be written"
@@ -53,10 +53,10 @@ def check_cache() -> None:
 
 
 def remember_folder(version: DataVersion, folder: Path) -> None:
-    """Record where a version of a dataset lies, so that a card alone leads to it.
+    """Record the folder of a dataset version, so that it can be found from a card.
 
     Args:
-        folder: where it lies; noted as an absolute path.
+        folder: the dataset folder; stored as an absolute path.
     """
     for note in _folder_notes(version):
         note.parent.mkdir(parents=True, exist_ok=True)
@@ -64,9 +64,9 @@ def remember_folder(version: DataVersion, folder: Path) -> None:
 
 
 def recall_folder(version: DataVersion) -> Path | None:
-    """Find where a dataset was built: the one of these settings, or else the last one of this content.
+    """Find a dataset's folder: the one with these settings, otherwise the latest with this content.
 
-    Returns: the folder; None when that is not known or it is no longer there.
+    Returns: the folder; None if unknown or removed.
     """
     notes = (note for note in _folder_notes(version) if note.is_file())
     folders = (Path(note.read_text(encoding="utf-8")) for note in notes)
@@ -82,8 +82,8 @@ def remember_model(folder: Path, state: str, digest: str) -> None:
     """Record the hash of a model's files, which takes half a second to compute.
 
     Args:
-        state: changes whenever one of its files does.
-        digest: of their content, 64 hex digits.
+        state: a state that changes whenever one of its files does.
+        digest: hash of their content, 64 hex digits.
     """
     _write_note(_model_note(folder), f"{state} {digest}")
 
@@ -91,7 +91,7 @@ def remember_model(folder: Path, state: str, digest: str) -> None:
 def recall_model(folder: Path, state: str) -> str | None:
     """Find the hash of a model's files.
 
-    Returns: the hash; None when it was not noted, or a file has changed since.
+    Returns: the hash; None if it is not cached or a file has changed since.
     """
     try:
         known, _, digest = _model_note(folder).read_text(encoding="utf-8").partition(" ")
@@ -108,21 +108,21 @@ def remember_files(folder: Path, checksums: Mapping[str, tuple[list[int], str]])
     """Record the checksums of a dataset folder's files, so that opening it again need not read them.
 
     Args:
-        checksums: by path inside the folder, the file's state and its SHA-256.
+        checksums: each file's state and SHA-256, by path inside the folder.
     """
     _write_note(_files_note(folder), json.dumps(checksums))
 
 
 def recall_files(folder: Path) -> dict[str, tuple[list[int], str]]:
-    """Find the checksums of a dataset folder's files; each holds for as long as its file is in the recorded state.
+    """Find the cached checksums of a dataset folder's files; each is valid while its file has the recorded state.
 
-    Returns: as ``remember_files`` takes them; empty when none were noted.
+    Returns: the argument of ``remember_files``; empty if nothing is cached.
     """
     try:
         content = json.loads(_files_note(folder).read_text(encoding="utf-8"))
         return {str(path): (list(state), str(sha256)) for path, (state, sha256) in content.items()}
     except (OSError, ValueError, TypeError, AttributeError):
-        return {}  # a note that is missing or damaged: the files are read again
+        return {}  # missing or damaged: the files are hashed again
 
 
 def _files_note(folder: Path) -> Path:
@@ -130,7 +130,7 @@ def _files_note(folder: Path) -> Path:
 
 
 def _write_note(note: Path, text: str) -> None:
-    """Write a note that spares work; where that fails, the work is done again.
+    """Write a cache entry; ignore failures, as the result can be recomputed.
 
     Code that must write into the cache reports the failure.
     """

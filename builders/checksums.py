@@ -1,4 +1,4 @@
-"""Checksums of files, and the states by which a change of a file shows before it is read again."""
+"""Checksums of files, and file states that reveal changes without reading the file."""
 
 import hashlib
 from collections.abc import Iterable
@@ -15,13 +15,13 @@ def file_sha256(path: Path) -> str:
 
 
 def file_state(path: Path) -> list[int]:
-    """Return what changes whenever a file does: inode, size, and the times of the last change of content and of state.
+    """Return a file's inode, size, mtime and ctime (ns), which change whenever the file does.
 
-    The time of a change of state cannot be set back, so it shows a file replaced by one of the same size and date.
+    The ctime cannot be set back, so it reveals a file replaced by one of the same size and mtime.
 
     Args:
-        path: the file; of a link the file that it leads to.
-    Returns: whole numbers, as JSON data, for ``shiftbench.builders.cache.cache_key``.
+        path: the file; links are followed.
+    Returns: integers, as JSON data for ``shiftbench.builders.cache.cache_key``.
     """
     facts = path.stat()
     return [facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns]
@@ -32,7 +32,7 @@ def folder_state(folder: Path, paths: Iterable[Path] | None = None) -> dict[str,
 
     Args:
         paths: the files; all by default.
-    Returns: by path inside the folder, with slashes.
+    Returns: the states, by path inside the folder, with slashes.
     """
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if paths is None else paths
     return {path.relative_to(folder).as_posix(): file_state(path) for path in files}

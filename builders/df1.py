@@ -1,9 +1,10 @@
 """The eight source-target pairings of the Depth F1 paper (Table 1), each a task of its own.
 
 Source: Depth F1 paper, sec. 4.1 and Table 1 (sizes, Q). A task's name is the paper's in lower case, its config the
-paper's own; texts of the source's domains are drawn together, which gives the pairing's depths and its Depth F1.
+paper's name; texts of the source's domains are sampled as one pool, from which the pairing's depths and its Depth F1
+are computed.
 
-In: the genres of ``shiftbench.builders.dr``. Out: ``TASKS``, the specs that ``building`` carries out.
+Input: the genres of ``shiftbench.builders.dr``. Output: ``TASKS``, the specs that ``building`` builds.
 """
 
 from collections.abc import Callable
@@ -17,13 +18,13 @@ from shiftbench.builders.specs.transforms import group_by_text, keep_filled, lab
 from shiftbench.validation.vocabulary import TaskKind
 
 _Part = Callable[[str, str], DomainSpec]
-"""Name and split of a domain -> what of it is read."""
+"""Name and split of a domain -> the domain restricted to that split."""
 
 TITLE = "Source-target pairings of the Depth F1 paper"
 _TEXT = (keep_filled("text"), group_by_text("text"))
 _FIVE = (rename({"text": "text", "rating": "label"}), *_TEXT)
 _TEN = (
-    # 1 and 2 of ten are 1 of five, and so on.
+    # Ratings 1 and 2 of ten become 1 of five, and so on.
     label_from("rating", {str(rating): str((rating + 1) // 2) for rating in range(1, 11)}),
     rename({"text": "text", "label": "label"}),
     *_TEXT,
@@ -60,7 +61,7 @@ def _reviews(name: str, split: str) -> DomainSpec:
 
 
 def _pairing(part: _Part, name: str, reported_q: float, source_rows: int, title: str, shift: str) -> TaskSpec:
-    """Build the task of a pairing: sources with their train split, then the target with its test split."""
+    """Build the task of a pairing: the sources with their train splits, the target with its test split."""
     of_genres = part is _genre
     sources, target = shift.split(" -> ")
     return TaskSpec(
@@ -72,7 +73,7 @@ def _pairing(part: _Part, name: str, reported_q: float, source_rows: int, title:
         labels=inference.LABELS if of_genres else ("1", "2", "3", "4", "5"),
         metric="accuracy",
         domains=(*(part(source, "train") for source in sources.split("+")), part(target, "test")),
-        # Of ratings, the texts of one file that the draw could take, and some for those that the target has too.
+        # For ratings: enough texts per file to sample the source from, plus some that are dropped as target texts.
         sample=None if of_genres else 2 * source_rows,
         pairing=Pairing(name=name, source_rows=source_rows, target_rows=1_000, reported_q=reported_q),
         notes=_GENRE_NOTES if of_genres else _RATING_NOTES,

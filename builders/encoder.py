@@ -1,8 +1,8 @@
-"""The sentence encoder: loaded on call, each distinct text encoded once, vectors cached on disk by content.
+"""The sentence encoder: loaded lazily, each distinct text encoded once, vectors cached on disk by content.
 
-Texts longer than the model reads are cut into windows; their vector is the mean of the windows' unit vectors.
-Every forward pass has a fixed number of rows and a length padded to a multiple of 16, so a text's vector does not
-depend on which texts happen to be encoded with it.
+Texts longer than the model's maximum length are cut into windows; their vector is the mean of the windows' unit
+vectors. Every forward pass has a fixed number of rows and a length padded to a multiple of 16, so a text's vector does
+not depend on the other texts in its batch.
 """
 
 import hashlib
@@ -29,22 +29,22 @@ from shiftbench.validation.vocabulary import TOKENS
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 SETTING = "SHIFTBENCH_ENCODER"
-"""Environment variable with the encoder of a machine, Hub id or path, which stands in for the default one."""
+"""Environment variable that sets the default encoder of a machine (Hub id or path)."""
 BATCH_ROWS = 32
 LENGTH_STEP = 16
 MAX_WINDOW = 256
 _CHUNK_TEXTS = 128
-"""Texts that are encoded before they are cached, and progress is shown: some seconds of long texts."""
+"""Texts encoded between writes to the cache and progress updates: some seconds for long texts."""
 
 Vectors = NDArray[np.float32]
 ChunkEncoder = Callable[[list[str]], Sequence[Vectors] | Vectors]
-"""Some texts -> one array each."""
+"""Texts -> one array per text."""
 
 
 def offline_weights(encoder: str) -> Path | None:
     """Find the default encoder's weights in the ``offline`` extra.
 
-    Returns: the folder of its weights; None for other encoders, or where the extra is not installed.
+    Returns: the folder of its weights; None for other encoders, or if the extra is not installed.
     """
     from importlib.util import find_spec
 
@@ -53,24 +53,24 @@ def offline_weights(encoder: str) -> Path | None:
 
 
 def require_encoder(name: str) -> None:
-    """Raise InvalidInput where the extra that runs an encoder is not installed."""
+    """Raise InvalidInput if the extra that an encoder requires is not installed."""
     require("transformers" if name == STATIC_ENCODER else "sentence_transformers", "encoder")
 
 
 def machine_encoder() -> str | None:
-    """Return the encoder that this machine's environment sets; None where it sets none."""
+    """Return the encoder set in this machine's environment, if any."""
     return os.environ.get(SETTING) or None
 
 
 def find_prompt(encoder: str, asked: str | None) -> str:
-    """Find the words that an encoder wants before each text, such as E5's 'query: '.
+    """Find the prompt of an encoder, put before each text, such as E5's 'query: '.
 
     Args:
         encoder: Hub id or path of a sentence encoder.
-        asked: name of one of the prompts in the encoder's own files, or words with a space among them, which stand for
-            themselves; None asks for the encoder's default prompt.
-    Returns: the words; empty where the encoder has no default prompt, or '' was asked for.
-    Raises: InvalidInput when the encoder has no prompt of this name.
+        asked: name of a prompt in the encoder's configuration, or the prompt itself (any text with a space); None: the
+            encoder's default prompt.
+    Returns: the prompt; ``""`` if the encoder has no default prompt or ``asked`` is ``""``.
+    Raises: InvalidInput if the encoder has no prompt of this name.
     """
     if asked is not None and (not asked or any(letter.isspace() for letter in asked)):
         return asked
@@ -86,7 +86,7 @@ def find_prompt(encoder: str, asked: str | None) -> str:
 
 
 def _encoder_settings(encoder: str) -> dict[str, Any]:
-    """Read ``config_sentence_transformers.json``; empty where the model has none."""
+    """Read ``config_sentence_transformers.json``; empty if the model has none."""
     folder = offline_weights(encoder) or Path(encoder)
     file: Path | None = folder / _SETTINGS
     if not folder.is_dir():
@@ -107,11 +107,11 @@ _SETTINGS = "config_sentence_transformers.json"
 
 
 def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
-    """Join each row's inputs to the text that an encoder encodes (Depth F1 paper, sec. 4.1).
+    """Join each row's inputs into one text for the encoder (Depth F1 paper, sec. 4.1).
 
     Args:
-        inputs: their names. Of a question, question and context are joined, in this order; of generation the source
-            text alone is taken; tokens are joined by spaces.
+        inputs: names of the input columns. For QA, question and context are joined, in this order; for generation only
+            the source text is used; tokens are joined by spaces.
     Returns: a text for each row, its parts joined by a newline.
     """
     if "question" in inputs:
@@ -127,11 +127,11 @@ class Encoder:
     """A sentence encoder by Hub id or local path. The model loads when the first uncached text is encoded.
 
     Args:
-        name: Hub id or path; None takes the machine's (``SHIFTBENCH_ENCODER``), or else the default one, which comes
-            from the ``offline`` extra where that is installed; 'wordllama' comes from the extra of this name.
+        name: Hub id or path; None uses ``SHIFTBENCH_ENCODER`` or else the default encoder, loaded from the ``offline``
+            extra if installed; 'wordllama' comes from the extra of this name.
         cache: folder of cached vectors; default ``cache_folder()``.
-        prompt: words that ``encode`` puts before each text, and before each window of a long one.
-    Raises: InvalidInput when the extra 'encoder' is not installed, or the weights cannot be read or fetched.
+        prompt: text that ``encode`` puts before each text, and before each window of a long one.
+    Raises: InvalidInput if the extra 'encoder' is not installed, or the weights cannot be read or downloaded.
     """
 
     def __init__(self, name: str | None = None, cache: Path | None = None, prompt: str = "") -> None:
@@ -150,7 +150,7 @@ class Encoder:
         return EncoderFacts(id=self.name, revision=self.revision, dimensions=self.encode(["size"]).shape[1])
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
-        """Encode texts to unit vectors, shape (n, d), float32, in the order given."""
+        """Encode texts to unit vectors, shape (n, d), float32, in input order."""
         prompt = f"-{hashlib.sha256(self._prompt.encode()).hexdigest()[:16]}" if self._prompt else ""
         vector_of = self._encode_cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
         return np.stack([vector_of[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
@@ -158,16 +158,16 @@ class Encoder:
     def token_vectors(
         self, texts: Sequence[str], description: str = "embedding", *, keep: bool = True
     ) -> tuple[Vectors, NDArray[np.int64]]:
-        """Compute token vectors of texts, for BERTScore; the model's start and end tokens are left out.
+        """Compute token vectors of texts, for BERTScore, without the model's start and end tokens.
 
-        Texts longer than the model reads give the tokens of all their windows.
+        Long texts yield the tokens of all their windows.
 
         Args:
             texts: n texts; each distinct one is embedded once.
-            description: what the progress bar says.
-            keep: whether to cache them on disk, about 1.5 kB a token: references come back, generated texts do not.
-        Returns: the token vectors of all texts end to end, shape (n_tokens, d), float32, and where each text begins
-            and the last ends, shape (n + 1,).
+            description: label of the progress bar.
+            keep: whether to cache them on disk, about 1.5 kB per token: worthwhile for references, not for generated
+                texts.
+        Returns: the concatenated token vectors, shape (n_tokens, d), float32, and the texts' offsets, shape (n + 1,).
         """
         width = self.encode(["size"]).shape[1]
         if keep:
@@ -184,7 +184,7 @@ class Encoder:
     def _encode_cached(
         self, file: str, texts: Sequence[str], description: str, encode: ChunkEncoder
     ) -> dict[str, Vectors]:
-        """Read vectors from the cache file, and encode each distinct text that it lacks once."""
+        """Read vectors from the cache file, and encode each distinct missing text once."""
         distinct = list(dict.fromkeys(texts))
         keys = {text: hashlib.sha256(text.encode()).digest() for text in distinct}
         with _VectorStore(self._cache / file) as store:
@@ -200,10 +200,10 @@ class Encoder:
     def _batches(
         self, texts: list[str], description: str, encode: ChunkEncoder, n_known: int = 0
     ) -> Iterator[tuple[list[str], Sequence[Vectors] | Vectors]]:
-        """Encode texts, some at a time, beside so many whose vectors are known."""
+        """Encode texts in chunks; ``n_known`` cached ones count as done in the progress bar."""
         if not texts:
             return
-        # Similar lengths side by side waste little on padding; long ones first show the slowest part first.
+        # Sorting by length reduces padding; the longest, and slowest, come first so the time estimate is not too low.
         ordered = sorted(texts, key=lambda text: (-len(text), text))
         with progress(total=n_known + len(ordered), initial=n_known, desc=description, unit="text") as bar:
             for start in range(0, len(ordered), _CHUNK_TEXTS):
@@ -240,7 +240,7 @@ class Encoder:
         return [np.concatenate(part) for part in parts]
 
     def _windows(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Split texts into windows of tokens; also return which text each window is of."""
+        """Split texts into windows of tokens; also return the index of each window's text."""
         _, tokenizer = self._model()
         # The length is set here, because the one stored in a tokenizer file (128 for MiniLM) would cut texts short.
         tokens = tokenizer(
@@ -249,7 +249,7 @@ class Encoder:
         return tokens["input_ids"], np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
 
     def _add_prompt(self, texts: list[str]) -> tuple[list[list[int]], NDArray[np.int64]]:
-        """Split texts into windows that leave space for the prompt, and put the prompt before each window."""
+        """Split texts into windows with room for the prompt, and prepend the prompt to each."""
         _, tokenizer = self._model()
         room = self._usable_length()
         most = room - len(tokenizer(self._prompt, add_special_tokens=False)["input_ids"])
@@ -270,7 +270,7 @@ class Encoder:
         return tokenizer(parts, truncation=True, max_length=room)["input_ids"], owner
 
     def _prompt_tokens(self) -> int:
-        """Count the tokens of the prompt and of the start token, which some models leave out of their mean."""
+        """Count the prompt's tokens, including the start token; some models exclude them from mean pooling."""
         _, tokenizer = self._model()
         tokens = tokenizer(self._prompt)["input_ids"]
         return len(tokens) - (tokens[-1] in tokenizer.all_special_ids)
@@ -279,7 +279,7 @@ class Encoder:
         return min(self._model()[0].get_max_seq_length() or MAX_WINDOW, MAX_WINDOW)
 
     def _forward(self, windows: list[list[int]], **more: int) -> Iterator[tuple[list[int], dict[str, Any]]]:
-        """Run the model, a fixed number of windows of one padded length at a time: which windows, and its output."""
+        """Run the model on batches of fixed size and padded length; yield window indices and outputs."""
         import torch
 
         model, tokenizer = self._model()
@@ -294,7 +294,7 @@ class Encoder:
                 for row, index in enumerate(batch):
                     input_ids[row, : len(windows[index])] = windows[index]
                     mask[row, : len(windows[index])] = 1
-                mask[len(batch) :, 0] = 1  # a row of padding alone would divide by zero
+                mask[len(batch) :, 0] = 1  # a row of only padding would divide by zero
                 features = {"input_ids": torch.from_numpy(input_ids), "attention_mask": torch.from_numpy(mask)}
                 features = {name: tensor.to(model.device) for name, tensor in features.items()}
                 with torch.inference_mode():
@@ -308,14 +308,14 @@ class Encoder:
             from sentence_transformers import SentenceTransformer
             from transformers.utils import logging
 
-            # Loading takes a moment; its own progress bar would show even where output is piped.
+            # Its progress bar would be shown even if output is piped.
             logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             model = SentenceTransformer(self._where).eval()
             self._loaded = (model, model.tokenizer)
         return self._loaded  # type: ignore[no-any-return]
 
     def _model_revision(self) -> str:
-        """Return the revision of a Hub model: the commit that its files come from."""
+        """Return the revision of a Hub model: the commit of its files."""
         from huggingface_hub import HfApi
 
         cure = (
@@ -327,12 +327,12 @@ class Encoder:
 
 
 def _model_sha256(folder: Path, static: Path | None = None) -> str:
-    """Hash what decides a model's vectors: weights, and the settings, vocabulary and code beside them.
+    """Hash all files that affect a model's vectors: weights, settings, vocabulary and code.
 
-    The static encoder's folder is a Python package, of which two files are read.
+    The static encoder's folder is a Python package; only two of its files matter.
     """
     if not any(folder.rglob("*.safetensors")) and not any(folder.rglob("*.bin")):
-        # All such folders would share one cache.
+        # All folders without weights would otherwise share one cache.
         found, cure = "no *.safetensors or *.bin file in it", "give the folder that SentenceTransformer.save wrote"
         raise InvalidInput(Problem("the folder holds no sentence encoder", str(folder), found, cure))
     files = (path for path in folder.rglob("*") if path.is_file() and _may_be_read(path.relative_to(folder)))
@@ -348,10 +348,10 @@ def _model_sha256(folder: Path, static: Path | None = None) -> str:
 
 
 def _may_be_read(path: Path) -> bool:
-    """Return whether loading a model may read the file at a path in its folder: any but documentation and hidden ones.
+    """Return whether loading a model may read this file of its folder: all but documentation and hidden files.
 
-    The kinds of vocabularies (spiece.model, source.spm, bpe.codes) and of modules, whose code may lie beside them, are
-    open-ended: a kind that a list left out would share the vectors of another model.
+    There are many kinds of vocabularies (spiece.model, source.spm, bpe.codes) and modules with code: if an allow-list
+    missed one, two different models would share cached vectors.
     """
     is_hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
     return not is_hidden and path.suffix.lower() not in _DOCUMENTATION and path.stem.upper() not in _LEGAL

@@ -1,4 +1,4 @@
-"""From the rows that were read to the splits of a task: cut, sizes, placebo, depth.
+"""Turn the rows read from files into the splits of a task: cutting, sizes, placebo tasks, depth tables.
 
-In: frames of one domain, its spec. Out: splits with ids, sorted, checked against their schema.
+Input: frames of each domain and the task's spec. Output: splits with ids, sorted and validated against their schema.
 """

@@ -1,4 +1,4 @@
-"""From the rows of a task's domains to its finished splits: cut, sized, with ids and label codes."""
+"""Assemble the finished splits of a task: cut to size, with ids and label codes."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,9 +35,9 @@ from shiftbench.validation.vocabulary import GOLD, SPLITS, TaskKind
 
 @dataclass
 class AssembledTask:
-    """A task's finished rows, by domain and split, with the counts of every named step.
+    """A task's finished rows by domain and split, with row counts before and after every named step.
 
-    Rows are frames, or lie on disk where the task keeps what upstream has.
+    Rows are frames, or stored on disk if the task uses upstream's splits.
     """
 
     spec: TaskSpec
@@ -48,12 +48,12 @@ class AssembledTask:
     sizes: dict[str, Size] = field(default_factory=dict)
     subsets: dict[str, pl.DataFrame] = field(default_factory=dict)
     upstream: dict[str, dict[str, tuple[UpstreamRows, ...]]] = field(default_factory=dict)
-    """By domain and upstream split, the files that its rows are from."""
+    """The files the rows come from, by domain and upstream split."""
     overlaps: dict[str, tuple[SplitOverlap, ...]] = field(default_factory=dict)
-    """By domain, the rows that two upstream splits share."""
+    """Rows shared by two upstream splits, by domain."""
     titles: dict[str, str] = field(default_factory=dict)
     annotators: dict[str, Annotators] = field(default_factory=dict)
-    """By domain, what single annotators score on its test rows, where upstream has their votes."""
+    """Scores of single annotators on the test rows, by domain, if upstream publishes their votes."""
 
 
 def assemble(
@@ -72,18 +72,19 @@ def assemble(
     Args:
         rows: by domain and upstream split, frames with the task's inputs, its gold column (labels and tags by
             name) and ``group``.
-        sources: by domain, the sources its rows came from.
-        seed: decides which groups become test and validation, and which rows fill a size.
-        equal: cut all domains to the size of the smallest; otherwise (partial builds, own data) each keeps what it has,
-            up to the paper's sizes. Tasks that keep rows as upstream has them are never cut to one size; pairings
-            have the paper's sizes, or fewer rows where there are no more.
-        counts: counts of the named steps that the rows have been through already.
-        withhold: drop repeats whatever their gold, because test labels are withheld
+        sources: the sources of the rows, by domain.
+        seed: determines which groups become test and validation, and which rows are sampled.
+        equal: cut all domains to the size of the smallest; otherwise (partial builds, user data) each keeps its rows,
+            up to the paper's sizes. Tasks with upstream's splits are never cut to one size; pairings have the paper's
+            sizes, or fewer rows if there are not enough.
+        counts: row counts of the named steps already applied.
+        withhold: drop repeats regardless of their gold, because test labels are withheld
             (``shiftbench.builders.writing.withhold``).
-        store: a folder for finished rows of a task that keeps what upstream has, so that no more than a part of them
-            is in memory; None returns frames.
+        store: a folder for the finished rows of a task with upstream's splits, so that only part of them is in memory;
+            None returns frames.
     Returns: splits with ids and label codes, sorted by id, checked against the schema.
-    Raises: InvalidInput when a domain has no row left for a size that all share, or a row is not what its kind asks.
+    Raises: InvalidInput if a domain has no rows left for the common size, or a row does not match the task kind's
+        schema.
     """
     task = AssembledTask(spec, {}, dict(sources), counts=list(counts))
     votes = {domain: upstream_votes(spec, splits) for domain, splits in rows.items()}
@@ -103,7 +104,7 @@ def assemble(
         domain: _split_groups(task, domain, dict(upstream), seed, withhold=withhold)
         for domain, upstream in progress(frames.items(), desc=f"splitting {spec.name}", unit="domain", leave=False)
     }
-    # A test split that upstream has is never cut, its validation split only where all domains are to be of one size.
+    # Upstream's test split is never cut, and its validation split only if all domains get the same size.
     ours = {
         domain: [split for split in SPLITS if split == "train" or split not in upstream or (equal and split != "test")]
         for domain, upstream in frames.items()
@@ -142,9 +143,9 @@ def _complete_task(task: AssembledTask, seed: int, votes: Mapping[str, pl.DataFr
 def _take_as_upstream(
     task: AssembledTask, domain: DomainSpec, upstream: Mapping[str, Rows], seed: int, store: Path | None
 ) -> None:
-    """Keep the splits of upstream; cut one into train and test only where there is no test split.
+    """Keep upstream's splits; cut one into train and test only if there is no test split.
 
-    Splits that are drawn or cut are small, and held; the others pass by.
+    Sampled or cut splits are small and held in memory; the others are streamed.
     """
     key = f"{seed}/{task.spec.id}/{domain.name}"
     inputs = task.spec.inputs
@@ -178,11 +179,11 @@ def _take_as_upstream(
 
 
 def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Splits], seed: int, *, whole: bool) -> None:
-    """Draw the target's test texts, and the source's train texts from all of its domains together (DF1 sec. 4.1)."""
+    """Sample the target's test texts, and the source's train texts from its pooled domains (DF1 sec. 4.1)."""
     spec = task.spec
 
     def draw(split: str, frames: Mapping[str, pl.DataFrame], size: int) -> dict[str, pl.DataFrame]:
-        # The key that files were sampled with while they were read: the smallest hashes of all files are among those.
+        # The same key as in sampling while reading, so the smallest hashes over all files are among those sampled rows.
         reservoir = Reservoir(size, spec.inputs, f"{seed}/{spec.id}")
         for domain, frame in frames.items():
             reservoir.take(frame.with_columns(pl.lit(domain).alias("domain"), pl.lit(0).alias(STRATUM)))
@@ -218,14 +219,14 @@ def _count(
 
 
 def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *, withhold: bool) -> Splits:
-    """Cut the splits that upstream lacks, along groups, so that no group is in two splits."""
+    """Create the splits that upstream lacks by group, so that no group is in two splits."""
     spec = task.spec
 
     def counted(split: str, name: str, after: pl.DataFrame) -> None:
         splits[split] = _count(task, domain, split, name, splits[split], after)
 
     for split in list(splits):
-        # Of rows with equal inputs and different gold 'distinct' keeps one at most; other tasks keep them.
+        # 'distinct' keeps at most one of several rows with equal inputs but different gold; other tasks keep them all.
         if withhold and not (spec.distinct and set(spec.distinct) <= set(spec.inputs)):
             same = [*spec.inputs, "group"]
             counted(split, "equal_inputs_leave", equal_inputs_leave(splits[split], same, f"{seed}/{spec.id}"))
@@ -252,7 +253,7 @@ def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *
 
 
 def _check_not_empty(task: AssembledTask) -> None:
-    """Raise InvalidInput where a split would be empty, because a domain lacks rows of a label that all must have."""
+    """Raise InvalidInput if a split would be empty because a domain lacks rows of a required label."""
     problems = []
     for split, size in task.sizes.items():
         if size.rows == 0 and size.paper:
@@ -270,11 +271,11 @@ def _finish_split(spec: TaskSpec, domain: str, split: str, rows: Rows, store: Pa
 def finish_rows(
     rows: Rows, spec: TaskSpec, domain: str, split: str, store: Path | None, step: pl.Expr | None = None
 ) -> Rows:
-    """Add ids, domain and label codes, as ``with_ids`` does, to rows that may lie on disk.
+    """Add ids, domain and label codes to rows in memory or on disk (see ``with_ids``).
 
     Args:
         store: a folder for the finished rows; None returns a frame.
-        step: what to put in place of columns beforehand, such as codes for labels.
+        step: an expression that replaces columns beforehand, such as labels by codes.
     Returns: the rows with ids, sorted by id.
     """
     steps = [] if step is None else [step]
@@ -283,7 +284,7 @@ def finish_rows(
     place = store / spec.name / domain / split
     parts = [(_digests(as_texts(part.select(spec.inputs)), repeat(0)), frame_bytes(part)) for part in slices_of(rows)]
     digests, n_bytes = pl.concat(digest for digest, _ in parts), sum(size for _, size in parts)
-    # The ids of rows with equal inputs depend on each other, so these are brought together first.
+    # Ids of rows with equal inputs depend on each other, so these rows are collected first.
     repeated = digests.is_duplicated()
     together = Sorter.of(place / "repeated", digests, n_bytes)
     by_id = Sorter.of(place / "by_id", (_prefix(spec, domain, split) + digests).alias("id"), n_bytes)
@@ -303,9 +304,9 @@ def finish_rows(
 
 
 def with_ids(frame: pl.DataFrame, spec: TaskSpec, domain: str, split: str) -> pl.DataFrame:
-    """Add the ids of a domain and split to rows, computed from their inputs, and sort the rows by id."""
+    """Add ids, computed from domain, split and inputs, and sort the rows by id."""
     gold = GOLD[spec.kind]
-    # Rows with equal inputs are numbered after sorting by the rest, so that their order upstream does not matter.
+    # Rows with equal inputs are numbered after sorting by the other columns, so upstream's order does not matter.
     keyed = frame.with_columns(_inputs=as_texts(frame.select(spec.inputs)), _gold=as_texts(frame.select(gold)))
     ordered = keyed.sort("_inputs", "group", "_gold")
     numbers = ordered.select(pl.int_range(pl.len()).over("_inputs")).to_series()
@@ -319,14 +320,14 @@ def _prefix(spec: TaskSpec, domain: str, split: str) -> str:
 
 
 def _digests(inputs: pl.Series, numbers: Iterable[int]) -> pl.Series:
-    """Hash the inputs of each row and its number among rows with equal ones."""
+    """Hash the inputs of each row and its occurrence index among rows with identical inputs."""
     texts = zip(inputs, numbers, strict=False)
     digests = (hashlib.sha256(f"{text}\x1f{number}".encode()).hexdigest()[:12] for text, number in texts)
     return pl.Series("_digest", digests, dtype=pl.String)
 
 
 def _codes(spec: TaskSpec) -> pl.Expr:
-    """Replace names of labels or tags by their codes; other gold stays as it is."""
+    """Return an expression that replaces label or tag names by codes; other gold is unchanged."""
     codes = {label: code for code, label in enumerate(spec.labels)}
     gold = pl.col(GOLD[spec.kind])
     if spec.kind is TaskKind.CLASSIFICATION:
@@ -337,7 +338,7 @@ def _codes(spec: TaskSpec) -> pl.Expr:
 
 
 def add_subsets(task: AssembledTask, seed: int) -> None:
-    """Add a task's subsets: all test ids, and the few-shot ones where the task has their domains."""
+    """Add a task's subsets: all test ids, and the few-shot ids if the task has the few-shot domains."""
     spec = task.spec
     tests = {domain: splits["test"]["id"].to_list() for domain, splits in task.domains.items() if "test" in splits}
     if not tests:
@@ -360,7 +361,7 @@ def _ids(ids: Iterable[str]) -> pl.DataFrame:
 
 
 def check_schema(task: AssembledTask) -> None:
-    """Check every split against the schema of the task's kind; InvalidInput lists the rows that do not fit."""
+    """Check every split against the schema of the task's kind; raise InvalidInput listing invalid rows."""
     spec = task.spec
     for domain, splits in task.domains.items():
         for split, rows in splits.items():
@@ -375,16 +376,16 @@ def check_schema(task: AssembledTask) -> None:
 
 
 def _checked_at_once(rows: Rows) -> Iterable[pl.DataFrame]:
-    """Return what to check at once: a frame whole, rows on disk in parts, which are sorted by id without repeats."""
+    """Return the frames to validate: all rows at once, or slices of rows on disk (sorted, with unique ids)."""
     return slices_of(rows) if isinstance(rows, StoredRows) else (in_memory(rows),)
 
 
 def upstream_votes(spec: TaskSpec, splits: Mapping[str, Rows]) -> pl.DataFrame | None:
-    """Collect the votes on a domain's test texts, where a step has read them.
+    """Collect the annotators' votes on a domain's test texts, if a step has read them.
 
     Args:
-        splits: by upstream split, rows with the label's name and maybe ``VOTES``.
-    Returns: the inputs, ``label`` and ``VOTES``, one row for each two that agree in the former; None without votes.
+        splits: rows by upstream split, with label names and optionally ``VOTES``.
+    Returns: the inputs, ``label`` and ``VOTES``, without repeated pairs of inputs and label; None without votes.
     """
     if spec.kind is not TaskKind.CLASSIFICATION or "test" not in splits:
         return None
@@ -400,11 +401,11 @@ def count_annotators(
     """Score single annotators on finished test rows.
 
     Args:
-        votes: as ``upstream_votes`` has them; votes for no label of the task do not count.
+        votes: the result of ``upstream_votes``; votes for labels outside the task are ignored.
         tests: finished test rows, labels as codes.
         inputs: the task's inputs.
         labels: names of the labels, by code.
-    Returns: None where no text has two votes.
+    Returns: the annotators' scores; None if no text has two votes.
     """
     codes = {name: code for code, name in enumerate(labels)}
     counts = [

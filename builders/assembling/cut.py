@@ -1,7 +1,7 @@
-"""Cutting rows into splits: groups kept whole, then every split filled to a size in the task's shares.
+"""Cut rows into splits by whole groups, then fill every split to its size with the task's label proportions.
 
-What goes where is decided by keyed hashes of group and row, never by position: the same seed gives the same splits
-whatever the order of the upstream rows.
+Rows are assigned by keyed hashes of group and row, never by position: the same seed gives the same splits for any order
+of the upstream rows.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ from shiftbench.validation.vocabulary import SPLITS
 
 Splits = dict[str, pl.DataFrame]
 Supply = dict[int, int]
-"""Rows there are, or rows to take, by stratum."""
+"""Number of rows available, or to take, by stratum."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a split that was cut: the paper's, the rows that all domains have (None where each keeps its own),
-    and the domain with the fewest.
+    """The size of a split that was cut: the paper's, the common size (None if each domain keeps its own), and the
+    smallest domain.
     """
 
     paper: int
@@ -34,10 +34,10 @@ class Size:
 def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Take whole groups until ``n_rows`` rows are reached, in the order of a keyed hash of the group.
 
-    A group that would overshoot is passed over for smaller ones; where that leaves fewer than ``at_least`` groups,
-    the smallest of those passed over come on top.
+    A group that would overshoot is skipped for smaller ones; if that leaves fewer than ``at_least`` groups, the
+    smallest skipped ones are added.
 
-    Returns: the rows taken and the rows left, both in their former order.
+    Returns: the rows taken and the remaining rows, both in their original order.
     """
     sizes = pool.group_by("group").agg(size=pl.len())
     keys = pl.Series("_key", (_keyed(key, group) for group in sizes["group"]), dtype=pl.Binary)
@@ -56,14 +56,15 @@ def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tup
 def take_share(
     pool: pl.DataFrame, share: float, key: str, balance: Balance | None, *, first: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take a share of a pool's rows in whole groups: at least one where there are two, or where this split is first.
+    """Take a share of a pool's rows in whole groups: at least one group if there are two, or if this split is the
+    first.
 
-    Where strata have set shares, groups with equal strata are divided separately: otherwise the few documents with
-    unanswerable questions might all land in one split. If no group taken has some stratum, one of the groups left is
-    taken as well; where fewer than two groups have it, and this split is not first, nothing is taken, because a
-    split that lacks a stratum would end up empty.
+    If strata have fixed proportions, groups with equal strata are divided separately: otherwise the few documents with
+    unanswerable questions might all end up in one split. If no group taken contains some stratum, one more group that
+    does is taken; if fewer than two groups contain it and this split is not the first, nothing is taken, because a
+    split without that stratum would end up empty.
 
-    Returns: the rows taken and the rows left.
+    Returns: the rows taken and the remaining rows.
     """
     if balance is None or balance.shares == COMMON:
         n_rows = round(len(pool) * share)
@@ -89,14 +90,14 @@ def take_share(
 def fill_to_sizes(
     spec: TaskSpec, domains: Mapping[str, Splits], cut: Mapping[str, Sequence[str]], seed: int, *, equal: bool
 ) -> tuple[dict[str, Splits], dict[str, Size]]:
-    """Draw splits of a size: the paper's, or what the smallest domain has.
+    """Sample splits to a size: the paper's, or that of the smallest domain.
 
     Args:
-        domains: by domain, the rows of each split.
-        cut: by domain, the splits to fill; others stay as they are.
-        seed: decides which rows fill a size.
+        domains: the rows, by domain and split.
+        cut: the splits to fill, by domain; the others are unchanged.
+        seed: determines which rows are sampled.
         equal: cut all domains to the size of the smallest; otherwise each keeps its rows, up to the paper's size.
-    Returns: by domain the filled splits, and by split its size.
+    Returns: the filled splits by domain, and the sizes by split.
     """
     filled = {domain: dict(splits) for domain, splits in domains.items()}
     sizes: dict[str, Size] = {}
@@ -115,7 +116,7 @@ def fill_to_sizes(
 
 
 def take_per_label(frame: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
-    """Take so many rows of each label, or what there is of it, in the order of a keyed hash of the row."""
+    """Take up to ``n_rows`` rows of each label, in the order of a keyed hash of the row."""
     balance = Balance("per_label", by_label(sorted(frame["label"].unique())), {})
     supply = _supply(frame, balance)
     return _choose(frame, {code: min(n_rows, n) for code, n in supply.items()}, balance, key)
@@ -124,7 +125,7 @@ def take_per_label(frame: pl.DataFrame, n_rows: int, key: str) -> pl.DataFrame:
 def _quotas(
     balance: Balance | None, frames: Mapping[str, pl.DataFrame], limit: int, *, equal: bool
 ) -> tuple[dict[str, Supply], Size]:
-    """Return how many rows of each stratum each domain's split gets."""
+    """Return the number of rows of each stratum in each domain's split."""
     supplies = {domain: _supply(frame, balance) for domain, frame in frames.items()}
     if balance is not None and balance.shares == COMMON and equal:
         common = _common_quotas(list(supplies.values()), limit)
@@ -149,7 +150,7 @@ def apportion(n_rows: int, shares: Mapping[int, float]) -> Supply:
     """
     exact = {stratum: n_rows * share / sum(shares.values()) for stratum, share in shares.items()}
     whole = {stratum: int(rows) for stratum, rows in exact.items()}
-    # Rounded, or floating-point noise would order equal remainders.
+    # Rounded because floating-point noise would otherwise order equal remainders.
     by_remainder = sorted(exact, key=lambda stratum: (-round(exact[stratum] - whole[stratum], 9), stratum))
     for stratum in by_remainder[: n_rows - sum(whole.values())]:
         whole[stratum] += 1
@@ -157,7 +158,7 @@ def apportion(n_rows: int, shares: Mapping[int, float]) -> Supply:
 
 
 def largest_size(supply: Mapping[int, int], shares: Mapping[int, float], limit: int) -> int:
-    """Find the most rows, up to a limit, that a supply can give in some shares.
+    """Find the largest number of rows, up to a limit, that a supply allows at the given proportions.
 
     >>> largest_size({0: 50, 1: 10}, {0: 0.5, 1: 0.5}, 100), largest_size({0: 50}, {0: 0.5, 1: 0.5}, 100)
     (21, 0)
@@ -174,7 +175,7 @@ def largest_size(supply: Mapping[int, int], shares: Mapping[int, float], limit: 
 
 
 def _common_quotas(supplies: Sequence[Mapping[int, int]], limit: int) -> Supply:
-    """Divide rows among strata in numbers that every domain has, as near the domains' mean shares as possible."""
+    """Return the rows per stratum that every domain can supply, as close as possible to the mean proportions."""
     cap = {stratum: min(supply.get(stratum, 0) for supply in supplies) for stratum in sorted(set().union(*supplies))}
     shares = {
         stratum: sum(supply.get(stratum, 0) / sum(supply.values()) for supply in supplies)

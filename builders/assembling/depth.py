@@ -1,4 +1,4 @@
-"""Depth tables: how deep each target test text lies in each source domain. A property of the data, shipped with it."""
+"""Depth tables: the depth of each target test text in each source domain. A property of the data, shipped with it."""
 
 from collections.abc import Iterator
 
@@ -14,19 +14,19 @@ from shiftbench.validation.vocabulary import SOURCE_JOINER
 
 
 def depth_tables(task: AssembledTask, encoder: Encoder) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Compute the table of every ordered pair of domains, the pair of a domain with itself included.
+    """Compute the depth table of every ordered pair of domains, including each domain with itself.
 
-    A source needs two train texts, a target a test text. The joined source of a pairing has a table of its own.
-    Other joined sources are made of the tables of their parts when they are scored: for that, a table also holds the
-    target's train texts, from which the deepest text of the pool (equation 2) is found.
+    A source needs two train texts, a target one test text. The joined source of a pairing has its own table. Tables of
+    other joined sources are derived from those of their parts at scoring time, so each table also includes the target's
+    train texts, needed to find the deepest text of the pool (equation 2).
 
     Args:
         task: a task with all its rows.
-        encoder: makes the vectors; each text is embedded once.
-    Yields: source, target, and a table as ``shiftbench.validation.schemas.depth_schema`` has it: first the source's
-        own train texts (each left out of its own depth), then the target's test texts, then its train texts unless
-        they are the source's. Weights are those of the test texts; null elsewhere, and for all texts of a target that
-        lies no further out than the deepest source text.
+        encoder: the sentence encoder; each text is embedded once.
+    Yields: source, target, and a table with schema ``shiftbench.validation.schemas.depth_schema``: first the source's
+        train texts (each excluded from its own depth), then the target's test texts, then its train texts unless they
+        are the source's. Only test texts have weights; null elsewhere, and for all texts of a target that is no
+        shallower than the deepest source text.
     """
     vectors: dict[tuple[str, str], Vectors] = {}
     parts_of = {(domain, split) for domain, splits in task.domains.items() for split in splits if split != "validation"}
@@ -59,7 +59,7 @@ def _part(ids: pl.Series, depth: Floats, weight: Floats | None = None) -> pl.Dat
 
 
 def _sources(task: AssembledTask) -> dict[str, tuple[str, ...]]:
-    """List the sources, each with the domains it consists of."""
+    """Return the domains of each source, by the source's name."""
     trained = [domain for domain, splits in task.domains.items() if "train" in splits]
     sources = {domain: (domain,) for domain in trained}
     return sources | ({SOURCE_JOINER.join(sorted(trained)): tuple(sorted(trained))} if task.spec.pairing else {})

@@ -1,4 +1,4 @@
-"""Placebo tasks: a task's groups dealt at random to as many domains, to see what drops look like without a shift."""
+"""Placebo tasks: groups assigned at random to as many domains, to measure drops without any shift."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,18 +20,17 @@ from shiftbench.validation.vocabulary import PLACEBO, SPLITS, TaskKind
 def placebo_task(
     task: AssembledTask, seed: int, *, balanced: bool = True, store: Path | None = None
 ) -> AssembledTask | None:
-    """Deal a finished task's groups to placebo domains ``p0``, ``p1``, ...; every row keeps its split.
+    """Assign a finished task's groups to placebo domains ``p0``, ``p1``, ... at random; every row keeps its split.
 
-    The splits that were cut to size in the real task are cut again, so that placebo domains too are balanced, and of
-    one size where the real ones are; some rows leave for it. A split of which the domains have fewer groups in all than
-    there are domains is left out.
+    Splits that were cut to size in the real task are cut again, so that placebo domains are balanced and equally large
+    if the real ones are; this drops some rows. A split with fewer groups in total than domains is omitted.
 
     Args:
-        seed: decides which group goes to which domain.
-        balanced: keep the real task's balance; otherwise labels do not affect which groups are dealt where, so that the
-            rows dropped reveal no label.
-        store: a folder for rows of a task whose own lie on disk.
-    Returns: the task ``<task>.placebo``; None where train or test cannot be dealt, or there is one domain only.
+        seed: determines the assignment.
+        balanced: keep the real task's balance; otherwise labels do not affect the assignment, so that the dropped rows
+            reveal no label.
+        store: a folder for the placebo's rows, if the task's own rows are on disk.
+    Returns: the task ``<task>.placebo``; None if train or test has too few groups, or there is only one domain.
     """
     domains = [f"p{number}" for number in range(len(task.domains))]
     spec = _placebo_spec(task.spec if balanced else replace(task.spec, balance=None), domains)
@@ -68,8 +67,8 @@ def placebo_task(
 
 
 def _pool_rows(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.DataFrame:
-    """Join what decides how a task's rows are dealt: id, domain, split, group prefixed with the domain, and the columns
-    that the balance reads; sorted by group and id.
+    """Pool the columns that determine the assignment: id, domain, split, group prefixed with the domain, and the
+    columns used for balancing; sorted by group and id.
     """
     columns = dict.fromkeys(["id", "domain", "group", *([] if balance is None else balance.stratum.meta.root_names())])
     pooled = pl.concat(
@@ -90,10 +89,10 @@ def _prefix_groups(rows: pl.DataFrame) -> pl.DataFrame:
 def _deal_rows(
     task: AssembledTask, deal: pl.DataFrame, domains: Sequence[str], store: Path | None
 ) -> dict[str, dict[str, Rows]]:
-    """Deal a task's rows: frames, or where there is a store rows on disk.
+    """Assign a task's rows to placebo domains; returns frames, or rows on disk if ``store`` is given.
 
     Args:
-        deal: by id, the split and the number of the domain that gets the row; rows without stay away.
+        deal: the split and the domain's index, by row id; rows without an entry are dropped.
         store: a folder for the rows.
     """
     dealt: dict[str, dict[str, Rows]] = {domain: {} for domain in domains}
@@ -115,7 +114,7 @@ def _deal_rows(
 def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
     balance = spec.balance
     if balance is not None and balance.shares == COMMON:
-        balance = None  # domains that are dealt at random are alike already
+        balance = None  # random domains have the same distribution already
     elif balance is not None and spec.kind is TaskKind.CLASSIFICATION:
         balance = replace(balance, stratum=pl.col("label"))  # finished rows hold codes
     return replace(
@@ -133,7 +132,7 @@ def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
 def _deal_groups(
     rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Deal groups to domains; groups with equal strata are dealt separately where each split has enough of them."""
+    """Assign groups to domains at random, stratified if each split has enough groups of each kind."""
     groups = (rows["group"].rank("dense") - 1).to_numpy().astype(np.int64)
     splits = rows["split"].replace_strict({split: code for code, split in enumerate(SPLITS)}, return_dtype=pl.Int64)
     if balance is not None:
@@ -145,9 +144,9 @@ def _deal_groups(
 
 
 def _enough_of_each_kind(strata: pl.DataFrame, n_domains: int) -> bool:
-    """Return whether every domain gets rows of each split and stratum when groups of a kind are dealt in rounds.
+    """Return whether a stratified assignment gives every domain rows of each split and stratum.
 
-    A kind is what the groups of a split that hold the same strata are.
+    A kind is the set of groups of one split that contain the same strata.
     """
     kinds = strata.group_by("group", "split").agg(pl.col("stratum").unique().sort())
     sizes = kinds.group_by("split", "stratum").agg(n_groups=pl.len())

@@ -1,10 +1,10 @@
 """The BOSS benchmark: five tasks of one ID and three OOD data sets, and their sixteen candidates.
 
 Each data set is a literal in the module of its task. Source: BOSS paper, sec. 2 (Tables 1 and 4), appendix C
-(processing) and D (candidates); where the authors' code does otherwise than the paper says, and the reported sizes
-agree with the code, the code is followed.
+(processing) and D (candidates); if the authors' code differs from the paper and the reported sizes agree with the code,
+we follow the code.
 
-In: nothing; these are decisions. Out: ``TASKS``, the specs that ``building`` carries out.
+Output: ``TASKS``, the specs that ``building`` builds.
 """
 
 from shiftbench.builders.boss.answering import EQA, EQA_CANDIDATES

@@ -87,11 +87,11 @@ _TRIVIA_QA = _mrqa(
 _SQUAD_SHIFTS = DomainSpec(
     name="squad_shifts",
     files=files_of(squad, test=[f"squadshifts/{name}_v1.0.json" for name in ("nyt", "reddit", "amazon_reviews")]),
-    # Its articles are no documents: all of Reddit is one.
+    # Its articles do not identify documents: all of Reddit is a single one.
     transforms=(*_FILLED, group_by_text("context"), _COLUMNS),
     provenance=Provenance(
         title="SQuAD Shifts",
-        # Without Wikipedia, which the paper's table lists: none of the rows is from there.
+        # The paper's table also lists Wikipedia, but no row is from there.
         text_sources=("Amazon", "Reddit", "New York Times"),
         paper_rows={"test": 29_753},
     ),

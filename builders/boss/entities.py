@@ -21,7 +21,7 @@ _FEW_NERD = DomainSpec(
     files={
         split: (
             FileSpec(f"few_nerd/supervised/{split}.txt", _TAB),
-            # The INTER setting holds sentences of the same release, other entities unmarked.
+            # The INTER setting contains sentences of the same release, with other entities left unmarked.
             FileSpec(f"few_nerd/inter/{split}.txt", _TAB, partial=True),
         )
         for split in ("train", "test")

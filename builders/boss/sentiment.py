@@ -53,7 +53,7 @@ CATEGORIES = [
     "Toys_and_Games",
     "Video_Games",
 ]
-# 5.0 in the release; 5 after a tool that tidies JSON numbers. 2 and 4 stars leave.
+# 5.0 in the release; 5 in copies rewritten by JSON tools. Rows with 2 and 4 stars are dropped.
 _STARS = {"1": "negative", "3": "neutral", "5": "positive"}
 _RATINGS = _STARS | {f"{stars}.0": label for stars, label in _STARS.items()}
 _REVIEW = json_lines("overall", "asin", optional=("reviewText",))

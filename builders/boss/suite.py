@@ -1,4 +1,4 @@
-"""What the tasks of BOSS share: their steps, and what the authors' code does otherwise (``differences.toml``)."""
+"""Shared by the tasks of BOSS: steps, and known differences from the authors' code (``differences.toml``)."""
 
 import tomllib
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ AS_UPSTREAM = (
 def suite_task(
     name: str, title: str, kind: TaskKind, metric: str, domains: tuple[DomainSpec, ...], **more: Any
 ) -> TaskSpec:
-    """Build a task of the suite, whose first data set is the in-distribution one."""
+    """Build a task of the suite; its first data set is the in-distribution one."""
     return TaskSpec(
         benchmark="boss",
         name=name,
@@ -42,7 +42,7 @@ def suite_task(
 
 
 def candidates(task: TaskSpec, title: str, *domains: DomainSpec, **more: Any) -> TaskSpec:
-    """Build the task of the data sets that a task of the suite might have been made of."""
+    """Build the task of the candidate data sets for a task of the suite."""
     name = f"{task.name}_candidates"
     differences = find_differences(name)
     own = {"id_domain": None, "candidates_for": task.name, "notes": (), "differences": differences, **more}
@@ -51,12 +51,12 @@ def candidates(task: TaskSpec, title: str, *domains: DomainSpec, **more: Any) ->
 
 @cache
 def read_differences() -> Sequence[Difference]:
-    """Read all lines, in the order of the file; data sets are named with their task, as in ``sa.amazon``."""
+    """Read all differences, in file order; data sets are named with their task, as in ``sa.amazon``."""
     return _LINES.validate_python(tomllib.loads(_FILE.read_text(encoding="utf-8")))["difference"]
 
 
 def find_differences(task: str) -> tuple[Difference, ...]:
-    """Return the lines of a task's data sets, which they name without the task.
+    """Return the differences of a task's data sets, named without the task.
 
     Args:
         task: its name in the benchmark, such as ``sa_candidates``.

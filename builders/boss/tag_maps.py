@@ -1,4 +1,4 @@
-"""Each data set's types of entities, and which of the benchmark's eight each becomes (BOSS paper, appendix C.2.4)."""
+"""Entity types of each data set, mapped to the benchmark's eight (BOSS paper, appendix C.2.4)."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ TYPES = ("location", "person", "organization", "miscellaneous", "building", "art
 
 
 def _by_upstream(**ours: str) -> Mapping[str, str]:
-    """Return our type by upstream's, from upstream's types by ours."""
+    """Invert a mapping from our type to upstream's types (space-separated)."""
     return dict(sorted((upstream, name) for name, types in ours.items() for upstream in types.split()))
 
 

@@ -33,7 +33,7 @@ _CIVIL_COMMENTS = DomainSpec(
         test="civil_comments/test-00000-of-00001.parquet",
     ),
     transforms=(label_by_threshold("toxicity", 0.5, LABELS), LABELLED_TEXT, *TEXT),
-    # Two files are drawn from, and both together cut.
+    # Two files are sampled, then both are cut together.
     draw=Draw(_CIVIL_TRAIN_PER_LABEL, stratum=by_label(LABELS)),
     train_per_label=_CIVIL_TRAIN_PER_LABEL,
     provenance=Provenance(
@@ -45,7 +45,7 @@ _CIVIL_COMMENTS = DomainSpec(
 )
 _ADV_CIVIL = DomainSpec(
     name="adv_civil",
-    # Written by pandas: a text with a quote or a tab in it stands in quotes.
+    # Written by pandas: a text that contains a quote or a tab is quoted.
     files=files_of(quoted_csv("Text", "Label", separator="\t"), test="adv_civil/adv_civil.tsv"),
     transforms=(label_from("Label", {"0": "benign", "1": "toxic"}), rename({"Text": "text", "label": "label"}), *TEXT),
     provenance=Provenance(
@@ -131,7 +131,7 @@ _HATE_SPEECH = DomainSpec(
         )
     },
     transforms=(
-        # Sentences that stand for something only beside others (relation), and those not in English, leave.
+        # Drop sentences that are hateful only in context (relation) and those not in English.
         label_from("label", {"noHate": "benign", "hate": "toxic"}, ("relation", "idk/skip")),
         Transform(
             "post_of_sentence", lambda frame: frame.with_columns(post=pl.col("file_id").str.replace(r"_\d+$", ""))

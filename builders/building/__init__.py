@@ -1,4 +1,4 @@
-"""The builds: a benchmark from upstream files, one's own data, synthetic data; the commands, their report, the bench.
+"""Builds from upstream files, user data and synthetic data; their commands, reports and benchmarks.
 
-In: specs and a folder of upstream files. Out: a dataset folder, and what is said of it on the terminal.
+Input: specs and a folder of upstream files. Output: a dataset folder and a report on the terminal.
 """

@@ -1,4 +1,4 @@
-"""What somebody who wants upstream files must know of each: is it there, how large, on what terms, what brings it."""
+"""Availability of upstream files: presence, size, terms and how to get each of them."""
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from shiftbench.builders.specs.spec import RecordKind, TaskSpec, upstream
 from shiftbench.validation.report import counted, format_size
 
 Way = Literal["automatic", "terms", "by hand"]
-"""``data fetch`` brings it; it does once terms are accepted; a person must ask, sign or click."""
+"""``data fetch`` downloads it; ``data fetch`` does once terms are accepted; a person must request it, sign or click."""
 
 WAYS = get_args(Way)
 _PRESENT = {"whole": "present and right", "there": "present and other", "unverified": "present, no record"}
@@ -27,9 +27,9 @@ STATUSES = (*_PRESENT.values(), *(f"missing: {way}" for way in WAYS))
 
 
 class Readers(NamedTuple):
-    """The source of a file, whether it holds the release in part alone, and the ids of the tasks that read it.
+    """The source of a file, whether it contains only part of the release, and the ids of the tasks that read it.
 
-    ``main`` is the file beside which it is read, or itself.
+    ``main`` is the file it is read together with, or the file itself.
     """
 
     source: SourceSpec
@@ -39,17 +39,17 @@ class Readers(NamedTuple):
 
 
 class Available(NamedTuple):
-    """An upstream file: what was checked of it, and what brings it.
+    """An upstream file: the result of checking it, and how to get it.
 
     Attributes:
-        checked: the file beside its records.
-        source: the release that it is of.
-        partial: it holds rows of a release whose whole files are other ones; nobody needs it beside these.
-        benchmarks: those that read it.
-        way: how it is had.
-        download: what brings it; None where nothing does by itself.
-        brings: the command or the address that brings it.
-        record: what its record is from.
+        checked: the file compared with its records.
+        source: the release it belongs to.
+        partial: whether it contains only part of a release whose complete files make it superfluous.
+        benchmarks: the benchmarks that read it.
+        way: how it can be obtained.
+        download: the automatic download; None if there is none.
+        brings: the command that downloads it, or its URL.
+        record: the origin of its record.
     """
 
     checked: CheckedFile
@@ -63,39 +63,39 @@ class Available(NamedTuple):
 
     @property
     def status(self) -> str:
-        """Return whether it is there, and right, or how it is had."""
+        """Return the display status: present and checked, or how to get the missing file."""
         return _PRESENT.get(self.checked.state) or f"missing: {self.way}"
 
     @property
     def is_missing(self) -> bool:
-        """Return whether it is not there."""
+        """Return whether the file is missing."""
         return self.checked.state not in _PRESENT
 
     @property
     def is_sound(self) -> bool:
-        """Return whether it is there and no record contradicts it."""
+        """Return whether the file is present and no record contradicts it."""
         return self.checked.state in ("whole", "unverified")
 
     @property
     def size(self) -> int | None:
-        """Return its bytes; of a missing file those that are recorded, None where none are or an archive holds it."""
+        """Return the size in bytes; for a missing file the recorded size, None if unknown or if it is in an archive."""
         if self.is_missing:
             return self.download.size if self.download is not None and self.download.place is not None else None
         return self.checked.size
 
     @property
     def as_json(self) -> dict[str, Any]:
-        """Return it for a program; ``state`` is the word of the former version for ``status``."""
+        """Return the JSON representation; ``state`` is the former name of ``status``."""
         facts = {"status": self.status, "size": self.size, "licence": licence_word(self.source), "way": self.way}
         of = {"source": self.source.slug, "benchmarks": self.benchmarks, "brings": self.brings, "record": self.record}
         return self.checked._asdict() | facts | of
 
 
 def available_files(benchmark: str | OwnBenchmark | None, task: str | None, raws: Sequence[Path]) -> list[Available]:
-    """Check every file that tasks read, and find what brings it.
+    """Check every file that tasks read, and find out how to get it.
 
     Args:
-        benchmark: one benchmark, or one that a spec describes; None checks those of all.
+        benchmark: a built-in benchmark, or one described by a spec; None checks all built-in ones.
         task: one of its tasks, as for ``build``; None checks all.
         raws: folders of upstream files, searched in order.
     Returns: a row for each file, in the order of the specs.
@@ -121,13 +121,13 @@ def available_files(benchmark: str | OwnBenchmark | None, task: str | None, raws
 def fetch_command(
     task: str | None, raws: Sequence[Path], accept: Sequence[str] = (), own: OwnBenchmark | None = None
 ) -> str:
-    """Return the command that fetches what a task lacks.
+    """Return the command that fetches a task's missing files.
 
     Args:
-        task: a benchmark, or a task as ``dr/nli``; None for those of all benchmarks.
+        task: a benchmark, or a task such as ``dr/nli``; None: all benchmarks.
         raws: folders of upstream files.
-        accept: sources whose terms it accepts.
-        own: the benchmark that a spec describes, of which all is fetched.
+        accept: sources whose terms the command accepts.
+        own: a benchmark described by a spec; all of its files are fetched.
     """
     what = ["data", "fetch", *(task.split("/") if task else ())]
     if own:
@@ -136,13 +136,13 @@ def fetch_command(
 
 
 def terms_options(slugs: Sequence[str]) -> list[str]:
-    """Return the words that accept the terms of sources: each by its name or, of many, ``all``."""
+    """Return the options that accept the terms of sources: each by name or, if there are many, ``all``."""
     names = slugs if len(slugs) <= _MOST_NAMED else (ALL,)
     return [word for name in names for word in ("--accept-terms", name)]
 
 
 def check_command(task: str, raws: Sequence[Path], own: OwnBenchmark | None = None) -> str:
-    """Return the command that checks the files of a task, such as ``dr/nli``, or of all that a spec describes."""
+    """Return the command that checks the files of a task, such as ``dr/nli``, or of a spec's benchmark."""
     what = ["own", "--spec", str(own.path)] if own else task.split("/")
     return shlex.join(["shiftbench", "build", *what, "--check", *_folders(raws)])
 
@@ -152,7 +152,7 @@ def _folders(raws: Sequence[Path]) -> list[str]:
 
 
 def licence_word(source: SourceSpec) -> str:
-    """Return a source's licence in one word: its SPDX identifier, or what kind of terms there are."""
+    """Return a source's licence in one word: its SPDX identifier, or the kind of terms."""
     if source.spdx or source.open_licence:
         return source.spdx or "open"
     words = {"none stated": "none", "research": "research", "unclear": "unclear", "conflicting": "unclear"}
@@ -160,7 +160,7 @@ def licence_word(source: SourceSpec) -> str:
 
 
 def format_sizes(sizes: Iterable[int | None]) -> str:
-    """Format the bytes of downloads together; those of unknown size are counted."""
+    """Format the total size of downloads, and the number of those of unknown size."""
     sizes = list(sizes)
     known, unknown = format_size(sum(filter(None, sizes))), sizes.count(None)
     if unknown == len(sizes):
@@ -169,7 +169,7 @@ def format_sizes(sizes: Iterable[int | None]) -> str:
 
 
 def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
-    """List the files, a line each, below what brings those of a source, and then their sums by benchmark."""
+    """List the files, one per line, grouped by source with how to get them, followed by totals per benchmark."""
     folders = {file.source.slug: _common_folder(files, file.source) for file in files}
     names = {file.checked.path: file.checked.path.removeprefix(folders[file.source.slug]) for file in files}
     longest = max((len(name) for name in names.values()), default=0)
@@ -193,20 +193,20 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
 
 
 def record_line(records: Sequence[RecordKind]) -> str:
-    """Count what the records of files are from; a file each."""
+    """Summarise the kinds of records: one record per file."""
     measured, papers, none = (records.count(kind) for kind in get_args(RecordKind))
     return f"records: {measured} measured (all rows), {papers} papers (number of rows or checksum), {none} no record"
 
 
 def find_readers(specs: Sequence[TaskSpec]) -> dict[str, Readers]:
-    """Find the source of each file, and the tasks that read it; what lies beside a file is read with it."""
+    """Find the source of each file, and the tasks that read it, including companion files read with another."""
     readers: dict[str, Readers] = {}
     for spec in specs:
         for domain in spec.domains:
             for file in (file for split in domain.files.values() for file in split):
                 for name in (PurePath(file.path).name, *file.beside):
                     place = str(PurePath(file.path).with_name(name))
-                    # In one task a file may stand for the whole release, in another for a part of it.
+                    # A file may be the whole release for one task, and part of it for another.
                     if place not in readers or (readers[place].partial and not file.partial):
                         readers[place] = Readers(file.source, file.partial, [], file.path)
                     if readers[place].partial == file.partial:
@@ -215,14 +215,14 @@ def find_readers(specs: Sequence[TaskSpec]) -> dict[str, Readers]:
 
 
 def _common_folder(files: Sequence[Available], source: SourceSpec) -> str:
-    """Return the folder that holds all files of a source, such as ``anli/anli_v1.0/``; empty where there is none."""
+    """Return the common folder of a source's files, such as ``anli/anli_v1.0/``; ``""`` if there is none."""
     parents = [PurePath(file.checked.path).parents for file in files if file.source.slug == source.slug]
     shared = next(folder for folder in parents[0] if all(folder in each for each in parents))
     return f"{shared}/" if shared.name else ""
 
 
 def _sums(files: Sequence[Available]) -> Table:
-    """Return the table of sums: a benchmark a row and, of several, all of them."""
+    """Return the table of totals: one row per benchmark and, if there are several, one for all."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("", "files", *(status.replace(" ", "\n", 1) for status in STATUSES), "to\ndownload"):
         table.add_column(column, justify="right" if column else "left")

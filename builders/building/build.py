@@ -1,4 +1,4 @@
-"""Building a benchmark from its upstream files: find, read, compare with what is recorded, assemble, write."""
+"""Build a benchmark from its upstream files: find, read, compare with the records, assemble, write."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,14 +25,14 @@ BENCHMARKS: Mapping[str, tuple[str, tuple[TaskSpec, ...]]] = {
 }
 """Title and tasks of the benchmarks that are built from upstream files."""
 CANDIDATES = "candidates"
-"""Names all tasks of data sets that a benchmark might have been made of."""
+"""Task name that selects all tasks of candidate data sets."""
 
 
 class Built(NamedTuple):
-    """What a build wrote, what could not be built, with its problems, and tasks without any file.
+    """Result of a build: the manifest, failed tasks with their problems, and tasks without any file.
 
-    ``failed`` names tasks, and domains (``td.adv_civil``) that lack rows of a malformed file. Only a partial build
-    leaves out tasks whose files are missing.
+    The keys of ``failed`` are tasks, and domains (``td.adv_civil``) that lack the rows of a malformed file. Only a
+    partial build skips tasks whose files are missing.
     """
 
     manifest: Manifest
@@ -47,9 +47,9 @@ def list_domains(benchmark: str | None = None) -> list[str]:
 
 
 def choose_tasks(benchmark: str | OwnBenchmark | None, task: str | None) -> tuple[TaskSpec, ...]:
-    """Return the tasks that are built from upstream files: one, or one domain of it, those of a benchmark, or all.
+    """Return the selected tasks: one task, one domain of a task, all tasks of a benchmark, or all tasks.
 
-    Raises: InvalidInput proposing near names where there is no such benchmark or task.
+    Raises: InvalidInput, suggesting similar names, if the benchmark or task is unknown.
     """
     if benchmark is None:
         return tuple(spec for _, specs in BENCHMARKS.values() for spec in specs)
@@ -78,24 +78,24 @@ def build(
     """Build a benchmark, or one task of it, into a dataset folder.
 
     Args:
-        benchmark: one of ``BENCHMARKS``, or one that a spec describes, whose files may lie beside the spec.
-        task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain as ``sa.sst``, which makes
-            the build partial, or ``candidates`` for all tasks of candidate data sets; None builds every task whose
-            files are there.
-        raw: folder that holds the upstream files at ``RAW/<slug>/``, or one such slug folder itself; of several, a file
-            is read from the first that has it.
-        seed: decides which groups become test and validation, which rows fill a size, and the placebo deal.
-        partial: build what there is when files are missing or short.
-        encoder: computes the depth tables; None leaves them out.
-        placebo: add to each task one of the same rows dealt to domains at random.
-        record: a JSON file to write what was measured of the files read to, in the form of ``upstream.json``.
-        withhold_labels: write a folder without test labels and one with them; a task whose rows show what another
-            withholds counts as one that could not be built.
-        other_revisions: take files with other checksums than the recorded ones where their row counts agree, and mark
-            in the manifest that they match no record.
-    Returns: the manifest of what was written, and the tasks that could not be built.
-    Raises: InvalidInput naming every file that is missing, short or altered, and every split that is not as recorded,
-        where nothing could be built; nothing is written then.
+        benchmark: one of ``BENCHMARKS``, or one described by a spec, whose files may be in the spec's folder.
+        task_name: one task (a pairing of ``df1`` also by its name in the paper), one domain such as ``sa.sst``, which
+            makes the build partial, or ``candidates`` for all tasks of candidate data sets; None builds every task
+            whose files are present.
+        raw: folder with the upstream files in ``RAW/<slug>/``, or one such slug folder itself; several are searched in
+            order.
+        seed: determines which groups become test and validation, which rows are sampled, and the placebo assignment.
+        partial: build from the available rows if files are missing or incomplete.
+        encoder: computes the depth tables; None omits them.
+        placebo: add to each task a placebo with the same rows assigned to domains at random.
+        record: a JSON file for the measurements of the files read, in the format of ``upstream.json``.
+        withhold_labels: write a folder without test labels and one with them; a task whose rows reveal labels that
+            another withholds counts as failed.
+        other_revisions: accept files whose checksum differs from the recorded one if the row counts agree, and mark in
+            the manifest that they match no record.
+    Returns: the manifest written, and the tasks that could not be built.
+    Raises: InvalidInput listing every missing, incomplete or altered file and every split that deviates from its
+        record, if nothing could be built; nothing is written then.
     """
     own = benchmark if isinstance(benchmark, OwnBenchmark) else None
     title, specs = _with_files(benchmark)
@@ -110,7 +110,7 @@ def build(
     raws = (raw,) if isinstance(raw, Path) else tuple(raw)
     records = upstream()
     if own:
-        # What is recorded anew is compared with nothing.
+        # New records are not compared with old ones.
         raws, records = own.folders(raws), Upstream(files={}, rows={}) if record else own.records()
     cure = describe_ways(specs[0].domains[0].sources[0])
     raise_if_any(
@@ -150,9 +150,9 @@ def _with_files(benchmark: str | OwnBenchmark) -> tuple[str, tuple[TaskSpec, ...
 
 
 def _find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[tuple[TaskSpec, ...], str | None]:
-    """Find the task of a name, or of the name that a pairing has in the paper, or all tasks of candidates.
+    """Find a task by name, a pairing by its name in the paper, or all tasks of candidates.
 
-    Returns: the tasks, and the one domain of the task that is named, as in ``sa.sst``; None where the task is.
+    Returns: the tasks, and the domain if one is named, as in ``sa.sst``; otherwise None.
     """
     name = name.removeprefix(f"{benchmark}/")
     name = {spec.pairing.name: spec.name for spec in specs if spec.pairing}.get(name, name)
@@ -172,7 +172,7 @@ def _find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple
 
 
 def _find_known(name: str, names: Sequence[str], what: str) -> str:
-    """Return a name that is among the known ones; InvalidInput says what it is not, and suggests the nearest."""
+    """Return the name if it is known; otherwise raise InvalidInput, suggesting the nearest ones."""
     if name not in names:
         raise UnknownChoice(Problem(f"there is no such {what}", "command line", f"'{name}'", did_you_mean(name, names)))
     return name

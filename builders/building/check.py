@@ -1,4 +1,4 @@
-"""Checking upstream files against what is recorded of them, without building anything."""
+"""Check upstream files against their records without building anything."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,16 +14,16 @@ from shiftbench.builders.specs.spec import FileFacts, FileSpec, TaskSpec, TotalF
 from shiftbench.validation.report import InvalidInput
 
 State = Literal["whole", "there", "unverified", "missing", "closed"]
-"""The file lies there as recorded, or not as recorded, or nothing is recorded to compare with; or it is missing, from a
-release that may be passed on (``missing``) or not (``closed``)."""
+"""The file is present and matches its record (``whole``), does not match it (``there``), or has no record to compare
+with; or it is missing, from a release that may be redistributed (``missing``) or not (``closed``)."""
 
 
 class CheckedFile(NamedTuple):
-    """An upstream file beside its records.
+    """An upstream file compared with its records.
 
-    ``recorded_rows`` counts its own rows, or those of all files of its total. ``verified`` names what agrees here:
-    ``checksum``, ``rows`` or ``total``; empty for none. ``found`` says what does not. ``size`` is in bytes, as it lies
-    there; None of a missing file.
+    ``recorded_rows``: rows of the file, or of all files counted together with it. ``verified``: what agrees,
+    ``checksum``, ``rows`` or ``total``; ``""`` if nothing does. ``found``: what differs. ``size``: bytes on disk; None
+    for a missing file.
     """
 
     path: str
@@ -41,16 +41,16 @@ def check_files(specs: Iterable[TaskSpec], raws: Sequence[Path], records: Upstre
     Args:
         specs: the tasks.
         raws: folders of upstream files, searched in order.
-        records: what is recorded of them; None for what is of ours.
-    Returns: a row for each file and for what readers read beside it, in the order of the specs. Files that hold a
-        release in part are in it where they are there.
+        records: their records; None: those of the built-in benchmarks.
+    Returns: a row for each file and companion file, in the order of the specs. Files with only part of a release are
+        included if present.
     """
     records = upstream() if records is None else records
     files: dict[str, FileSpec] = {}
     for spec in specs:
         for domain in spec.domains:
             for file in (file for split in domain.files.values() for file in split):
-                # In one task a file may stand for the whole release, in another for a part of it.
+                # A file may be the whole release for one task, and part of it for another.
                 if file.path not in files or not file.partial:
                     files[file.path] = file
     checked: dict[str, CheckedFile] = {}
@@ -71,7 +71,7 @@ def check_files(specs: Iterable[TaskSpec], raws: Sequence[Path], records: Upstre
 
 
 def _missing_file(source: SourceSpec, path: str, records: Upstream) -> CheckedFile:
-    """Return what is recorded of a file that is absent: the checksum is that of any form it may lie in."""
+    """Return the records of a missing file; the checksum is that of any form in which it may be stored."""
     rows, _ = _find_records(path, path, records)
     forms = (path, f"{path}.gz", str(Path(path).with_suffix(".zip")))
     sha256 = next(filter(None, (_find_records(path, form, records)[1] for form in forms)), None)
@@ -79,13 +79,13 @@ def _missing_file(source: SourceSpec, path: str, records: Upstream) -> CheckedFi
 
 
 def _check(file: FileSpec, path: Path, records: Upstream, n_rows: dict[str, int]) -> CheckedFile:
-    """Compare a file that is there; the rows of one that had to be parsed are put into ``n_rows``."""
+    """Compare a file that is present; if it has to be parsed, its number of rows is added to ``n_rows``."""
     rows, sha256 = _find_records(file.path, str(Path(file.path).with_name(path.name)), records)
     if sha256 is not None and file_sha256(path) == sha256:
         return CheckedFile(file.path, "whole", rows, sha256, "checksum")
     try:
         n_rows[file.path] = read_file(path, file.read, (), cache=cache_folder()).n_rows
-    except InvalidInput as unreadable:  # the table is of all files, with what is wrong of each
+    except InvalidInput as unreadable:  # reported in the table, which lists all files
         return CheckedFile(file.path, "there", rows, sha256, "", str(unreadable.problems[0]))
     return _compare_rows(file.path, n_rows[file.path], rows, sha256)
 
@@ -120,7 +120,7 @@ def _compare_rows(path: str, n_rows: int, rows: int | None, sha256: str | None) 
 
 
 def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]) -> CheckedFile:
-    """Compare with its record the number of rows that a file has together with others."""
+    """Compare the total number of rows of a file and others with the recorded total."""
     lacking = [Path(place).name for place in total.files if place not in n_rows]
     n_all = sum(n_rows.get(place, 0) for place in total.files)
     if lacking:
@@ -132,7 +132,7 @@ def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]
 
 
 def _find_records(path: str, form: str, records: Upstream) -> tuple[int | None, str | None]:
-    """Return the recorded rows of a file, or of its total, and the checksum of the form that it lies in."""
+    """Return the recorded rows of a file, or of its total, and the checksum of the form in which it is stored."""
     total = records.total_of(path)
     rows = total.rows if total else records.files.get(path, FileFacts()).rows
     return rows, records.files.get(form, FileFacts()).sha256

@@ -1,4 +1,4 @@
-"""What ``data fetch`` prints: what it will download and on what terms, and what a person must get."""
+"""Output of ``data fetch``: planned downloads, their terms, and files to be obtained by hand."""
 
 import shlex
 import textwrap
@@ -25,11 +25,11 @@ from shiftbench.validation.report import InvalidInput, counted, first_line
 
 
 def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[RenderableType]:
-    """List what will be downloaded, a source each, and the terms of those that have some.
+    """List the planned downloads by source, and the terms of those that have some.
 
     Args:
-        plan: what is missing.
-        raw: the folder that it goes to.
+        plan: the missing files.
+        raw: the folder to download to.
         accepted: sources whose terms are accepted, or ``all``.
     """
     if not plan.requests:
@@ -51,19 +51,19 @@ def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[Ren
 
 
 def leave_out_refused(plan: Plan, accepted: Collection[str]) -> Plan:
-    """Return a plan without the sources whose terms nobody has accepted, now or before."""
+    """Return a plan without the sources whose terms have not been accepted."""
     terms = tuple(source for source in plan.terms if {ALL, source.slug} & set(accepted))
     requests = (each for each in plan.requests if each.source not in plan.terms or each.source in terms)
     return replace(plan, requests=tuple(requests), terms=terms)
 
 
 def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None, accepted: Collection[str]) -> Iterator[str]:
-    """List what failed, count what came, and say how what has terms comes.
+    """List failed downloads, count successful ones, and explain how to accept terms.
 
     Args:
-        plan: what was missing before.
-        left: what is missing now.
-        failed: why some did not come; None where all did.
+        plan: the files missing before.
+        left: the files missing now.
+        failed: why downloads failed; None if all succeeded.
         accepted: sources whose terms are accepted, or ``all``.
     """
     if failed is not None:
@@ -76,7 +76,7 @@ def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None, accepted:
 
 
 def plan_json(plan: Plan, left: Plan, failed: InvalidInput | None) -> dict[str, Any]:
-    """Return for a program what was asked for, what is left, and what a person must get."""
+    """Return as JSON the requested downloads, the remaining ones, and the files to be obtained by hand."""
     lacking = _places(left)
     requests = [
         {
@@ -101,13 +101,13 @@ def plan_json(plan: Plan, left: Plan, failed: InvalidInput | None) -> dict[str, 
 def hand_lines(
     plan: Plan, specs: Sequence[TaskSpec], raws: Sequence[Path], own: OwnBenchmark | None = None
 ) -> Iterator[str]:
-    """List what a person must get, numbered: the address, what to do there, where files go, how to check them.
+    """List the files to be obtained by hand, numbered: URL, instructions, target folder, how to check them.
 
     Args:
-        plan: what is missing.
-        specs: the tasks that it is for.
-        raws: folders of upstream files; the first gets what is missing.
-        own: the benchmark that a spec describes, where they are of one.
+        plan: the missing files.
+        specs: the tasks that need them.
+        raws: folders of upstream files; missing files go to the first.
+        own: the benchmark, if it is described by a spec.
     """
     if plan.by_hand:
         n_files = sum(len(each.places) for each in plan.by_hand)
@@ -122,7 +122,7 @@ def hand_lines(
 
 
 def _list_failures(failed: InvalidInput) -> list[str]:
-    """List why downloads failed: once where it is the same everywhere, as without a network, or else each."""
+    """List why downloads failed: once if the reason is always the same, as without a network, otherwise for each."""
     reason, problems = cause(failed), failed.problems
     if reason is not None and len(problems) > 1 and all(first_line(reason) in each.found for each in problems):
         said = f"{counted(len(problems), 'download')} failed, each with: {first_line(reason)}"

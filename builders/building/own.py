@@ -1,4 +1,4 @@
-"""Your own data becomes a dataset folder like any other: labels, tags, answers or generated texts of several domains.
+"""Build dataset folders from user data: labels, tags, answers or generated texts of several domains.
 
 Files are CSV, JSON lines, JSON, Parquet or lines of tokens (``shiftbench.builders.building.own_tables``); columns are
 found by their usual names or as they are named (``shiftbench.builders.building.own_columns``).
@@ -29,9 +29,9 @@ from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import GOLD, SPLITS, TaskKind, is_name
 
 MIN_TEXTS = 30
-"""Test texts below which a domain of own data is left out of means."""
+"""Domains of user data with fewer test texts are excluded from means."""
 SPLIT_HERE = "the program split"
-"""The beginning of the note that the program, not the file, chose the splits of rows."""
+"""First words of the note that the program, not the file, assigned rows to splits."""
 
 
 def build_own(
@@ -50,17 +50,17 @@ def build_own(
     """Build a dataset folder of benchmark ``own`` from files.
 
     Args:
-        task_name: what the task is called in ids.
-        raw: a file, several, or a folder of them; of several, each is a domain where no column says otherwise.
-        columns: which columns hold what; by default those of the usual names.
-        kind: what is predicted; by default found from the file or the names of its columns.
-        min_texts: test texts below which a domain is left out of means.
-        seed: decides which groups go to which split.
-        encoder: computes the depth tables; None leaves them out.
+        task_name: name of the task in ids.
+        raw: a file, several files, or a folder; each of several files is a domain unless there is a domain column.
+        columns: the columns to use; by default those with the usual names.
+        kind: the task kind; inferred from the file format or column names by default.
+        min_texts: domains with fewer test texts are excluded from means.
+        seed: determines which groups go to which split.
+        encoder: computes the depth tables; None omits them.
         withhold_labels: write a folder without test labels and one with them.
-    Returns: the manifest of what was written; its task's notes list what is odd about the rows.
-    Raises: InvalidInput with every problem when a column is missing, a value empty, an id repeated, or fewer than two
-        domains or labels are there.
+    Returns: the manifest written; the task's notes list anomalies in the rows.
+    Raises: InvalidInput listing every problem if a column is missing, a value empty, an id repeated, or there are fewer
+        than two domains or labels.
     """
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     if not is_name(task_name):
@@ -76,7 +76,7 @@ def build_own(
         rows = own_rows(tables, columns or Columns(), kind)
         return _assemble_rows(task_name, rows, tables, min_texts, seed, key)
 
-    return _write_task(out, *assembled(), seed=seed, encoder=encoder, key=key)  # the rows as read are let go of
+    return _write_task(out, *assembled(), seed=seed, encoder=encoder, key=key)  # the rows can be freed
 
 
 def build_rows(
@@ -91,17 +91,17 @@ def build_rows(
     withhold_labels: bool = False,
     rows_only: bool = False,
 ) -> Manifest:
-    """Build a dataset folder from sound rows.
+    """Build a dataset folder from valid rows.
 
     Args:
-        task_name: what the task is called.
-        tables: the tables that they are from, for their names and checksums.
-        min_texts: test texts below which a domain is left out of means.
-        seed: decides which groups go to which split.
-        encoder: computes the depth tables; None leaves them out.
+        task_name: name of the task.
+        tables: the tables the rows are from, for their names and checksums.
+        min_texts: domains with fewer test texts are excluded from means.
+        seed: determines which groups go to which split.
+        encoder: computes the depth tables; None omits them.
         withhold_labels: write a folder without test labels and one with them.
-        rows_only: leave out what scoring does not need, which takes longer than the rows (see ``write_folder``).
-    Returns: the manifest of what was written; with withheld labels the one with the labels.
+        rows_only: omit what scoring does not need, which takes longer than writing the rows (see ``write_folder``).
+    Returns: the manifest written; with withheld labels, that of the folder with labels.
     """
     key = label_key(out) if withhold_labels else None
     task, source = _assemble_rows(task_name, rows, tables, min_texts, seed, key)
@@ -111,7 +111,7 @@ def build_rows(
 def _assemble_rows(
     task_name: str, rows: OwnRows, tables: Sequence[OwnTable], min_texts: int, seed: int, key: str | None
 ) -> tuple[AssembledTask, SourceFacts]:
-    """Cut rows into splits; also return what the manifest says of their files."""
+    """Cut rows into splits; also return the manifest entry of their files."""
     names, _ = name_domains(rows.frame["domain"], tables[0].name)
     frame = rows.frame.with_columns(pl.col("domain").replace_strict(names))
     parts = {str(domain): _splits(part, rows) for (domain,), part in frame.group_by("domain", maintain_order=True)}
@@ -124,7 +124,7 @@ def _assemble_rows(
         inputs=rows.inputs,
         labels=_labels(rows),
         metric=METRICS[rows.kind][0],
-        # Ratios of the splits that the file does not name: no size is ever this large.
+        # Only the ratio of these sizes matters, for splits missing from the file; they are never reached.
         train=10 * len(frame),
         validation=len(frame),
         test=11 * len(frame) // 4,
@@ -182,7 +182,7 @@ def own_key(
     seed: int = 0,
     encoder: Encoder | None = None,
 ) -> str:
-    """Return the identity of what ``build_rows`` writes for the same arguments, 64 hex digits."""
+    """Return the cache key (64 hex digits) of the folder that ``build_rows`` writes for the same arguments."""
     content = hashlib.sha256(rows.frame.write_ndjson().encode()).hexdigest()
     return cache_key(
         {
@@ -215,11 +215,11 @@ def _splits(frame: pl.DataFrame, rows: OwnRows) -> Splits:
 
 
 def split_note(task: AssembledTask, named: Mapping[str, Splits]) -> str:
-    """Format the note that the program chose the splits of rows; it is the first note of a task.
+    """Format the note that the program assigned rows to splits; it is the first note of a task.
 
     Args:
-        named: by domain the splits that the file names; empty where it names none.
-    Returns: a sentence with the counts; empty where every row is in the split that the file names.
+        named: the splits given in the file, by domain; empty if there are none.
+    Returns: a sentence with the counts; ``""`` if the file gives the split of every row.
     """
     counts = {split: sum(len(splits.get(split, ())) for splits in task.domains.values()) for split in SPLITS}
     sizes = ", ".join(f"{n:,} {split}" for split, n in counts.items())

@@ -1,4 +1,4 @@
-"""Which columns of one's own data hold what: as they are named on the command line, or by their usual names."""
+"""Column roles of user data: as given on the command line, or found by the usual names."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,18 +18,18 @@ KINDS = {
     "answers": TaskKind.EXTRACTIVE_QA,
     "texts": TaskKind.GENERATION,
 }
-"""Kinds of own data, by the words that people type."""
+"""Task kinds of user data, by the role names of ``--columns``."""
 METRICS = {
     TaskKind.CLASSIFICATION: ("macro_f1", "accuracy"),
     TaskKind.TAGGING: ("span_f1",),
     TaskKind.EXTRACTIVE_QA: ("token_f1",),
-    TaskKind.GENERATION: ("rouge_l",),  # BERTScore needs an encoder, which not everybody has
+    TaskKind.GENERATION: ("rouge_l",),  # BERTScore needs an encoder, which may be missing
 }
-"""What models may be scored by in a task of one's own, the usual one first."""
+"""Metrics available for tasks of user data, by kind; the default first."""
 SPANS = ("week", "month", "quarter", "year")
-"""Spans of time that dates are grouped by where they are domains."""
+"""Time spans by which dates can be grouped into domains."""
 ROLES = ("domain", *SPANS, "text", "id", "split", "group", "label", *KINDS, "prediction")
-"""What a column may hold in ``--columns``; a span is a column of dates, a kind also says what is predicted."""
+"""Column roles in ``--columns``; a span is a column of dates, a kind also sets the task kind."""
 
 _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.CLASSIFICATION: (("text",), ("premise", "hypothesis")),
@@ -37,7 +37,7 @@ _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.EXTRACTIVE_QA: (("context", "question"),),
     TaskKind.GENERATION: (("text",), ("source_text",)),
 }
-"""Default names of input columns, the most usual ones first."""
+"""Default names of input columns, the most common first."""
 _INPUT_NAMES = {name for usual in _INPUTS.values() for names in usual for name in names}
 _GOLD: Mapping[TaskKind, tuple[str, ...]] = {kind: (name,) for kind, name in GOLD.items()} | {
     TaskKind.EXTRACTIVE_QA: ("answers", "answer"),
@@ -54,7 +54,7 @@ _FORMS: Mapping[TaskKind, tuple[tuple[pl.DataType | type[pl.DataType], ...], str
         """give an answer in each cell, a list as ["in 1843", "1843"], or text and answer_start as SQuAD does""",
     ),
 }
-"""What columns of gold answers and of tokens may hold, and an example cell."""
+"""Accepted types of answer and token columns, and an example cell."""
 _FORM_NAMES = {pl.List(pl.String): "lists of texts", ANSWERS: "answers with their offsets", pl.String: "texts"}
 START = "answer_start"
 NO_COLUMN = "a column is missing"
@@ -64,18 +64,18 @@ _USES = {"domain": "domains", "gold": "what is to be predicted", "text": "texts"
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns hold what; those without a name have the usual one, ids have none.
+    """Names of the user's columns; None stands for the usual name (for ids: no column).
 
     Attributes:
         domain: the domain.
-        label: what is to be predicted: label, tags, answers or target text.
-        text: texts; two of a premise and a hypothesis, or of a context and a question.
-        id: ids of the rows; they are checked to be there once each.
-        split: train, validation or test; by default rows are dealt by group.
-        group: what makes rows belong together, such as a document; by default equal texts do.
-        domain_by: group the dates that are domains by ``week``, ``month``, ``quarter`` or ``year``.
-        prediction: of files of predictions on these rows, the column of predictions.
-        label_map: pairs of a model's label and the rows' label that it stands for.
+        label: the gold: label, tags, answers or target text.
+        text: input texts; two for premise and hypothesis, or context and question.
+        id: ids of the rows; they must be unique and not missing.
+        split: train, validation or test; by default rows are split at random by group.
+        group: groups of dependent rows, such as a document; by default rows with equal texts.
+        domain_by: group dates in the domain column by ``week``, ``month``, ``quarter`` or ``year``.
+        prediction: the column of predictions in prediction files for these rows.
+        label_map: pairs of a model's label and the corresponding label of the rows.
     """
 
     domain: str | None = None
@@ -89,13 +89,13 @@ class Columns:
     label_map: tuple[tuple[str, str], ...] = ()
 
     def mapped(self, labels: pl.Series) -> pl.Series:
-        """Return a model's labels as those of the rows, where ``label_map`` has them in any case."""
+        """Map a model's labels to the rows' labels by ``label_map``, ignoring case; others are unchanged."""
         of_model = {fold(name): label for name, label in self.label_map}
         distinct = labels.drop_nulls().unique().to_list() if of_model else []
         return labels.replace({each: of_model[fold(each)] for each in distinct if fold(each) in of_model})
 
     def by_use(self) -> dict[str, str]:
-        """Return the names that the user set, by what the columns hold."""
+        """Return the column names set by the user, by role."""
         one = {"domain": self.domain, "gold": self.label, "id": self.id, "split": self.split, "group": self.group}
         return {use: name for use, name in one.items() if name is not None}
 
@@ -113,20 +113,20 @@ def infer_kind(columns: Sequence[str]) -> TaskKind:
 
 
 def find_kind(word: str | None) -> TaskKind | None:
-    """Return the kind that a word stands for, None for None; InvalidInput lists the words."""
+    """Return the task kind of a name in ``KINDS``, None for None; raise InvalidInput for an unknown name."""
     if word is not None and word not in KINDS:
         raise UnknownChoice(Problem("there is no such kind", "kind", repr(word), did_you_mean(word, list(KINDS))))
     return KINDS[word] if word is not None else None
 
 
 def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
-    """Parse what was typed as ``--columns``.
+    """Parse the values of ``--columns``.
 
     Args:
-        values: ``ROLE=COLUMN``, several with commas between; a comma in a column's name stays where no ``WORD=``
-            follows. After a kind the column may be left empty: it has its usual name.
-    Returns: which columns hold what; what is predicted, None where no role says it.
-    Raises: UnknownChoice for an unknown role, one that is given twice, and two roles of which only one can be.
+        values: ``ROLE=COLUMN``, comma-separated; a comma not followed by ``WORD=`` is part of the column's name. The
+            column of a kind may be empty: the usual name.
+    Returns: the columns; the task kind, None if no role sets it.
+    Raises: UnknownChoice for an unknown role, a repeated role, and two roles that exclude each other.
 
     >>> parse_columns(["quarter=date,id=key", "text=title, text=body", "tags=bio"])[0].text
     ('title', 'body')
@@ -165,7 +165,7 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
 
 
 def columns_as_typed(columns: Columns) -> tuple[str, ...]:
-    """Return columns as ``parse_columns`` reads them.
+    """Format columns as ``--columns`` values that ``parse_columns`` reads.
 
     >>> columns_as_typed(Columns("date", "stars", ("title", "body"), domain_by="month"))
     ('month=date', 'label=stars', 'text=title', 'text=body')
@@ -184,14 +184,14 @@ def columns_as_typed(columns: Columns) -> tuple[str, ...]:
 
 @dataclass
 class FoundColumns:
-    """A table's own columns, found for a kind.
+    """The columns of a table, matched to the roles of a task kind.
 
     Attributes:
-        columns: the names that the user set.
-        problems: what is missing or named twice.
+        columns: the names set by the user.
+        problems: missing and ambiguous columns.
         inputs: our names of the input columns.
-        names: the table's own column for each of ours: ``domain``, the inputs, the gold, ``answer_start``, ``split``,
-            ``group`` and ``own_id``, as far as they are there.
+        names: the table's column for each of ours: ``domain``, the inputs, the gold, ``answer_start``, ``split``,
+            ``group`` and ``own_id``, if present.
     """
 
     table: OwnTable
@@ -233,13 +233,13 @@ class FoundColumns:
             self.names["own_id"] = "id"
 
     def _find_more(self, name: str, given: Mapping[str, str], in_table: Sequence[str]) -> None:
-        """Find a column by the name that the user set or its usual one, unless that one holds something else."""
+        """Find a column by the user's name or the usual one, unless that column has another role."""
         own = given.get(name, name)
         if name in given or (own in in_table and own not in {*given.values(), *self.names.values()}):
             self.names[name] = own
 
     def _find_inputs(self, in_table: Sequence[str], taken: set[str]) -> None:
-        """Find the input columns; tokens may be the words of a text, separated by blanks."""
+        """Find the input columns; tokens may be given as a text of words separated by blanks."""
         usual = _INPUTS[self.kind]
         free = [name for name in in_table if name not in taken]
         if self.columns.text:
@@ -292,6 +292,6 @@ class FoundColumns:
 
 
 def _other_case(names: Sequence[str], columns: Sequence[str]) -> str:
-    """List the columns to rename, where only case or spaces keep them from being one of these names."""
+    """List the columns to rename: those that differ from one of these names only in case or spaces."""
     pairs = [(column, column.strip().lower()) for column in columns if column not in names]
     return " and ".join(f"rename '{column}' to '{name}'" for column, name in pairs if name in names)

@@ -31,7 +31,7 @@ def look_like_dates(domains: pl.Series) -> bool:
 
 
 def count_spans(domains: pl.Series) -> dict[str, int]:
-    """Count the domains that grouping dates by each span would make; values that are no dates are not counted."""
+    """Count the domains that grouping by each span would create; values that are not dates are ignored."""
     form = _best_form(domains)
     dates = pl.DataFrame({"date": _parse_dates(domains, form).drop_nulls()})
     return {span: int(dates.select(name.n_unique()).item()) for span, name in _NAMES.items()}
@@ -41,10 +41,10 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     """Group dates by a span of time.
 
     Args:
-        domains: dates as text, a time of day after them is passed over; nulls stay.
+        domains: dates as text; a time of day after the date is ignored; nulls stay.
         span: ``week``, ``month``, ``quarter`` or ``year``.
     Returns: names of the spans, such as ``2024-W13``, ``2024-03``, ``2024-q1`` or ``2024``.
-    Raises: InvalidInput where a value is not a date, or day and month cannot be told apart.
+    Raises: InvalidInput if a value is not a date, or day and month are ambiguous.
     """
     form = _best_form(domains)
     dates = _parse_dates(domains, form)
@@ -62,13 +62,13 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
 
 
 def _best_form(domains: pl.Series) -> str:
-    """Choose the form that reads most values, the first of equally good ones."""
+    """Return the date format that parses most values; the first in case of ties."""
     values = domains.drop_nulls().unique()
     return max(_FORMATS, key=lambda form: int(_parse_dates(values, form).is_not_null().sum()))
 
 
 def _parse_dates(values: pl.Series, form: str) -> pl.Series:
-    """Read dates of one form; null where a value is none. What stands after a date must be a time."""
+    """Parse dates of one format; null for other values. Only a time may follow a date."""
     length = len(_FORMATS[form])
     text = values.str.strip_chars()
     after = text.str.slice(length)

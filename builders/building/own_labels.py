@@ -1,7 +1,7 @@
-"""Labels and domains of one's own data that people spell in several ways: case, spaces, and numbers.
+"""Unify spellings of labels and domains in user data: case, spaces, and number formats.
 
-pandas writes 1.0 for 1 as soon as one value of a column is missing, so that files which belong together differ in it.
-What begins with a zero, as 01, is a code and no number.
+pandas writes 1.0 for 1 as soon as one value of a column is missing, so related files may differ in this. Values with a
+leading zero, such as 01, are codes, not numbers.
 """
 
 import re
@@ -12,11 +12,11 @@ import polars as pl
 
 _NUMBER = re.compile(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 MAX_SHOWN = 8
-"""Labels that a message lists."""
+"""Maximum number of labels listed in a message."""
 
 
 def number_of(text: str) -> Decimal | None:
-    """Return the number that a text spells; None where it spells none, or is a code such as 01.
+    """Return the number written in a text; None if it is not a number, or a code such as 01.
 
     >>> number_of("1.0") == number_of(" 1") == number_of("+1e0"), number_of("1st"), number_of("nan"), number_of("01")
     (True, None, None, None)
@@ -25,13 +25,13 @@ def number_of(text: str) -> Decimal | None:
 
 
 def spellings(words: Iterable[str], *, may_be_numbers: bool = True) -> dict[str, str]:
-    """Find words that are spelt in more than one way: other case or spaces, or the same number.
+    """Find words with several spellings: different case or spaces, or the same number.
 
     Args:
         words: distinct labels or domains, the most frequent first.
-        may_be_numbers: whether numbers count as such; domains such as versions 1.1 and 1.10 are none.
-    Returns: the spelling to use by each of the others: of a number the shortest, otherwise the most frequent
-        without blanks around it.
+        may_be_numbers: whether to compare numbers by value; False for domains, where versions 1.1 and 1.10 differ.
+    Returns: a mapping of other spellings to the one to use: the shortest for numbers, otherwise the most frequent
+        without surrounding blanks.
 
     >>> spellings(["0", "Good", "1", "1.0", "good ", "2.50", "2.5", "3.0"])
     {'1.0': '1', '2.50': '2.5', 'good ': 'Good'}
@@ -54,17 +54,17 @@ def spellings(words: Iterable[str], *, may_be_numbers: bool = True) -> dict[str,
 
 
 def fold(word: str) -> str:
-    """Return a word without what case and spaces say."""
+    """Normalise case and spaces of a word."""
     return " ".join(word.casefold().split())
 
 
 def respell(labels: pl.Series, known: Iterable[str]) -> pl.Series:
-    """Write labels as those that are known write them, where only case or spaces differ or both are the same number.
+    """Replace labels by the known label that differs only in case, spaces or number format.
 
     Args:
-        labels: labels, perhaps in other spellings; nulls stay.
+        labels: labels, possibly in other spellings; nulls stay.
         known: the labels to use.
-    Returns: the labels, each in the spelling of the one known label that it is; others stay.
+    Returns: the labels in the known spelling if exactly one known label matches; others are unchanged.
 
     >>> respell(pl.Series(["1.0", "0", "GOOD ", None, "bad"]), ["0", "1", "good"]).to_list()
     ['1', '0', 'good', None, 'bad']
@@ -88,9 +88,9 @@ def unite_spellings(values: pl.Series, what: str) -> tuple[dict[str, str], list[
     """Choose one spelling for each label or domain of all rows.
 
     Args:
-        values: of all rows, as they are written; nulls and blanks are passed over.
-        what: ``label``, whose numbers are numbers, or ``domain``.
-    Returns: the spelling to use by each of the others; sentences that say so, with rows.
+        values: the values of all rows, as written; nulls and blanks are ignored.
+        what: ``label`` (numbers are compared by value) or ``domain``.
+    Returns: a mapping of other spellings to the one to use; notes that report it, with rows.
     """
     counts = dict(
         values.drop_nulls().value_counts(sort=True).sort("count", values.name, descending=[True, False]).rows()

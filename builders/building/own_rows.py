@@ -1,4 +1,4 @@
-"""Rows of one's own data: which columns hold what, and everything that is wrong with their values, in one report."""
+"""Rows of user data: find their columns, validate their values, and report all problems at once."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,27 +19,27 @@ from shiftbench.validation.schemas import ANSWERS
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, TaskKind
 
 MAX_DOMAINS = 1_000
-"""Every domain is a row and a column of the grid of shifts: more of them are ids in the wrong column."""
+"""Maximum number of domains (rows and columns of the grid of shifts); with more, the column probably contains ids."""
 TOO_MANY = "there are too many domains"
 FEW_DOMAINS = 100
-"""Values of a column that may be meant for domains, where another one holds ids."""
+"""Columns with at most this many values are suggested as domain columns if there are too many domains."""
 FEW_LABELS = 20
-"""Labels up to which nobody is asked whether they are classes, however few rows there are."""
+"""Up to this many labels are accepted as classes, however few rows there are."""
 MAX_NAME = 100
-"""Letters of a domain's name, of which files and folders are named."""
+"""Maximum length of a domain's name, which is used in file and folder names."""
 
 
 @dataclass(frozen=True)
 class OwnRows:
-    """Sound rows of one's own data.
+    """Valid rows of user data.
 
     Attributes:
-        kind: what is predicted.
+        kind: the task kind.
         inputs: the input columns.
         frame: columns ``domain`` (as written), the inputs (String; ``tokens`` List(String)), the kind's gold by name,
-            ``group``, and where given ``split`` and ``own_id``; no nulls, rows in the order of the files.
-        notes: what is odd about the rows and does not stop a build.
-        changes: those of them that say what was read as something else.
+            ``group``, and ``split`` and ``own_id`` if given; no nulls, rows in the order of the files.
+        notes: anomalies in the rows that do not prevent a build.
+        changes: the notes about values that were changed in reading.
     """
 
     kind: TaskKind
@@ -52,15 +52,15 @@ class OwnRows:
 def own_rows(
     tables: Sequence[OwnTable], columns: Columns, kind: TaskKind | None = None, min_domains: int = 2
 ) -> OwnRows:
-    """Find and check the rows of one's own data.
+    """Find and validate the rows of user data.
 
     Args:
-        tables: the tables, as they were read.
-        columns: which of their columns hold what.
-        kind: what is predicted; by default found from the form of the file or the names of its columns.
-        min_domains: fewest domains; 1 where rows without labels, which stand apart, are of another one.
-    Returns: the rows, with what is odd about them.
-    Raises: InvalidInput with every problem of every table: file, column, rows, cure.
+        tables: the tables as read.
+        columns: the columns to use.
+        kind: the task kind; inferred from the file format or column names by default.
+        min_domains: minimum number of domains; 1 if another domain's rows are unlabelled and kept separately.
+    Returns: the rows, with notes on anomalies.
+    Raises: InvalidInput listing every problem of every table: file, column, rows, fix.
     """
     problems: list[Problem] = []
     frames: list[pl.DataFrame] = []
@@ -109,7 +109,7 @@ def own_rows(
 
 
 def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns) -> Iterator[Problem]:
-    """Find labels that nearly all differ: texts to generate, ids or measurements, which are no classes."""
+    """Report labels that are nearly all distinct: target texts, ids or measurements rather than classes."""
     labels = pl.concat(frame["label"] for frame in frames).drop_nulls()
     n_labels = labels.n_unique()
     if n_labels <= FEW_LABELS or 2 * n_labels <= len(labels):
@@ -123,7 +123,7 @@ def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], co
 
 
 def sound_rows(table: OwnTable, columns: Columns, kind: TaskKind) -> pl.DataFrame:
-    """Return the rows of one table under our columns' names; InvalidInput lists every value that is wrong."""
+    """Return the rows of one table under our column names; raise InvalidInput listing every invalid value."""
     reading = _Reading(table, columns, kind)
     frame = reading.rows()
     if reading.problems or frame is None:
@@ -132,7 +132,7 @@ def sound_rows(table: OwnTable, columns: Columns, kind: TaskKind) -> pl.DataFram
 
 
 class _Fault(NamedTuple):
-    """Rows that are wrong in one way: what, the column (by use), which rows, and what to do."""
+    """Rows with one kind of fault: description, column (by role), row mask, and suggested fix."""
 
     what: str
     column: str
@@ -142,7 +142,7 @@ class _Fault(NamedTuple):
 
 @dataclass
 class _Reading:
-    """One table on its way to rows."""
+    """Converts one table to rows, collecting problems."""
 
     table: OwnTable
     columns: Columns
@@ -155,7 +155,7 @@ class _Reading:
         self.problems += columns.problems
 
     def rows(self) -> pl.DataFrame | None:
-        """Return the rows with our columns' names, sound or not; None where a column is missing."""
+        """Return the rows under our column names, valid or not; None if a column is missing."""
         if not self.has_columns:
             return None
         frame = self.table.frame.select(pl.col(own).alias(name) for name, own in self.names.items())
@@ -188,7 +188,7 @@ class _Reading:
         return frame.select(name for name in order if name in frame.columns)
 
     def _find_empty(self, frame: pl.DataFrame) -> Iterator[_Fault]:
-        """Find missing values; an empty answer is not missing, it says that there is no answer."""
+        """Find missing values; an empty answer is not missing, it marks an unanswerable question."""
         for name in frame.columns:
             column = frame[name]
             if name == START:
@@ -218,7 +218,7 @@ class _Reading:
 
 
 def split_lists(frame: pl.DataFrame) -> pl.DataFrame:
-    """Split tokens and tags that are texts at their blanks."""
+    """Split tokens and tags given as text at blanks."""
     texts = [name for name in (TOKENS, "tags") if frame.schema[name] == pl.String]
     return frame.with_columns(
         pl.col(name).str.strip_chars().str.split(" ").list.filter(pl.element() != "") for name in texts
@@ -241,7 +241,7 @@ def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
 
 
 def _locate_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
-    """Add to answers that are texts their offset in the context: the given one, or the first occurrence."""
+    """Add to plain-text answers their offset in the context: the given one, or the first occurrence."""
     wrong, unread = [], []
     answers: list[dict[str, list[str] | list[int]]] = []
     starts = frame[START].to_list() if START in frame.columns else [None] * len(frame)
@@ -263,9 +263,9 @@ def _locate_answers(frame: pl.DataFrame) -> tuple[pl.DataFrame, list[_Fault]]:
 def _find_places(
     context: str, value: str | list[str] | dict[str, list[object]] | None, start: str | None
 ) -> tuple[list[str], list[int], bool]:
-    """Return an answer's texts, where they begin, and whether the offset could be read.
+    """Return an answer's texts, their offsets, and whether the given offset could be parsed.
 
-    A list holds several right answers; each is taken where it first stands in the context.
+    A list contains several correct answers, each located at its first occurrence in the context.
     """
     if isinstance(value, dict):
         return [str(text) for text in value["text"]], [int(str(place)) for place in value["answer_start"]], True
@@ -282,7 +282,7 @@ def _find_places(
 def _check_together(
     frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], columns: Columns, kind: TaskKind, min_domains: int
 ) -> Iterator[Problem]:
-    """Find what is wrong with the rows of all tables together."""
+    """Find problems that concern the rows of all tables together."""
     name, gold = tables[0].name, GOLD[kind]
     plain = [each for each in ("domain", "split", "own_id", "label") if each in frames[0].columns]
     frame = pl.concat(each.select(plain) for each in frames).with_row_index("_row", 1)
@@ -310,7 +310,7 @@ def _check_together(
 
 
 def _hidden_characters(values: pl.Series, name: str, column: str) -> Iterator[Problem]:
-    """Find names with a character that does not show, each once, by its first row."""
+    """Report names with invisible characters, each once, at its first row."""
     for value in values.drop_nulls().unique(maintain_order=True).to_list():
         try:
             check_text(value, name, column=column)
@@ -320,7 +320,7 @@ def _hidden_characters(values: pl.Series, name: str, column: str) -> Iterator[Pr
 
 
 def _domain_cure(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[str, str]) -> str:
-    """Return the cure for too many domains: group dates, or take a column that is not one of ids."""
+    """Suggest a fix for too many domains: group dates, or choose a column that does not contain ids."""
     if cure := date_cure(domains):
         return cure
     table = tables[0].frame
@@ -347,21 +347,21 @@ def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: Task
 
 
 def tag_names(frame: pl.DataFrame) -> tuple[str, ...]:
-    """Return the tags of rows, ``O`` first, others in the order of the alphabet."""
+    """Return the distinct tags of rows: ``O`` first, the others sorted."""
     tags = set(frame["tags"].explode().unique().to_list())
     return ("O", *sorted(tags - {"O"}))
 
 
 def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple[dict[str, str], list[Problem]]:
-    """Convert domain names to lower case, digits, ``-`` and ``_``.
+    """Convert domain names to valid names: lower-case letters, digits, ``-`` and ``_``.
 
     Args:
-        domains: what the file calls them, in any order and number; empty ones are passed over.
-        file: the file, for the report.
-        column: the file's name of their column.
-    Returns: a name for each distinct domain, by what the file calls it; and a problem for all that would share their
-        names, and for each that would have a word for models without a source domain or too long a name.
-        Of too many domains one problem alone.
+        domains: domain values from the file, with repeats; empty ones are ignored.
+        file: the file, for problems.
+        column: the name of their column in the file.
+    Returns: a name for each distinct domain value; and one problem for all names that collide, and one for each name
+        that is reserved for models without a source domain or too long. If there are too many domains, only one
+        problem.
     """
     names: dict[str, str] = {}
     by_name: dict[str, list[str]] = {}
@@ -396,7 +396,7 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
 
 
 SHOWN = 8
-"""Row numbers that are listed."""
+"""Maximum number of row numbers listed."""
 _SHEET_ERRORS = ("#REF!", "#N/A", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!")
 
 
@@ -411,7 +411,7 @@ def row_list(rows: Sequence[int]) -> str:
 
 
 def date_cure(domains: pl.Series) -> str:
-    """Return how to group domains that are dates; empty where they are none.
+    """Suggest how to group domains that are dates; ``""`` if they are not dates.
 
     >>> date_cure(pl.Series(["2024-01-05", "2024-02-06", "2024-02-07"]))
     'these are dates: group them with --columns month=NAME (2 domains), quarter (1) or year (1)'
@@ -428,17 +428,17 @@ def date_cure(domains: pl.Series) -> str:
 def odd_rows(
     frame: pl.DataFrame, inputs: tuple[str, ...], kind: TaskKind, numbers: pl.Series | None = None
 ) -> Iterator[str]:
-    """Find what is odd about sound rows and stops no build.
+    """Describe anomalies in valid rows that do not prevent a build.
 
     Args:
-        frame: rows as ``shiftbench.builders.building.own_rows.OwnRows`` has them.
+        frame: rows in the format of ``OwnRows.frame``.
         inputs: the input columns.
-        kind: what is predicted.
-        numbers: what the rows are called; from 1 by default.
+        kind: the task kind.
+        numbers: row numbers to report; counted from 1 by default.
     """
     of_rows = pl.int_range(1, len(frame) + 1, eager=True) if numbers is None else numbers
     gold = GOLD[kind]
-    # Hashes of 64 bits stand for texts, which may be long, and are many.
+    # 64-bit hashes stand in for the texts to save memory.
     numbered = pl.DataFrame(
         {
             "domain": frame["domain"].hash(),
@@ -478,6 +478,6 @@ def odd_rows(
 
 
 def _hash_rows(frame: pl.DataFrame) -> pl.Series:
-    """Hash whole rows to 64 bits; texts of some rows are in memory at a time."""
+    """Hash whole rows to 64 bits, some rows at a time to save memory."""
     hashes = (as_texts(part).hash() for part in frame.iter_slices())
     return pl.concat([pl.Series([], dtype=pl.UInt64), *hashes])

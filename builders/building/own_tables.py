@@ -1,4 +1,4 @@
-"""Reading data of one's own: CSV, JSON lines, JSON, Parquet, lines of tokens or a frame become columns of text.
+"""Read user data (CSV, JSON lines, JSON, Parquet, token lines or a frame) into columns of text.
 
 Text files may be gzipped: ``books.csv.gz``.
 
@@ -32,16 +32,16 @@ _CURE = "give CSV, JSON lines, Parquet, SQuAD's JSON (.json) or lines of tokens 
 
 @dataclass(frozen=True)
 class OwnTable:
-    """A table of one's own as it was read.
+    """A table of user data as read.
 
     Attributes:
-        name: the file's path, or what a frame is called, for reports.
-        frame: rows in file order; every column is String, List(String) or ``ANSWERS``; nulls where nothing stands.
-        kind: what is predicted, where the form of the file alone says so.
-        domain: the domain of all rows where no column has it: the file's name, or its folder's.
-        split: the split of all rows, where the file is named ``<domain>/<split>.<ending>``.
-        path: the file; None of a frame.
-        numbers: the file's number of each row, from 1, where some of its rows are set apart.
+        name: the file's path, or the name of a frame, for problems.
+        frame: rows in file order; every column is String, List(String) or ``ANSWERS``; missing values are null.
+        kind: the task kind, if the file format implies one.
+        domain: the domain of all rows if there is no domain column: the name of the file or its folder.
+        split: the split of all rows, if the path is ``<domain>/<split>.<ending>``.
+        path: the file; None for a frame.
+        numbers: the 1-based number of each row in the file, if some of its rows were removed.
     """
 
     name: str
@@ -53,24 +53,24 @@ class OwnTable:
     numbers: pl.Series | None = None
 
     def number(self, row: int) -> int:
-        """Return the file's number of a row of the frame, both from 1."""
+        """Return the row number in the file of a row of the frame, both 1-based."""
         return row if self.numbers is None else int(self.numbers[row - 1])
 
 
 def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
-    """Read files of one's own, or a folder of them.
+    """Read user files, or a folder of them.
 
     Args:
-        paths: files, or folders with a file a domain (``books.csv``) or a folder a domain (``books/test.csv``).
-    Returns: a table a file. Of several, each file is a domain where no column says otherwise.
-    Raises: InvalidInput naming what cannot be read: file, row, cure.
+        paths: files, or folders with one file per domain (``books.csv``) or one folder per domain (``books/test.csv``).
+    Returns: one table per file. Each of several files is a domain unless there is a domain column.
+    Raises: InvalidInput if a file cannot be read: file, row, fix.
     """
     files = [file for path in paths for file in _files(path)]
     return [_read_table(file, alone=len(files) == 1) for file in files]
 
 
 def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
-    """Turn a frame into a table; InvalidInput names a column whose values have no text form."""
+    """Convert a frame to a table; raise InvalidInput for a column whose values cannot be converted to text."""
     return OwnTable(
         name, pl.DataFrame([with_lists(_column_text(frame[column], name), name) for column in frame.columns])
     )
@@ -128,13 +128,13 @@ def _read_csv(path: Path) -> pl.DataFrame:
 
 
 def with_lists(column: pl.Series, name: str) -> pl.Series:
-    """Read a column whose cells are all lists of texts, or all SQuAD's answers, as JSON or as Python writes them.
+    """Parse a column whose cells are all lists of texts, or all SQuAD answers, in JSON or Python syntax.
 
     Args:
-        column: any.
-        name: of its table, for problems.
-    Returns: lists of text, ``ANSWERS``, or the column as it was.
-    Raises: InvalidInput when some cells are lists, and others have their brackets only.
+        column: any column.
+        name: the name of its table, for problems.
+    Returns: lists of text, ``ANSWERS``, or the column unchanged.
+    Raises: InvalidInput if some cells are lists and others only have the brackets of lists.
     """
     if column.dtype != pl.String:
         return column
@@ -157,7 +157,7 @@ def with_lists(column: pl.Series, name: str) -> pl.Series:
 
 
 def _literal_of(cell: str) -> Any:
-    """Parse a cell as JSON, or as a literal of Python; None for anything else."""
+    """Parse a cell as JSON or as a Python literal; None for anything else."""
     for parse in (json.loads, ast.literal_eval):
         try:
             return parse(cell)
@@ -210,9 +210,10 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
 
 
 def _has_token_lines(path: Path) -> bool:
-    """Return whether a file is of lines of tokens: an empty line after each sentence, and as many cells in each other.
+    """Return whether a file contains token lines: empty lines between sentences, the same number of cells in all
+    others.
 
-    A table may have empty lines, too, within quoted cells, whose lines have other numbers of cells.
+    A table may also contain empty lines, in quoted cells, but those lines have other numbers of cells.
     """
     has_empty_line, n_cells = False, set[int]()
     with UpstreamFile(path) as file:
@@ -225,7 +226,7 @@ def _has_token_lines(path: Path) -> bool:
 
 
 def _read_tokens(path: Path) -> pl.DataFrame:
-    """Read lines of tokens; documents are groups where there are any."""
+    """Read token lines; documents become groups if there are any."""
     with UpstreamFile(path) as file:
         rows = pl.concat(any_token_lines(file))
     documents = rows["document"].n_unique() < len(rows)
@@ -273,7 +274,7 @@ def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
 
 
 def _json_text(value: Any) -> str | None:
-    """Return the text of a JSON value as the file writes it; numbers were read as text."""
+    """Return a JSON value as text, as written in the file; numbers have been read as text."""
     if isinstance(value, bool):
         return str(value).lower()
     if value is None or isinstance(value, str):
@@ -315,7 +316,7 @@ def _column_text(column: pl.Series, name: str) -> pl.Series:
 
 
 def _number_text(values: Sequence[float | None]) -> list[str | None]:
-    """Format numbers; whole numbers that are floats only because some are missing get no ``.0``."""
+    """Format numbers; without ``.0`` if they are whole and some are missing, which turns integers into floats."""
     there = [value for value in values if value is not None and not math.isnan(value)]
     has_gap = len(there) < len(values)
     whole = has_gap and all(value.is_integer() for value in there)

@@ -1,4 +1,4 @@
-"""From upstream files to the tasks that are written: each file is read once for all that takes rows from it."""
+"""Read tasks from upstream files; each file is read once for all domains and splits that use it."""
 
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -43,27 +43,27 @@ from shiftbench.validation.report import InvalidInput, Problem, counted
 
 @dataclass
 class Reading:
-    """Upstream files as they are read, with what was found in each."""
+    """State of reading upstream files, with the facts found in each."""
 
     raws: tuple[Path, ...]
     seed: int
     store: Path
-    """A folder for rows that are too many to be held."""
+    """A folder for rows that do not fit in memory."""
     records: Upstream
-    """What is recorded of upstream files."""
+    """The records of upstream files."""
     other_revisions: bool = False
     files: dict[tuple[FileSpec, str], SourceFile] = field(default_factory=dict)
-    """What was read, by file and place: its own, and those of what its reader read beside it."""
+    """Facts of the files read, by file spec and path: the file's own path and those of its companion files."""
     rows: dict[str, dict[str, int]] = field(default_factory=dict)
     """Rows after the named steps, by ``<task id>.<domain>`` and split."""
     domains: dict[str, DomainRecord | None] = field(default_factory=dict)
-    """What tells the rows of upstream splits from others, by ``<task id>.<domain>``."""
+    """Fingerprints of the upstream splits, by ``<task id>.<domain>``."""
     malformed: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
-    """What is wrong with files that a partial build left out, by ``<task>.<domain>``."""
+    """Problems of files that a partial build skipped, by ``<task>.<domain>``."""
 
     @property
     def place(self) -> str:
-        """Return the folders of upstream files as one text, for a report."""
+        """Return the folders of upstream files as one text, for problems."""
         return ", ".join(map(str, self.raws))
 
     def find(self, place: str) -> Path | None:
@@ -98,7 +98,7 @@ class Reading:
         return file_read
 
     def _sample(self, spec: TaskSpec, domain: DomainSpec, split: str) -> Sample | None:
-        """Return which sample of a file's rows a domain's split takes; None for all rows."""
+        """Return the sample of a file's rows that a domain's split uses; None for all rows."""
         key = f"{self.seed}/{spec.id}"
         if domain.draw is not None and split in domain.draw.splits:
             return Sample(
@@ -111,7 +111,7 @@ class Reading:
         return Sample(stratum, spec.sample, spec.inputs, key)
 
     def sources(self) -> dict[str, SourceFacts]:
-        """Return what the manifest says of each source."""
+        """Return the manifest entry of each source."""
         places = [place for _, place in self.files]
         by_owner: dict[SourceSpec, dict[tuple[str, int], SourceFile]] = {}
         for (spec, _), file in self.files.items():
@@ -135,10 +135,10 @@ class Reading:
         }
 
     def recorded(self, specs: Sequence[TaskSpec]) -> Upstream:
-        """Return the facts to record: rows by the file's place in the spec, the checksum by its own name.
+        """Return the facts to record: rows by the file's path in the spec, checksums by its actual path.
 
-        Every domain of the tasks is in it; those without a whole file have nothing that tells their rows from others.
-        Where readers take different rows from one file, as from two folders of an archive, it has no number of rows.
+        Every domain of the tasks is included; those without a complete file have no fingerprints. If readers take
+        different rows from one file, as from two folders of an archive, its number of rows is omitted.
         """
         counts: dict[str, set[int]] = {}
         for (_, place), file in self.files.items():
@@ -151,7 +151,7 @@ class Reading:
 
 
 def _lacks(file: FileSpec, facts: SourceFile, read: FileRead) -> Iterator[str]:
-    """List what the release has and this copy of it does not, which no input or gold depends on."""
+    """List what this copy lacks of the release; no input or gold depends on it."""
     votes = [taken.rows[VOTES] for taken in read.results.values() if VOTES in taken.rows.schema and len(taken.rows)]
     if votes and all(given.null_count() == len(given) for given in votes):
         yield "annotators' votes"
@@ -161,7 +161,7 @@ def _lacks(file: FileSpec, facts: SourceFile, read: FileRead) -> Iterator[str]:
 
 
 def _store_key(file: FileSpec) -> str:
-    """Return a folder's name for the rows of a file as one reader takes them: others may take others from it."""
+    """Return a folder name for the rows of a file and its reader: other readers may read other rows from it."""
     return cache_key({"file": repr(file)})[:16]
 
 
@@ -171,7 +171,7 @@ class _NoFilesError(InvalidInput):
 
 @dataclass
 class ReadTasks:
-    """Tasks as they were read, and the problems of those that could not be."""
+    """The tasks read, and the problems of those that could not be read."""
 
     tasks: list[AssembledTask] = field(default_factory=list)
     failed: dict[str, tuple[Problem, ...]] = field(default_factory=dict)
@@ -181,16 +181,16 @@ class ReadTasks:
 def read_tasks(
     specs: Sequence[TaskSpec], reading: Reading, *, partial: bool, withhold: bool, placebo: bool, only: str | None
 ) -> ReadTasks:
-    """Read tasks; a source that cannot be had does not keep the other tasks from being built.
+    """Read tasks; a missing source does not prevent the other tasks from being built.
 
     Args:
-        specs: the tasks, in the order in which they are read.
-        reading: the folders of upstream files, the seed, and what is noted of files and rows.
-        partial: whether files may be missing or malformed: a task is then made of what there is.
-        withhold: whether test labels are to be withheld; a task that shows those of one before it is then not read.
-        placebo: whether each task also gets its placebo, the same rows dealt to domains at random.
-        only: the domain to read of each task; None reads all, and placebos are made of all alone.
-    Returns: the tasks that could be read, followed by their placebos, and by name the problems of the others.
+        specs: the tasks, in reading order.
+        reading: folders of upstream files and seed; facts of files and rows are added to it.
+        partial: accept missing or malformed files, and build from the others.
+        withhold: withhold test labels; a task that reveals those of an earlier one is then not read.
+        placebo: also build each task's placebo, the same rows assigned to domains at random.
+        only: the domain to read of each task; None reads all. Placebos are only built from all domains.
+    Returns: the tasks that could be read, followed by their placebos, and the problems of the others by name.
     """
     read = ReadTasks()
     for spec in specs:
@@ -206,7 +206,7 @@ def read_tasks(
             read.failed[spec.name] = tuple(error.problems)
             continue
         finally:
-            shutil.rmtree(reading.store / "read", ignore_errors=True)  # finished rows lie elsewhere
+            shutil.rmtree(reading.store / "read", ignore_errors=True)  # finished rows are stored elsewhere
         read.tasks.append(task)
         if placebo and only is None and not (spec.variant_of or spec.candidates_for or spec.pairing):
             store = reading.store if spec.as_upstream else None
@@ -216,7 +216,7 @@ def read_tasks(
 
 
 def select_domain(spec: TaskSpec, only: str | None) -> TaskSpec:
-    """Return a task with one of its domains alone, or the whole task where the domain is None."""
+    """Return a task with only one of its domains; the whole task if ``only`` is None."""
     return replace(spec, domains=tuple(domain for domain in spec.domains if only in (None, domain.name)))
 
 
@@ -267,11 +267,11 @@ def _read_task(
         raise_if_any(differences(spec, reading.files, reading.rows, paths, reading.records, other_revisions=others))
     tally = list(counts.values())
     if spec.as_upstream:
-        # Withheld test labels must not decide which copies leave (see shiftbench.builders.writing.withhold).
+        # Withheld test labels must not affect which copies are dropped (see shiftbench.builders.writing.withhold).
         alike = [*spec.inputs, "group"] if withhold else None
         tally += _drop_copies(domains, [(file, takers[file]) for file in paths], alike, f"{reading.seed}/{spec.id}")
     overlaps = _check_splits(spec, reading, found_in, paths, domains, partial=partial)
-    # A domain of a square grid needs both splits; where one data set is trained on, others serve with what they have.
+    # Domains of a square grid need both splits; if only one data set is trained on, others need just one.
     enough = any if spec.as_upstream else all
     domains = {
         domain.name: domains[domain.name]
@@ -302,7 +302,7 @@ def _refuse_without_rows(
     *,
     partial: bool,
 ) -> None:
-    """Refuse a task of which no domain has rows or, where all of its files are there, one domain has none."""
+    """Raise InvalidInput if no domain has rows or, with all files present, if any domain has none."""
     if not domains:
         _raise_malformed(spec, reading)
         what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
@@ -312,7 +312,7 @@ def _refuse_without_rows(
 
 
 def _no_rows(spec: TaskSpec, domain: DomainSpec, tally: Sequence[TransformCount]) -> Problem:
-    """Describe a domain that lacks rows of a split: its files have none, or the step that leaves none."""
+    """Describe a domain without rows in a split: its files are empty, or a step dropped all rows."""
     dropped = [count for count in tally if count.domain == domain.name and count.before and not count.after]
     found = ", ".join(f"{each.name} leaves 0 of {each.before:,} rows of {each.split}" for each in dropped)
     cure = "check its name, columns and values, or give --partial to build without it"
@@ -330,7 +330,7 @@ def _check_splits(
     *,
     partial: bool,
 ) -> dict[str, tuple[SplitOverlap, ...]]:
-    """Refuse upstream splits that deviate from their records, or are too much alike; return what splits share."""
+    """Raise InvalidInput if upstream splits deviate from records or overlap too much; return the overlaps."""
     extents = {
         file: find_extent(
             file,
@@ -353,9 +353,9 @@ def _drop_copies(
     alike: Sequence[str] | None,
     key: str,
 ) -> Iterator[TransformCount]:
-    """Drop rows that several files repeat because each holds a part of one release.
+    """Drop rows repeated across files that each contain part of one release.
 
-    Copies are alike in these columns, None: in all.
+    Copies are rows equal in the columns ``alike``; None: in all columns.
     """
     files: dict[tuple[str, str], list[FileSpec]] = {}
     for file, takers in read:
@@ -390,9 +390,9 @@ def _n_labelled(taken: Taken) -> int:
 def _find_task_files(
     spec: TaskSpec, reading: Reading, takers: Mapping[FileSpec, Sequence[tuple[DomainSpec, str]]], *, partial: bool
 ) -> dict[FileSpec, Path]:
-    """Find the files of a task; a partial build goes on without those that are something else, such as a web page.
+    """Find the files of a task; a partial build skips files with the wrong content, such as a web page.
 
-    Raises: InvalidInput naming what is missing, of a partial build where nothing is there.
+    Raises: InvalidInput listing missing files; in a partial build only if all are missing.
     """
     paths = {}
     for file in takers:
@@ -411,7 +411,7 @@ def _find_task_files(
 
 
 def _raise_malformed(spec: TaskSpec, reading: Reading) -> None:
-    """Raise what is wrong with a task's files, where nothing of the task could be read."""
+    """Raise the problems of a task's malformed files, if none of its rows could be read."""
     names = [name for domain in spec.domains if (name := f"{spec.name}.{domain.name}") in reading.malformed]
     raise_if_any(list(dict.fromkeys(problem for name in names for problem in reading.malformed.pop(name))))
 
@@ -420,7 +420,7 @@ def _raise_malformed(spec: TaskSpec, reading: Reading) -> None:
 def _leave_out_malformed(
     partial: bool, spec: TaskSpec, reading: Reading, takers: Sequence[tuple[DomainSpec, str]]
 ) -> Iterator[None]:
-    """Record a malformed file, which a partial build leaves out, for each domain that lacks its rows."""
+    """Record a malformed file, skipped in a partial build, for each domain that lacks its rows."""
     try:
         yield
     except InvalidInput as error:
@@ -431,9 +431,9 @@ def _leave_out_malformed(
 
 
 def _missing_file_problems(spec: TaskSpec, files: Sequence[FileSpec], place: str, *, partly: bool) -> list[Problem]:
-    """List the missing files, source by source, with the way to get them.
+    """List the missing files by source, with instructions to get them.
 
-    Where others of the task are there, building from them comes first.
+    If other files of the task are present, a partial build is suggested first.
     """
     sources = dict.fromkeys(file.source for file in files)
     return [
@@ -450,11 +450,11 @@ def _missing_file_problems(spec: TaskSpec, files: Sequence[FileSpec], place: str
 
 
 def describe_ways(source: SourceSpec) -> str:
-    """Return how a source's files are had, as part of a sentence."""
+    """Return how to get a source's files, as part of a sentence."""
     return f"{'give --fetch to download them, or ' if source.downloads else ''}{source.instructions}"
 
 
 def raise_if_any(problems: Sequence[Problem]) -> None:
-    """Raise InvalidInput with all problems, where there are any."""
+    """Raise InvalidInput with all problems, if there are any."""
     if problems:
         raise InvalidInput(problems)

@@ -1,4 +1,4 @@
-"""What was read of upstream files beside what is recorded of them: rows, checksums, rows after the named steps."""
+"""Compare upstream files with their records: rows, checksums, rows after the named steps."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,7 @@ _SURPLUS = "rows of another file may be appended: fetch the file again, or give 
 
 
 Taken = Mapping[tuple[str, str], Fingerprint]
-"""What was measured of a file's rows, by ``<task id>.<domain>`` and upstream split: all that take rows from it."""
+"""Fingerprints of the rows taken from a file, by ``<task id>.<domain>`` and upstream split."""
 
 
 def with_records(
@@ -43,15 +43,15 @@ def with_records(
     taken: Taken | None = None,
     rewritten: bool = False,
 ) -> SourceFile:
-    """Return the facts of a file that was read with what is recorded of it.
+    """Add to the facts of a file the result of comparing it with its records.
 
     Args:
-        path: its path under RAW, as the spec has it; that of the facts may end in ``.gz`` or ``.zip``.
-        facts: what was read.
-        records: what is recorded.
-        partial: it holds rows of a release in part, so there is no whole file to compare it with.
-        taken: what was measured of its rows.
-        rewritten: it was written from the rows of another file, so its bytes say nothing.
+        path: its path under RAW in the spec; that of the facts may end in ``.gz`` or ``.zip``.
+        facts: facts of the file read.
+        records: the records.
+        partial: whether it contains only part of a release, so there is no complete file to compare it with.
+        taken: fingerprints of its rows.
+        rewritten: whether it was written from another file's rows, so its checksum is not comparable.
     """
     own, form = records.files.get(path, FileFacts()), "" if rewritten else facts.path
     checksum = records.files.get(form, FileFacts()).sha256
@@ -70,21 +70,21 @@ def with_records(
 
 
 def rows_agree(path: str, taken: Taken, records: Upstream) -> bool:
-    """Test whether all rows taken from a file, named as in the spec, have the inputs and gold that were measured."""
+    """Return whether all rows taken from a file have the recorded inputs and gold; ``path`` as in the spec."""
     pairs = [(found, records.fingerprint(name, split, path)) for (name, split), found in taken.items()]
     return all(each is not None and (found.rows, found.total) == (each.rows, each.total) for found, each in pairs)
 
 
 def counts_agree(taken: Taken, records: Upstream) -> bool:
-    """Test whether as many rows as recorded are taken from a file: of one that lacks only rows that nobody takes."""
+    """Return whether the recorded numbers of rows are taken from a file, even if it lacks rows that no split uses."""
     return all(found.rows == records.rows.get(name, {}).get(split) for (name, split), found in taken.items())
 
 
 def facts_beside(path: Path, place: str) -> SourceFile:
-    """Hash a second file that a reader read beside its own.
+    """Hash a companion file that a reader read with the main file.
 
     Args:
-        path: a file, or a folder: all files of it are hashed, each with its name, and counted as rows.
+        path: a file, or a folder: all of its files are hashed with their names, and counted as rows.
         place: its path under RAW.
     """
     if path.is_file():
@@ -99,11 +99,11 @@ def facts_beside(path: Path, place: str) -> SourceFile:
 def upstream_rows(
     spec: TaskSpec, n_rows: Mapping[FileSpec, int], records: Upstream
 ) -> dict[str, dict[str, tuple[UpstreamRows, ...]]]:
-    """Return the rows of every file of a task beside those recorded, by domain and upstream split.
+    """Return the read and recorded rows of every file of a task, by domain and upstream split.
 
     Args:
-        n_rows: rows of the files that were read.
-        records: what is recorded; files whose rows are recorded together are counted together.
+        n_rows: number of rows of the files read.
+        records: the records; files with one recorded total are counted together.
     """
     return {
         domain.name: {split: tuple(_rows_of(files, n_rows, records)) for split, files in domain.files.items()}
@@ -138,12 +138,12 @@ def differences(
     *,
     other_revisions: bool = False,
 ) -> list[Problem]:
-    """List what differs from the records of whole upstream files.
+    """List differences from the records of complete upstream files.
 
     Args:
-        facts: what was read, by file and path under RAW as the spec has it.
-        paths: where the task's files lie.
-        other_revisions: accept a file whose checksum differs where its row count agrees.
+        facts: facts of the files read, by file and path under RAW in the spec.
+        paths: paths of the task's files.
+        other_revisions: accept a file whose checksum differs if its row count agrees.
     """
     problems: list[Problem] = []
     for file, path in paths.items():
@@ -168,7 +168,7 @@ def differences(
 def _file_differences(
     source: SourceSpec, facts: SourceFile, path: Path, records: Upstream, *, other_revisions: bool
 ) -> Iterator[Problem]:
-    """List how one file differs: its row count or, where that agrees, its checksum; nothing where its rows agree."""
+    """Yield how a file differs: in its row count or, if that agrees, its checksum; nothing if the rows agree."""
     if facts.agrees in ("rows", "number of rows"):
         return
     if facts.recorded_rows is not None and facts.rows != facts.recorded_rows:
@@ -188,7 +188,7 @@ def _file_differences(
 def _total_differences(
     facts: Mapping[tuple[FileSpec, str], SourceFile], paths: Mapping[FileSpec, Path], records: Upstream
 ) -> Iterator[Problem]:
-    """List files whose rows together are not as many as recorded."""
+    """List groups of files whose total number of rows differs from the record."""
     file_of = {file.path: file for file in paths}
     for total in records.totals:
         if all(path in file_of for path in total.files):
@@ -205,13 +205,13 @@ def _count_differs(what: str, path: Path, n_rows: int, n_recorded: int) -> Probl
 
 
 def _other_checksum(facts: SourceFile, records: Upstream) -> str | None:
-    """Return the recorded checksum of a file where its own differs."""
+    """Return the recorded checksum of a file if it differs from the actual one; else None."""
     recorded = records.files.get(facts.path, FileFacts()).sha256
     return recorded if recorded not in (None, facts.sha256) else None
 
 
 Extent = Literal["whole", "part", "other"]
-"""What of a release a file is; nothing can be compared of ``other``: more rows than it has, or another revision."""
+"""Portion of a release that a file contains; ``other`` (too many rows, or another revision) cannot be compared."""
 
 _MESSAGES = {
     "rows": "the number of rows after the named steps differs from the recorded one",
@@ -224,21 +224,21 @@ _MESSAGES = {
 }
 """The message of each kind of deviation."""
 _LIKELY_MIXED = ("equal", "half")
-"""Kinds that one file in place of another explains best."""
+"""Kinds of deviation that are best explained by one file stored under another's name."""
 
 
 @dataclass(frozen=True)
 class MeasuredDomain:
-    """A domain's rows as upstream has them: by split and file what tells them from others, and what splits share."""
+    """A domain's upstream rows: fingerprints by split and file, and overlaps between splits."""
 
     spec: DomainSpec
     splits: Mapping[str, Mapping[FileSpec, Fingerprint]]
     overlaps: tuple[SplitOverlap, ...]
     drawn: frozenset[str]
-    """Splits that hold a sample, so that what they share with others depends on the seed."""
+    """Sampled splits, whose overlaps with others depend on the seed."""
 
     def extent(self, overlap: SplitOverlap, extents: Mapping[FileSpec, Extent]) -> Extent:
-        """Return what of the release two splits together are."""
+        """Return the portion of the release that two splits contain together."""
         every = [file for split in (overlap.split, overlap.other) for file in self.spec.files[split]]
         of: set[Extent] = {extents.get(file, "part") for file in every if file in extents or not file.partial}
         if "other" in of:
@@ -246,7 +246,7 @@ class MeasuredDomain:
         return "part" if "part" in of or any(file.partial for file in every if file in extents) else "whole"
 
     def record(self, extents: Mapping[FileSpec, Extent]) -> DomainRecord | None:
-        """Return what there is to record; None where no file is whole."""
+        """Return the record of the domain; None if no file is complete."""
         splits = {
             split: {
                 file.path: self.splits[split][file] if extents.get(file) == "whole" else None
@@ -273,8 +273,8 @@ def measure_domains(
     """Measure the upstream splits of a task.
 
     Args:
-        rows: by domain and upstream split, the rows taken, all or a sample.
-    Returns: by domain, what was measured.
+        rows: the rows taken (all or a sample), by domain and upstream split.
+    Returns: the measurements by domain.
     """
     measured = {}
     for domain in spec.domains:
@@ -305,7 +305,7 @@ def measure_domains(
 def find_extent(
     file: FileSpec, facts: SourceFile, records: Upstream, *, partial: bool, other_revisions: bool
 ) -> Extent:
-    """Find out what of a release a file that was read is; a whole build has compared its rows and checksum already."""
+    """Return the portion of a release that a file contains; a full build has already checked its rows and checksum."""
     if facts.agrees in ("checksum", "rows"):
         return "whole"
     if other_revisions and _other_checksum(facts, records) is not None:
@@ -322,10 +322,11 @@ def find_deviations(
     paths: Mapping[FileSpec, Path],
     records: Upstream,
 ) -> list[Problem]:
-    """List where splits deviate from what is recorded of them, and splits that are too much like each other.
+    """List splits that deviate from their records, and splits that overlap too much.
 
     Args:
-        extents: what of its release each file is. Of a part is compared what is true of any part.
+        extents: the portion of its release that each file contains. For a part, only properties true of any part are
+            compared.
     """
     problems: list[Problem] = []
     for name, domain in measured.items():
@@ -341,7 +342,7 @@ def find_deviations(
 
 
 def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tuple[str, str] | None:
-    """Return the first kind of deviation, and what was found; None where all agrees. A part has fewer rows of each."""
+    """Return the first kind of deviation and its description, or None. A part may have fewer rows per label."""
     if found.rows != recorded.rows if whole else found.rows > recorded.rows:
         return "rows", f"{found.rows:,} rows, recorded {recorded.rows:,}"
     labels = {
@@ -349,7 +350,7 @@ def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tup
     }
     if different := {label: n for label, n in labels.items() if (n[0] != n[1] if whole else n[0] > n[1])}:
         return "labels", ", ".join(f"{label} {n[0]:,} (recorded {n[1]:,})" for label, n in sorted(different.items()))
-    # Of a part, too, no row may have a smaller hash than the recorded ones and not be one of them.
+    # Even in a part, every row whose hash is below the largest recorded one must be among the recorded ones.
     last = recorded.hashes[-1] if len(recorded.hashes) == N_HASHES else "g"
     strange = {row for row in found.hashes if row <= last} - {*recorded.hashes}
     if strange or (whole and (found.hashes, found.total) != (recorded.hashes, recorded.total)):
@@ -367,7 +368,7 @@ def _overlap_problems(
     extents: Mapping[FileSpec, Extent],
     paths: Mapping[FileSpec, Path],
 ) -> Iterator[Problem]:
-    """List pairs of a domain's splits that share other rows than recorded, or more than half of them."""
+    """List pairs of a domain's splits whose overlap deviates from the record, or exceeds half of the rows."""
     for overlap in domain.overlaps:
         files = [*domain.splits[overlap.split], *domain.splits[overlap.other]]
         found = f"{overlap.repeated:,} of {overlap.rows:,} rows of {overlap.split} in {overlap.other}"
@@ -385,7 +386,7 @@ def _overlap_problems(
 def _equal_splits(
     spec: TaskSpec, measured: Mapping[str, MeasuredDomain], paths: Mapping[FileSpec, Path]
 ) -> Iterator[Problem]:
-    """List pairs of splits, of one domain or of two, with the same rows."""
+    """List pairs of splits with identical rows, within or across domains."""
     every = [(name, split, files) for name, domain in measured.items() for split, files in domain.splits.items()]
     merged = [merge_fingerprints(files.values()) for _, _, files in every]
     for (one, first), (other, second) in combinations(zip(every, merged, strict=True), 2):

@@ -1,4 +1,4 @@
-"""What a build prints: sizes, rows that left and why, and whether the paper's assumptions hold."""
+"""Output of a build: sizes, dropped rows with reasons, and checks of the paper's assumptions."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,16 +14,16 @@ from shiftbench.builders.writing.task_section import OVERLAP_COLUMNS, OVERLAP_TI
 from shiftbench.validation.vocabulary import PLACEBO, SPLITS
 
 _WORDS = ("data set", "domain", "split", "step", "why", "rows of", "also in")
-"""Columns that hold words; the others hold numbers."""
+"""Text columns; the others are numeric."""
 
 
 def build_lines(out: Path, manifest: Manifest, without_files: Sequence[str]) -> Iterator[RenderableType]:
-    """List what a build wrote, what it left out, what happened to the rows, and what is assumed of them.
+    """List the tasks written and omitted, the effect of each step on the rows, and checks of assumptions.
 
     Args:
         out: the dataset folder.
-        manifest: what was written.
-        without_files: tasks left out because none of their files is there.
+        manifest: the manifest written.
+        without_files: tasks omitted because none of their files is present.
     """
     for name, task in manifest.tasks.items():
         if name.endswith(PLACEBO):
@@ -78,7 +78,7 @@ def _sizes(name: str, task: TaskInfo) -> Iterator[RenderableType]:
 
 
 def _paper_sizes(manifest: Manifest, name: str) -> Iterator[RenderableType]:
-    """List the splits that have other sizes than in the paper's tables."""
+    """List the splits whose sizes differ from the paper's tables."""
     different = [size for size in paper_sizes(manifest, name) if size.rows != size.paper]
     if not different:
         return
@@ -106,7 +106,7 @@ def _steps(task: TaskInfo) -> Iterator[RenderableType]:
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[RenderableType]:
-    """Yield a title and a table; columns of words stand left, those of numbers right."""
+    """Yield a title and a table; text columns are left-aligned, numeric ones right-aligned."""
     yield title
     table = Table()
     for column in columns:

@@ -1,4 +1,4 @@
-"""What is recorded of each upstream file, beside the rows of those at hand: ``python -m ...row_records [RAW ...]``."""
+"""List the records of each upstream file, compared with local files: ``python -m ...row_records [RAW ...]``."""
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,14 +24,14 @@ from shiftbench.validation.report import counted
 def check_rows(
     path: Path, file: FileSpec, specs: Iterable[TaskSpec], records: Upstream, *, rewritten: bool = False
 ) -> SourceFile:
-    """Read a file and compare it with its records: its bytes, all rows that tasks take from it, or their number.
+    """Read a file and compare it with its records: its checksum, all rows that tasks use, or their number.
 
     Args:
-        path: where it lies.
-        specs: tasks, of which those with a record of the file's rows are compared.
-        rewritten: it was written from the rows of another file, so its bytes say nothing.
-    Returns: its rows, its checksum, and what agrees.
-    Raises: InvalidInput when the file is bad.
+        path: the local file.
+        specs: tasks; those with a record of the file's rows are compared.
+        rewritten: whether it was written from another file's rows, so its checksum is not comparable.
+    Returns: its number of rows, its checksum, and what agrees with the records.
+    Raises: InvalidInput if the file is malformed.
     """
     takers = [
         (f"{spec.id}.{domain.name}", split, spec, domain.transforms)
@@ -42,7 +42,7 @@ def check_rows(
     ]
     hashed = [taker for taker in takers if records.fingerprint(taker[0], taker[1], file.path)]
     takers = hashed or [taker for taker in takers if taker[1] in records.rows.get(taker[0], {})]
-    # The rows are measured and forgotten: a sample holds one of them.
+    # Only fingerprints are needed, so the rows are discarded: the sample has size 1.
     consumers = [
         Consumer(f"{name}/{split}", steps, Sample(pl.lit(0), 1, ("group",), ""), spec.kind)
         for name, split, spec, steps in takers
@@ -57,10 +57,10 @@ def check_rows(
 
 
 class FileRecords(NamedTuple):
-    """Which records there are of an upstream file: of its bytes, of the number of its rows, of the rows themselves.
+    """The records of an upstream file: of its bytes, of its number of rows, of the rows themselves.
 
-    ``kind``: what these are from. ``here``: what of the file at hand agrees with them, its bytes left aside: all rows
-    where these were measured, empty for nothing; None where there is no file.
+    ``kind``: their origin. ``here``: what agrees in the local file, ignoring its checksum: all rows if these were
+    measured, ``""`` if nothing agrees, None if there is no file.
     """
 
     path: str
@@ -72,13 +72,13 @@ class FileRecords(NamedTuple):
 
 
 def list_file_records(specs: Sequence[TaskSpec], records: Upstream, raws: Sequence[Path] = ()) -> Iterator[FileRecords]:
-    """List the records of every file that tasks read, but those that hold a release in part and have none.
+    """List the records of every file that tasks read, except parts of a release without a record.
 
     Args:
-        raws: folders of upstream files, whose rows are measured, whatever their bytes, and compared.
+        raws: folders of upstream files; their rows are measured and compared even if checksums differ.
     """
     every = (file for spec in specs for domain in spec.domains for files in domain.files.values() for file in files)
-    # In one task a file may stand for the whole release, in another for a part of it.
+    # A file may be the whole release for one task, and part of it for another.
     for file in {file.path: file for file in sorted(every, key=lambda file: not file.partial)}.values():
         kind = records.record_kind(file.path)
         if file.partial and kind != "measured":
@@ -95,7 +95,7 @@ def list_file_records(specs: Sequence[TaskSpec], records: Upstream, raws: Sequen
 
 
 def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
-    """List the table of records, how many there are of each kind, and how many files at hand agree."""
+    """List the table of records, the number of each kind, and how many local files agree."""
     table = Table()
     for column in ("file", "record", "checksum", "number of rows", "file here", "recorded from"):
         table.add_column(column, overflow="fold")
@@ -112,7 +112,7 @@ def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
 
 
 def main(raws: Sequence[Path]) -> int:
-    """Print the table, beside files in some folders, and return the exit code: 1 where one of these differs."""
+    """Print the table, compared with local files, and return the exit code: 1 if a file differs."""
     files = list(list_file_records(choose_tasks(None, None), upstream(), raws))
     show(file_record_lines(files))
     return int(any(file.here == "" and file.kind == "measured" for file in files))

@@ -1,6 +1,6 @@
-"""What a file such as ``bench.toml`` says of a benchmark of one's own, in the words of ``sources.toml``.
+"""Schema of a benchmark spec, a file such as ``bench.toml``, with the keys of ``sources.toml``.
 
-Beside it may lie ``bench.bib``, which it cites, and ``bench.lock.json``, what ``--record`` measured.
+Its folder may also contain ``bench.bib``, which it cites, and ``bench.lock.json``, written by ``--record``.
 """
 
 import re
@@ -43,27 +43,27 @@ class SpecSourceTable(SourceTable):
 
 
 class SpecSource(SourceSpec):
-    """A source of a spec, with the BibTeX entries of the file beside it."""
+    """A source of a spec, with the BibTeX entries it cites."""
 
     entries: tuple[str, ...] = ()
 
     @property
     def citation(self) -> str:
-        """Return the BibTeX of what it cites."""
+        """Return the BibTeX entries it cites."""
         return "\n".join(self.entries)
 
 
 class DomainTable(_Table):
-    """A domain of a task: its files by split, and what happens to their rows.
+    """A domain of a task: its files by split, and the processing of their rows.
 
     Attributes:
-        train, validation, test: places of files below RAW or beside the spec; ``{domain}`` stands for the domain's
-            name. Of ``train`` alone, the other splits are cut.
-        source: the source of the files; by default the one that their first folder is called after, or the only one.
-        columns: the files' column by what it holds, as in ``build own --columns``; of ``domain``, rows count whose
-            value is the domain's name; of ``split``, files need be named under ``train`` alone.
-        where: the values of columns whose rows count; the others leave.
-        steps: what happens then, in order: the name of a step as ``step``, and its arguments by name.
+        train, validation, test: paths of files below RAW or relative to the spec; ``{domain}`` is replaced by the
+            domain's name. With only ``train``, the other splits are cut from it.
+        source: the source of the files; by default the one named like their first folder, or the only one.
+        columns: the file's column for each role, as in ``build own --columns``; with ``domain``, only rows whose value
+            is the domain's name are used; with ``split``, files are only listed under ``train``.
+        where: required values of columns; other rows are dropped.
+        steps: further steps, in order: the name of a step as ``step``, and its arguments by name.
     """
 
     train: _Texts = ()
@@ -76,16 +76,16 @@ class DomainTable(_Table):
 
 
 class TaskTable(DomainTable):
-    """A task, and what its domains have unless they say otherwise.
+    """A task, with defaults for its domains.
 
     Attributes:
-        title: in plain words, as it is shown.
-        kind: what is predicted: labels, tags, answers or texts.
-        labels: names of the labels; of tags the types, ``person`` for ``B-person`` and ``I-person``.
-        metric: what models are scored by; by default the kind's usual one.
-        domains: a table for each, or their names alone.
-        min_texts: domains with fewer test texts are left out of means.
-        notes: what readers of the card should know.
+        title: the display name.
+        kind: the task kind: labels, tags, answers or texts.
+        labels: names of the labels; for tags the entity types, ``person`` for ``B-person`` and ``I-person``.
+        metric: the metric; by default the kind's default.
+        domains: a table for each, or only their names.
+        min_texts: domains with fewer test texts are excluded from means.
+        notes: notes for readers of the card.
     """
 
     title: _Title
@@ -118,10 +118,10 @@ _TAKEN = ("dr", "boss", "df1", "own", "synthetic", "list", "check")
 
 
 def read_spec(path: Path) -> tuple[BenchTable, dict[str, SpecSource]]:
-    """Read a spec, and the citations beside it.
+    """Read a spec and its file of citations.
 
-    Returns: what it says, and its sources by folder.
-    Raises: InvalidInput naming every key that is wrong, missing or unknown, and every name that may not be one.
+    Returns: the spec, and its sources by folder.
+    Raises: InvalidInput listing every wrong, missing or unknown key, and every invalid name.
     """
     file = str(path)
     try:
@@ -146,7 +146,7 @@ def read_spec(path: Path) -> tuple[BenchTable, dict[str, SpecSource]]:
 
 
 def _key_problems(error: pydantic.ValidationError, file: str) -> Iterator[Problem]:
-    """List what is wrong with keys, near ones proposed."""
+    """List problems with keys, suggesting similar ones."""
     for detail in error.errors(include_context=False, include_url=False):
         place, last = [str(part + 1) if isinstance(part, int) else part for part in detail["loc"]], detail["loc"][-1]
         key = ".".join(place)
@@ -172,15 +172,15 @@ _FORMS = {
     "string_type": ("this is not a text", "put it in quotes"),
     "too_short": ("this is empty", "add one"),
 }
-"""What is wrong with a value, and the cure, by pydantic's word for it."""
+"""Message and suggested fix, by pydantic's error type."""
 _NO_PLACE = ("this is no place below RAW", "begin with a folder, that of the source: 'tickets/tickets.csv'")
 _NO_ADDRESS = ("this is no address", "begin it with https://")
 _PATTERNS = dict.fromkeys(("place", "[key]"), _NO_PLACE) | dict.fromkeys(("url", "urls", "licence_url"), _NO_ADDRESS)
-"""The same of a text in another form, by its key."""
+"""The same for a text that does not match its pattern, by key."""
 
 
 def _last_word(loc: Iterable[str | int]) -> str:
-    """Return the last part of a key that is not a number in a list."""
+    """Return the last part of a key path that is not a list index."""
     return [part for part in loc if isinstance(part, str)][-1]
 
 
@@ -188,7 +188,7 @@ _ROLES: tuple[str, ...] = _Role.__args__  # type: ignore[attr-defined]
 
 
 def _known_keys(place: list[str]) -> list[str]:
-    """List the keys of the table that a key stands in."""
+    """List the valid keys of the table that contains a key."""
     forms: Mapping[str, type[pydantic.BaseModel]] = {
         r"sources\.[^.]+\.downloads\.\d+\.": Download,
         r"sources\.[^.]+\.": SpecSourceTable,

@@ -1,4 +1,4 @@
-"""From a spec of a benchmark of one's own to the same tasks, domains and files that the papers' benchmarks are of."""
+"""Compile a user's benchmark spec into the same task, domain and file specs as the built-in benchmarks."""
 
 import hashlib
 import inspect
@@ -42,7 +42,7 @@ STEPS: Mapping[str, Callable[..., Transform]] = {
         transforms.clean_tweets, transforms.line_breaks_back, transforms.group_by, bio_tags,
     )
 }  # fmt: skip
-"""Steps that a spec may name; their arguments are those of the functions."""
+"""Steps available in a spec, with the arguments of the functions."""
 _MAKE_LABELS = ("label_from", "label_by_threshold")
 _NAME_COLUMNS = ("column", "text")
 """Arguments of steps that name a column."""
@@ -57,14 +57,14 @@ _INPUTS: Mapping[TaskKind, tuple[tuple[str, ...], ...]] = {
     TaskKind.EXTRACTIVE_QA: (("context", "question"),),
     TaskKind.GENERATION: (("text",),),
 }
-"""Our input columns: the first by default, else those of as many columns as are named for text."""
+"""Our input columns by kind: the first by default, otherwise the entry with as many columns as ``text`` has."""
 _LEAST_LABELS = {TaskKind.CLASSIFICATION: 2, TaskKind.TAGGING: 1}
 _SIZE = 4_000_000
 """More validation rows than any domain has."""
 
 
 class OwnBenchmark(NamedTuple):
-    """A benchmark that a spec describes: its title, its tasks, and the spec, in whose folder files may lie."""
+    """A benchmark described by a spec: title, tasks, and the spec's path, whose folder may contain files."""
 
     title: str
     tasks: tuple[TaskSpec, ...]
@@ -72,15 +72,15 @@ class OwnBenchmark(NamedTuple):
 
     @property
     def lock(self) -> Path:
-        """Return the file with what was recorded of its files."""
+        """Return the path of the records of its files."""
         return self.path.with_suffix(".lock.json")
 
     def folders(self, raws: Sequence[Path]) -> tuple[Path, ...]:
-        """Return the folders of its files: those given, and the spec's own."""
+        """Return the folders of its files: the given ones and the spec's."""
         return (*raws, self.path.parent)
 
     def records(self) -> Upstream:
-        """Read what was recorded of its files; nothing where ``--record`` was not given yet."""
+        """Read the records of its files; empty if ``--record`` has not been used yet."""
         if not self.lock.is_file():
             return Upstream(files={}, rows={})
         try:
@@ -95,7 +95,7 @@ class OwnBenchmark(NamedTuple):
 def open_spec(path: Path) -> OwnBenchmark:
     """Read a spec and turn it into tasks.
 
-    Raises: InvalidInput naming every key that is wrong: file, key, cure.
+    Raises: InvalidInput listing every wrong key: file, key, fix.
     """
     table, sources = read_spec(path)
     compiling = _Compiling(str(path), sources, hashlib.sha256(path.read_bytes()).hexdigest())
@@ -107,12 +107,12 @@ def open_spec(path: Path) -> OwnBenchmark:
 
 @dataclass(frozen=True)
 class SpecRows:
-    """A reader of a file that a spec names.
+    """A reader for a file of a spec.
 
     Attributes:
-        read: reads the file.
-        split: a column, and its value in the rows that count; empty where all do.
-        spec: checksum of the spec, without which rows that another version of its steps took might be used again.
+        read: the underlying reader.
+        split: a column, and its value in the rows to keep; empty to keep all.
+        spec: checksum of the spec, part of the cache key, so that rows read with other steps are not reused.
     """
 
     read: Reader
@@ -120,14 +120,14 @@ class SpecRows:
     spec: str
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the rows that count."""
+        """Read the rows of the split."""
         for frame in self.read(file):
             yield frame.filter(pl.col(self.split[0]) == self.split[1]) if self.split else frame
 
 
 @dataclass
 class _Compiling:
-    """A spec on its way to tasks, with the problems found."""
+    """Compiles a spec to tasks, collecting problems."""
 
     file: str
     sources: Mapping[str, SpecSource]
@@ -135,7 +135,7 @@ class _Compiling:
     problems: list[Problem] = field(default_factory=list)
 
     def task(self, bench: BenchTable, name: str, table: TaskTable) -> TaskSpec:
-        """Return a task; what is wrong with it is among the problems."""
+        """Return a task; its errors are added to the problems."""
         kind, key = KINDS[table.kind], f"tasks.{name}"
         metrics, least = METRICS[kind], _LEAST_LABELS.get(kind, 0)
         if table.metric not in (None, *metrics):
@@ -154,7 +154,7 @@ class _Compiling:
             inputs=self._inputs(kind, table, f"{key}.columns"),
             labels=tags if kind is TaskKind.TAGGING else table.labels,
             metric=table.metric or metrics[0],
-            # Ratios of the splits that no file names: no size is ever this large.
+            # Only the ratio of these sizes matters, for splits without files; they are never reached.
             train=10 * _SIZE,
             validation=_SIZE,
             test=11 * _SIZE // 4,
@@ -166,7 +166,7 @@ class _Compiling:
 
     def _domain(self, kind: TaskKind, task: TaskTable, name: str, of_task: str) -> DomainSpec:
         own, key = task.domains[name], f"{of_task}.domains.{name}"
-        # What a domain does not say itself, its task says, and is wrong there.
+        # Keys that the domain does not set come from its task; errors are reported where the key is set.
         sayers = {each: own if each in own.model_fields_set else task for each in DomainTable.model_fields}
         table = DomainTable.model_construct(**{each: getattr(sayer, each) for each, sayer in sayers.items()})
         at = {each: f"{key if sayer is own else of_task}.{each}" for each, sayer in sayers.items()}
@@ -207,7 +207,7 @@ class _Compiling:
         split: str | None,
         at: Mapping[str, str],
     ) -> dict[str, tuple[FileSpec, ...]]:
-        """Return the files of each split; where a column holds the splits, those of each are read from all files."""
+        """Return the files of each split; if there is a split column, each split is read from all files."""
         named = {each: places for each in SPLITS if (places := getattr(table, each))}
         if "train" not in named and ("test" not in named or split):
             self._add("the domain has no files", at[""], list(named), "add 'train = ...' or 'test = ...'")
@@ -231,7 +231,7 @@ class _Compiling:
         }
 
     def _source(self, place: str, table: DomainTable, key: str) -> SpecSource | None:
-        """Return the source of a file: the one named, the one of its first folder, or the only one."""
+        """Return the source of a file: the one given, the one named like its first folder, or the only one."""
         folder, slugs = place.partition("/")[0], tuple(self.sources)
         slug = table.source or (folder if folder in slugs or len(slugs) > 1 else slugs[0])
         if slug not in slugs:
@@ -294,7 +294,7 @@ class _Compiling:
         return columns[0] if columns else ""
 
     def _add(self, what: str, key: str, found: object, cure: str | tuple[str, ...]) -> None:
-        """Add a problem once; a tuple lists the words that are known."""
+        """Add a problem once; a tuple as ``cure`` lists the valid values."""
         if isinstance(cure, tuple):
             cure = did_you_mean(str(found), cure)
         problem = Problem(what, self.file, repr(found)[:100], cure, key=key)
@@ -303,13 +303,13 @@ class _Compiling:
 
 
 def _name_columns(ours: Mapping[str, str], kind: TaskKind, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add our columns beside upstream's; tokens and tags that are texts are split at their blanks."""
+    """Add our columns to upstream's; tokens and tags given as text are split at blanks."""
     named = frame.with_columns(pl.col(own).alias(name) for name, own in ours.items())
     return split_lists(named) if kind is TaskKind.TAGGING else named
 
 
 def _sound_rows(inputs: tuple[str, ...], last: tuple[str, ...], kind: TaskKind, frame: pl.DataFrame) -> pl.DataFrame:
-    """Check rows as those of one's own data; those without a group are grouped by their first input."""
+    """Validate rows like user data; without a group column, rows are grouped by their first input."""
     chosen = frame.select(last)
     if len(chosen):
         columns = Columns(text=inputs, label=GOLD[kind])
@@ -320,7 +320,7 @@ def _sound_rows(inputs: tuple[str, ...], last: tuple[str, ...], kind: TaskKind, 
 
 
 def _known_labels(kind: TaskKind, labels: tuple[str, ...], steps: set[str]) -> tuple[Transform, ...]:
-    """Return the step that refuses labels, or types of tags, which the task does not list."""
+    """Return the step that rejects labels or tag types outside the task's list."""
     if kind is TaskKind.CLASSIFICATION:
         return (transforms.keep_labelled(labels),)
     is_mapped = bio_tags.__name__ in steps

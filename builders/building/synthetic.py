@@ -1,8 +1,8 @@
 """A small synthetic corpus, so that everything can be tried offline in a minute. Every text is made by this program.
 
-Two tasks of four domains each: ``nli`` (three hypotheses a premise) and ``sa`` (reviews). Part of the words that
-carry the label are shared by all domains, part belong to one domain only, and some labels are noise, so models
-lose accuracy across domains without failing. It shows the tools at work and measures nothing else.
+Two tasks of four domains each: ``nli`` (three hypotheses a premise) and ``sa`` (reviews). Some of the words that
+predict the label are shared by all domains, others are specific to one, and some labels are noise, so models lose
+accuracy across domains without failing. It only demonstrates the tools.
 """
 
 from collections.abc import Sequence
@@ -114,14 +114,14 @@ def build_synthetic(
     """Generate the synthetic corpus into a dataset folder.
 
     Args:
-        seed: decides the texts and the cuts; with withheld labels a secret key does, because anybody who knows the
-            seed can generate the texts again.
-        encoder: computes the depth tables; None leaves them out.
-        n_train: rows a domain before validation is cut.
-        n_test: test rows a domain.
+        seed: determines the texts and the splits. With withheld labels a secret key does, because anyone who knows the
+            seed can regenerate the texts.
+        encoder: computes the depth tables; None omits them.
+        n_train: rows per domain before validation is cut.
+        n_test: test rows per domain.
         withhold_labels: write a folder without test labels and one with them.
-    Returns: the manifest of what was written; with withheld labels the one with the labels.
-    Raises: InvalidInput when something is at ``out`` that may not be replaced.
+    Returns: the manifest written; with withheld labels, that of the folder with labels.
+    Raises: InvalidInput if ``out`` exists and may not be replaced.
     """
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
     key = label_key(out) if withhold_labels else None
@@ -154,8 +154,8 @@ def write_generated(
 
     Args:
         texts: title of the source.
-        encoder: for depths; None writes none.
-        key: of withheld labels; None withholds none.
+        encoder: computes the depth tables; None omits them.
+        key: secret key of withheld labels; None writes all labels.
     """
     source = SourceFacts(
         title=texts,

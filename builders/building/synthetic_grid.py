@@ -1,7 +1,7 @@
 """All seven tasks of Domain Robustness in synthetic form, at any size: to measure speed, and to test every kind.
 
 Texts are random words, so they measure nothing about language; sizes, kinds, groups and tag sets are the benchmark's
-(Table 2). Predictions are gold with errors, more of them away from home.
+(Table 2). Predictions are gold with errors, more of them out of domain.
 """
 
 import hashlib
@@ -114,13 +114,13 @@ _TASKS = (
 
 
 class RandomVectors(Encoder):
-    """An encoder for tests where only the arithmetic of depths matters: each text's hash as a direction."""
+    """An encoder for tests of depth arithmetic: each text's vector is derived from its hash."""
 
     def __init__(self) -> None:
         self.name, self.revision = "random-vectors", "1"
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
-        """Return for each text a unit vector of 32 dimensions that looks random and depends on the text alone."""
+        """Return a pseudo-random unit vector of 32 dimensions for each text, determined only by the text."""
         digests = b"".join(hashlib.sha256(text.encode()).digest() for text in texts)
         vectors = np.frombuffer(digests, dtype=np.uint8).reshape(len(texts), 32).astype(np.float32) - 127.5
         return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
@@ -130,8 +130,8 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
     """Generate a dataset folder with all seven tasks.
 
     Args:
-        scale: test sizes as a share of Table 2's; 1 gives about 52,000 test rows.
-        n_train: train rows a domain; scoring needs them for depths alone.
+        scale: test sizes as a fraction of Table 2's; 1 gives about 52,000 test rows.
+        n_train: train rows per domain; scoring only needs them for depths.
     """
     check_out(out, overwrite=overwrite)
     tasks = []
@@ -161,12 +161,12 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
 
 
 def noisy_predictions(folder: DatasetFolder, *, seed: int = 0, n_runs: int = 1) -> pl.DataFrame:
-    """Generate predictions of a model trained on each domain, on all domains.
+    """Generate predictions on all domains for one model per source domain.
 
     Args:
         folder: a dataset folder of any task kinds.
         n_runs: runs of each model, numbered from 0 in the column ``seed``.
-    Returns: a frame as ``shiftbench.validation.schemas.prediction_schema`` has it, without ``confidence``.
+    Returns: a frame with schema ``shiftbench.validation.schemas.prediction_schema``, without ``confidence``.
     """
     parts = []
     for name, task in folder.manifest.tasks.items():

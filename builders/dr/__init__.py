@@ -2,7 +2,7 @@
 
 Source: Domain Robustness paper, sec. 4, Table 2 (sizes), appendix D (processing) and C.7 (the imbalanced variant).
 
-In: nothing; these are decisions. Out: ``TASKS``, the specs that ``building`` carries out.
+Output: ``TASKS``, the specs that ``building`` builds.
 """
 
 from shiftbench.builders.dr.aspects import AB

@@ -1,4 +1,4 @@
-"""DR AB: aspect terms and their polarity, a tag a word."""
+"""DR AB: aspect terms and their polarity, one tag per word."""
 
 from shiftbench.builders.readers.aspect_terms import aspect_terms
 from shiftbench.builders.readers.tagged_text import tagged_text

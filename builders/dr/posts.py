@@ -1,4 +1,4 @@
-"""DR AS: summaries that the authors of Reddit posts gave them, by the topic of the subreddit."""
+"""DR AS: summaries of Reddit posts by their authors; domains are the topics of subreddits."""
 
 from shiftbench.builders.readers.json_lines import json_lines
 from shiftbench.builders.specs.balances import common_lengths
@@ -46,7 +46,7 @@ AS = TaskSpec(
     test=500,
     domains=tuple(_topic(name) for name in ("drugs", "fitness", "lol", "politics", "relationships")),
     balance=common_lengths(5),
-    # Three times what the sizes ask for: lengths are made alike from it.
+    # Three times the required sizes, so that length distributions can be matched.
     sample=34_500,
     distinct=("source_text",),
     fewshot_domains=("fitness", "lol", "relationships"),

@@ -13,7 +13,7 @@ from shiftbench.validation.vocabulary import TaskKind
 _FILES = (
     FileSpec("squad_v2/train-v2.0.json", squad),
     FileSpec("squad_v2/dev-v2.0.json", squad),
-    # Documents of the same release in other copies, for builds from a part of it.
+    # Other copies of documents of the same release, for partial builds.
     FileSpec("squad_v2_cs224n/dev-v2.0.json", squad, partial=True, slug="squad_v2"),
     FileSpec("squad_v1/train-v1.1.json", squad, partial=True, slug="squad_v2"),
     FileSpec("squad_v1/dev-v1.1.json", squad, partial=True, slug="squad_v2"),
@@ -83,7 +83,7 @@ QG = TaskSpec(
             rename({"context": "source_text", "answer": "answer", "question": "target_text", "group": "group"}),
         )
     ),
-    # Three words a stratum: questions of 1-3, 4-6, ... words.
+    # Three words per stratum: questions of 1-3, 4-6, ... words.
     balance=common_lengths(3),
     distinct=("source_text", "target_text"),
     fewshot_domains=("geography", "history", "science"),

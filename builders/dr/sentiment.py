@@ -9,14 +9,14 @@ from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("negative", "positive")
 
-# 5.0 in the release; 5 after a tool that tidies JSON numbers.
+# 5.0 in the release; 5 in copies rewritten by JSON tools.
 _STARS = {"1.0": "negative", "2.0": "negative", "4.0": "positive", "5.0": "positive"}
 _STARS |= {stars.removesuffix(".0"): label for stars, label in _STARS.items()}
 _CLEAN = (remove_links("text"), keep_filled("text"))
 
 
 def _category(name: str, file: str) -> DomainSpec:
-    # Rows without a text are in the release.
+    # The release contains rows without a text.
     read = json_lines("overall", "asin", optional=("reviewText",))
     return DomainSpec(
         name=name,
@@ -63,7 +63,7 @@ SA = TaskSpec(
         _AIRLINE,
     ),
     balance=equal_labels(LABELS),
-    # Splits are cut along products, which costs some rows of either label: a third more than the sizes ask for.
+    # A third more than the required sizes, because splitting by product loses some rows of either label.
     sample=10_000,
     distinct=("text",),
     fewshot_domains=("airline", "beauty", "books"),

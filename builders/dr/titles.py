@@ -1,4 +1,4 @@
-"""DR TG: titles that reviewers gave their Amazon reviews, by product category."""
+"""DR TG: titles of Amazon reviews; domains are product categories."""
 
 from shiftbench.builders.readers.delimited import raw_tsv
 from shiftbench.builders.specs.balances import common_lengths
@@ -44,7 +44,7 @@ TG = TaskSpec(
         _category("wireless", "Wireless"),
     ),
     balance=common_lengths(1),
-    # Three times what the sizes ask for: lengths are made alike from it.
+    # Three times the required sizes, so that length distributions can be matched.
     sample=58_500,
     distinct=("source_text",),
     fewshot_domains=("beauty", "books", "dvd"),
