@@ -1,5 +1,5 @@
-"""Scoring of a prediction file: outcomes, figures with their precision, summary, in the shape that JSON has.
+"""Scoring of prediction files: outcomes, scores with intervals and their summary, in the schema of the JSON output.
 
-In: checked predictions and a dataset folder. Out: ``Scores`` and the long table that is stored.
-``examples`` finds texts that were predicted wrong.
+Input: checked predictions and a dataset folder. Output: ``Scores`` and the long table of scores that is stored.
+``examples`` finds misclassified texts.
 """

@@ -1,7 +1,7 @@
-"""One model's scores by domain: which differences are shown, how far domains lie apart, and the parts of drops.
+"""One model's scores by domain: significant differences, spread between domains, and decomposition of drops.
 
-A drop from home is split into difficulty, measured by probes trained on each domain, and a rest. The model is meant as
-it is, probes as recipes: what other train texts would make of them is in the intervals.
+A drop from the source domain is split into difficulty, measured by probes trained on each domain, and a rest. The model
+is treated as fixed, the probes as recipes: their intervals include the variance over resampled training texts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -60,14 +60,14 @@ _UNBOUNDED = (-np.inf, np.inf)
 
 
 class TwoScores(NamedTuple):
-    """Scores at home and on another domain: SS and ST of a model; SS and TT of a probe, which has a home in both."""
+    """Scores on the source domain and on another one: SS and ST of a model; SS and TT of a probe, in domain on both."""
 
     home: Figure
     away: Figure
 
 
 class Levels(NamedTuple):
-    """The scores that need no skill, at home and on the domain: what labels drawn at random reach."""
+    """No-skill scores on the source domain and on the other one: the expected score of random labels."""
 
     home: float
     away: float
@@ -78,8 +78,8 @@ class Scored(NamedTuple):
 
     Attributes:
         model: its scores.
-        probes: those of each probe, by its name; at least one, each of at least 5 trainings.
-        is_probe_at_chance: whether a probe is not shown to be above the level that needs no skill.
+        probes: scores of each probe, by its name; at least one, each trained at least 5 times.
+        is_probe_at_chance: whether some probe is not shown to score above the no-skill level.
     """
 
     model: TwoScores
@@ -89,15 +89,15 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True)
 class ExplainedDrop:
-    """A drop and its parts, in points, on the domain as it is.
+    """A drop and its parts, as fractions, on the domain's unweighted texts.
 
     Attributes:
         drop: SS - ST of the model.
         difficulty: mean IDD of the probes.
         rest: ``drop - difficulty``, a difference in differences.
         difficulties: IDD of each probe, by its name.
-        as_is: the verdict on the domain as it is.
-        at_home_shares: the verdict at home's class shares; None where they cannot be had.
+        as_is: the verdict on the unweighted texts.
+        at_home_shares: the verdict with texts reweighted to the source's class prior; None if they cannot be.
     """
 
     drop: Figure
@@ -109,20 +109,20 @@ class ExplainedDrop:
 
     @property
     def explanation(self) -> Explanation:
-        """Return the verdict that holds both ways."""
+        """Return the verdict on which the unweighted and the reweighted texts agree."""
         return agreed(self.as_is, self.at_home_shares)
 
 
 def explain_drop(scored: Scored, at_home_shares: Scored | None, chance: Levels) -> ExplainedDrop:
-    """Split a model's drop into difficulty and a rest, and judge it (``metrics.difficulty_verdict``).
+    """Split a model's drop into difficulty and a rest, with a verdict (``metrics.difficulty_verdict``).
 
-    All scores are of the same test texts, so what models share of a text's difficulty is in the intervals (by their
-    influences on shared groups).
+    All scores are on the same test texts, so the intervals account for the difficulty of a text that models share
+    (through their influences on common groups).
 
     Args:
-        scored: the scores on the domain as it is.
-        at_home_shares: the scores with its texts weighted to home's class shares; None where that cannot be.
-        chance: the levels that need no skill.
+        scored: the scores on the domain's unweighted texts.
+        at_home_shares: the scores with its texts reweighted to the source's class prior; None if they cannot be.
+        chance: the no-skill levels.
     """
     model = TwoScores(*map(as_it_is, scored.model))
     difficulties = {name: difference(*probe) for name, probe in scored.probes.items()}
@@ -133,12 +133,12 @@ def explain_drop(scored: Scored, at_home_shares: Scored | None, chance: Levels) 
 
 
 def class_weights(here: Sequence[object], home: Sequence[object]) -> Floats | None:
-    """Compute the weights with which a domain's classes have home's shares.
+    """Compute text weights that give a domain the source's class prior.
 
     Args:
         here: gold class of each of the domain's texts, at least one.
-        home: those of home.
-    Returns: a weight for each of the domain's texts, their mean 1; None where a class of home has no text here.
+        home: gold class of each of the source domain's test texts.
+    Returns: a weight for each of the domain's texts, with mean 1; None if the domain lacks a class of the source.
 
     >>> weights = class_weights(list("aabb"), list("aaab"))
     >>> None if weights is None else weights.tolist()
@@ -188,9 +188,10 @@ def _on_scale(model: TwoScores, probes: Sequence[TwoScores], scales: tuple[Scale
 
 
 def _open_rest(model: TwoScores, difficulty: Figure, scales: tuple[Scale | None, Scale | None]) -> Bounded:
-    """Bound the rest of a model that falls to chance or below, on a scale without a value there.
+    """Bound the rest for a model whose score falls to chance or below, where the scale is infinite.
 
-    Its lower end is that of SS less difficulty, less the upper one of ST: the root of squares would need ST itself.
+    Its lower end is the lower limit of SS - difficulty minus the upper limit of ST: adding squares would need ST
+    itself.
     """
     of_home, of_away = scales
     assert of_home is not None
@@ -209,7 +210,7 @@ def _drop(scores: TwoScores, scales: tuple[Scale | None, Scale | None]) -> Figur
 
 
 def _bounded(figure: Figure, *, recipes: bool) -> Bounded:
-    """Return a figure with its interval, over trainings, too, where it is of recipes; without one its ends are NaN."""
+    """Return a figure with its interval, with training variance if ``recipes``; NaN ends without an interval."""
     if not figure.has_interval or (recipes and figure.training is None):
         return Bounded(figure.value, np.nan, np.nan)
     return Bounded(figure.value, *figure.limits(recipes=recipes))
@@ -221,14 +222,14 @@ def logit(scores: Floats) -> Floats:
 
 
 def above(chance: float) -> Scale:
-    """Return the scale of logarithms of score less chance; minus infinity at chance and below."""
+    """Return the scale log(score - chance); minus infinity at chance and below."""
     return lambda scores: np.log(np.maximum(scores - chance, 0.0))
 
 
 _MOST = 0.8
-"""Share of the probes' trainings that must give a wrong answer, too, for its label to be doubted."""
+"""A gold label is doubted if more than this share of the probes' runs predict the same wrong label as the model."""
 N_CONFUSIONS = 3
-"""Pairs of labels that are listed of each domain."""
+"""Number of confused label pairs listed per domain."""
 
 
 @dataclass(frozen=True)
@@ -236,10 +237,10 @@ class ProbePredictions:
     """A probe's predictions on each domain that it was trained on, several times.
 
     Attributes:
-        name: the probe, as readers know it.
-        n_train: texts that it was trained on, the same number on each domain, drawn with replacement.
-        predictions: columns domain, seed, id and prediction: all test rows of each of its domains by each training.
-        n_texts: by domain, how many texts those were drawn from.
+        name: the probe's display name.
+        n_train: number of training texts, the same on each domain, sampled with replacement.
+        predictions: columns domain, seed, id and prediction: all test rows of each domain, for each run trained on it.
+        n_texts: by domain, the number of texts that the training texts were sampled from.
     """
 
     name: str
@@ -250,7 +251,7 @@ class ProbePredictions:
 
 @dataclass(frozen=True)
 class Probes:
-    """The probes, and the domains without one, with the reason."""
+    """The available probes, and the domains without one, each with the reason."""
 
     found: Sequence[ProbePredictions]
     without: Mapping[str, str]
@@ -272,18 +273,18 @@ def check_domains(
     """Compute scores by domain, drops and verdicts from one model's predictions.
 
     Args:
-        model: what the model is called.
-        scores: the scores of its predictions, one task's.
-        predictions: those, rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them; ``source`` is
-            ``home`` or ``elsewhere``.
+        model: the model's display name.
+        scores: the scores of its predictions on one task.
+        predictions: its predictions, with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``;
+            ``source`` is ``home`` or ``elsewhere``.
         folder: the dataset.
-        home: the domain that the model was trained on; None where it was trained elsewhere.
+        home: the domain that the model was trained on; None if it was trained on none of the domains.
         probes: what the probes predicted; None without probes.
-        titles: what own data calls its domains, by their names; the check names them so.
-        margin: loss below which a domain is accepted, above 0, a fraction that was fixed beforehand.
-        unlabelled: domains without labels, to which a step applies all the same.
-        follow: tests what was predicted on the domains that count over time, where they are periods.
-        find: looks for slices in what was predicted on all domains.
+        titles: the user's domain names, by internal name; the check shows these.
+        margin: loss below which a domain is accepted, a fraction above 0, fixed in advance.
+        unlabelled: domains without labels, which get a next step too.
+        follow: tests scores over time, if domains are periods; called with the domains that have enough texts.
+        find: discovers slices in the predictions on all domains.
     """
     own = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin, unlabelled)
     check = _with_titles(own.run(), titles or {})
@@ -346,11 +347,11 @@ class _Check:
     def _next_steps(
         self, tested: Mapping[str, tuple[Figure, float]], explained: Sequence[ExplainedDomain]
     ) -> tuple[NextStep, ...]:
-        """Decide what to do about each domain but home."""
+        """Choose the next step for each domain except the source."""
         known = {}
         for domain in self.values.domains:
             figure, p = tested.get(domain, (None, float("nan")))
-            # Without a home what is tested is the score less the others' mean.
+            # Without a source domain the tested figure is the score minus the others' mean.
             lost = figure if figure is None or self.home in self.counted else weighted_sum([figure], [-1.0])
             n_texts = self.values.rows[self.source, domain]
             known[domain] = Domain(self.figures[domain], n_texts, lost, p, domain in self._at_floor)
@@ -369,7 +370,7 @@ class _Check:
         )
 
     def _doubted_labels(self) -> dict[str, tuple[str, ...]]:
-        """List the ids of wrong answers that every probe gives, too, by domain, where most wrong ones are such."""
+        """List by domain the ids of errors that every probe makes too, for domains where most errors are such."""
         doubted = {}
         for domain in self.counted if self.probes.found else ():
             wrong = self._gold_labels.filter(domain=domain).join(
@@ -399,7 +400,7 @@ class _Check:
         return estimate(difference(self.figures[str(self.home)], mean(away)))
 
     def _tested_scores(self) -> dict[str, tuple[Figure, float]]:
-        """Return the figure tested on each domain that counts, with its corrected p value."""
+        """Return the tested figure and its Holm-corrected p value, for each domain with enough texts."""
         tested: dict[str, Figure] = {}
         if self.home in self.counted:
             at_home = self.figures[str(self.home)]
@@ -460,7 +461,7 @@ class _Check:
 
     @cached_property
     def _gold_labels(self) -> pl.DataFrame:
-        """Return the test rows' labels by name: id, domain, label."""
+        """Return the test rows' label names, with columns id, domain and label."""
         rows = self.folder.test(self.name, columns=["id", "domain", "label"])
         names = dict(enumerate(self.info.labels))
         return rows.with_columns(pl.col("label").replace_strict(names, return_dtype=pl.String))
@@ -493,7 +494,7 @@ class _Check:
         )
 
     def _explain_drops(self) -> list[ExplainedDomain]:
-        """Split the drop from home to each domain that all probes were trained on; nothing without a home."""
+        """Split the drop to each domain that all probes were trained on; empty without a source domain."""
         home = self.home
         if home not in self.counted or not self.probes.found:
             return []
@@ -522,7 +523,7 @@ class _Check:
         )
 
     def _scored(self, home: str, domain: str, weights: Floats | None = None) -> Scored:
-        """Return the model's and the probes' scores at home and on a domain, whose texts may have weights."""
+        """Return the model's and the probes' scores on the source and on a domain, the latter optionally weighted."""
         away = self.figures[domain] if weights is None else self.values.weighted((self.source, domain), weights)
         probes = self._scored_probes
         scores = {name: TwoScores(probe.figures[home], probe.on(domain, weights)) for name, probe in probes.items()}
@@ -539,7 +540,7 @@ class _Check:
 
 
 class _Probe:
-    """A probe's scores where it was trained."""
+    """A probe's in-domain scores."""
 
     def __init__(
         self, probe: ProbePredictions, values: TaskValues, floors: Mapping[str, Floor], constant: set[str]
@@ -548,7 +549,7 @@ class _Probe:
         self.figures = {domain: self.on(domain) for domain, _ in values.rows}
 
     def on(self, domain: str, weights: Floats | None = None) -> Figure:
-        """Return its score on a domain, whose texts may have weights, with the variance over other train texts."""
+        """Return its (weighted) score on a domain, including the variance over resampled training texts."""
         cell = (domain, domain)
         figure = self.values.figure(self.values.info.metric, cell) if weights is None else (
             self.values.weighted(cell, weights)
@@ -566,7 +567,7 @@ def _lower_end(figure: Figure) -> float:
 
 
 def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
-    """Return a check in which domains are shown by their titles."""
+    """Return a check with domains renamed to their titles."""
 
     def titled(name: str) -> str:
         return titles.get(name, name)
@@ -600,7 +601,7 @@ def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
 
 
 def _spread(figures: Mapping[str, Figure]) -> DomainSpread:
-    """Describe how far domains lie apart; chance is the mean of the scores' squared standard errors."""
+    """Describe the spread between domains; the chance variance is the mean squared standard error of the scores."""
     values = {domain: figure.value for domain, figure in figures.items()}
     highest, lowest = (choose(values, key=lambda domain: values[domain]) for choose in (max, min))
     observed = float(np.std(list(values.values()), ddof=1))

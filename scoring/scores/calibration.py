@@ -1,14 +1,14 @@
-"""Quality of the confidences in a prediction file: in domain, out of domain, and the change under shift.
+"""Calibration and selective prediction: confidence metrics in domain, out of domain, and their change under shift.
 
-Of probabilities of all labels, the confidence is that of the predicted label; an unusable output without any counts as
-sure of nothing: every label equally likely. Probabilities also split TD in the cost of the target's class shares and
+If probabilities of all labels are given, the confidence is the predicted label's probability; an unusable output
+without probabilities gets the uniform distribution. Probabilities also split TD into the cost of the label shift and
 the rest (``metrics.priors``): adjusted ST - ST, and TT - adjusted ST. Files without confidences pass unchanged.
 
-Every figure varies by its groups' influences, as a score does (``metrics.precision``), and has Wilson's interval at the
+As for scores, variances come from the groups' influences (``metrics.precision``), with Wilson's interval at the
 effective n. Overconfidence is the difference of two such scores, mean confidence and accuracy; a Brier score in [0, 2]
 is twice one. Only the squared calibration error, which may be below 0, has limits of its own (``calibration_limits``).
-It and figures of ranking have no interval where fewer than 5 groups hold an error, or a right answer; these groups tell
-their degrees of freedom, and those of the others where groups have several texts.
+It and the ranking metrics have no interval if fewer than 5 groups have an error, or fewer than 5 a correct answer.
+These groups also set their degrees of freedom, and those of the other metrics where groups have several texts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ BOUNDS = {
     "failure_auroc": SCORE,
     "excess_aurc": SCORE,
 }
-"""The figures, with the least and the most that they can be."""
+"""Lowest and highest possible value of each metric."""
 _COVERAGES = np.arange(1, 21) / 20
 
 
@@ -86,14 +86,15 @@ def add_confidence(
     task_values: Mapping[str, TaskValues],
     folder: DatasetFolder,
 ) -> Scores:
-    """Add the figures of confidences to scores.
+    """Add the confidence metrics to scores.
 
     Args:
         scores: the scores of a file.
-        predictions: its checked predictions; without confidences the scores come back as they are.
-        task_values: the scores' values by task.
+        predictions: its checked predictions; without confidences, the scores are returned unchanged.
+        task_values: by task, the values that the scores were computed from.
         folder: the dataset.
-    Returns: the scores, with ``confidence`` in tasks of labels whose rows have them.
+
+    Returns: the scores, with ``confidence`` in classification tasks whose rows have confidences.
     """
     if not {"confidence", "probabilities"} & set(predictions.columns):
         return scores
@@ -110,7 +111,7 @@ def add_confidence(
 
 
 def _confidence_column(rows: pl.DataFrame, info: TaskInfo) -> str | None:
-    """Find the column of a task's confidences; None where it is missing, or not filled in every row."""
+    """Return the column with a task's confidences; None if it is missing or incomplete."""
     if info.kind is not TaskKind.CLASSIFICATION:
         return None
     if "probabilities" in rows.columns and rows["probabilities"].is_not_null().any():
@@ -119,7 +120,7 @@ def _confidence_column(rows: pl.DataFrame, info: TaskInfo) -> str | None:
 
 
 class _TaskConfidences:
-    """The confidences of one task, in the column ``given``, and their summary."""
+    """The confidences of one task, from the column ``given``, and their summary."""
 
     def __init__(self, values: TaskValues, rows: pl.DataFrame, given: str, folder: DatasetFolder) -> None:
         self.values, self.given, self.folder = values, given, folder
@@ -141,7 +142,7 @@ class _TaskConfidences:
         differences = {cell: difference for cell in shifts if (difference := self._difference(cell)) is not None}
         split = LabelShifts(self.values, self.targets, self.folder)
         splits = {cell: parts for cell in shifts if (parts := split.parts(*cell)) is not None}
-        # Means of both parts are over the same shifts, so that they add up to a mean TD.
+        # Both parts are averaged over the same shifts, so that they add up to a mean TD.
         both = [splits[cell] for cell in single if cell in splits and splits[cell].rest.is_known]
         chosen = both or [splits[cell] for cell in single if cell in splits]
         return Confidence(
@@ -169,7 +170,7 @@ class _TaskConfidences:
         )
 
     def _difference(self, cell: Cell) -> dict[str, Figure] | None:
-        """Compute out of domain less at home; the home of a joined source is the mean over its parts."""
+        """Compute out-of-domain minus in-domain metrics; for a joined source, in-domain is the mean over its parts."""
         homes = [(cell[0], part) for part in source_parts(cell[0])]
         if not homes or any(home not in self.figures for home in homes):
             return None
@@ -222,7 +223,7 @@ def _mean_estimate(figures: Sequence[Figure]) -> Estimate | None:
 
 
 def _with_even(lists: pl.Series, n_classes: int) -> pl.Series:
-    """Return probabilities with even ones in the place of missing ones."""
+    """Return probabilities with missing ones replaced by uniform ones."""
     even = pl.Series([[1 / n_classes] * n_classes], dtype=lists.dtype)
     return lists.zip_with(lists.is_not_null(), even.new_from_index(0, len(lists)))
 
@@ -232,12 +233,12 @@ class TargetConfidence:
     """The predictions of all runs on one target's n test rows, with their confidences.
 
     Attributes:
-        target: the predictions, as they are scored.
+        target: the runs' predictions on the target.
         labels: gold codes, shape (n,).
-        predicted: codes as they are scored, the last for unusable output, shape (n_runs, n).
-        confidence: of each prediction, shape (n_runs, n).
-        probabilities: of each label as it is scored, shape (n_runs, n, n_classes); None where they are not given.
-        folds: what each label is scored as (``folded_codes``).
+        predicted: predicted codes after folding, ``n_classes`` for unusable output, shape (n_runs, n).
+        confidence: confidence of each prediction, shape (n_runs, n).
+        probabilities: probability of each label after folding, shape (n_runs, n, n_classes); None if not given.
+        folds: the code that each label is scored as (``folded_codes``).
     """
 
     target: TargetRuns
@@ -249,14 +250,14 @@ class TargetConfidence:
 
     @cached_property
     def correct(self) -> NDArray[np.bool_]:
-        """Return whether each prediction is right, shape (n_runs, n)."""
+        """Return whether each prediction is correct, shape (n_runs, n)."""
         return np.asarray(self.predicted == self.labels)
 
     def figures(self, runs: Sequence[int]) -> dict[str, Figure]:
-        """Compute all figures, averaged over runs.
+        """Compute all metrics, averaged over runs.
 
         Args:
-            runs: which, at least one.
+            runs: indices of the runs, at least one.
         """
         sure, right = self.confidence[list(runs)], self.correct[list(runs)]
         test_set = _TestSet(self.target, right)
@@ -277,12 +278,12 @@ class TargetConfidence:
         }
 
     def adjusted(self, runs: Sequence[int], before: Floats, temperatures: Sequence[float]) -> TargetRuns:
-        """Return runs whose predictions are adjusted to the shares of the classes here; unusable outputs stay so.
+        """Return runs with predictions adjusted to the target's class prior; unusable outputs stay unusable.
 
         Args:
-            runs: which.
-            before: share of each class in training, shape (n_classes,).
-            temperatures: of each run.
+            runs: indices of the runs.
+            before: class prior in training, shape (n_classes,).
+            temperatures: temperature of each run.
         """
         assert self.probabilities is not None
         unusable = before.size
@@ -303,7 +304,7 @@ class TargetConfidence:
 
 
 class _TestSet:
-    """The groups of a test set, and which hold errors and right answers of the averaged runs (n_runs, n)."""
+    """The groups of a test set, and which of them have errors or correct answers in the averaged runs."""
 
     def __init__(self, target: TargetRuns, right: NDArray[np.bool_]) -> None:
         self.name, self.groups = target.target, target.groups
@@ -311,24 +312,24 @@ class _TestSet:
         self.n_groups = float(effective_groups(self.sizes))
         held = [sum_by_group(kind.sum(axis=0).astype(np.float64), self.groups) for kind in (right, ~right)]
         self.is_known = min(int(np.count_nonzero(each)) for each in held) >= KNOWN_GROUPS
-        # Effective number of groups that hold an error, or a right answer where these are fewer.
+        # Effective number of groups with an error or with a correct answer, whichever is smaller.
         self.holding = float(effective_groups(np.stack(held)).min())
         self.fewest = min(max(self.holding, KNOWN_GROUPS), self.n_groups)
         is_alone = self.sizes.max() == 1
-        # Between groups of several texts the variance is as well known as the groups with errors are many.
+        # With several texts per group, the number of groups with errors limits how well the variance is estimated.
         self.df = (self.fewest if self.is_known and not is_alone else self.n_groups) - 1
 
     @property
     def no_interval(self) -> Reason | None:
-        """Return why figures that errors decide have no interval."""
+        """Return why metrics that depend on errors have no interval."""
         return refusal(self.n_groups) or (None if self.is_known else Reason.FEW_ERRORS)
 
     def mean(self, texts: Floats, holding: float) -> Score:
-        """Average a quantity of texts in [0, 1].
+        """Average a per-text quantity in [0, 1].
 
         Args:
             texts: the quantity, shape (n_runs, n).
-            holding: effective number of groups that tell its variance.
+            holding: effective number of groups that its variance is estimated from.
         """
         values = texts.mean(axis=0)
         value = float(values.mean())
@@ -336,7 +337,7 @@ class _TestSet:
         return self._score(value, influences, self.n_groups, holding, self.df)
 
     def ranked(self, runs: Sequence[Ranked]) -> Score:
-        """Average a figure of ranking by confidence over runs; its errors (or right answers) make it as precise."""
+        """Average a confidence-ranking metric over runs; its precision depends on the number of errors."""
         value = float(np.mean([run.value for run in runs]))
         influences = np.mean([run.influence for run in runs], axis=0) / self.groups.size
         score = self._score(value, influences, self.fewest, self.fewest, self.fewest - 1)
@@ -376,9 +377,9 @@ def target_confidence(target: TargetRuns, given: pl.Series, info: TaskInfo, full
 
     Args:
         target: its runs.
-        given: a confidence a row, or lists of probabilities, sorted by source, seed and id as the runs are.
+        given: one confidence or list of probabilities per row, sorted by source, seed and id as the runs are.
         info: the task.
-        full_gold: the labels of all test rows of the target, which say what labels there are.
+        full_gold: the labels of all test rows of the target; they define which classes occur.
     """
     n_classes, shape = len(info.labels), (len(target.runs), len(target.ids))
     assert target.outcomes.cells is not None
@@ -401,7 +402,7 @@ def target_confidence(target: TargetRuns, given: pl.Series, info: TaskInfo, full
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of one shift's TD: ST, adjusted ST and TT of the same texts, so that they are paired."""
+    """The parts of one shift's TD: ST, adjusted ST and TT on the same texts, hence paired."""
 
     st: Figure
     adjusted: Figure
@@ -410,12 +411,12 @@ class Parts:
 
     @cached_property
     def label_shift(self) -> Figure:
-        """Return what class shares cost."""
+        """Return the cost of the label shift."""
         return difference(self.adjusted, self.st)
 
     @cached_property
     def rest(self) -> Figure:
-        """Return what is left of TD."""
+        """Return the part of TD that the label shift does not explain."""
         return difference(self.tt, self.adjusted)
 
     def estimated(self) -> LabelShift:
@@ -425,7 +426,7 @@ class Parts:
 
 
 class LabelShifts:
-    """The split of TD of a task's shifts, where probabilities of all labels are known."""
+    """The split of TD for a task's shifts, if probabilities of all labels are known."""
 
     def __init__(self, values: TaskValues, targets: Mapping[str, TargetConfidence], folder: DatasetFolder) -> None:
         self._values, self._targets, self._folder = values, targets, folder
@@ -435,8 +436,8 @@ class LabelShifts:
     def parts(self, source: str, target: str) -> Parts | None:
         """Split a shift's TD.
 
-        Returns: None without probabilities, without train rows of the source, or where a class of the target was never
-            trained on.
+        Returns: None without probabilities, without training rows of the source, or if the source's training rows lack
+            a class of the target.
         """
         here, before = self._targets[target], self._train_prior(source, target)
         if here.probabilities is None or before is None:
@@ -452,7 +453,7 @@ class LabelShifts:
         return Parts(st, single(score), tt, float(np.mean(temperatures)))
 
     def _train_prior(self, source: str, target: str) -> Floats | None:
-        """Count the source's train labels as the target scores them, as shares."""
+        """Return the source's class prior in training, after folding labels as the target does."""
         parts = source_parts(source)
         domains = self._values.info.domains
         if not parts or any(part not in domains or "train" not in domains[part].splits for part in parts):
@@ -467,7 +468,7 @@ class LabelShifts:
         return np.bincount(labels, minlength=len(self._values.info.labels)).astype(np.float64)
 
     def _fit_temperature(self, source: str, seed: int) -> float:
-        """Fit the temperature of a run on its predictions at home; 1 where there are none."""
+        """Fit a run's temperature on its in-domain predictions; 1 without any."""
         tables, labels = [], []
         for part in source_parts(source):
             home = self._targets.get(part)

@@ -1,10 +1,10 @@
-"""Controls of a task, figures without any shift: its placebo's flips, test texts seen in training, single annotators.
+"""Controls of a task without any shift: the placebo's flips, test texts seen in training, single annotators.
 
-A placebo's domains are samples of one, so models of two of them turn over texts for no other reason than their training
-samples. What it cannot show is near-duplicates between train and test of one domain: they raise scores at home, and
-once dealt to different domains they raise none. So scores and drops without these texts stand beside their number. And
-a model that has read a domain's texts before is not away from home there: where a card says which domains its
-pretraining is known to hold, there are means over the shifts whose source and target are both not among them.
+A placebo's domains are random samples of one domain, so models trained on two of them differ only by their training
+samples. The placebo cannot show the effect of near-duplicates between train and test of one domain: they raise
+in-domain scores, but not once they are assigned to different domains. So scores and drops without these texts are
+reported with their number. A domain that a model has read in pretraining is not out of domain: if a card lists the
+domains known to be in the pretraining data, means are reported over the shifts with neither source nor target on it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,12 +38,13 @@ _MEANS = ("mean_ss", "mean_st", "mean_sd", "mean_td", "average_drop")
 
 
 def add_controls(scores: Scores, folder: DatasetFolder, task_values: Mapping[str, TaskValues]) -> Scores:
-    """Add to a file's scores the flips beyond its placebos', and the near-duplicates of its tasks.
+    """Add flips in excess of the placebo's, and near-duplicates, to a file's scores.
 
     Args:
         scores: of any tasks of the dataset.
         folder: the dataset.
-        task_values: what the scores were nested from, by task.
+        task_values: by task, the values that the scores were computed from.
+
     Returns: the scores with ``flips.without_shift``, ``flips.excess`` and ``near_duplicates``.
     """
     by_name = {task.task: task for task in scores.tasks}
@@ -63,7 +64,8 @@ def near_duplicates(folder: DatasetFolder, task: str, unrepeated: TaskValues | N
     Args:
         folder: the dataset.
         task: its name.
-        unrepeated: scores on the other test texts; None where there are none, or which they are is not known.
+        unrepeated: scores on the other test texts; None if there are none, or if the repeated ones are not identified.
+
     Returns: None for a placebo, in a folder without statistics, and without a domain that has both splits.
     """
     if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
@@ -127,7 +129,7 @@ def add_annotators(scores: Scores, folder: DatasetFolder) -> Scores:
     Args:
         scores: of any tasks of the dataset.
         folder: the dataset.
-    Returns: the scores with ``annotators`` in every task whose domains have it.
+    Returns: the scores with ``annotators`` in every task with annotators' votes.
     """
     tasks = [
         task.model_copy(update={"annotators": single_annotators(folder, task.task, task.metric)})
@@ -143,8 +145,8 @@ def single_annotators(folder: DatasetFolder, task: str, metric: str) -> Annotato
         folder: the dataset.
         task: its name.
         metric: the task's metric.
-    Returns: None for a placebo, in a folder without statistics, where upstream has no votes, and of other metrics than
-        theirs (accuracy and macro-F1).
+    Returns: None for a placebo, in a folder without statistics, if upstream has no votes, and for metrics other than
+        accuracy and macro-F1.
     """
     if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
         return None
@@ -168,15 +170,15 @@ Scored = dict[tuple[str, str], Floats]
 
 @dataclass(frozen=True)
 class Unseen:
-    """Means over the shifts between domains that are not known to be in pretraining, fractions.
+    """Means over the shifts between domains that are not known to be in the pretraining data, fractions.
 
     Attributes:
-        seen: domains of the task that are known to be.
-        n_shifts: shifts between the others that have ST.
-        n_all: shifts of single sources that have it at all.
+        seen: domains of the task that are known to be in it.
+        n_shifts: shifts between the other domains that have ST.
+        n_all: shifts of single sources that have ST.
         st: mean ST, with the test-sampling interval.
-        sd: mean SD over those that have one.
-        td: mean TD likewise; equal to ``sd`` where every shift between the others is there.
+        sd: mean SD over the shifts that have one.
+        td: mean TD over the shifts that have one; equal to ``sd`` if every shift between the other domains is present.
     """
 
     seen: tuple[str, ...]
@@ -188,7 +190,7 @@ class Unseen:
 
 
 def seen_domains(card: Card, task: str, domains: Iterable[str]) -> tuple[str, ...]:
-    """List the domains of a task that a card names, as ``books`` or ``sa.books``; case does not matter."""
+    """List the task's domains that a card names as seen in pretraining (``books`` or ``sa.books``, in any case)."""
     named = {text.casefold() for text in card.pretraining_domains}
     return tuple(domain for domain in domains if named & {domain, f"{task}.{domain}"})
 
@@ -201,8 +203,8 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
             replicates give the intervals.
         card: the entry's card.
         folder: the dataset.
-        task: the task's scores; a shift without ST takes no part.
-    Returns: None where the card names no domain of the task, or none of its shifts is left.
+        task: the task's scores; shifts without ST are skipped.
+    Returns: None if the card lists no domain of the task, or no shift remains.
     """
     seen = seen_domains(card, task.task, task.domains)
     single = [
@@ -228,7 +230,7 @@ def _has_value(estimate: Estimate) -> bool:
 
 
 def _primary_scores(table: pl.DataFrame, task: TaskScores, cells: set[tuple[str, str]]) -> Scored:
-    """Read the primary scores of cells, each averaged over the runs that its source has on all of them."""
+    """Read the primary scores of cells, each averaged over the runs that its source has on all of these cells."""
     sources = sorted({source for source, _ in cells})
     wanted = (pl.col("task") == task.task) & (pl.col("metric") == task.metric) & pl.col("source").is_in(sources)
     columns = ["source", "target", "seed", "value", "replicates"]
@@ -255,27 +257,27 @@ def _over_runs(runs: pl.DataFrame) -> Floats:
 
 
 def _with_intervals(scores: Scored, task: TaskScores) -> dict[tuple[str, str], Figure]:
-    """Join stored replicates with the intervals that the scores have."""
+    """Combine stored replicates with the intervals of the scores."""
     known = {(own.domain, own.domain): own.score for own in task.in_domain}
     known |= {(shift.source, shift.target): shift.st for shift in task.shifts}
     return {cell: single(_score(cell[1], values, known[cell])) for cell, values in scores.items()}
 
 
 def _score(target: str, values: Floats, score: Estimate) -> Score:
-    """Return a score whose influences are its replicates' deviations: they go together as the groups' do."""
+    """Return a score with its replicates' deviations as influences; they have the groups' correlations."""
     value = float(values[0])
     if len(values) == 1 or score.low is None or score.high is None:
         return Score(value, no_interval=Reason(score.no_interval or Reason.FEW_GROUPS))
     square = square_of_interval(value, score.low, score.high)
     moved = (values[1:] - value) / np.sqrt(len(values) - 1)
-    # No text tells which rows differ, so every draw counts as a group that does.
+    # It is not known on which texts two models differ, so every replicate counts as a group on which they do.
     return Score(value, float(student(np.inf)) ** 2 / square, np.inf, target, moved, moved)
 
 
 def _differences(
     figures: Mapping[tuple[str, str], Figure], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
 ) -> list[Figure]:
-    """Compute the differences home - away of the pairs that have both."""
+    """Compute the differences home - away, for pairs whose in-domain score is known."""
     return [difference(figures[home], figures[away]) for home, away in pairs if home in figures]
 
 

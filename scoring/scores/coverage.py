@@ -1,26 +1,24 @@
-"""What an entry's scores cover of a board: whether they are ranked, what is missing, and which figures a board
-shows.
-"""
+"""Coverage of a board by an entry's scores: whether they are ranked, what is missing, the depth levels shown."""
 
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Scores, TaskScores
 from shiftbench.scoring.scores.summary import ID_OOD
 
 LAMBDAS = ("0", "50", "90")
-"""Percent of the most source-like target texts left out, of the depth figures of a board."""
+"""Percentages of the most source-like target texts that a board's depth metrics exclude."""
 
 
 def covers_board(*, complete: bool, basis: str | None, n_shifts: int, n_domains: int, has_id_domain: bool) -> bool:
     """Return whether scores of one task are ranked.
 
-    Of models trained on domains that takes every shift; of models trained on none of them, every domain as a target:
-    trained models' mean ST weighs each of these targets alike, too.
+    Models trained on domains need every shift. Models trained on none of them need every domain as a target: the mean
+    ST of trained models gives each target the same weight, too.
 
     Args:
-        complete: whether every shift is there.
-        basis: what ``Summary.basis`` says; None in scores of versions that did not say it.
-        n_shifts: shifts that were scored.
-        n_domains: domains of the task.
-        has_id_domain: whether the task has a domain that models are trained on.
+        complete: whether every shift is scored.
+        basis: ``Summary.basis``; None in scores of earlier versions, which lack it.
+        n_shifts: number of scored shifts.
+        n_domains: number of domains of the task.
+        has_id_domain: whether the task has a designated domain to train on.
     """
     if not has_id_domain and basis in OUTSIDE_BASES.values():
         return n_shifts == n_domains
@@ -33,7 +31,7 @@ def task_scores(scores: Scores, task: str) -> TaskScores | None:
     Args:
         scores: an entry's scores.
         task: the task.
-    Returns: its scores; None where the entry has none.
+    Returns: its scores; None if the entry has none.
     """
     return next((each for each in scores.tasks if each.task == task), None)
 
@@ -43,8 +41,8 @@ def missing_lines(scores: Scores, task: str | None = None) -> list[str]:
 
     Args:
         scores: an entry's scores.
-        task: the task; None lists all tasks', each line beginning with its name.
-    Returns: a line for each thing.
+        task: the task; None for all tasks, each line then starting with the task's name.
+    Returns: one line per missing item.
     """
     return [
         _place_prefix(item.source, item.target, item.task if task is None else None) + item.what
@@ -60,7 +58,7 @@ def _place_prefix(source: str | None, target: str | None, task: str | None) -> s
 
 
 def is_ranked(task: TaskScores) -> bool:
-    """Return whether scores cover what a board ranks by."""
+    """Return whether the scores cover everything that a board ranks by."""
     summary = task.summary
     return covers_board(
         complete=summary.complete,
@@ -72,7 +70,7 @@ def is_ranked(task: TaskScores) -> bool:
 
 
 def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
-    """List why an entry is not ranked, the reason before what is missing."""
+    """List why an entry is not ranked: the reason first, then what is missing."""
     summary = task.summary
     missing = missing_lines(scores, task.task)
     if task.id_ood is not None and summary.basis == "joined":

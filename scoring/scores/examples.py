@@ -1,4 +1,4 @@
-"""Test texts that an entry got wrong, for its page: only where anybody may load labels and texts."""
+"""Misclassified test texts for an entry's page; shown only if labels and texts are public."""
 
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,7 +13,7 @@ from shiftbench.scoring.scores.outcomes import outcomes
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SPLITS, TOKENS, UNPARSED, TaskKind
 
 MAX_LETTERS = 300
-"""Longer texts are clipped, because a page should quote texts, not publish them."""
+"""Longer texts are clipped, because a page should quote texts, not republish them."""
 _AT_FIRST = 300
 _NO_ANSWER, _NO_SPANS, _UNPARSED = "(no answer)", "(no spans)", "(unusable output)"
 
@@ -24,12 +24,12 @@ class WrongExample:
 
     Attributes:
         id: its example id.
-        texts: what was given, by the column's name, clipped.
-        gold: the right answer, in words.
-        predicted: what the model said, in words.
-        score: how well the row was predicted, a fraction below 1.
-        at_home: how well the same entry's model of the row's own domain predicted it, a fraction; None where the entry
-            has no such model.
+        texts: the inputs, as (column name, clipped text).
+        gold: the gold answer as text.
+        predicted: the model's answer as text.
+        score: the prediction's score on this row, a fraction below 1.
+        at_home: score on this row of the same entry's model that was trained on the row's domain, a fraction; None if
+            the entry has no such model.
     """
 
     id: str
@@ -41,13 +41,14 @@ class WrongExample:
 
 
 def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
-    """Find why examples of a domain may not be shown.
+    """Return why examples of a domain may not be shown.
 
     Args:
         folder: the dataset.
         task: its task.
         domain: the task's domain.
-    Returns: the reason in words; empty where they may be shown.
+
+    Returns: the reason; ``""`` if they may be shown.
     """
     if not folder.has_public_labels:
         return "labels are withheld"
@@ -60,21 +61,22 @@ def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
 def wrong_examples(
     predictions: Path, folder: DatasetFolder, task: str, source: str, target: str, n: int = 5
 ) -> tuple[WrongExample, ...]:
-    """Find test rows of a shift with wrong predictions, the most telling first.
+    """Find misclassified test rows of a shift, the most informative first.
 
-    Where the entry has a model of the target, too, these are the rows on which it is furthest ahead of the model of the
-    source: right when trained on the target, wrong when trained on the source. Otherwise, and among equals, the worst
-    come first, then by id. Of several runs the one with the lowest seed is looked at. Labels and tag sequences are
-    right or wrong; answers and generated texts are wrong as far as their token F1 or ROUGE-L is below 1.
+    If the entry also has a model trained on the target, the first rows are those on which that model is furthest ahead
+    of the source's: right when trained on the target, wrong when trained on the source. Otherwise, and among ties, rows
+    are sorted by score, then by id. Of several runs, the one with the lowest seed is used. Labels and tag sequences are
+    right or wrong; answers and generated texts are scored by token F1 or ROUGE-L, and count as wrong below 1.
 
     Args:
-        predictions: the entry's prediction file in the store's form (parquet).
+        predictions: the entry's prediction file in the store's format (parquet).
         folder: the dataset.
         task: its task.
         source: what the model was trained on.
         target: the domain that it was tested on.
-        n: at most so many.
-    Returns: none where they may not be shown (see ``why_hidden``), or there are no such predictions.
+        n: maximum number of rows.
+
+    Returns: the rows; empty if they may not be shown (see ``why_hidden``), or without such predictions.
     """
     if why_hidden(folder, task, target):
         return ()
@@ -91,7 +93,7 @@ def wrong_examples(
     home = _one_run(predictions, prefix, target) if target != source else said.clear()
     rows = rows.join(home.select("id", at_home="prediction"), on="id", how="left", maintain_order="left")
     worst = _worst(rows.head(_AT_FIRST), gold, info, n)
-    # The remaining rows need no check once the first ones hold enough of the best kind.
+    # The first rows suffice if n of them are wrong for the source's model and right for the target's.
     if (worst["score"] - worst["at_home"].fill_null(1) == -1).sum() < n:
         worst = _worst(rows, gold, info, n)
     return tuple(_example(row, info) for row in worst.iter_rows(named=True))
@@ -99,7 +101,7 @@ def wrong_examples(
 
 @dataclass(frozen=True)
 class Disagreement:
-    """One test row that one of two entries does better: what was given, the right answer, and the worse entry's."""
+    """A test row on which one of two entries does better: inputs, gold answer, and the worse entry's answer."""
 
     texts: tuple[tuple[str, str], ...]
     gold: str
@@ -117,8 +119,8 @@ class Disagreements:
         n: texts that both predicted.
         n_first: texts on which the first does better.
         n_second: texts on which the second does better.
-        examples: a few of both kinds; none where they may not be shown.
-        hidden: why not; empty where they may.
+        examples: a few texts of both kinds; empty if they may not be shown.
+        hidden: why they may not be shown; ``""`` if they may.
     """
 
     source: str
@@ -136,13 +138,13 @@ def disagreements(
     """Compare two entries text by text on one shift, each by its run with the lowest seed.
 
     Args:
-        predictions: their prediction files in the store's form (parquet).
+        predictions: their prediction files in the store's format (parquet).
         folder: the dataset.
         task: its task.
-        source: what they were trained on; one that was trained on no domain answers for every source.
+        source: what they were trained on; an entry trained on no domain is compared for every source.
         target: the domain that they were tested on.
-        n: examples of either kind, at most: those with the largest difference, then by id.
-    Returns: None where labels are withheld, or they have no text in common.
+        n: maximum number of examples of each kind, sorted by difference, then by id.
+    Returns: None if labels are withheld or the entries have no text in common.
     """
     if not folder.has_public_labels:
         return None
@@ -178,7 +180,7 @@ def disagreements(
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A row of a domain: its id, its inputs by column, clipped, and its gold in words (empty where withheld)."""
+    """A row of a domain: its id, its clipped inputs by column, and its gold answer as text (``""`` if withheld)."""
 
     id: str
     texts: tuple[tuple[str, str], ...]
@@ -186,14 +188,15 @@ class SampleRow:
 
 
 def sample_rows(folder: DatasetFolder, task: str, domain: str, n: int = 3) -> tuple[SampleRow, ...]:
-    """Find a domain's first rows by id, which is as good as random: of its train split, else of another one it has.
+    """Return a domain's first rows by id, an order as good as random; from its train split if it has one.
 
     Args:
         folder: the dataset.
         task: its task.
         domain: the task's domain.
-        n: at most so many.
-    Returns: none where the licence of the texts does not allow showing them, or they are not here.
+        n: maximum number of rows.
+
+    Returns: the rows; empty if the licence does not allow showing the texts, or they are not available.
     """
     info = folder.task(task)
     facts = info.domains.get(domain)
@@ -239,7 +242,7 @@ def _example(row: dict[str, Any], info: TaskInfo) -> WrongExample:
 
 
 def _quoted_columns(info: TaskInfo) -> list[str]:
-    """List the columns to quote, a question before its long context."""
+    """List the columns to quote, with a question before its long context."""
     names = [name for name in info.inputs if name != "title" or info.kind is not TaskKind.EXTRACTIVE_QA]
     return sorted(names, key=lambda name: name == "context")
 
@@ -267,7 +270,7 @@ def _predicted(row: dict[str, Any], info: TaskInfo) -> str:
 
 
 def _spans(tokens: list[str], tags: list[str]) -> str:
-    """Write tagged spans as words, tokens that belong together joined.
+    """Format tagged spans as text: the tokens of each span, joined, and its type.
 
     >>> _spans(["battery", "life", "is", "bad"], ["T-NEG", "T-NEG", "O", "O"])
     'battery life: NEG'

@@ -1,9 +1,9 @@
-"""Scores with their precision, and figures: weighted sums of scores with one interval, whose inversion is the test.
+"""Scores with their precision, and figures: weighted sums of scores, with an interval and the tests that invert it.
 
-A ``Score`` is one model's (or the mean of one recipe's runs') score on one test set. A ``Figure`` adds scores up: a
-drop, a mean over domains, the difference of two entries. Its limits join the scores' own (``metrics.precision``), its p
-values are the levels at which a limit meets what is tested, so an interval without 0 never stands beside p above 0.05.
-Claims about recipes add the variance between training runs.
+A ``Score`` is one model's score on one test set, or the mean over one recipe's runs. A ``Figure`` is a weighted sum of
+scores: a drop, a mean over domains, the difference of two entries. Its limits combine those of its scores
+(``metrics.precision``). Its p values invert the interval: a 95% interval excludes 0 exactly if p is below 0.05. Claims
+about recipes add the variance between training runs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,16 +33,16 @@ SCORE, DROP = (0.0, 1.0), (-1.0, 1.0)
 """Bounds of a score and of a drop."""
 LEVEL = 0.95
 _USUAL = 1.959964
-"""The quantile at which the parts of a variance are weighed; degrees of freedom hardly depend on it."""
+"""The quantile at which variance components are compared for Satterthwaite's formula, which hardly depends on it."""
 _FURTHEST = 1e3
-"""Quantile beyond which a p value counts as that of this one."""
+"""Largest quantile tried when a limit is inverted into a p value."""
 Scale = Callable[[Floats], Floats]
-"""A rising function of scores, such as the logit."""
+"""An increasing function of scores, such as the logit."""
 Limits = Callable[[float], tuple[float, float]]
 
 
 class Reason(StrEnum):
-    """The reason why a figure has no interval, in the words that scores use; of a score only the test set decides."""
+    """Why a figure has no interval, as printed with scores. For a single score it depends on the test set only."""
 
     FEW_GROUPS = "fewer than 5 effective groups"
     RARE_CLASS = "a class has fewer than 5 effective gold groups"
@@ -51,11 +51,12 @@ class Reason(StrEnum):
 
 
 def refusal(groups: float, class_groups: Sequence[float] = ()) -> Reason | None:
-    """Return why a test set allows no interval; None where it does.
+    """Return why a test set allows no interval; None if it does.
 
     Args:
         groups: its effective number of groups.
-        class_groups: of each class's gold; a single class (spans, say) counts as groups do.
+        class_groups: effective number of groups with gold examples of each class; a single class (such as spans) is
+            treated as ``groups`` are.
     """
     if groups < MIN_GROUPS or (len(class_groups) == 1 and class_groups[0] < MIN_GROUPS):
         return Reason.FEW_GROUPS
@@ -66,10 +67,10 @@ class Runs(NamedTuple):
     """The runs of one recipe on one test set.
 
     Attributes:
-        recipe: what was trained, and on which source: runs of one recipe are the same on all of its test sets.
-        seeds: of the runs; none of a model that is meant as it is, whatever other trainings would give.
-        values: the score of each, shape (n_runs,).
-        influences: of each group on each, shape (n_groups, n_runs).
+        recipe: identifies method and source; runs of one recipe are the same on all of its test sets.
+        seeds: seeds of the runs; empty for a model treated as fixed, without training variance.
+        values: score of each run, shape (n_runs,).
+        influences: influence of each group on each run's score, shape (n_groups, n_runs).
     """
 
     recipe: object
@@ -83,17 +84,17 @@ class Score:
     """A score, averaged over runs, with its precision.
 
     Attributes:
-        value: in [0, 1]; NaN where there is none.
+        value: in [0, 1]; NaN if undefined.
         n: effective number of texts (``metrics.precision.effective_n``).
         df: degrees of freedom.
-        test_set: its name; scores of one test set share its groups.
-        influences: of each group, shape (n_groups,); their squares sum to the variance.
-        right: summed scores of each group's texts as a share of all, shape (n_groups,): where two models differ. Empty
-            where differences on the same texts are not of models.
+        test_set: its name; scores on the same test set share its groups.
+        influences: influence of each group, shape (n_groups,); their squares sum to the variance.
+        right: each group's summed text scores divided by the number of texts, shape (n_groups,); used to find the
+            groups on which two models differ. Empty if differences on the same texts are not between models.
         groups: effective number of groups.
         no_interval: why the test set allows no interval.
-        runs: the runs that it is the mean of; None where they are not kept.
-        limits: from a quantile of Student's t, where Wilson's at ``n`` are not its limits.
+        runs: the runs that it averages; None if they are not stored.
+        limits: function from a quantile of Student's t to limits; None for Wilson's limits at ``n``.
     """
 
     value: float
@@ -109,7 +110,7 @@ class Score:
 
 
 class Part(NamedTuple):
-    """A score in a sum: its weight, and the scale that it is added up on (None: as it is)."""
+    """A score in a sum: its weight, and the scale on which it is added (None: untransformed)."""
 
     weight: float
     score: Score
@@ -117,7 +118,7 @@ class Part(NamedTuple):
 
 
 class Training(NamedTuple):
-    """What other training runs would change: a variance and its degrees of freedom."""
+    """Variance over training runs, and its degrees of freedom."""
 
     variance: float
     df: float
@@ -133,15 +134,15 @@ class _Terms(NamedTuple):
 
 
 class _Paired(NamedTuple):
-    """A test set on which weights cancel: a difference of models on the same texts.
+    """A test set on which the weights sum to 0: a difference of models on the same texts.
 
     Attributes:
-        rows: which terms, shape (k,), booleans.
-        weight: sum of the weights above 0.
-        difference: of the scores, in [-1, 1].
-        n: effective number of texts (``metrics.precision.effective_n``), by the groups that tell them apart.
-        variance: of the weighted sum, by what groups move it by.
-        unknown: weight of the scores' own limits in it, as few groups tell the models apart.
+        rows: mask of the terms on this test set, shape (k,).
+        weight: sum of the positive weights.
+        difference: difference of the scores, in [-1, 1].
+        n: effective number of texts (``metrics.precision.effective_n``), from the groups on which the models differ.
+        variance: variance of the weighted sum, from the groups' influences on it.
+        unknown: weight given to the scores' own limits, larger if the models differ on few groups.
     """
 
     rows: Floats
@@ -157,8 +158,8 @@ class Figure:
     """A weighted sum of scores.
 
     Attributes:
-        parts: its scores; none are of a figure that is unknown.
-        bounds: lowest and highest value that it can have.
+        parts: its scores; empty if the figure is unknown.
+        bounds: its lowest and highest possible value.
     """
 
     parts: tuple[Part, ...] = ()
@@ -166,7 +167,7 @@ class Figure:
 
     @cached_property
     def value(self) -> float:
-        """Return the sum; NaN where a score is unknown."""
+        """Return the sum; NaN if a score is unknown."""
         if not self.parts:
             return float("nan")
         return float(sum(part.weight * float(_scaled(part.scale, part.score.value)) for part in self.parts))
@@ -178,7 +179,7 @@ class Figure:
 
     @property
     def no_interval(self) -> Reason | None:
-        """Return why there is no interval; None where there is one, or no value."""
+        """Return why there is no interval; None if there is one, or if the value is unknown."""
         reason = next((part.score.no_interval for part in self.parts if part.score.no_interval), None)
         if reason is None and not self.is_known and self._is_scaled:
             return Reason.NO_LOGARITHM
@@ -249,10 +250,10 @@ class Figure:
 
     @cached_property
     def _variances(self) -> tuple[list[float], list[float]]:
-        """Return the variance that each test set adds, and its degrees of freedom."""
+        """Return the variance contributed by each test set, and its degrees of freedom."""
         terms = self._terms
         low, high = self._limits_of_scores(_USUAL)
-        # A scale without a value below chance: the upper side counts for both.
+        # On a scale that is infinite below chance, the upper half-width is used for both sides.
         low = np.where(np.isfinite(low), low, 2 * self._scaled_values - high)
         spread = terms.weights * (high - low) / (2 * _USUAL)
         test_sets = [part.score.test_set for part in self.parts]
@@ -265,7 +266,7 @@ class Figure:
 
     @cached_property
     def training(self) -> Training | None:
-        """Return the variance over training runs; None where a recipe has fewer than 5 runs, or others by test set."""
+        """Return the variance over training runs; None if a recipe has fewer than 5, or other ones per test set."""
         by_recipe: dict[object, list[tuple[float, Score]]] = {}
         for part in self.parts:
             runs = part.score.runs
@@ -293,7 +294,7 @@ class Figure:
         variances, dfs = zip(*between, strict=True)
         total, df = float(sum(variances)), float(satterthwaite(variances, dfs))
         variance = max(total - residual, 0.0)
-        # What is left is as uncertain as the whole was.
+        # The residual is subtracted as known, so the rest has the absolute uncertainty of the total.
         return Training(variance, df * (variance / total) ** 2 if variance > 0 else df)
 
     def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
@@ -308,7 +309,7 @@ class Figure:
         return low, high
 
     def _reach(self, quantile: float) -> tuple[float, float]:
-        """Return how far the limits lie below and above the figure over test texts."""
+        """Return the distances from the figure to its lower and upper limit, over test texts."""
         terms, values = self._terms, self._scaled_values
         low, high = self._limits_of_scores(quantile)
         down, up = terms.weights * (values - low), terms.weights * (high - values)
@@ -334,7 +335,7 @@ class Figure:
 
         Args:
             level: two-sided coverage, in (0, 1); each end is a one-sided bound of level ``(1 + level) / 2``.
-            recipes: whether other training runs count, too; ``training`` must be there.
+            recipes: whether to include training variance; ``training`` must not be None.
         """
         down, up = self._reach(float(student(self.df, level)))
         if recipes:
@@ -353,13 +354,13 @@ class Figure:
 
     @cached_property
     def total_df(self) -> float:
-        """Return Satterthwaite's degrees of freedom over test sets and training runs; ``training`` must be there."""
+        """Return Satterthwaite's degrees of freedom over test sets and training runs; ``training`` must not be None."""
         assert self.training is not None
         variances, dfs = self._variances
         return float(satterthwaite([*variances, self.training.variance], [*dfs, self.training.df]))
 
     def p_above(self, limit: float, *, recipes: bool = False) -> float:
-        """Return the one-sided p value against the true figure's being at most a limit; NaN without an interval."""
+        """Return the one-sided p value for the true figure being at most ``limit``; NaN without an interval."""
         if not self.has_interval:
             return float("nan")
         apart = self.value - limit
@@ -372,7 +373,7 @@ class Figure:
         return beyond if apart > 0 else 1 - beyond
 
     def _tail(self, side: int, apart: float, df: float, training: float) -> float:
-        """Return the probability beyond the quantile at which the limit on one side lies ``apart`` from the figure."""
+        """Return the tail probability at the quantile whose limit on one side is ``apart`` from the figure."""
         from scipy.special import stdtr
 
         def beyond(quantile: float) -> float:
@@ -382,22 +383,22 @@ class Figure:
         return float(stdtr(min(df, 1e9), -quantile))
 
     def p_value(self, null: float = 0.0, *, recipes: bool = False) -> float:
-        """Return the two-sided p value against the true figure's being ``null``; NaN without an interval."""
+        """Return the two-sided p value for the true figure being ``null``; NaN without an interval."""
         above = self.p_above(null, recipes=recipes)
         return float(min(1.0, 2 * min(above, 1 - above))) if np.isfinite(above) else above
 
     def p_within(self, margin: float, *, recipes: bool = False) -> float:
-        """Return the p value against the true figure's lying outside ``margin`` on either side (TOST)."""
+        """Return the TOST p value for the null hypothesis that the true figure is outside [-margin, margin]."""
         return float(max(self.p_above(-margin, recipes=recipes), 1 - self.p_above(margin, recipes=recipes)))
 
     @property
     def low(self) -> float | None:
-        """Return the lower end of the 95% interval over test texts; None without one."""
+        """Return the lower end of the 95% interval over test texts; None without an interval."""
         return self._ends[0] if self._ends else None
 
     @property
     def high(self) -> float | None:
-        """Return the upper end of the 95% interval over test texts; None without one."""
+        """Return the upper end of the 95% interval over test texts; None without an interval."""
         return self._ends[1] if self._ends else None
 
     @cached_property
@@ -406,17 +407,17 @@ class Figure:
 
     @cached_property
     def se(self) -> float:
-        """Return the standard error over test texts: half the interval over its quantile, before it is cut."""
+        """Return the standard error over test texts: the half-width before clipping, divided by the quantile."""
         quantile = float(student(self.df))
         return sum(self._reach(quantile)) / 2 / quantile
 
 
 def _root(rising: Callable[[float], float], at_zero: float) -> float:
-    """Find where a rising function is 0, at most ``_FURTHEST``: by secant steps that stay between known sides.
+    """Find the root of an increasing function in [0, ``_FURTHEST``], by bracketed secant steps.
 
     Args:
-        rising: of a quantile.
-        at_zero: its value at 0, below 0.
+        rising: function of a quantile.
+        at_zero: its value at 0, negative.
     """
     low, high = 0.0, _FURTHEST
     before, value_before, here = 0.0, at_zero, _USUAL
@@ -433,7 +434,7 @@ def _root(rising: Callable[[float], float], at_zero: float) -> float:
 
 
 UNKNOWN = Figure()
-"""A score without predictions."""
+"""The figure of a score without predictions."""
 
 
 def _scaled(scale: Scale | None, value: float) -> float:
@@ -449,10 +450,10 @@ def _slope(scale: Scale | None, value: float) -> float:
 
 
 def _least_reach(difference: float, square: float) -> float:
-    """Return how far below a paired difference the limit lies at least.
+    """Return the smallest distance from a paired difference down to its limit.
 
-    Were the true difference L, at least a share L of the texts would tell the models apart, so the variance of a text's
-    difference is at least L (1 - L) (Tango 1998). 0 where the limit that follows is not on the other side of 0.
+    If the true difference is L, models differ on at least a share L of the texts, so the variance of a text's
+    difference is at least L (1 - L) (Tango 1998). 0 if the resulting limit is not on the other side of 0.
     """
     middle = square - 2 * difference
     root = middle**2 - 4 * (1 + square) * difference**2
@@ -469,12 +470,12 @@ def single(score: Score) -> Figure:
 def weighted_sum(
     figures: Sequence[Figure], weights: Sequence[float], bounds: tuple[float, float] | None = None
 ) -> Figure:
-    """Add figures up; a score that several hold counts once, with the sum of its weights.
+    """Add figures up; a score that several figures share is merged, with the sum of its weights.
 
     Args:
-        figures: at least one; unknown where one of them is.
-        weights: as many.
-        bounds: of the sum. Default: those of a score where no weight is below 0, else those of a drop.
+        figures: at least one; the sum is unknown if one of them is.
+        weights: one per figure.
+        bounds: bounds of the sum. Default: those of a score if all weights are positive, else those of a drop.
     """
     merged: dict[tuple[Score, Scale | None], float] = {}
     for figure, weight in zip(figures, weights, strict=True):
@@ -494,21 +495,21 @@ def mean(figures: Sequence[Figure]) -> Figure:
 
 
 def difference(one: Figure, other: Figure) -> Figure:
-    """Return one figure less another; of two drops it lies in [-2, 2]."""
+    """Return one figure minus another; for two drops it is in [-2, 2]."""
     bounds = (one.bounds[0] - other.bounds[1], one.bounds[1] - other.bounds[0])
     return weighted_sum([one, other], [1.0, -1.0], bounds)
 
 
 def on_scale(figure: Figure, scale: Scale) -> Figure:
-    """Return a figure whose scores are added up on a scale."""
+    """Return a figure whose scores are transformed by ``scale`` before they are added up."""
     return Figure(tuple(part._replace(scale=scale) for part in figure.parts), (-np.inf, np.inf))
 
 
 def largest_limits(figures: Sequence[Figure]) -> tuple[float, float]:
-    """Return the ends of an interval of the largest of several true figures, at least one, which have intervals.
+    """Return an interval for the largest of several true figures, at least one; all must have intervals.
 
-    Each figure's limits hold at 1 - .05 / k, so all hold together; the largest true figure lies above the largest lower
-    end and below the largest upper end.
+    Each figure's limits have level 1 - .05 / k, so they cover simultaneously (Bonferroni). The largest true figure is
+    then above the largest lower end and below the largest upper end.
     """
     level = 1 - (1 - LEVEL) / len(figures)
     low, high = zip(*(figure.limits(level) for figure in figures), strict=True)
@@ -516,11 +517,11 @@ def largest_limits(figures: Sequence[Figure]) -> tuple[float, float]:
 
 
 def estimate(figure: Figure, *, recipes: bool = False) -> Estimate:
-    """Return a figure as the shape of scores has it.
+    """Convert a figure to the score schema's ``Estimate``.
 
     Args:
         figure: the figure.
-        recipes: whether its interval is over training runs, too; it has none where these were not measured.
+        recipes: whether its interval includes training variance; without measured training variance it has no interval.
     """
     total = total_interval(figure) if recipes else None
     low, high = (figure.low, figure.high) if not recipes else (total.low, total.high) if total else (None, None)
@@ -528,12 +529,12 @@ def estimate(figure: Figure, *, recipes: bool = False) -> Estimate:
 
 
 def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
-    """Return figures as the shape of scores has them, by name."""
+    """Convert figures to the score schema's ``Estimate``, by name."""
     return {name: estimate(figure) for name, figure in figures.items()}
 
 
 def total_interval(figure: Figure) -> Interval | None:
-    """Return the interval over training runs, too; None where training variance was not measured."""
+    """Return the interval that includes training variance; None if training variance was not measured."""
     if not figure.has_interval or figure.training is None:
         return None
     low, high = figure.limits(recipes=True)
@@ -541,21 +542,22 @@ def total_interval(figure: Figure) -> Interval | None:
 
 
 def total_intervals(figures: Mapping[str, Figure]) -> dict[str, Interval]:
-    """Return the intervals over training runs, too, of the figures that have one."""
+    """Return the intervals that include training variance, for the figures that have one."""
     totals = {name: total_interval(figure) for name, figure in figures.items()}
     return {name: total for name, total in totals.items() if total is not None}
 
 
 def detectable_drop(drop: Figure, n_tests: int = 1) -> DetectableDrop | None:
-    """Find the smallest true drop that a two-sided test at 5% finds in four studies of five.
+    """Return the smallest true drop that a two-sided test at 5% detects with 80% power.
 
-    The drop's own value has no part in it, since a power that is computed from the observed drop is its p value by
-    another name (Hoenig & Heisey 2001).
+    The observed drop itself is not used, since power computed from it is only a transformed p value (Hoenig & Heisey
+    2001).
 
     Args:
         drop: a figure.
-        n_tests: drops of its kind in the task, which the corrected figures share the level with.
-    Returns: fractions; None where the drop has no interval.
+        n_tests: number of drops of its kind in the task, over which the level of the corrected values is divided.
+
+    Returns: fractions; None if the drop has no interval.
     """
     if not drop.has_interval:
         return None
@@ -574,7 +576,7 @@ def detectable_drop(drop: Figure, n_tests: int = 1) -> DetectableDrop | None:
 
 
 def detectable_drops(drops: Mapping[str, Figure], n_tests: int = 1) -> dict[str, DetectableDrop]:
-    """Find the smallest detectable drop of each figure that has an interval, by its name (see ``detectable_drop``)."""
+    """Return the smallest detectable drop of each figure that has an interval, by name (see ``detectable_drop``)."""
     detectable = {name: detectable_drop(drop, n_tests) for name, drop in drops.items()}
     return {name: each for name, each in detectable.items() if each is not None}
 
@@ -590,16 +592,16 @@ def none_if_nan(value: float | Floats) -> float | None:
 
 
 def as_it_is(figure: Figure) -> Figure:
-    """Return a figure that is of the trained model as it is, in sums with recipes too."""
+    """Return a figure that treats the trained model as fixed, also in sums with recipes."""
     return _with_runs(figure, lambda _: Runs(None, (), np.zeros(0), np.zeros((0, 0))))
 
 
 def runs_of_other_texts(figure: Figure, shared: float) -> Figure:
-    """Return a figure whose training variance is over other train texts, of runs that each drew theirs from the same.
+    """Add the variance over training texts to a figure whose runs each resampled theirs from the same pool.
 
-    Runs that draw n of N texts with replacement differ as if by n texts each, and what the N texts themselves are moves
-    them all alike by n / N of that variance. So the mean of k runs has 1 + k n / N times the variance that k runs show,
-    and the runs are moved apart by the root of it (to first order; Efron 1979, the bootstrap).
+    Runs that sample n of N texts with replacement vary like samples of n texts; the pool of N texts adds n / N of that
+    variance, common to all runs. So the mean of k runs has 1 + k n / N times the variance that k runs show, and the
+    runs' deviations are scaled by the root of it (to first order; Efron 1979, the bootstrap).
 
     Args:
         figure: scores of runs.

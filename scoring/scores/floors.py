@@ -1,6 +1,6 @@
-"""Scores of a model without skill on a test set: an entry at that level is shown, but nothing concluded from it.
+"""Scores of a model without skill on a test set: entries at that level are shown, but no conclusions are drawn.
 
-A constant predictor drops nowhere, since it learned nothing that a shift could take away.
+A constant predictor has no drop, since it learned nothing that a shift could affect.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,18 +16,18 @@ from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, FloorLevels
 from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind, source_parts
 
 DROP_SCORES = {"sd": ("ss", "st"), "td": ("tt", "st")}
-"""Scores that each drop is made of."""
+"""The two scores that each drop is the difference of."""
 
 OUTSIDE = "O"
-"""The tag of a word outside all spans."""
+"""The tag of a token outside all spans."""
 
 
 class Floor(NamedTuple):
-    """Levels of the primary metric on one test set.
+    """No-skill levels of the primary metric on one test set.
 
     Attributes:
-        chance: expected score of labels drawn at random, each class alike often.
-        majority: score of the most frequent label (or no span, or no answer) for every text.
+        chance: expected score of labels drawn uniformly at random.
+        majority: score of always predicting the most frequent label (or no span, or no answer).
     """
 
     chance: float
@@ -40,10 +40,10 @@ class Floor(NamedTuple):
 
 
 def floor_of(kind: TaskKind, metric: str, gold: pl.DataFrame) -> Floor | None:
-    """Compute the levels of a test set.
+    """Compute the no-skill levels of a test set.
 
-    Accuracy: one in the number of classes, and the largest class's share. Macro-F1: one in the number of classes, which
-    no predictions that are independent of the texts exceed on average (a class's F1 is then at most the harmonic mean
+    Accuracy: 1 / n_classes, and the largest class's share. Macro-F1: 1 / n_classes, which
+    predictions independent of the texts do not exceed on average (a class's F1 is then at most the harmonic mean
     of two shares), and 2p / (1 + p) for the largest class, 0 for the others. Span F1: 0. Questions: the share without
     an answer. Generated text has no such level.
 
@@ -70,12 +70,14 @@ def floor_of(kind: TaskKind, metric: str, gold: pl.DataFrame) -> Floor | None:
 
 
 def task_floors(folder: DatasetFolder, task: str, subset: str = "all") -> dict[str, Floor]:
-    """Compute the levels of a task's test sets, by domain; empty for generated text.
+    """Compute the no-skill levels of a task's test sets, by domain; empty for generation tasks.
 
     Args:
-        folder: the dataset; InvalidInput where it withholds its labels.
+        folder: the dataset.
         task: its name.
         subset: the subset of test texts.
+
+    Raises: InvalidInput if the dataset withholds its labels.
     """
     info: TaskInfo = folder.task(task)
     rows = folder.test(task, subset, ["id", "domain", GOLD[info.kind]])
@@ -87,11 +89,12 @@ def task_floors(folder: DatasetFolder, task: str, subset: str = "all") -> dict[s
 
 
 def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, str, int]]:
-    """Find runs that predict the same for every text of a test set of at least two.
+    """Find runs that predict the same output for every text of a test set of at least two.
 
     Args:
-        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them, of one task.
-        kind: its kind; tags are constant where all are outside of spans.
+        predictions: rows of one task, with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
+        kind: the task's kind; tag sequences without any span count as the same.
+
     Returns: source, target and seed of each.
     """
     said = pl.col("prediction")
@@ -104,33 +107,34 @@ def constant_runs(predictions: pl.DataFrame, kind: TaskKind) -> set[tuple[str, s
 
 
 def is_at_floor(lower_end: float | NDArray[np.float64], floor: Floor | None, *, constant: bool = False) -> bool:
-    """Check whether a score is not shown to be above the level that needs no skill.
+    """Check whether a score is not shown to be above the no-skill level.
 
     Args:
-        lower_end: lower end of the score's interval, or the score itself where it has none.
-        floor: the test set's levels; None where there are none.
-        constant: whether all runs predict one thing.
+        lower_end: lower end of the score's interval, or the score itself if it has none.
+        floor: the test set's levels; None if it has none.
+        constant: whether all runs are constant predictors.
     """
     return constant or (floor is not None and bool(lower_end <= floor.level))
 
 
 def is_drop_at_floor(shift: Shift, drop: str) -> bool:
-    """Check whether a score behind a drop is at the floor, so that the drop says nothing.
+    """Check whether one of a drop's two scores is at the no-skill level, so that the drop is not informative.
 
     Args:
-        shift: with its scores at the floor marked.
+        shift: a shift with ``at_floor`` set.
         drop: ``sd`` or ``td``.
     """
     return not set(DROP_SCORES[drop]).isdisjoint(shift.at_floor)
 
 
 def mark_floors(scores: Scores, folder: DatasetFolder, predictions: pl.DataFrame) -> Scores:
-    """Add the levels of the test sets to scores, and mark the scores that are not shown to be above them.
+    """Add the no-skill levels of the test sets to scores, and mark the scores that are not shown to be above them.
 
     Args:
         scores: of any tasks of the dataset.
         folder: the dataset.
-        predictions: what was scored, rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: the scored rows, with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
+
     Returns: the scores with ``floors`` and ``at_floor``.
     """
     tasks = []
@@ -145,7 +149,7 @@ def mark_floors(scores: Scores, folder: DatasetFolder, predictions: pl.DataFrame
 
 
 def _mark_task(task: TaskScores, floors: Mapping[str, Floor], varied: set[tuple[str, str]]) -> TaskScores:
-    """Add the marks to one task; ``varied`` are the cells with a run whose predictions vary."""
+    """Add the marks to one task; ``varied`` are the cells with at least one run that is not constant."""
 
     def is_low(estimate: Estimate, source: str, targets: Sequence[str]) -> bool:
         constant = all((source, target) not in varied for target in targets)
@@ -177,7 +181,7 @@ def _mark_task(task: TaskScores, floors: Mapping[str, Floor], varied: set[tuple[
 
 
 def ranked_shifts(task: TaskScores) -> list[Shift]:
-    """List the shifts that the task's mean ST is over."""
+    """List the shifts that the task's mean ST averages over."""
     if task.id_ood is not None:
         source, away = task.id_ood.source, task.id_ood.ood
         return [shift for shift in task.shifts if shift.source == source and shift.target in away]
@@ -190,7 +194,7 @@ def ranked_shifts(task: TaskScores) -> list[Shift]:
 
 
 def _mean_floor(floors: Mapping[str, Floor], targets: Sequence[str]) -> Floor | None:
-    """Return the mean levels over test sets; None where one has none."""
+    """Return the levels averaged over test sets; None if one has none."""
     if not targets or any(target not in floors for target in targets):
         return None
     chance, majority = np.mean([floors[target] for target in targets], axis=0)

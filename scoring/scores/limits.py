@@ -1,13 +1,13 @@
-"""Tests of limits fixed beforehand: what ``shiftbench gate`` checks domain by domain, and margins that no drop exceeds.
+"""Tests of limits fixed in advance: ``shiftbench gate``'s limits per domain, and non-inferiority margins for drops.
 
-Each limit of a gate is tested from both sides. It is *broken* where the test excludes that it is kept, corrected over
-all tests of the gate (Holm): with 20 domains exactly at the limit an uncorrected gate would fail most of the time. It
-is *kept* where the opposite test excludes that it is broken; that all limits are kept is an intersection-union claim,
-which needs no correction. Otherwise the test *cannot tell*: more test texts would. p values are those of the intervals
-that scores stand with: the smallest level at which the one-sided bound excludes the limit.
+Each limit of a gate is tested in both directions. It is *broken* if the test rejects that it is kept, Holm-corrected
+over all tests of the gate: with 20 domains exactly at the limit, an uncorrected gate would fail most of the time. It
+is *kept* if the opposite test rejects that it is broken; that all limits are kept is an intersection-union claim, which
+needs no correction. Otherwise the test *cannot tell*; more test texts would decide. p values invert the intervals that
+are shown with the scores: the smallest level at which the one-sided bound excludes the limit.
 
-That no drop exceeds a margin is such a claim, too: every shift's one-sided 95% upper bound must lie below it. Below 5
-runs of every source it is about these trained models; from there on also about the recipe.
+That no drop exceeds a margin is also an intersection-union claim: every shift's one-sided 95% upper bound must be below
+it. With fewer than 5 runs of some source it is about these trained models; with 5 or more also about the recipe.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,17 +27,19 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 AT_CHANCE = "a score behind it is at chance or one label for all texts"
 _LEVEL = 0.90
-"""Two-sided level of intervals each end of which is a one-sided bound of 95%."""
+"""Two-sided level of intervals whose ends are one-sided 95% bounds."""
 
 
 def add_non_inferiority(scores: Scores, task_values: Mapping[str, TaskValues], margin: float | None) -> Scores:
     """Add to scores whether no drop exceeds a margin.
 
     Args:
-        scores: with what is at chance marked.
-        task_values: their values by task.
-        margin: a fraction in (0, 1); None leaves the scores as they are.
+        scores: scores with ``at_floor`` set.
+        task_values: by task, the values that they were computed from.
+        margin: a fraction in (0, 1); None returns the scores unchanged.
+
     Returns: the scores, with ``non_inferiority`` in every task.
+
     Raises: InvalidInput for a margin out of range.
     """
     if margin is None:
@@ -51,7 +53,7 @@ def add_non_inferiority(scores: Scores, task_values: Mapping[str, TaskValues], m
 
 
 def refuse_margin(margin: float) -> None:
-    """Raise InvalidInput for a margin that is not a fraction above 0 and below 1."""
+    """Raise InvalidInput for a margin that is not in (0, 1)."""
     if not 0 < margin < 1:
         cure = "a margin must lie above 0 and below 1; 2 points are 0.02, and 2 on the command line"
         raise InvalidInput(Problem("this is not a margin", "margin", f"{margin:g} ({100 * margin:g} points)", cure))
@@ -62,7 +64,7 @@ def highest_bound(figure: str, cells: Sequence[Cell], drops: Sequence[Figure], m
 
     Args:
         figure: name of the drops.
-        cells: source and target of each; empty for a mean.
+        cells: source and target of each drop; empty for a mean.
         drops: at least one.
         margin: a fraction.
     """
@@ -103,7 +105,7 @@ def _bound_task(task: TaskScores, values: TaskValues, margin: float) -> NonInfer
 
 
 def _over_shifts(values: TaskValues, name: str, shifts: Sequence[Shift], margin: float) -> BoundedDrop:
-    """Find the bound of one drop over all shifts that have it."""
+    """Find the highest bound of SD or TD over all shifts that have it."""
     if any(is_drop_at_floor(shift, name) for shift in shifts):
         return BoundedDrop(figure=name, n_shifts=len(shifts), margin_holds=None, reason=AT_CHANCE)
     cells = [(shift.source, shift.target) for shift in shifts]
@@ -114,7 +116,7 @@ def _over_shifts(values: TaskValues, name: str, shifts: Sequence[Shift], margin:
 
 
 def _on_average(values: TaskValues, shifts: Sequence[Shift], margin: float, *, at_chance: bool) -> BoundedDrop:
-    """Find the bound of the average drop: mean in-domain score less mean ST."""
+    """Find the bound of the average drop: mean in-domain score minus mean ST."""
     name, score = "average_drop", _scores(values)
     if at_chance:
         return BoundedDrop(figure=name, n_shifts=len(shifts), margin_holds=None, reason=AT_CHANCE)
@@ -129,12 +131,12 @@ def _scores(values: TaskValues) -> Callable[[Cell], Figure]:
 
 
 LEVEL = 0.05
-"""The highest probability that a gate fails although every limit is kept."""
+"""Maximum probability that a gate fails although every limit is kept."""
 LIMITS = ("max_drop", "min_score", "max_regression")
 Outcome = Literal["broken", "kept", "cannot tell"]
 LimitName = Literal["max_drop", "min_score", "max_regression"]
 _SAME = 1e-12
-"""Losses up to this are rounding."""
+"""Losses up to this count as rounding error."""
 
 
 class Limits(NamedTuple):
@@ -148,8 +150,9 @@ class Limits(NamedTuple):
 class LimitTest(pydantic.BaseModel):
     """The test of one limit on one domain; fractions, unrounded.
 
-    ``low`` and ``high`` bound the 95% interval that the figure stands with in scores. ``p_broken`` is the one-sided p
-    value against the limit being kept, ``p_kept`` that against its being broken; both are null with the ``reason``.
+    ``low`` and ``high`` are the 95% interval shown with the score. ``p_broken`` is the one-sided p value against the
+    limit being kept, ``p_kept`` the one against its being broken; without a test both are null and ``reason`` states
+    why.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -173,10 +176,10 @@ class LimitVerdict(LimitTest):
 
 
 class GateReport(pydantic.BaseModel):
-    """The decision of a gate: what ``shiftbench gate --json`` prints.
+    """The decision of a gate, as printed by ``shiftbench gate --json``.
 
-    ``home`` are the domains that drops are from, empty where none was asked for; ``left_out`` are domains of too few
-    test texts, with their number, which decide nothing.
+    ``home`` are the domains that drops are measured from, empty without a limit on drops; ``left_out`` are domains
+    excluded for too few test texts, with their number of texts.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -195,7 +198,7 @@ class GateReport(pydantic.BaseModel):
 
     @property
     def broken(self) -> tuple[LimitVerdict, ...]:
-        """Return the limits that are shown to be broken."""
+        """Return the limits that are significantly broken."""
         return tuple(each for each in self.verdicts if each.outcome == "broken")
 
     @property
@@ -205,12 +208,12 @@ class GateReport(pydantic.BaseModel):
 
     @property
     def passed(self) -> bool:
-        """Return whether the gate passes: no limit is broken and, if strict, all are tested and kept, one at least."""
+        """Return whether the gate passes: no limit is broken and, if strict, all (at least one) are shown kept."""
         return not self.broken and not (self.strict and (self.undecided or not self.verdicts))
 
 
 def refuse_limits(limits: Limits) -> None:
-    """Raise InvalidInput, everything wrong at once, for limits that are not fractions, or when there is no limit."""
+    """Raise InvalidInput, with all problems at once, for limits that are not fractions, or if no limit is set."""
     if all(limit is None for limit in limits):
         what, cure = "a gate needs a limit", "give --max-drop, --min-score or --baseline with --max-regression"
         raise InvalidInput(Problem(what, "gate", cure=cure))
@@ -228,11 +231,11 @@ def refuse_limits(limits: Limits) -> None:
 
 
 def decide(tests: Sequence[LimitTest]) -> tuple[LimitVerdict, ...]:
-    """Compute what the tests of one gate show, with their common correction.
+    """Decide each test of one gate, with Holm's correction over all of them.
 
     Args:
-        tests: every limit of every domain.
-    Returns: a verdict for each, in order.
+        tests: one per limit and domain.
+    Returns: one verdict per test, in order.
 
     >>> one = LimitTest(limit="max_drop", domain="a", bound=0.05, value=0.09, p_broken=0.03, p_kept=0.97)
     >>> [each.outcome for each in decide([one])], [each.outcome for each in decide([one, one])]
@@ -256,7 +259,7 @@ def score_tests(values: TaskValues, source: str, domains: Sequence[str], limit: 
 
     Args:
         values: the task's scores.
-        source: what the models were trained on, as predictions name it.
+        source: the ``source`` value of the predictions.
         domains: the test domains.
         limit: a fraction in (0, 1).
     """
@@ -272,15 +275,15 @@ def drop_tests(
     *,
     at_chance: bool = False,
 ) -> list[LimitTest]:
-    """Test on each domain whether the score at home less the score there is at most a limit.
+    """Test on each domain whether the drop from the in-domain score is at most a limit.
 
     Args:
         values: the task's scores.
-        source: what the models were trained on, as predictions name it.
-        homes: the domains of the score at home, whose mean it is.
-        domains: the test domains; those at home are left out.
+        source: the ``source`` value of the predictions.
+        homes: the in-domain test sets, whose scores are averaged.
+        domains: the test domains; those in ``homes`` are skipped.
         limit: a fraction in [0, 1).
-        at_chance: whether the score at home is not shown to be above chance: a small drop from there says nothing.
+        at_chance: whether the in-domain score is not shown to be above chance: a small drop from there means nothing.
     """
     metric = values.info.metric
     own = mean([values.figure(metric, (source, home)) for home in homes])
@@ -293,12 +296,12 @@ def drop_tests(
 def regression_tests(
     old: TaskValues, new: TaskValues, sources: tuple[str, str], domains: Sequence[str], limit: float
 ) -> list[LimitTest]:
-    """Test on each domain whether the old score less the new one, paired on the same texts, is at most a limit.
+    """Test on each domain whether the old score minus the new one, paired on the same texts, is at most a limit.
 
     Args:
         old: the baseline's scores of the task.
-        new: those of the predictions to test.
-        sources: what the models of the old and of the new were trained on, as predictions name it.
+        new: scores of the predictions to test.
+        sources: the ``source`` values of the old and of the new predictions.
         domains: the test domains; both must have predictions there.
         limit: a fraction in [0, 1).
     """
@@ -324,9 +327,8 @@ def _text_scores(values: TaskValues, cell: Cell) -> Floats:
 def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
     """Test whether one domain's score is at least a limit.
 
-    Of the p values of the interval and of the exact binomial test at its effective n the larger one counts: at the
-    small levels that twenty domains share, Wilson's interval misses a little too often on the side where scores are
-    skewed.
+    The p value is the larger of the interval's and that of the exact binomial test at the effective n: at the small
+    levels that twenty domains share, Wilson's interval undercovers slightly on the side where scores are skewed.
 
     Args:
         score: a single score.
@@ -338,13 +340,13 @@ def check_score(score: Figure, domain: str, limit: float) -> LimitTest:
         return tested
     ((_, only, _),) = score.parts
     exact = exact_p(score.value, only.n, limit)
-    # Mapped from the normal to Student's distribution, as the exact test takes n to be known.
+    # Converted from the normal to Student's distribution, because the exact test treats n as known.
     below, above = (as_student(p, score.df) for p in (exact.below, exact.above))
     return tested.model_copy(update={"p_broken": max(tested.p_broken, below), "p_kept": max(tested.p_kept, above)})
 
 
 def as_student(p: float, df: float) -> float:
-    """Map a p value whose test takes the variance for known to Student's distribution."""
+    """Convert a p value computed with known variance to one under Student's distribution."""
     from scipy.special import ndtri, stdtr
 
     return p if p <= 0 or p >= 1 else float(stdtr(min(df, 1e9), ndtri(p)))
@@ -354,11 +356,11 @@ def check_above(name: LimitName, domain: str, limit: float, figure: Figure, reas
     """Test one figure against a limit.
 
     Args:
-        name: of the limit; a score is broken below it, a drop or a loss above it.
+        name: the limit's name; a score is broken below it, a drop or a loss above it.
         domain: name of the domain.
         limit: a fraction.
-        figure: what is tested.
-        reason: why it is not to be tested; None where it is.
+        figure: the tested figure.
+        reason: why it is not tested; None to test it.
     """
     reason = reason or (None if figure.has_interval else str(figure.no_interval or "no predictions"))
     value = none_if_nan(figure.value)

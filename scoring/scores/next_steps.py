@@ -1,11 +1,10 @@
-"""What to do about each domain that a model was checked on: one step, decided by tests at a margin fixed beforehand.
+"""The recommended next step for each domain that a model was checked on, decided by tests at a margin fixed in advance.
 
-A domain is accepted only where it is shown to lose less than the margin (one-sided, 5% over all domains by Holm's
-procedure), so at most one file in twenty accepts a domain that truly loses the margin; that is of one check, and a file
-that is checked again with more labels has another chance. Where a loss is shown, and it is no smaller than the margin
-itself, the probes say what to do. Everything else hangs on labels: as many as would decide in four studies of five, if
-the domain truly loses what it seems to. A model that is not shown to be above chance has nothing to lose: it is not
-accepted.
+A domain is accepted only if its loss is significantly below the margin (one-sided, 5% over all domains by Holm's
+procedure), so at most one file in twenty accepts a domain whose true loss is the margin. That holds per check; checking
+again with more labels is another chance. If a loss is significant and at least the margin, the probes decide the step.
+Otherwise the step is to label more texts: the number that would decide with 80% power if the true loss equals the
+observed one. A model that is not shown to be above chance has nothing to lose, so it is not accepted.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,15 +20,15 @@ from shiftbench.scoring.scores.figures import Figure
 from shiftbench.scoring.scores.shape import NextStep
 
 MARGIN = 0.05
-"""Loss below which a domain is accepted, where the user names none."""
+"""Default loss below which a domain is accepted."""
 
 
 _MOST = 20
-"""Times as many texts as are labelled that are worth naming: more would be needed where a loss is at the margin."""
+"""At most this multiple of the labelled texts is suggested: with a loss near the margin the number is unbounded."""
 
 
 class Step(StrEnum):
-    """What to do about a domain."""
+    """The recommended step for a domain."""
 
     ACCEPT = "accept"
     LABEL = "label"
@@ -39,14 +38,14 @@ class Step(StrEnum):
 
 
 class Domain(NamedTuple):
-    """What is known of a domain.
+    """The results on a domain.
 
     Attributes:
         score: the model's score there.
-        n_texts: labelled test texts.
-        loss: what it loses against home, or against the mean of the other domains; None where it is not counted.
-        p: of the test that it loses or gains anything, corrected over the domains; NaN without a test.
-        at_floor: whether the model is not shown to be above what needs no skill there.
+        n_texts: number of labelled test texts.
+        loss: its loss relative to the source domain, or to the mean of the other domains; None if it has too few texts.
+        p: p value of the test for any loss or gain, corrected over the domains; NaN without a test.
+        at_floor: whether the model is not shown to be above the no-skill level there.
     """
 
     score: Figure
@@ -57,11 +56,11 @@ class Domain(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """How many more labels decide.
+    """The number of additional labels needed for a decision.
 
     Attributes:
-        texts: of the domain, at least 1; None where no number within reach is enough.
-        of_home: whether as many more of the home domain are needed, too.
+        texts: labels in the domain, at least 1; None if no feasible number is enough.
+        of_home: whether the same number of labels is also needed in the source domain.
     """
 
     texts: int | None
@@ -78,17 +77,18 @@ def next_steps(
     harder: Collection[str] = (),
     doubted: Collection[str] = (),
 ) -> tuple[NextStep, ...]:
-    """Decide what to do about each domain but home.
+    """Choose the next step for each domain except the source.
 
     Args:
-        domains: those with labels, by name.
-        margin: loss below which a domain is accepted, above 0, a fraction that was fixed beforehand.
-        min_texts: texts below which a domain is not counted.
-        home: what is known of the home domain; None without one.
-        unlabelled: domains of which no text is labelled.
-        harder: domains that probes show to be harder for any model, and not shifted.
-        doubted: domains whose labels the model and the probes agree against.
-    Returns: a step for each domain, in their order, those without labels last.
+        domains: labelled domains, by name.
+        margin: loss below which a domain is accepted, a fraction above 0, fixed in advance.
+        min_texts: minimum number of texts of a tested domain.
+        home: results on the source domain; None without one.
+        unlabelled: domains without any labelled text.
+        harder: domains that probes show to be harder for any model, rather than shifted.
+        doubted: domains where the model and the probes agree on predictions that contradict the labels.
+
+    Returns: one step per domain, in their order, those without labels last.
     """
     is_lost = home is not None and home.at_floor
     tested = {name: each.loss for name, each in domains.items() if each.loss is not None and each.loss.has_interval}
@@ -107,7 +107,7 @@ def next_steps(
         elif each.p < LEVEL and loss.value >= margin:
             step = Step.LOOK if name in doubted else Step.HARDER if name in harder else Step.RETRAIN
             steps.append(NextStep(domain=name, step=step, p=each.p))
-        elif each.at_floor:  # no number of labels makes it better than chance
+        elif each.at_floor:  # more labels would not lift it above chance
             steps.append(NextStep(domain=name, step=Step.LABEL))
         else:
             steps.append(_to_label(name, texts_to_decide(each, margin, home, n_tests)))
@@ -124,16 +124,16 @@ def _to_label(domain: str, labels: Labels) -> NextStep:
 
 
 def texts_to_decide(domain: Domain, margin: float, home: Domain | None = None, n_tests: int = 1) -> Labels:
-    """Compute how many more labels decide about a domain in four studies of five, if its loss is what it seems to be.
+    """Compute how many more labels decide about a domain with 80% power, if its true loss equals the observed one.
 
-    A loss below the margin (or a gain, which counts as no loss) is decided where it is shown to be below, any other one
-    where it is shown at all.
+    A loss below the margin (or a gain, which counts as no loss) is decided once it is shown to be below; any other loss
+    once it is shown to be above 0.
 
     Args:
-        domain: with its loss.
+        domain: the domain with its loss.
         margin: a fraction above 0.
-        home: what is known of the home domain; None without one.
-        n_tests: domains that share the level: the first step of Holm's procedure, an upper bound of what it needs.
+        home: results on the source domain; None without one.
+        n_tests: domains that share the level: the first step of Holm's procedure, hence an upper bound.
     """
     if domain.loss is None or not domain.loss.has_interval:
         return Labels(None)
@@ -146,10 +146,10 @@ def texts_to_decide(domain: Domain, margin: float, home: Domain | None = None, n
 
 
 def texts_of_new_domain(home: Domain, margin: float, n_tests: int = 1) -> Labels:
-    """Compute how many labels show in four studies of five that a new domain loses less, if it loses nothing.
+    """Compute how many labels show with 80% power that a new domain's loss is below the margin, if it is truly 0.
 
     Args:
-        home: what is known of the home domain; a text of the new one is taken to be as uncertain as one of home.
+        home: results on the source domain; texts of the new one are assumed to have the same variance.
         margin: a fraction above 0.
         n_tests: domains that share the level.
     """
@@ -159,24 +159,24 @@ def texts_of_new_domain(home: Domain, margin: float, n_tests: int = 1) -> Labels
 
 
 class _Precision(NamedTuple):
-    """The variance that a score on one text of a domain would have, and how many texts are labelled."""
+    """The per-text variance of a domain's score, and the number of labelled texts."""
 
     variance: float
     texts: int
 
 
 def _labels(here: _Precision, home: _Precision | None, others: float, apart: float, level: float) -> Labels:
-    """Compute the labels with which a loss is shown to be ``apart`` from what is tested, in four studies of five.
+    """Compute the number of labels with which a true difference of ``apart`` is significant with 80% power.
 
-    Where what the domain is compared with takes more than half of the variance that may be left, as many labels of home
-    are counted, too: otherwise labels of the domain alone decide late or never.
+    If the comparison score takes up more than half of the allowed variance, as many new labels in the source domain are
+    assumed, too: labels in the domain alone would then decide late or never.
 
     Args:
-        here: of the domain.
-        home: of the home domain; None without one.
-        others: variance of what the domain is compared with, as it is.
-        apart: a fraction; nothing is shown of 0 or less.
-        level: of the one-sided test.
+        here: precision in the domain.
+        home: precision in the source domain; None without one.
+        others: current variance of the score that the domain is compared with.
+        apart: true distance from the tested value, a fraction; at 0 or below nothing can be shown.
+        level: level of the one-sided test.
     """
     if apart <= 0:
         return Labels(None)

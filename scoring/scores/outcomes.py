@@ -1,7 +1,7 @@
-"""Outcomes of runs on test rows, as counts that add up; one class of outcomes, filled by task kind.
+"""Outcomes of runs on test rows, as additive counts; one class for all task kinds.
 
-Every score of a kind is a formula over sums of counts. Plain and depth-weighted scores differ only in the weights of
-rows; what a row moves a score by (its influence) is its counts times the formula's slopes.
+Every metric of a kind is a formula over sums of counts. Plain and depth-weighted scores differ only in the row weights;
+a row's influence on a score is its counts times the formula's slopes.
 
     classification  k = C (C + 1)   one cell of the confusion table (the last column: unusable output)
     tagging         k = 3           right, gold and predicted spans (3 more for BOSS's four types)
@@ -45,9 +45,9 @@ Formula = Callable[[Floats], Floats]
 """Sums of counts (..., k) -> scores (...)."""
 
 PRIOR_FIXED = "prior_fixed_"
-"""Begins the names of metrics at one common class prior: uniform, for questions the share of unanswerable."""
+"""Prefix of metrics under a common class prior: uniform, or for questions a fixed share of unanswerable ones."""
 LENIENT = "span_f1_lenient"
-"""Span F1 where an I- tag that continues nothing opens a span, as seqeval reads tags by default."""
+"""Span F1 where an orphan I- tag opens a span, as in seqeval's default mode."""
 _CANDIDATES = 2000
 QA_PRIOR = (1 - NO_ANSWER_SHARE, NO_ANSWER_SHARE)
 
@@ -57,17 +57,17 @@ class Outcomes:
     """Counts of each of n_runs models on each of n test rows.
 
     Attributes:
-        formulas: by metric name, from sums of counts to scores.
+        formulas: functions from sums of counts to scores, by metric name.
         micro: name of the metric that Depth F1's micro averaging gives for this kind.
         example_metric: name of the metric that is the mean of ``example_scores``; None without one.
-        unweighted: scores of further metrics on the rows as they are, by name, fractions, shape (n_runs,); they have
+        unweighted: scores of further metrics on the unweighted rows, by name, fractions, shape (n_runs,); they have
             neither depth weights nor intervals.
-        gold: gold examples of each class in each row, shape (n_classes, n), spans being one class; None where every
-            metric is a mean over examples.
-        cells: which one of the k counts is 1, shape (n_runs, n); None where ``values`` holds the counts.
-        values: counts, shape (n_runs, n, k); empty where ``cells`` holds them.
+        gold: number of gold examples of each class in each row, shape (n_classes, n), spans being one class; None if
+            every metric is a mean over examples.
+        cells: index of the one count that is 1, shape (n_runs, n); None if ``values`` has the counts.
+        values: counts, shape (n_runs, n, k); None if ``cells`` is used.
         n_counts: k.
-        example_scores: how well each row was predicted, fractions, shape (n_runs, n).
+        example_scores: score of each row, fractions, shape (n_runs, n).
         unparsed: whether the output was unusable, shape (n_runs, n).
     """
 
@@ -86,8 +86,9 @@ class Outcomes:
         """Sum one run's counts.
 
         Args:
-            run: which run.
-            weights: one or more weights of each row, shape (n_weights, n).
+            run: index of the run.
+            weights: one or more sets of row weights, shape (n_weights, n).
+
         Returns: sums, shape (n_weights, k).
         """
         if self.cells is not None:
@@ -97,13 +98,14 @@ class Outcomes:
         return np.asarray(weights @ self.values[run])
 
     def influences(self, metric: str, run: int, weights: Floats, totals: Floats) -> Floats:
-        """Compute what each row moves a score of one run by, where the score is linearised.
+        """Compute the influence of each row on one run's score: its effect on the linearised score.
 
         Args:
             metric: name of a formula.
-            run: which run.
-            weights: one or more weights of each row, shape (n_weights, n).
+            run: index of the run.
+            weights: one or more sets of row weights, shape (n_weights, n).
             totals: the run's counts under these weights, shape (n_weights, k).
+
         Returns: shape (n_weights, n), each row summing to 0.
         """
         if metric == self.example_metric:
@@ -117,10 +119,10 @@ class Outcomes:
         return np.asarray(weights * (slope @ self.values[run].T))
 
     def of_rows(self, wanted: NDArray[np.bool_]) -> "Outcomes":
-        """Return the outcomes on some rows, without the unweighted scores, which are those of all rows.
+        """Return the outcomes on some rows, without the unweighted scores, which apply to all rows only.
 
         Args:
-            wanted: which rows, shape (n,).
+            wanted: mask of the rows, shape (n,).
         """
         return replace(
             self,
@@ -133,7 +135,7 @@ class Outcomes:
         )
 
     def score(self, metric: str, sums: Floats) -> Floats:
-        """Score sums of counts; NaN where nothing was summed (no row has any weight)."""
+        """Score sums of counts; NaN if the sums are 0 (no row has any weight)."""
         something = sums @ np.ones(self.n_counts) != 0  # counts are never negative
         if something.all():
             return np.asarray(self.formulas[metric](sums))
@@ -146,14 +148,14 @@ class Outcomes:
 def outcomes(
     info: TaskInfo, gold: pl.DataFrame, full_gold: pl.DataFrame, predictions: pl.Series, encoder: Encoder | None
 ) -> Outcomes:
-    """Score predictions row by row, as far as rows can be scored alone.
+    """Count outcomes row by row, for every metric that is a function of sums over rows.
 
     Args:
         info: the task.
         gold: n test rows of a subset.
-        full_gold: all test rows of the domain; they say which classes there are.
-        predictions: texts as ``check_predictions`` returns them, n of each run, run after run.
-        encoder: embeds tokens for BERTScore; without one generated text has no BERTScore.
+        full_gold: all test rows of the domain; they define which classes occur.
+        predictions: texts as ``check_predictions`` returns them, n per run, run after run.
+        encoder: embeds tokens for BERTScore; None omits BERTScore.
     """
     n_runs = len(predictions) // len(gold)
     if info.kind is TaskKind.CLASSIFICATION:
@@ -197,11 +199,14 @@ def _classification(
 
 
 def folded_codes(info: TaskInfo, classes: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return each label's code; a label that gold never has counts as its coarser one, and unusable output comes last.
+    """Return the code that each label is scored as; the last is that of unusable output.
+
+    A label absent from gold is merged into its coarser label.
 
     Args:
-        info: the task, of labels.
-        classes: which labels gold has, shape (n_classes,).
+        info: a classification task.
+        classes: which labels occur in gold, shape (n_classes,).
+
     Returns: codes, shape (n_classes + 1,).
     """
     codes = np.arange(len(info.labels) + 1)
@@ -219,7 +224,7 @@ def _tagging(info: TaskInfo, gold: pl.DataFrame, predictions: pl.Series, n_runs:
     gold_codes = np.tile(gold["tags"].explode().to_numpy().astype(np.int64), n_runs)
     all_lengths = np.tile(lengths, n_runs)
     offsets = np.concatenate([[0], np.cumsum(all_lengths)])
-    # An unusable output is a sequence without spans.
+    # An unusable output counts as a sequence without spans.
     predicted = np.full(gold_codes.size, codes["O"], dtype=np.int64)
     usable = np.repeat(~unparsed, all_lengths)
     tags = predictions.filter(pl.Series(~unparsed)).str.split(" ").explode()
@@ -295,7 +300,7 @@ def _generation(gold: pl.DataFrame, predictions: pl.Series, n_runs: int, encoder
 
 
 def _bert_score(candidates: list[str], references: list[str], encoder: Encoder) -> Floats:
-    """Compute BERTScore-F1 of every pair; each distinct text is embedded once, and each distinct pair scored once."""
+    """Compute BERTScore-F1 of every pair, embedding each distinct text and scoring each distinct pair only once."""
     pairs = pl.DataFrame({"candidate": candidates, "reference": references})
     distinct = pairs.unique(maintain_order=True)
     known = distinct["reference"].unique(maintain_order=True)
@@ -303,7 +308,7 @@ def _bert_score(candidates: list[str], references: list[str], encoder: Encoder) 
     rows = distinct.with_columns(row=pl.col("reference").replace_strict(known, pl.int_range(len(known), eager=True)))
     texts = distinct["candidate"].unique(maintain_order=True)
     parts = []
-    # The tokens of all generated texts at once might not fit.
+    # Embeddings of all generated texts might not fit in memory.
     for start in range(0, len(texts), _CANDIDATES):
         some = pl.DataFrame({"candidate": texts[start : start + _CANDIDATES]}).with_row_index("number")
         tokens, offsets = encoder.token_vectors(some["candidate"].to_list(), "embedding candidates", keep=False)
@@ -331,9 +336,9 @@ class TargetRuns:
     Attributes:
         task, target: names.
         ids: shape (n,).
-        groups: group codes from 0, in the order of the groups' names, shape (n,).
+        groups: 0-based group codes, in the order of the groups' names, shape (n,).
         runs: the runs, in order of source and seed.
-        outcomes: their counts, run by run.
+        outcomes: their counts, in the order of ``runs``.
     """
 
     task: str
@@ -344,11 +349,11 @@ class TargetRuns:
     outcomes: Outcomes
 
     def of_source(self, source: str) -> list[int]:
-        """List the runs of a source, by seed."""
+        """List the indices of a source's runs, by seed."""
         return [index for index, (trained_on, _) in enumerate(self.runs) if trained_on == source]
 
     def of_rows(self, wanted: NDArray[np.bool_]) -> "TargetRuns":
-        """Return the same of some rows, at least one; shape (n,)."""
+        """Return these runs on a subset of rows, given as a mask of shape (n,) with at least one row."""
         groups = np.unique(self.groups[wanted], return_inverse=True)[1]
         chosen = self.ids.filter(pl.Series(wanted))
         return replace(self, ids=chosen, groups=groups, outcomes=self.outcomes.of_rows(wanted))
@@ -361,11 +366,11 @@ def target_runs(
 
     Args:
         task: its name.
-        predictions: rows of this task, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows of this task, with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
         folder: the dataset.
         subset: the subset of test ids that the predictions cover.
-        encoder: needed for BERTScore alone.
-    Yields: for each target the outcomes of its runs on the target's test rows, sorted by id.
+        encoder: needed only for BERTScore.
+    Yields: for each target, the outcomes of its runs on the target's test rows, sorted by id.
     """
     info = folder.task(task)
     chosen = folder.test(task, subset, ["id", "domain", "group", GOLD[info.kind]])

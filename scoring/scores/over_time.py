@@ -1,6 +1,6 @@
 """Scores over time: a trend, a change point, and the sequential alarm against a reference (``metrics``).
 
-All of them are about one figure, the mean score over texts, because what a bet bounds is a mean; the check's own metric
+All of them use the mean score over texts, because the alarm's betting test applies to means; the check's own metric
 may be another one.
 """
 
@@ -35,18 +35,18 @@ from shiftbench.scoring.scores.shape import (
 
 LEVEL = 0.05
 _MANY = 100
-"""Periods from which fewer draws are made for a change point: a year of days would take half a minute."""
+"""With more periods, fewer resamples are used for a change point: a year of days would take half a minute."""
 WHOLE_TEXTS = "share of texts without an error"
-"""The figure of a kind whose metric is no mean over texts."""
+"""The measure for task kinds whose metric is not a mean over texts."""
 
 
 def measure_of(target: TargetRuns) -> str:
-    """Return the name of the figure that is the mean of texts' scores."""
+    """Return the name of the metric that is the mean of the texts' scores."""
     return target.outcomes.example_metric or WHOLE_TEXTS
 
 
 def period_groups(period: str, target: TargetRuns) -> PeriodGroups:
-    """Sum up the texts of a period by group; scores are means over the runs."""
+    """Summarise a period's texts by group; scores are averaged over the runs."""
     scores = target.outcomes.example_scores.mean(axis=0)
     sizes = np.bincount(target.groups)
     means = np.bincount(target.groups, weights=scores) / sizes
@@ -80,14 +80,14 @@ def over_time(
     measure: str,
     reference: Sequence[str] = (),
 ) -> OverTime:
-    """Test periods for a trend, a change and, with a reference, for a drop below it.
+    """Test periods for a trend, a change point and, with a reference, a drop below it.
 
     Args:
         periods: in order, at least one.
-        places: of the periods on the line of time.
-        unit: what one of them is called.
-        measure: the figure's name.
-        reference: the periods of the reference; those before its last one are in no alarm.
+        places: position of each period on the time axis.
+        unit: name of the unit of time, such as month.
+        measure: the metric's name.
+        reference: the reference periods; only periods after the last of them are monitored.
     """
     figures = {each.period: period_figure([each]) for each in periods}
     evidence, found = _find_alarm(periods, reference)
@@ -117,7 +117,7 @@ def over_time(
 def _find_course(
     periods: Sequence[PeriodGroups], places: Mapping[str, int]
 ) -> tuple[TrendFound | None, ChangeFound | None, str | None]:
-    """Test for a trend and a change, corrected for each other; also return which of them is shown."""
+    """Test for a trend and a change point, Holm-corrected; also return which of them is shown."""
     names = [each.period for each in periods]
     if len(names) < LEAST_FOR_TREND:
         return None, None, None
@@ -140,7 +140,7 @@ def _find_course(
 
 
 def _unexplained(values: Floats, variances: Floats, at: Floats) -> float:
-    """Return a straight line's squared residuals over those of the mean, weighted as the change point's are."""
+    """Return a straight line's squared residuals relative to the mean's, with the change point's weights."""
     ones = np.ones((values.size, 1))
     weights = 1 / (variances + between_variance(values, variances, ones, values.size - 1))
     line = np.stack([ones[:, 0], at - at.mean()], axis=1)
@@ -150,7 +150,7 @@ def _unexplained(values: Floats, variances: Floats, at: Floats) -> float:
 def _find_alarm(
     periods: Sequence[PeriodGroups], reference: Sequence[str]
 ) -> tuple[dict[str, float], AlarmFound | None]:
-    """Compute the evidence at the look after each period that follows the reference."""
+    """Compute the evidence after each period that follows the reference."""
     chosen = [number for number, each in enumerate(periods) if each.period in reference]
     later = periods[chosen[-1] + 1 :] if chosen else ()
     if not later:

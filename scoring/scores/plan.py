@@ -1,13 +1,11 @@
-"""Detectable drops before any model is trained: the smallest ones, and the runs or texts that they take.
+"""Power analysis before any model is trained: smallest detectable drops, and the runs or texts needed.
 
-The sizes come from a dataset folder, what models do from assumptions: typed, or measured on an earlier prediction file.
-
-A planned drop is the smallest true one that the engine's own test finds in four studies of five. A study is a
-``Figure`` of the scores that test sets of these sizes are expected to give. The study that has less luck than 80% of
-studies lies Student's quantile of standard errors below the truth, its scores and the texts on which its models differ
-where they are on average in such a study. The smallest drop is the one at which the lower limit of that study just
-leaves 0, so all rules of the engine (Wilson's shape, known variances, degrees of freedom, least variance of a paired
-difference) have their part in it, at the drop that is looked for.
+Test-set sizes come from a dataset folder; the models' behaviour is assumed (set by the user, or measured on an earlier
+prediction file). A planned drop is the smallest true drop that the project's own test detects with 80% power. A study
+is represented by a ``Figure`` of the scores expected on test sets of these sizes. The 20th-percentile study has a drop
+Student's quantile of standard errors below the truth, with its scores and discordant texts at their expectation given
+that drop. The smallest drop is the one where that study's lower limit just exceeds 0, so that all details of the test
+(Wilson's shape, known variances, degrees of freedom, least variance of a paired difference) enter at that drop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,9 +38,9 @@ from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice
 
 _ACCURACY = 1e-5
-"""Within which a smallest drop is found."""
+"""Tolerance in the search for the smallest drop."""
 _ENOUGH = 200
-"""Groups on which models differ above which more of them change nothing."""
+"""Number of discordant groups above which more of them have no effect."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +48,14 @@ class TestSet:
     """A test set before there are predictions.
 
     Attributes:
-        name: of its domain.
-        class_sizes: texts of each class in each group, shape (n_classes, n_groups); one class where the score is a mean
+        name: its domain.
+        class_sizes: texts of each class in each group, shape (n_classes, n_groups); one class if the score is a mean
             over texts.
         icc: correlation of scores within a group, in [0, 1].
-        scale: how many times as many groups of the same sizes there are.
+        scale: factor by which the number of groups is multiplied, at the same group sizes.
     """
 
-    __test__ = False  # no test class of pytest
+    __test__ = False  # not a test class for pytest
 
     name: str
     class_sizes: Floats
@@ -81,7 +79,7 @@ class TestSet:
 
     @cached_property
     def answers(self) -> Answers:
-        """Return what models answer on it."""
+        """Return the model of answers on it."""
         return Answers(tuple((self.class_sizes.sum(axis=1) / self.class_sizes.sum()).tolist()))
 
     @cached_property
@@ -91,34 +89,34 @@ class TestSet:
 
     @cached_property
     def true_design_effect(self) -> float:
-        """Return by how much the groups raise the variance of a score."""
+        """Return the design effect: the factor by which grouping raises a score's variance."""
         return 1 + (self.n / self.groups - 1) * self.icc
 
     @cached_property
     def seen_design_effect(self) -> float:
-        """Return by how much a study is expected to find that they raise it."""
+        """Return the design effect that a study is expected to estimate."""
         return expected_design_effect(self.n / self.groups, self.groups, self.icc) * self.groups / (self.groups - 1)
 
     def of_size(self, texts: float) -> "TestSet":
-        """Return a test set of so many texts whose groups are as large."""
+        """Return a test set with this many texts and the same group sizes."""
         return TestSet(self.name, self.class_sizes, self.icc, texts / float(self.class_sizes.sum()))
 
     def n_groups_with(self, probability: float) -> float:
-        """Return how many groups are expected to hold a text of a kind that has a probability."""
+        """Return the expected number of groups with at least one text of a kind that has this probability."""
         return self.scale * groups_with(probability, self.class_sizes.sum(axis=0), self.icc)
 
     def holding(self, recall: float) -> float:
-        """Return how many groups are expected to hold the errors, or right answers, of the class with the fewest."""
+        """Return the expected number of groups with errors, or with correct answers, of the class with the fewest."""
         kinds = (recall, 1 - recall)
         return self.scale * min(groups_with(kind, sizes, self.icc) for sizes in self.class_sizes for kind in kinds)
 
     def score(self, recall: float, influences: Floats, right: Floats) -> Score:
-        """Build the score that a study is expected to have which sees a recall.
+        """Build the score expected in a study that observes a recall.
 
         Args:
             recall: in [0, 1].
-            influences: directions of length 1, whose products are the correlations of scores on this test set.
-            right: where its texts differ from those of other scores.
+            influences: unit vectors, whose inner products are the correlations of scores on this test set.
+            right: vector marking the groups where its texts differ from those of other scores.
         """
         value = float(self.answers.score(recall))
         if self.no_interval:
@@ -134,10 +132,10 @@ class Cell(NamedTuple):
     """A score in a planned drop.
 
     Attributes:
-        weight: in the drop; above 0 for scores at home, below for the others.
+        weight: weight in the drop; positive for in-domain scores, negative for the others.
         source: the domain that its model is trained on.
-        target: what it is scored on.
-        home: the test set of the score that it drops from; None for a score at home.
+        target: the test set.
+        home: the test set of the in-domain score that it is compared with; None for an in-domain score.
     """
 
     weight: float
@@ -148,12 +146,12 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Design:
-    """A drop, and what is assumed of the models.
+    """A drop, and the assumptions on the models.
 
     Attributes:
-        cells: the scores that it is made of.
-        recall: of models at home, in [0, 1].
-        discordance: share of texts that one of two models has right and the other wrong; never less than the drop.
+        cells: the scores that the drop is a weighted sum of.
+        recall: in-domain recall, in [0, 1].
+        discordance: share of texts that exactly one of two models gets right; never less than the drop.
         run_sd: standard deviation of a score over training runs.
     """
 
@@ -163,7 +161,7 @@ class Design:
     run_sd: float
 
     def of_size(self, texts: float) -> "Design":
-        """Return the design with so many texts on every test set."""
+        """Return the design with this many texts on every test set."""
         return replace(self, cells=tuple(cell._replace(target=cell.target.of_size(texts)) for cell in self.cells))
 
     @property
@@ -172,12 +170,13 @@ class Design:
         return next((cell.target.no_interval for cell in self.cells if cell.target.no_interval), None)
 
     def smallest_drop(self, n_tests: int = 1, runs: int = 0) -> float | None:
-        """Find the smallest true drop that is found in four studies of five.
+        """Find the smallest true drop that is detected with 80% power.
 
         Args:
-            n_tests: drops that the level of 5% is shared by.
-            runs: training runs of each source; 0 takes the models as they are.
-        Returns: a fraction; None where there is no interval, or even the largest drop is not found.
+            n_tests: number of drops that share the level of 5%.
+            runs: training runs of each source; 0 treats the models as fixed.
+
+        Returns: a fraction; None without an interval, or if even the largest drop is not detected.
         """
         from scipy.optimize import brentq
 
@@ -188,11 +187,11 @@ class Design:
         return float(brentq(self._lower_limit, 0.0, largest, args=(n_tests, runs), xtol=_ACCURACY))
 
     def finds(self, drop: float, n_tests: int = 1, runs: int = 0) -> bool:
-        """Return whether at least four studies of five find a true drop (see ``smallest_drop``)."""
+        """Return whether a true drop is detected with at least 80% power (see ``smallest_drop``)."""
         return not self.no_interval and self._lower_limit(drop, n_tests, runs) > 0
 
     def _lower_limit(self, drop: float, n_tests: int, runs: int) -> float:
-        """Return the lower limit in the study that has less luck than 80% of studies."""
+        """Return the lower limit in the 20th-percentile study."""
         weights = np.array([cell.weight for cell in self.cells])
         recalls = self._recalls([0.0 if cell.home is None else drop for cell in self.cells])
         joint = self._covariances(recalls, recalls)
@@ -208,7 +207,7 @@ class Design:
         return study.limits(1 - LEVEL / n_tests, recipes=runs > 0)[0]
 
     def _quantile(self, runs: int) -> float:
-        """Return how many standard errors of luck 80% of studies exceed; a drop hardly changes it."""
+        """Return how many standard errors below the truth the 20th-percentile study is, computed at no drop."""
         if runs not in self._quantiles:
             recalls = self._recalls([0.0] * len(self.cells))
             without = self._figure(recalls, recalls, runs)
@@ -234,15 +233,15 @@ class Design:
         )
 
     def _discordance(self, true: tuple[float, float], seen: tuple[float, float]) -> float:
-        """Return the share of texts that two models differ on, in a study that sees other recalls than true."""
+        """Return the share of texts on which two models differ, in a study that observes the recalls ``seen``."""
         apart, apart_seen = true[0] - true[1], seen[0] - seen[1]
         share = min(max(self.discordance, abs(apart)), abs(apart) + 2 * min(*true, 1 - true[0], 1 - true[1]))
-        if share > apart**2:  # the mean of what is discordant, given the difference that is seen
+        if share > apart**2:  # expected discordance given the observed difference
             share -= (apart - apart_seen) * apart * (1 - share) / (share - apart**2)
         return min(max(share, abs(apart_seen)), abs(apart_seen) + 2 * min(*seen, 1 - seen[0], 1 - seen[1]))
 
     def _covariances(self, true: Sequence[float], seen: Sequence[float]) -> Floats:
-        """Return the covariance of scores over test texts, shape (k, k), in a study that sees such recalls."""
+        """Return the covariance of scores over test texts, shape (k, k), in a study that observes these recalls."""
         joint = np.zeros((len(self.cells),) * 2)
         for row, cell in enumerate(self.cells):
             target = cell.target
@@ -258,7 +257,7 @@ class Design:
         return joint
 
     def _figure(self, true: Sequence[float], seen: Sequence[float], runs: int) -> "_Study":
-        """Build the figure of a study that sees such recalls."""
+        """Build the figure of a study that observes these recalls."""
         joint = self._covariances(true, seen)
         lengths = np.sqrt(np.diag(joint))
         unit = joint / np.where(lengths > 0, lengths, 1.0) / np.where(lengths > 0, lengths, 1.0)[:, None]
@@ -272,7 +271,7 @@ class Design:
         return _Study(tuple(parts), DROP, self._training(runs) if runs else None)
 
     def _n_groups_apart(self, row: int, true: Sequence[float], seen: Sequence[float]) -> int:
-        """Return on how many groups of a score's test set models are expected to differ, at most what is enough."""
+        """Return the expected number of discordant groups on a score's test set, at most ``_ENOUGH``."""
         target = self.cells[row].target
         rows = [each for each, cell in enumerate(self.cells) if cell.target.name == target.name]
         if len(rows) == 1:
@@ -291,7 +290,7 @@ class Design:
 
 @dataclass(frozen=True)
 class _Study(Figure):
-    """A figure whose variance over training runs is assumed."""
+    """A figure with an assumed variance over training runs."""
 
     assumed: Training | None = None
 
@@ -301,13 +300,13 @@ class _Study(Figure):
 
 
 OVER_TEXTS = ("accuracy", "exact_match", "token_f1")
-"""Metrics that are planned for as the share of texts that are right; token F1 varies a little less."""
+"""Metrics planned for as the share of correct texts; token F1 varies a little less."""
 OVER_CLASSES = "macro_f1"
 _NOT_PLANNED = (
     "of an earlier run of any model, `shiftbench score --predictions FILE` prints the smallest detectable drops"
 )
 WANTED = (0.01, 0.02, 0.05)
-"""Drops for which the needed runs and texts are listed."""
+"""Drops for which the required runs and texts are listed."""
 _MOST_RUNS = 1_000
 _LEAST_TEXTS, _MOST_TEXTS = 10, 10_000_000
 
@@ -316,13 +315,13 @@ class Assumptions(pydantic.BaseModel):
     """The assumptions on the models to be trained; all are fractions.
 
     Attributes:
-        accuracy: mean score of a text at home; of macro-F1 the share of each class's texts that is right.
-        discordance: share of texts that one of two models has right and the other wrong.
-        icc: intra-class correlation of scores within a group of texts (premise, document); the mean over test sets
-            where it was measured.
-        icc_of: of each test set on which it was measured, by domain; empty where it was typed.
+        accuracy: mean in-domain score of a text; for macro-F1 the recall of each class.
+        discordance: share of texts that exactly one of two models gets right.
+        icc: intra-class correlation of scores within a group of texts (premise, document); the mean over test sets if
+            it was measured.
+        icc_of: the measured correlation of each test set, by domain; empty if set by the user.
         run_sd: standard deviation of a model's score over training runs.
-        measured_on: the prediction file that they were measured on; None where all were typed.
+        measured_on: the prediction file that they were measured on; None if all were set by the user or by default.
     """
 
     accuracy: float = pydantic.Field(default=0.75, ge=0, le=1)
@@ -334,9 +333,9 @@ class Assumptions(pydantic.BaseModel):
 
 
 def parse_assumptions(typed: Sequence[str]) -> dict[str, float]:
-    """Parse assumptions that were typed as ``NAME=VALUE``; of one that was typed twice the last counts.
+    """Parse assumptions given as ``NAME=VALUE``; the last value of a repeated name is used.
 
-    Raises: UnknownChoice for another name, or a value outside the name's range.
+    Raises: UnknownChoice for an unknown name, or a value out of range.
 
     >>> parse_assumptions(["icc=0.1", "run_sd=0.02"])
     {'icc': 0.1, 'run_sd': 0.02}
@@ -355,15 +354,16 @@ def parse_assumptions(typed: Sequence[str]) -> dict[str, float]:
 
 
 class PlannedDrop(pydantic.BaseModel):
-    """The smallest true drop of one figure that four studies of five find.
+    """The smallest true drop of one kind that is detected with 80% power.
 
     Attributes:
         figure: ``SD``, ``TD`` or ``average drop``.
-        source, target: of a shift; None for the average.
-        models: of these trained models, a fraction; None where there is no interval or even the largest drop is missed.
-        models_corrected: with the level shared by all shifts of the task.
-        recipe, recipe_corrected: over training runs, too; None also with fewer than 5 runs.
-        no_interval: why the test sets allow none.
+        source, target: the shift; None for the average.
+        models: for these trained models, a fraction; None without an interval or if even the largest drop is not
+            detected.
+        models_corrected: with the level divided over all shifts of the task.
+        recipe, recipe_corrected: with training variance; None also with fewer than 5 runs.
+        no_interval: why the test sets allow no interval.
     """
 
     figure: str
@@ -377,13 +377,13 @@ class PlannedDrop(pydantic.BaseModel):
 
 
 class Need(pydantic.BaseModel):
-    """The runs or texts needed to detect a drop in a figure; for SD and TD in the task's median shift.
+    """The runs or texts needed to detect a drop; SD and TD in the task's median shift.
 
     Attributes:
         figure: ``SD``, ``TD`` or ``average drop``.
         drop: the true drop, a fraction.
-        runs: training runs a source, at the test sets as they are; None where no number is enough.
-        texts: test texts a domain, at the planned runs; None where no number is enough.
+        runs: training runs per source, with the test sets as they are; None if no number is enough.
+        texts: test texts per domain, at the planned runs; None if no number is enough.
     """
 
     figure: str
@@ -395,7 +395,8 @@ class Need(pydantic.BaseModel):
 class TaskPlan(pydantic.BaseModel):
     """The detectable drops of a task.
 
-    ``test_texts`` are each domain's texts, ``assumed`` the assumptions on its models, ``metric`` is what drops.
+    ``test_texts`` are each domain's numbers of test texts, ``assumed`` the assumptions on its models, ``metric`` the
+    primary metric.
     """
 
     task: str
@@ -407,7 +408,7 @@ class TaskPlan(pydantic.BaseModel):
 
 
 class DetectionPlan(pydantic.BaseModel):
-    """The drops that a benchmark can detect with so many training runs of each source domain.
+    """The drops that a benchmark can detect with the given number of training runs per source domain.
 
     ``not_planned`` has the metric of each task whose drops cannot be planned, by task.
     """
@@ -432,12 +433,12 @@ def plan(
     Args:
         folder: the dataset.
         runs: training runs of each source domain, at least 1.
-        typed: assumptions by name; each goes before the measured one, and that before the default.
-        like: a prediction file on the folder that assumptions are measured on, task by task.
-        task: plan this task alone.
-        encoder: embeds tokens for BERTScore; needed for tasks of generated text with ``like``.
-    Returns: the plan of each task with test texts in two domains, trainable ones among them.
-    Raises: InvalidInput when there is no such task, none can be planned, or ``like`` does not fit the folder.
+        typed: assumptions by name; they override measured ones, which override defaults.
+        like: a prediction file for the folder, from which assumptions are measured per task.
+        task: plan only this task.
+        encoder: embeds tokens for BERTScore; needed for generation tasks with ``like``.
+    Returns: the plan of each task with test texts in two domains, at least one of them with a train split.
+    Raises: InvalidInput if there is no such task, none can be planned, or ``like`` does not match the folder.
     """
     names = [task] if task else list(folder.manifest.tasks)
     metrics = {name: folder.task(name).metric for name in names}
@@ -469,7 +470,7 @@ def plan(
 
 
 def _shifts(info: TaskInfo) -> list[tuple[str, str]]:
-    """List the shifts between domains of the task; with an ID domain those from it."""
+    """List the task's shifts; for a task with an ID domain, only those from it."""
     sources = [name for name, facts in info.domains.items() if "train" in facts.splits]
     if info.id_domain:
         sources = [name for name in sources if name == info.id_domain]
@@ -494,7 +495,7 @@ def _plan_task(
 
 
 def _test_sets(folder: DatasetFolder, task: str, assumed: Assumptions) -> dict[str, TestSet]:
-    """Count the texts of each class in each group; scores that are means over texts have one class."""
+    """Count the texts of each class in each group; scores that are means over texts have a single class."""
     label = [pl.col("label") if folder.task(task).metric == OVER_CLASSES else pl.lit(0).alias("label")]
     rows = folder.test(task).select("domain", "group", *label)
     test_sets = {}
@@ -554,14 +555,14 @@ def _planned_drop(figure: str, shift: Shift | None, design: Design, runs: int, n
 
 
 def needs(figures: Sequence[PlannedFigure], smallest: Sequence[float | None], runs: int) -> Iterator[Need]:
-    """List what it takes to find each drop of ``WANTED``; of SD and TD in the median shift.
+    """Compute the runs and texts needed to detect each drop of ``WANTED``; for SD and TD in the median shift.
 
     Args:
-        figures: as ``designs`` lists them.
-        smallest: the smallest drop of each for the trained models.
+        figures: the output of ``designs``.
+        smallest: the smallest detectable drop of each, for the trained models.
         runs: training runs of each source, at least 1.
     """
-    # Below 5 runs the question is about the trained models, of which only the texts vary.
+    # Below 5 runs, claims are about the trained models, so only the texts vary.
     counted = runs if runs >= MIN_RUNS else 0
     for name in dict.fromkeys(figure for figure, *_ in figures):
         mine = [(drop or np.inf, each[2]) for drop, each in zip(smallest, figures, strict=True) if each[0] == name]
@@ -580,7 +581,7 @@ def needs(figures: Sequence[PlannedFigure], smallest: Sequence[float | None], ru
 
 
 def _smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int | None:
-    """Find the smallest number from which on it is enough; None where ``high`` is not."""
+    """Find the smallest sufficient number by bisection; None if ``high`` is not sufficient."""
     if not is_enough(high):
         return None
     while low < high:
@@ -593,7 +594,7 @@ Measured = dict[str, float | dict[str, float]]
 
 
 def _measure(path: Path, folder: DatasetFolder, encoder: Encoder | None) -> dict[str, Measured]:
-    """Measure assumptions on a prediction file, by task; those that the file cannot show are left out."""
+    """Measure assumptions on a prediction file, by task; those that the file does not allow are omitted."""
     folder.refuse_withheld()
     predictions = checked_predictions(path, folder)
     return {
@@ -635,10 +636,10 @@ def _measured(targets: Sequence[TargetRuns]) -> Measured:
 
 
 def correlation_within_groups(runs: TargetRuns) -> float | None:
-    """Return the correlation that a test set's own design effect comes to, in [0, 1]; None without groups of several.
+    """Return the intra-class correlation implied by a test set's design effect; None with one text per group.
 
     Args:
-        runs: of the test set, whose texts' scores' variances are averaged.
+        runs: the test set's runs; the variances of their scores are averaged.
     """
     scores, groups = runs.outcomes.example_scores, runs.groups
     sizes = np.bincount(groups)

@@ -1,4 +1,4 @@
-"""Scores of a prediction file: a long table (one value a row) and the nested shape with intervals."""
+"""Scoring of a prediction file: a long table (one value per row) and the nested scores with intervals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 N_STORED = 400
-"""Replicates kept of each primary score: what rank intervals are made from (see ``metrics.ranking``)."""
+"""Number of stored replicates per primary score, from which rank intervals are computed (see ``metrics.ranking``)."""
 
 SCORE_COLUMNS = pl.Schema(
     {
@@ -45,24 +45,25 @@ SCORE_COLUMNS = pl.Schema(
         "df": pl.Float64(),
     }
 )
-"""The long table: one score of one run (task, source, target, seed) a row, sorted by the first five columns.
+"""The long table: one score of one run (task, source, target, seed) per row, sorted by the first five columns.
 
-- ``metric``: depth metrics end in ``@<lambda>``; ``tt_depth_...`` rows hold the target's own run (its seed), weighted
+- ``metric``: depth metrics end in ``@<lambda>``; ``tt_depth_...`` rows contain the target's own run (its seed),
+    weighted
   by the depths in ``source``.
-- ``value``: a fraction, but for ``effective_n`` (a number of texts); NaN where it is undefined.
-- ``n``: test rows behind it, those kept at the lambda of a depth metric.
-- ``replicates``: of the primary metric, ``N_STORED`` times the score with each group's influence added or taken away at
-  random, the same signs for every entry; null for other metrics, and where the score has no interval (fewer than 5
-  effective groups, say): then ranks made of it have none either.
-- ``df``: degrees of freedom of the score's variance over test texts; null where there are no replicates.
+- ``value``: a fraction, except for ``effective_n`` (a number of texts); NaN if undefined.
+- ``n``: number of test rows; for a depth metric, those retained at its lambda.
+- ``replicates``: for the primary metric, ``N_STORED`` replicates: the score with each group's influence added or
+  subtracted at random, with the same signs for every entry. Null for other metrics, and if the score has no interval
+  (fewer than 5 effective groups, for example): ranks computed from it then have no interval either.
+- ``df``: degrees of freedom of the score's variance over test texts; null without replicates.
 
-Nothing else is null.
+No other value is null.
 """
 
 
 @dataclass(frozen=True)
 class Scored:
-    """One prediction file's scores: the long table (``SCORE_COLUMNS``) and the nested shape."""
+    """One prediction file's scores: the long table (``SCORE_COLUMNS``) and the nested scores."""
 
     table: pl.DataFrame
     scores: Scores
@@ -83,11 +84,13 @@ def score_file(
         path: the file, and how to read it.
         folder: the dataset that it is for, or its path.
         subset: the subset of test ids that it covers.
-        encoder: embeds tokens for BERTScore; tasks of other metrics need none.
-        reference: a reference's prediction file, whose TT gives ``reference_td`` where ``path`` has no TT.
-        margin: test whether no drop is above this fraction, fixed before the scores were seen.
-    Returns: the scores of every task that the file has predictions of, fractions in [0, 1], with their intervals.
-    Raises: InvalidInput with every problem found in the file, or when the folder withholds its labels.
+        encoder: embeds tokens for BERTScore; only needed for tasks with that metric.
+        reference: prediction file of a reference model, whose TT gives ``reference_td`` if ``path`` has no TT.
+        margin: test whether no drop exceeds this fraction, fixed before the scores were seen.
+
+    Returns: the scores of every task that the file has predictions for, fractions in [0, 1], with their intervals.
+
+    Raises: InvalidInput with every problem found in the file, or if the folder withholds its labels.
     """
     if margin is not None:
         refuse_margin(margin)
@@ -105,9 +108,10 @@ def token_encoder(folder: DatasetFolder, name: str | None = None) -> Encoder | N
 
     Args:
         folder: the dataset.
-        name: Hub id or path of the encoder; None takes the machine's, or else the default one.
-    Returns: the encoder, one a process; None where the dataset has no generated text, or the extra is not installed:
-        BERTScore is a named gap then.
+        name: Hub id or path of the encoder; None for the machine's configured encoder, or the default one.
+
+    Returns: the encoder, one per process; None if the dataset has no generation task, or the extra is not installed:
+        BERTScore is then listed as missing.
     """
     generates = any(task.kind is TaskKind.GENERATION for task in folder.manifest.tasks.values())
     installed = find_spec("sentence_transformers") is not None
@@ -116,7 +120,7 @@ def token_encoder(folder: DatasetFolder, name: str | None = None) -> Encoder | N
 
 @cache
 def _encoder(name: str | None, vectors: Path) -> Encoder:
-    """Return the process's one encoder: naming it reads all its weights, and it loads its model once."""
+    """Return the process's only encoder: identifying it reads all its weights, and its model is loaded once."""
     return Encoder(name, vectors)
 
 
@@ -127,15 +131,17 @@ def checked_predictions(path: Path | PredictionInput, folder: DatasetFolder, sub
         path: the file, and how to read it.
         folder: the dataset that it is for; it may withhold its labels.
         subset: the subset of test ids that it covers.
-    Returns: rows in file order, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
-    Raises: InvalidInput with every problem found in the file, or when no task has the subset.
+
+    Returns: rows in file order, with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
+
+    Raises: InvalidInput with every problem found in the file, or if no task has the subset.
     """
     facts, versions = prediction_tasks(folder, subset), data_versions(PredictionInput.of(path).path, folder)
     return check_prediction_file(path, facts, versions)
 
 
 def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[PredictionTask]:
-    """Return the facts needed to check predictions for a subset; InvalidInput when no task has it."""
+    """Return the task descriptions used to check predictions for a subset; InvalidInput if no task has it."""
     tasks = [
         folder.prediction_task(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets
     ]
@@ -146,7 +152,7 @@ def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[Predict
 
 
 class FileChecks:
-    """Checks and scores of a prediction file for a server, computed in this process."""
+    """Checks and scores prediction files for a server, in the same process."""
 
     def predictions(self, path: Path | PredictionInput, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
         """Read a file and check it against a dataset folder, as ``checked_predictions`` does."""
@@ -157,10 +163,10 @@ class FileChecks:
         return read_validation(path, folder)
 
     def held_out(self, path: Path | PredictionInput, predictions: pl.DataFrame, folder: DatasetFolder) -> pl.DataFrame:
-        """Read the validation rows that go with checked predictions.
+        """Read the validation rows that accompany checked predictions.
 
-        Raises: InvalidInput also when labels are withheld, where nothing is forecast, they are of other models,
-            or their probabilities seem to stand in another order than the labels.
+        Raises: InvalidInput also if labels are withheld (then nothing is forecast), if the rows are from other models,
+            or if their probabilities seem to be in a different order than the labels.
         """
         if not folder.has_public_labels:
             what, cure = "validation rows are for forecasts, which withheld labels do not allow", "leave this file out"
@@ -171,11 +177,11 @@ class FileChecks:
         return rows
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:
-        """Score checked predictions for a preview, which nobody keeps."""
+        """Score checked predictions for a preview, which is not stored."""
         return score_predictions(predictions, folder, subset, encoder=token_encoder(folder)).scores
 
     def benchmark(self, path: Path) -> str:
-        """Return the benchmark that a file's first id names; it may be any text."""
+        """Return the benchmark part of a file's first id; unchecked text."""
         first = next(PredictionFile(path).parts(["id"]))["id"][0]
         return str(first).partition("/")[0]
 
@@ -184,7 +190,7 @@ IN_THIS_PROCESS = FileChecks()
 
 
 def data_versions(path: Path, folder: DatasetFolder) -> str:
-    """Describe the folder's version of the data, and the one that a card beside the file was written for."""
+    """Describe the folder's data version, and the one in the card next to the predictions."""
     here = f"this folder has {folder.version}"
     card, _ = card_beside(path)
     if card is None:
@@ -205,14 +211,16 @@ def score_predictions(
     """Score checked predictions.
 
     Args:
-        predictions: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
         folder: the dataset that they are for.
         subset: the subset of test ids that they cover.
-        encoder: embeds tokens for BERTScore; tasks of other metrics need none.
-        reference: a reference's predictions, checked too, whose TT gives ``reference_td`` where there is no TT here.
-        margin: test whether no drop is above this fraction.
-    Returns: the long table of ``SCORE_COLUMNS``, and the nested shape.
-    Raises: InvalidInput when the folder withholds its labels.
+        encoder: embeds tokens for BERTScore; only needed for tasks with that metric.
+        reference: checked predictions of a reference model, whose TT gives ``reference_td`` if there is no TT here.
+        margin: test whether no drop exceeds this fraction.
+
+    Returns: the long table of ``SCORE_COLUMNS``, and the nested scores.
+
+    Raises: InvalidInput if the folder withholds its labels.
     """
     folder.refuse_withheld()
 
@@ -223,7 +231,7 @@ def score_predictions(
         }
 
     values_by_task = by_task(predictions.drop("probabilities", strict=False))
-    # A reference is needed only for its models' scores at home.
+    # Only the reference's in-domain scores are needed.
     pinned = by_task(reference.filter(pl.col("source") == pl.col("target"))) if reference is not None else None
     rows = [row for values in values_by_task.values() for row in _long_rows(values)]
     table = pl.DataFrame(rows, schema=SCORE_COLUMNS, orient="row").sort("task", "source", "target", "seed", "metric")
@@ -235,7 +243,7 @@ def score_predictions(
 
 Row = tuple[str, str, str, int, str, float, int, list[float] | None, float | None]
 _SIGNS = 5
-"""Begins the seed of every test set's signs."""
+"""First element of the seed of every test set's signs."""
 
 
 def _long_rows(values: TaskValues) -> Iterator[Row]:
@@ -260,7 +268,7 @@ def _long_rows(values: TaskValues) -> Iterator[Row]:
 
 
 def _replicates(values: TaskValues) -> dict[Cell, NDArray[np.float32]]:
-    """Draw replicates of the primary score of each run, shape (N_STORED, n_runs); none without an interval."""
+    """Draw replicates of the primary score of each run, shape (N_STORED, n_runs); only for scores with an interval."""
     metric, drawn = values.info.metric, {}
     by_target: dict[str, list[Cell]] = {}
     for cell in values.scores.get(metric, {}):
@@ -277,7 +285,7 @@ def _replicates(values: TaskValues) -> dict[Cell, NDArray[np.float32]]:
 
 
 def group_signs(task: str, target: str, n_groups: int) -> NDArray[np.float32]:
-    """Draw the signs that the groups of a test set have in each replicate, 1 or -1, shape (N_STORED, n_groups)."""
+    """Draw a random sign, 1 or -1, for each replicate and group of a test set, shape (N_STORED, n_groups)."""
     rng = np.random.default_rng([_SIGNS, *f"{task}/{target}".encode()])
     n_bytes = (n_groups + 7) // 8
     words = np.frombuffer(rng.bytes(N_STORED * n_bytes), dtype=np.uint8).reshape(N_STORED, n_bytes)

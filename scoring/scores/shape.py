@@ -1,13 +1,13 @@
-"""The shape of scores: what ``shiftbench score --json`` prints, the board shows and other programs may rely on.
+"""Schema of scores: the output of ``shiftbench score --json`` and the board's data, stable for other programs.
 
-Values are fractions, unrounded. ``low`` and ``high`` bound the 95% test-sampling interval (other test sets, the same
-trained models); they are null where none exists, as for extremes and spreads over shifts, and where none would be
-honest: ``no_interval`` then says why (see ``shiftbench.scoring.scores.figures.Reason``). Worst drops have the
-interval that holds every shift's drop at once, so it is wider than that shift's own. ``total`` holds, by figure, the
-interval over training runs as well; it is empty with fewer than 5 runs of a source: training variance not measured. A
-figure that is undefined, or whose predictions are missing, is null; ``missing`` says what is not there.
+Values are fractions, unrounded. ``low`` and ``high`` are the 95% test-sampling interval (other test sets, the same
+trained models). They are null if none is defined, as for extremes and spreads over shifts, and if none would be valid:
+``no_interval`` then states why (see ``shiftbench.scoring.scores.figures.Reason``). Worst drops have the simultaneous
+interval over all shifts, which is wider than the worst shift's own. ``total`` has, by figure, the interval that
+includes training variance; it is empty if a source has fewer than 5 runs, since training variance is then not measured.
+A value that is undefined, or whose predictions are missing, is null; ``missing`` lists what is missing.
 
-``DomainCheck`` is the shape of what ``shiftbench check`` finds of one model: its scores by domain, and the conclusions.
+``DomainCheck`` is the schema of ``shiftbench check``'s results for one model: its scores by domain, and conclusions.
 """
 
 from typing import Any
@@ -19,13 +19,13 @@ from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE
 
 
 class Record(pydantic.BaseModel):
-    """A part of the shape of scores: closed and immutable."""
+    """Base class of the score schema: frozen, no extra fields."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
 class Estimate(Record):
-    """A figure and the bounds of its interval."""
+    """A value and the ends of its interval."""
 
     value: float | None
     low: float | None = None
@@ -34,33 +34,38 @@ class Estimate(Record):
 
 
 class Interval(Record):
-    """The bounds of a 95% interval."""
+    """The ends of a 95% interval."""
 
     low: float
     high: float
 
 
 Total = dict[str, Interval]
-"""Total intervals by figure."""
+"""Intervals that include training variance, by figure."""
 
 
 class ConfidenceFigures(Record):
-    """Figures of calibration, and of ranking by confidence."""
+    """Calibration metrics, and metrics of ranking by confidence."""
 
-    overconfidence: Estimate = pydantic.Field(description="Mean confidence less accuracy")
+    overconfidence: Estimate = pydantic.Field(description="Mean confidence minus accuracy")
     calibration_error: Estimate = pydantic.Field(
-        description="Squared, over bins of equal mass, without bias: below 0 by chance"
+        description="Squared, over equal-mass bins, debiased, so it can be below 0 by chance"
     )
     brier: Estimate
-    failure_auroc: Estimate = pydantic.Field(description="Chance that a right prediction is surer than a wrong one")
-    excess_aurc: Estimate = pydantic.Field(description="Area under risk by coverage, above the best order's")
+    failure_auroc: Estimate = pydantic.Field(
+        description="Probability that a correct prediction has more confidence than a wrong one"
+    )
+    excess_aurc: Estimate = pydantic.Field(
+        description="Area under the risk-coverage curve, in excess of the optimal order's"
+    )
 
 
 class LabelShift(Record):
-    """TD split in two by probabilities that were adjusted to the target's class shares.
+    """TD split in two, using probabilities adjusted to the target's class prior.
 
-    ``adjusted`` is the score of the adjusted predictions, ``label_shift`` it less ST, ``rest`` TT less it (null without
-    a TT). ``temperature`` divides log-probabilities: set on predictions of the source's own test texts, 1 without them.
+    ``adjusted`` is the score of the adjusted predictions, ``label_shift`` is ``adjusted`` - ST, and ``rest`` is TT -
+    ``adjusted`` (null without a TT). ``temperature`` divides log-probabilities; it is fitted on predictions on the
+    source's own test texts, and 1 without them.
     """
 
     adjusted: Estimate
@@ -70,26 +75,26 @@ class LabelShift(Record):
 
 
 class HomeConfidence(Record):
-    """Confidences of models on the domain they were trained on."""
+    """Confidence metrics of models on the domain that they were trained on."""
 
     domain: str
     figures: ConfidenceFigures
 
 
 class ShiftConfidence(Record):
-    """Confidences on one shift: out of domain, and out of domain less at home (null without predictions at home)."""
+    """Confidence metrics of one shift, and their difference from in-domain ones (null without such predictions)."""
 
     source: str
     target: str
     figures: ConfidenceFigures
     difference: ConfidenceFigures | None
     label_shift: LabelShift | None = pydantic.Field(
-        description="Null without all probabilities, or where a class of the target was never trained on"
+        description="Null without all probabilities, or if a class of the target is not in the training data"
     )
 
 
 class ConfidenceCurves(Record):
-    """Reliability in bins of equal mass, pooled over cells; error rate among the most confident, by coverage."""
+    """Reliability diagram with equal-mass bins, pooled over cells, and risk-coverage curve."""
 
     confidence: tuple[float, ...]
     accuracy: tuple[float, ...]
@@ -98,10 +103,11 @@ class ConfidenceCurves(Record):
 
 
 class Confidence(Record):
-    """Figures of confidences in domain, out of domain and of their difference; means are over domains and shifts.
+    """Confidence metrics in domain, out of domain and their difference; means are over domains and shifts.
 
-    ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (of the prediction
-    alone: Brier is that of the top label, in [0, 1]). Means over shifts are over single sources where there are any.
+    ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (of the predicted
+    label
+    only: top-label Brier, in [0, 1]). Means over shifts are over single sources if there are any.
     """
 
     given: str
@@ -117,18 +123,18 @@ class Confidence(Record):
 
 
 METRIC_VERSION = "7"
-"""Changes when the same predictions on the same data would score differently, or the shape of scores changes."""
+"""Changes if the same predictions on the same data would score differently, or if the score schema changes."""
 
 OUTSIDE_BASES = {NO_SOURCE: "zero-shot", ELSEWHERE: "elsewhere"}
 """Values of ``Summary.basis`` for shifts from sources that are not domains of the dataset."""
 
 
 class DetectableDrop(Record):
-    """The smallest true drop that a two-sided test at 5% finds in four studies of five: (t.975 + t.80) SE.
+    """The smallest true drop that a two-sided test at 5% detects with 80% power: (t.975 + t.80) SE.
 
-    It is made of the interval's standard error, never of the observed drop. ``models`` is about these trained models
-    (other test texts), ``recipe`` about other training runs as well (null where training variance was not measured);
-    ``corrected`` shares the level with the same drop of all the task's shifts (of a mean it is the same).
+    It uses the interval's standard error, never the observed drop. ``models`` is for these trained models (other test
+    texts); ``recipe`` also includes training variance (null if it was not measured). ``corrected`` divides the level
+    over the same drop of all the task's shifts (for a mean it is the same).
     """
 
     models: float
@@ -138,7 +144,7 @@ class DetectableDrop(Record):
 
 
 Detectable = dict[str, DetectableDrop]
-"""Smallest detectable drops by figure; without those that have no interval."""
+"""Smallest detectable drops by figure; those without an interval are omitted."""
 
 
 class InDomain(Record):
@@ -151,15 +157,15 @@ class InDomain(Record):
     total: Total
     secondary: dict[str, float | None] = pydantic.Field(description="Other metrics, by name")
     unparsed: float
-    at_floor: bool = pydantic.Field(default=False, description="Not shown to be above the level that needs no skill")
+    at_floor: bool = pydantic.Field(default=False, description="Not shown to be above the no-skill level")
 
 
 class Flips(Record):
-    """TD of the per-example score as loss - gain, with the turnover of two runs of one source.
+    """TD of the per-example score as loss - gain, with the churn between two runs of one source.
 
     The per-example score is 1 or 0 for labels and for tag sequences (all spans right), else token F1, BERTScore-F1 or
-    ROUGE-L. Churn is that of seeds, null with a single run. Models of different training texts differ by more than that
-    without any shift: ``without_shift`` is loss + gain on the task's placebo, ``excess`` what is beyond it here.
+    ROUGE-L. Churn is between seeds, null with a single run. Models trained on different texts differ by more than that
+    even without any shift: ``without_shift`` is loss + gain on the task's placebo, ``excess`` the amount beyond it.
     """
 
     loss: float
@@ -173,7 +179,7 @@ class Flips(Record):
 
 
 class ShiftWithoutRepeats(Record):
-    """Scores and drops of a shift without the test texts that repeat a train text of their own domain."""
+    """Scores and drops of a shift, excluding test texts that repeat a train text of their own domain."""
 
     source: str
     target: str
@@ -186,12 +192,12 @@ class ShiftWithoutRepeats(Record):
 
 
 class WithoutRepeats(Record):
-    """Scores and drops without the test texts that repeat, nearly or exactly, a train text of their own domain.
+    """Scores and drops, excluding test texts that repeat, nearly or exactly, a train text of their own domain.
 
-    The means are those of ``Summary``, over the same shifts; they are null where a domain has no other test text.
+    The means are those of ``Summary``, over the same shifts; they are null if a domain has no other test text.
     """
 
-    left_out: int = pydantic.Field(description="Test texts left out, over all domains")
+    left_out: int = pydantic.Field(description="Number of excluded test texts, over all domains")
     mean_ss: Estimate
     mean_st: Estimate
     mean_sd: Estimate
@@ -202,20 +208,21 @@ class WithoutRepeats(Record):
 
 
 class NearDuplicates(Record):
-    """Shares of a task's test texts, its domains pooled, that repeat a train text of their own domain.
+    """Shares of a task's test texts, pooled over domains, that repeat a train text of their own domain.
 
-    They raise SS and TT and not ST, as a shift would; a placebo, which deals them to other domains, does not show it.
+    They raise SS and TT but not ST, as a shift would; a placebo does not show this, because it assigns them to other
+    domains.
     """
 
-    near: float = pydantic.Field(description="With a train text of another group that is similar, not equal")
-    exact: float = pydantic.Field(description="With a train text that is equal")
+    near: float = pydantic.Field(description="Share similar but not equal to a train text of another group")
+    exact: float = pydantic.Field(description="Share equal to a train text")
     without: WithoutRepeats | None = pydantic.Field(
-        default=None, description="Null without such texts, and where an older folder does not list them"
+        default=None, description="Null without such texts, and if an older folder does not list them"
     )
 
 
 class PriorFixed(Record):
-    """The primary metric at one test prior: every class at one share; null where a class is absent from gold."""
+    """The primary metric under a uniform class prior (for questions a fixed one); null if gold lacks a class."""
 
     st: float | None
     ss: float | None
@@ -243,23 +250,23 @@ class Shift(Record):
         description="Whether the 95% intervals of SD and of TD both exclude 0, the total ones where measured"
     )
     scenario_support: dict[str, float] = pydantic.Field(
-        default={}, description="Empty from metric version 7 on: ``resolved`` says what is shown. Ends with 0.4"
+        default={}, description="Empty from metric version 7 on: see ``resolved``. Removed in 0.4"
     )
     secondary: dict[str, float | None] = pydantic.Field(description="Other metrics of ST, by name")
     unparsed: float
     flips: Flips | None = pydantic.Field(description="Null without a run trained on the target")
     prior_fixed: PriorFixed | None = pydantic.Field(description="Null for tasks without classes")
-    reference_td: Estimate | None = pydantic.Field(description="Against a reference's TT, where the entry has none")
+    reference_td: Estimate | None = pydantic.Field(description="Against a reference model's TT, if the entry has none")
     depth_f1: dict[str, Estimate] = pydantic.Field(description="Depth F1 (micro, as in its paper) by lambda")
     depth_score: dict[str, Estimate] = pydantic.Field(description="Primary metric, depth-weighted, by lambda")
     depth_sd: dict[str, Estimate] = pydantic.Field(description="SS minus depth-weighted ST, by lambda")
     depth_td: dict[str, Estimate] = pydantic.Field(description="TT minus ST, both depth-weighted, by lambda")
     effective_n: dict[str, float] = pydantic.Field(description="Effective number of texts, by lambda")
     depth_slope: Estimate | None = pydantic.Field(
-        default=None, description="Rise of the per-example score per standard deviation of depth in the source"
+        default=None, description="Increase of the per-example score per standard deviation of depth in the source"
     )
     at_floor: tuple[str, ...] = pydantic.Field(
-        default=(), description="Scores (st, ss, tt) not shown to be above the level that needs no skill"
+        default=(), description="Scores (st, ss, tt) not shown to be above the no-skill level"
     )
     detectable: Detectable = pydantic.Field(default={}, description="Smallest detectable 'sd' and 'td'")
 
@@ -267,7 +274,7 @@ class Shift(Record):
 class NextDomain(Record):
     """Prediction for one more target domain: the mean over target domains, with a 95% prediction interval.
 
-    All other intervals are for the domains at hand. ``drop`` is SS - ST, averaged over sources; null without an SS.
+    All other intervals are for the given domains only. ``drop`` is SS - ST, averaged over sources; null without an SS.
     """
 
     n_domains: int
@@ -276,15 +283,16 @@ class NextDomain(Record):
 
 
 class Summary(Record):
-    """Figures over the shifts of one task.
+    """Summary over the shifts of one task.
 
-    ``basis`` names which shifts: 'single-source' (one training domain each; the rule), else 'joined', 'zero-shot' or
-    'elsewhere' (trained outside the dataset). ``average_drop`` needs the complete grid. Standard deviations are those
-    of a sample of shifts. Where models are trained on one domain alone, ``basis`` is 'id-ood': shifts from that domain,
-    of which ``complete`` says that none is missing, ``mean_ss`` is the ID score and ``mean_st`` the mean OOD score;
-    figures that need the other domains as sources are null, those of TD are over the targets that have a TT.
-    Of a pairing (Depth F1 paper) it is 'pairing': its one shift, which has no drop.
-    ``r2`` of scores that are noise is 0.25 with many domains, 0.27 with 6, 0.29 with 5 and 0.37 with 3.
+    ``basis`` names the shifts: 'single-source' (one training domain each; the usual case), otherwise 'joined',
+    'zero-shot' or 'elsewhere' (trained outside the dataset). ``average_drop`` needs the complete grid. Standard
+    deviations are sample standard deviations over shifts. If models are trained on one domain only, ``basis`` is
+    'id-ood': shifts from that domain; ``complete`` then means that none is missing, ``mean_ss`` is the ID score and
+        ``mean_st`` the mean OOD score.
+    Values that need the other domains as sources are null; TD values are over the targets that have a TT.
+    For a pairing (Depth F1 paper) it is 'pairing': its one shift, which has no drop.
+    ``r2`` of pure noise is 0.25 with many domains, 0.27 with 6, 0.29 with 5 and 0.37 with 3.
     """
 
     basis: str
@@ -302,7 +310,7 @@ class Summary(Record):
     worst_sd: Estimate
     worst_td: Estimate
     worst_sd_split_half: float | None = pydantic.Field(
-        default=None, description="Null from metric version 7 on: the interval of the worst drop says it. Ends with 0.4"
+        default=None, description="Null from metric version 7 on: see the interval of the worst drop. Removed in 0.4"
     )
     worst_td_split_half: float | None = None
     worst_sd_posterior: float | None = pydantic.Field(default=None, description="Null likewise")
@@ -316,7 +324,7 @@ class Summary(Record):
     r2_idd_sd: float | None
     r2_idd_td: float | None
     home_advantage: Any = pydantic.Field(
-        default=None, description="Null from metric version 7 on: it is the average drop. Ends with 0.4"
+        default=None, description="Null from metric version 7 on: it equals the average drop. Removed in 0.4"
     )
     scenario_chi_square_p: float | None = pydantic.Field(
         description="The Domain Robustness paper's test of scenario counts; its assumptions do not hold"
@@ -324,7 +332,7 @@ class Summary(Record):
     total: Total
     scenario_shares: dict[str, float | None]
     resolved_share: float | None = pydantic.Field(
-        description="Share of shifts whose scenario is resolved, each by itself: not corrected for their number"
+        description="Share of shifts whose scenario is resolved, uncorrected for their number"
     )
     depth_f1: dict[str, Estimate] = pydantic.Field(description="Mean Depth F1 over the shifts, by lambda")
     depth_score: dict[str, Estimate]
@@ -332,11 +340,11 @@ class Summary(Record):
         default=None, description="Mean over the shifts that have one; null without depths"
     )
     next_domain: NextDomain | None = pydantic.Field(
-        default=None, description="Null with one target domain, or where a shift of the grid is missing"
+        default=None, description="Null with one target domain, or if a shift of the grid is missing"
     )
     unparsed: float
     at_floor: bool = pydantic.Field(
-        default=False, description="Mean ST is not shown to be above the level that needs no skill: drops mean nothing"
+        default=False, description="Mean ST is not shown to be above the no-skill level: drops are not informative"
     )
     detectable: Detectable = pydantic.Field(
         default={}, description="Smallest detectable 'average_drop', 'mean_sd' and 'mean_td'"
@@ -345,14 +353,14 @@ class Summary(Record):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _drop_retired_figures(cls, content: Any) -> Any:
-        """Read scores of metric version 4 and before, which had a p value in the place of ``home_advantage``."""
+        """Read scores of metric versions up to 4, which had a p value instead of ``home_advantage``."""
         if not isinstance(content, dict):
             return content
         return {name: value for name, value in content.items() if name != "source_permutation_p"}
 
 
 class FourTypes(Record):
-    """Span F1 with the four rarer of BOSS's eight entity types counted as miscellaneous."""
+    """Span F1 with the four rarer of BOSS's eight entity types merged into miscellaneous."""
 
     id: float | None
     ood: dict[str, float | None]
@@ -360,29 +368,29 @@ class FourTypes(Record):
 
 
 class IdOod(Record):
-    """A model trained on the in-distribution (ID) domain: its score there, and out of distribution (OOD).
+    """ID and OOD scores of a model trained on the in-distribution (ID) domain.
 
-    ``source`` is the ID domain; without a model of it 'none' (zero-shot) or 'elsewhere', else a joined source with the
-    ID domain in it, whose other parts are not OOD for it. ``id`` is the score on the ID domain's test. ``mean_ood`` is
-    over the OOD scores that there are, ``drop`` is ``id - mean_ood``: null unless every OOD score is there, and of
-    zero-shot models and those trained elsewhere, which have no home to drop from. ``total`` has intervals of 'id',
+    ``source`` is the ID domain; without a model trained on it 'none' (zero-shot) or 'elsewhere', else a joined source
+    that includes the ID domain, whose other parts are then not OOD. ``id`` is the score on the ID domain's test.
+    ``mean_ood`` is over the available OOD scores. ``drop`` is ``id - mean_ood``; it is null unless every OOD score is
+    available, and for models trained on no domain, which have no in-domain score. ``total`` has intervals of 'id',
     'ood.<domain>', 'mean_ood' and 'drop'.
     """
 
     id_domain: str
     source: str
-    complete: bool = pydantic.Field(description="Whether scores are there on the ID domain and every other one")
+    complete: bool = pydantic.Field(description="Whether the ID domain and every other one have scores")
     id: Estimate
     ood: dict[str, Estimate]
     mean_ood: Estimate
     drop: Estimate
     total: Total
-    four_types: FourTypes | None = pydantic.Field(description="Null but for tags of the eight types")
+    four_types: FourTypes | None = pydantic.Field(description="Null except for tags of the eight types")
     detectable: Detectable = pydantic.Field(default={}, description="Smallest detectable 'drop'")
 
 
 class FloorLevels(Record):
-    """Scores without skill on a test set: labels at random, and the most frequent label for every text."""
+    """No-skill scores on a test set: uniformly random labels, and the most frequent label for every text."""
 
     chance: float
     majority: float
@@ -391,9 +399,9 @@ class FloorLevels(Record):
 class BoundedDrop(Record):
     """Result of testing that a drop stays below a margin on all shifts, by the highest one-sided 95% upper bound.
 
-    ``source`` and ``target`` have that bound; of the average drop they are null. ``upper`` and ``margin_holds`` are
-    about these trained models, null with the ``reason``; ``..._recipe`` about other training runs as well, null where
-    training variance was not measured.
+    ``source`` and ``target`` are the shift with that bound, null for the average drop. ``upper`` and ``margin_holds``
+    are for these trained models, null with the ``reason``; ``..._recipe`` include training variance, null if it was not
+    measured.
     """
 
     figure: str
@@ -408,17 +416,17 @@ class BoundedDrop(Record):
 
 
 class NonInferiority(Record):
-    """Result of testing that no drop is above a margin fixed beforehand: SD and TD on all shifts, and on average."""
+    """Result of testing that no drop exceeds a margin fixed in advance: SD and TD on all shifts, and on average."""
 
     margin: float
     claims: tuple[BoundedDrop, ...]
 
 
 class Annotators(Record):
-    """Scores of single annotators on the test texts, by the task's metric, for domains whose votes upstream has.
+    """Scores of single annotators on the test texts, by the task's metric, for domains with annotators' votes upstream.
 
-    ``others`` judges each annotator by the majority of the others, ``gold`` by the gold label, which the annotator's
-    own vote helped to make. On all test texts that have two votes, whatever the subset.
+    ``others`` compares each annotator with the majority of the others, ``gold`` with the gold label, to which the
+    annotator's own vote contributed. Over all test texts with two votes, whatever the subset.
     """
 
     others: dict[str, float]
@@ -428,14 +436,14 @@ class Annotators(Record):
 
 
 class TaskScores(Record):
-    """All scores of one task. ``floors`` are by test domain; generated text has none."""
+    """All scores of one task. ``floors`` are by test domain; empty for generation tasks."""
 
     task: str
     metric: str
     domains: tuple[str, ...]
     summary: Summary
     id_ood: IdOod | None = pydantic.Field(
-        description="Null but for tasks with one training domain, and there without a model of it or of no domain"
+        description="Null except for tasks with one training domain, and there if no model was trained on it or none"
     )
     in_domain: tuple[InDomain, ...]
     shifts: tuple[Shift, ...]
@@ -444,9 +452,9 @@ class TaskScores(Record):
     )
     floors: dict[str, FloorLevels] = pydantic.Field(default={})
     non_inferiority: NonInferiority | None = pydantic.Field(default=None, description="Null without a margin")
-    annotators: Annotators | None = pydantic.Field(default=None, description="Null where upstream has no votes")
+    annotators: Annotators | None = pydantic.Field(default=None, description="Null if upstream has no votes")
     near_duplicates: NearDuplicates | None = pydantic.Field(
-        default=None, description="Null where the folder has no statistics, and for placebos"
+        default=None, description="Null if the folder has no statistics, and for placebos"
     )
 
 
@@ -473,18 +481,18 @@ class Scores(Record):
     subset: str
     metric_version: str
     depth_encoder: str | None = pydantic.Field(description="Encoder of the depths, id@revision; null without depths")
-    token_encoder: str | None = pydantic.Field(description="Encoder of BERTScore's tokens; null where none was given")
+    token_encoder: str | None = pydantic.Field(description="Encoder of BERTScore's tokens; null if none was given")
     tasks: tuple[TaskScores, ...]
     missing: tuple[Missing, ...]
 
     @property
     def version(self) -> DataVersion:
-        """Return the version of the dataset that they are on."""
+        """Return the dataset version that they were computed on."""
         return DataVersion(self.data, self.settings)
 
 
 class Confusion(Record):
-    """The number of times that one label was predicted where another is right."""
+    """Number of times that one label was predicted where another is correct."""
 
     gold: str
     predicted: str
@@ -494,10 +502,10 @@ class Confusion(Record):
 class DomainScore(Record):
     """A model's score on one domain's test texts.
 
-    ``difference`` is what is tested of it: the drop from home where the model has a home here (null at home), else the
-    score less the mean of the other domains; its interval is of this domain alone. ``p`` is corrected over the domains
-    (Holm). ``detectable`` is the smallest true difference that this test would find in four studies of five. All three
-    are null of a domain with few texts.
+    ``difference`` is the tested value: the drop from the source domain if the model's source is among the domains (null
+    on the source itself), else the score minus the mean of the other domains; its interval is pointwise. ``p`` is
+    corrected over the domains (Holm). ``detectable`` is the smallest true difference that this test detects with 80%
+    power. All three are null for a domain with few texts.
     """
 
     domain: str
@@ -515,10 +523,10 @@ class DomainScore(Record):
 
 
 class DomainSpread(Record):
-    """The spread of scores over the domains that count.
+    """The spread of scores over the domains with enough texts.
 
-    ``observed`` is the standard deviation of the scores, ``by_chance`` what test texts alone would give,
-    ``beyond_chance`` what is left of it, at least 0; null without intervals.
+    ``observed`` is the standard deviation of the scores, ``by_chance`` the one expected from sampling of test texts
+    alone, ``beyond_chance`` the excess, at least 0; null without intervals.
     """
 
     highest: str
@@ -530,10 +538,10 @@ class DomainSpread(Record):
 
 
 class ProbeScores(Record):
-    """A cheap model that was trained on each domain, at equal sizes, and tested on that same domain (TT).
+    """A cheap model that was trained on each domain, with equal numbers of texts, and tested on that same domain (TT).
 
-    ``n_train`` is the number of texts that each was trained on, ``scores`` are means over its trainings.
-    ``reference_td`` is TT less the checked model's score.
+    ``n_train`` is the number of training texts, ``scores`` are means over runs. ``reference_td`` is TT minus the
+    checked model's score.
     """
 
     name: str
@@ -546,9 +554,9 @@ class ProbeScores(Record):
 class ExplainedDomain(Record):
     """The parts of a drop, ``drop = difficulty + rest``, and the verdict (``metrics.difficulty_verdict``).
 
-    The intervals of difficulty and rest are over other test texts and other train texts of the probes. ``verdict`` is
-    what holds on the domain ``as_is`` and ``at_home_shares``, where the classes have home's shares (null where a class
-    of home has no text here).
+    The intervals of difficulty and rest are over other test texts and other training texts of the probes. ``verdict``
+    is the one shared by ``as_is`` (unweighted texts) and ``at_home_shares`` (texts reweighted to the source's class
+    prior; null if the domain lacks a class of the source).
     """
 
     domain: str
@@ -564,7 +572,7 @@ class ExplainedDomain(Record):
 
 
 class Leaks(Record):
-    """Test texts left out, by domain, because the training texts contain them exactly or nearly."""
+    """Number of test texts excluded, by domain, because the training texts contain them exactly or nearly."""
 
     n_train: int
     exact: dict[str, int]
@@ -572,26 +580,29 @@ class Leaks(Record):
 
 
 class NextStep(Record):
-    """What to do about a domain: accept it, label more of it, look at its labels, retrain with it, or bear that it is
-    harder for any model (``scoring.scores.next_steps``).
+    """The recommended step for a domain (``scoring.scores.next_steps``).
+
+    Accept it, label more of it, check its labels, retrain with it, or accept that it is harder for any model.
     """
 
     domain: str
     step: str
     texts: int | None = pydantic.Field(
-        default=None, description="Texts to label beside those that are labelled; null where none or not known"
+        default=None, description="Number of additional texts to label; null if none or unknown"
     )
-    of_home: bool = pydantic.Field(default=False, description="Whether to label as many of the home domain, too")
-    p: float | None = pydantic.Field(default=None, description="Of the test that decides, corrected over the domains")
-    rows: tuple[str, ...] = pydantic.Field(default=(), description="Ids of the rows whose labels are doubted")
-    evidence: str = pydantic.Field(default="", description="Why, in words")
+    of_home: bool = pydantic.Field(default=False, description="Whether to label as many in the source domain, too")
+    p: float | None = pydantic.Field(
+        default=None, description="p value of the deciding test, corrected over the domains"
+    )
+    rows: tuple[str, ...] = pydantic.Field(default=(), description="Ids of the rows whose labels are suspect")
+    evidence: str = pydantic.Field(default="", description="The reason, as text")
     command: str | None = pydantic.Field(default=None, description="The command to run next; null without one")
 
 
 class PeriodGroups(Record):
-    """The texts of one period, by group: what tests over time are made of, and a line of a history has.
+    """The texts of one period by group: the input of tests over time, and a line of a history file.
 
-    ``groups`` counts groups that are alike: texts of a group, their mean score, number of such groups.
+    ``groups`` counts identical groups: number of texts in the group, their mean score, number of such groups.
     """
 
     period: str
@@ -600,10 +611,10 @@ class PeriodGroups(Record):
 
 
 class PeriodScore(Record):
-    """A period's mean score over texts, and the evidence at the look after it (null in the reference and before it)."""
+    """A period's mean score over texts, and the evidence after it (null in the reference and before it)."""
 
     period: str
-    place: int = pydantic.Field(description="On the line of time, counted in units")
+    place: int = pydantic.Field(description="Position on the time axis, in units")
     n: int
     score: Estimate
     is_reference: bool = False
@@ -611,40 +622,44 @@ class PeriodScore(Record):
 
 
 class TrendFound(Record):
-    """A straight line through the periods; ``slope`` is the change from one to the next, ``jitter`` a deviation."""
+    """A straight line through the periods; ``slope`` is the change from one period to the next."""
 
     slope: Estimate
-    p: float = pydantic.Field(description="Corrected for the test of a change, where there is one")
-    jitter: float = pydantic.Field(description="Standard deviation between periods beside what texts explain")
+    p: float = pydantic.Field(description="Holm-corrected, if a change was tested too")
+    jitter: float = pydantic.Field(description="Standard deviation between periods in excess of sampling error")
 
 
 class ChangeFound(Record):
-    """One step between periods; the 95% confidence set of the first period after it reaches from first to last."""
+    """One step between periods; ``first`` to ``last`` is the 95% confidence set of the first period after it."""
 
     at: str = pydantic.Field(description="First period after the step")
     step: float
-    p: float = pydantic.Field(description="Corrected for the test of a trend")
-    first: str | None = pydantic.Field(description="Null where there is more than one step")
+    p: float = pydantic.Field(description="Holm-corrected for the test of a trend")
+    first: str | None = pydantic.Field(description="Null if there is more than one step")
     last: str | None
 
 
 class AlarmFound(Record):
-    """The sequential test that later periods fell below the reference; an alarm where evidence reached 20, once."""
+    """The sequential test that later periods fell below the reference; evidence of 20 or more raises an alarm."""
 
     reference: tuple[str, ...]
-    mean: Estimate = pydantic.Field(description="Of the reference's periods together")
+    mean: Estimate = pydantic.Field(description="Mean over the reference's periods")
     n_looks: int
     at: str | None = pydantic.Field(description="The period of the first alarm; null without one")
-    largest: float = pydantic.Field(description="Largest evidence so far; p at any look is 1 over it, at most 1")
-    allowance: float = pydantic.Field(description="Jitter between periods allowed for at the alarm, or the last look")
-    is_assumed: bool = pydantic.Field(description="Whether too few periods show jitter, so that it was assumed")
+    largest: float = pydantic.Field(description="Largest evidence so far; the anytime-valid p is 1 over it, at most 1")
+    allowance: float = pydantic.Field(
+        description="Variation between periods allowed for at the alarm, or at the last period"
+    )
+    is_assumed: bool = pydantic.Field(
+        description="Whether that variation was assumed, for lack of periods to estimate it from"
+    )
 
 
 class OverTime(Record):
     """Scores over periods: the mean over texts of ``measure``, whatever the check's metric is.
 
-    ``shown`` is ``trend`` or ``change``, whichever holds at 5% for both together and leaves less unexplained; null
-    where neither does. Periods without an interval are in no test but the alarm.
+    ``shown`` is ``trend`` or ``change``, whichever is significant at 5% after correction for both and leaves less
+    variance unexplained; null if neither is significant. Periods without an interval are used only by the alarm.
     """
 
     unit: str
@@ -657,34 +672,36 @@ class OverTime(Record):
 
 
 class Slice(Record):
-    """Texts that score differently from all others, though no column of domains names them.
+    """Texts that score differently from all others, though no domain column identifies them.
 
-    Figures are means over texts. ``n_tested`` is null where all ``n`` texts were tested; of a slice that was searched
-    for in one half of the groups the figures are of the other half alone. ``p`` is corrected over all (Holm).
+    Scores are means over texts. ``n_tested`` is null if all ``n`` texts were tested; for a slice that was searched for
+    in one half of the groups, the scores are of the other half only. ``p`` is corrected over all (Holm).
     """
 
     name: str
-    kind: str = pydantic.Field(description="column, length, language, cluster, or errors: searched for where it errs")
+    kind: str = pydantic.Field(
+        description="column, length, language, cluster, or errors (found by searching the model's errors)"
+    )
     n: int
     n_tested: int | None = None
     score: Estimate
     rest: Estimate = pydantic.Field(description="Score of all other texts")
     difference: Estimate
     p: float
-    words: tuple[str, ...] = pydantic.Field(default=(), description="Most typical words, against all other texts")
+    words: tuple[str, ...] = pydantic.Field(default=(), description="Most typical words, compared with all other texts")
     texts: tuple[str, ...] = pydantic.Field(default=(), description="Most typical texts, clipped")
     domain: str | None = pydantic.Field(
-        default=None, description="Domain of at least three quarters of its texts, where there are several domains"
+        default=None, description="Domain of at least three quarters of its texts, if there are several domains"
     )
 
 
 class SlicesFound(Record):
-    """What a search for slices found; none where ``slices`` is empty.
+    """Result of a search for slices; ``slices`` is empty if none is significant.
 
-    ``score`` is the mean over all ``n`` texts. ``n_candidates`` were found without labels and predictions and tested on
-    all texts, ``n_searched`` stand in the correction for those that were searched for where the model errs.
-    ``detectable`` are the smallest true differences that the tests of the former find in four studies of five, of the
-    easiest and of the hardest candidate.
+    ``score`` is the mean over all ``n`` texts. ``n_candidates`` were defined without labels and predictions and tested
+    on all texts; ``n_searched`` is the number of tests reserved in the correction for slices searched in the model's
+    errors. ``detectable`` are the smallest true differences detected with 80% power, for the easiest and the hardest of
+    the ``n_candidates``.
     """
 
     measure: str
@@ -695,14 +712,15 @@ class SlicesFound(Record):
     n_searched: int = 0
     detectable: tuple[float, float] | None = None
     slices: tuple[Slice, ...] = ()
-    reason: str | None = pydantic.Field(default=None, description="Why nothing was looked for; null where it was")
+    reason: str | None = pydantic.Field(default=None, description="Why no search was made; null if it was")
 
 
 class DomainCheck(Record):
     """The findings on one model's predictions on all domains.
 
-    ``home`` is the domain that the model was trained on, null where it was trained elsewhere. ``few_texts`` are the
-    domains with fewer than ``min_texts`` test texts: listed, and left out of all else. ``mean`` is over the others.
+    ``home`` is the domain that the model was trained on, null if it was trained on none of them. ``few_texts`` are the
+    domains with fewer than ``min_texts`` test texts: listed, but excluded from everything else. ``mean`` is over the
+    others.
     """
 
     model: str
@@ -714,17 +732,19 @@ class DomainCheck(Record):
     domains: tuple[DomainScore, ...]
     mean: Estimate | None
     mean_drop: Estimate | None = pydantic.Field(
-        description="Score at home less the mean of the others; null without home"
+        description="In-domain score minus the mean of the others; null without home"
     )
     spread: DomainSpread | None
     probes: tuple[ProbeScores, ...] = ()
     explained: tuple[ExplainedDomain, ...] = ()
-    without_probe: dict[str, str] = pydantic.Field(default={}, description="Domains that no probe was trained on: why")
+    without_probe: dict[str, str] = pydantic.Field(
+        default={}, description="Domains that no probe was trained on, with the reason"
+    )
     leaks: Leaks | None = None
     notes: tuple[str, ...] = ()
     margin: float | None = pydantic.Field(
-        default=None, description="Loss below which a domain is accepted, fixed beforehand"
+        default=None, description="Loss below which a domain is accepted, fixed in advance"
     )
-    steps: tuple[NextStep, ...] = pydantic.Field(default=(), description="What to do about each domain but home")
-    over_time: OverTime | None = pydantic.Field(default=None, description="Null where domains are no periods")
-    slices: SlicesFound | None = pydantic.Field(default=None, description="Null where none were looked for")
+    steps: tuple[NextStep, ...] = pydantic.Field(default=(), description="Recommended step for each domain except home")
+    over_time: OverTime | None = pydantic.Field(default=None, description="Null if domains are not periods")
+    slices: SlicesFound | None = pydantic.Field(default=None, description="Null if none were searched for")

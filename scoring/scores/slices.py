@@ -1,10 +1,10 @@
-"""Slices of a test set that no column names: each against the rest, with one correction over all that were looked at.
+"""Discovered (unlabelled) slices of a test set: each is tested against the rest, with one correction over all tests.
 
-What is tested is the mean score over texts, as over time: a slice may lack a class. A slice's score and the rest's
-share groups, and their intervals have the correlation over these. Candidates that were found without labels or
-predictions are tested on all texts. Rules that were searched for where the model errs are tested on the half of the
-groups that the search has not seen. ``SEARCHED`` of them are always in the correction, whatever was found, because
-their number depends on the scores.
+The tested metric is the mean score over texts, as over time, because a slice may lack a class. A slice and the rest
+share groups, and their intervals account for the resulting correlation. Candidates defined without labels or
+predictions are tested on all texts. Rules found by searching the model's errors are tested on the half of the groups
+that the search has not seen. The correction always counts ``SEARCHED`` of them, because the number found depends on the
+scores.
 """
 
 from collections.abc import Sequence
@@ -30,20 +30,20 @@ from shiftbench.scoring.scores.shape import Slice, SlicesFound
 
 LEVEL = 0.05
 SEARCHED = 5
-"""Rules that a search for errors returns at most."""
+"""Maximum number of rules that a search for errors returns."""
 LEAST_GROUPS = 20
-"""Groups of a slice, and of its rest, below which it is no candidate."""
+"""Minimum number of groups of a slice, and of its rest, to be a candidate."""
 _NEW = 0.5
-"""Share of a slice's texts that no slice listed before it may hold, and of its difference that these must keep."""
+"""Minimum share of a slice's texts in no slice listed before, and of its difference that these texts must show."""
 
 
 class Candidate(NamedTuple):
     """Texts that may be a slice.
 
     Attributes:
-        name: what they have in common, in words.
+        name: description of what they have in common.
         kind: ``column``, ``length``, ``language``, ``cluster`` or ``errors``.
-        members: shape (n,).
+        members: mask of shape (n,).
     """
 
     name: str
@@ -53,12 +53,12 @@ class Candidate(NamedTuple):
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts that slices are of.
+    """The texts that slices are subsets of.
 
     Attributes:
-        measure: what their scores are called.
+        measure: name of the metric of their scores.
         scores: in [0, 1], shape (n,).
-        groups: codes from 0 without a gap; texts of a group depend on each other, shape (n,).
+        groups: consecutive codes from 0, shape (n,); texts of a group are dependent.
     """
 
     measure: str
@@ -66,7 +66,7 @@ class Texts:
     groups: Ints
 
     def of(self, members: Mask) -> "Texts":
-        """Return some of them."""
+        """Return a subset of the texts."""
         return Texts(self.measure, self.scores[members], np.unique(self.groups[members], return_inverse=True)[1])
 
 
@@ -79,11 +79,11 @@ class Tested(NamedTuple):
 
 
 def mean_score(texts: Texts, members: Mask) -> Figure:
-    """Return the mean score over some texts, with its precision over all groups, so that differences share them.
+    """Return the mean score over some texts, with influences for all groups, so that differences can be paired.
 
     Args:
         texts: all texts.
-        members: those that count, at least one, shape (n,).
+        members: mask of the averaged texts, at least one, shape (n,).
     """
     weights = members.astype(np.float64)
     sizes = np.bincount(texts.groups, weights=weights)
@@ -103,16 +103,16 @@ def mean_score(texts: Texts, members: Mask) -> Figure:
 
 
 def compare_slice(texts: Texts, members: Mask) -> Tested:
-    """Compare some texts with the others; both at least one."""
+    """Compare some texts with the others; neither may be empty."""
     own, rest = mean_score(texts, members), mean_score(texts, ~members)
     return Tested(own, rest, difference(own, rest))
 
 
 def slice_p(tested: Tested) -> float:
-    """Return the two-sided p value against a slice's scoring as the rest; NaN without an interval.
+    """Return the two-sided p value for the null hypothesis that a slice scores as the rest; NaN without an interval.
 
-    Of the interval's and the exact one (mid-p), at the effective numbers of texts, the larger counts, as of lowest
-    scores (``limits.check_score``): many candidates share a small level, where intervals of few errors are too short.
+    It is the larger of the interval's and an exact mid-p value at the effective numbers of texts, as for lowest scores
+    (``limits.check_score``): many candidates share a small level, at which intervals with few errors are too short.
     """
     p = tested.apart.p_value()
     if not np.isfinite(p):
@@ -124,14 +124,14 @@ def slice_p(tested: Tested) -> float:
     held = here + there
     if held <= 0:
         return 1.0
-    # Fisher's test as one of a share, with the hypergeometric variance: effective numbers are no whole ones.
+    # Fisher's test as a test of a proportion with the hypergeometric variance: effective numbers are not integers.
     sides = exact_p(here / held, held * (whole - 1) / max(whole - held, 1.0), own.n / whole)
     one_sided = min(1 + sides.above - sides.below, 1 + sides.below - sides.above) / 2
     return max(p, min(1.0, 2 * as_student(one_sided, tested.apart.df)))
 
 
 def is_candidate(members: Mask, groups: Ints, least: int) -> bool:
-    """Return whether a slice and its rest have enough texts and groups to be tested; scores have no part in it."""
+    """Return whether a slice and its rest have enough texts and groups to be tested, irrespective of scores."""
     sides = (members, ~members)
     return all(int(side.sum()) >= least and np.unique(groups[side]).size >= LEAST_GROUPS for side in sides)
 
@@ -143,15 +143,16 @@ def find_slices(
     tested_half: Mask | None = None,
     least: int = 30,
 ) -> tuple[SlicesFound, tuple[Mask, ...]]:
-    """Test candidates and choose those that are shown to differ and are not the same texts again.
+    """Test candidates and select those that differ significantly and do not repeat the texts of others.
 
     Args:
         texts: all texts.
-        blind: candidates that neither labels nor predictions had a part in.
-        searched: rules that were searched for in the other half, at most ``SEARCHED``.
-        tested_half: the texts that the search has not seen; needed with ``searched``.
-        least: texts that a slice and its rest must have.
-    Returns: slices that score lower than the rest, or higher where none scores lower, the clearest first, each without
+        blind: candidates defined without labels and predictions.
+        searched: rules found by a search in the other half, at most ``SEARCHED``.
+        tested_half: mask of the texts that the search has not seen; needed with ``searched``.
+        least: minimum number of texts of a slice and of its rest.
+
+    Returns: slices that score lower than the rest (or higher, if none scores lower), most significant first, without
         words and texts; and each slice's members.
     """
     trials: list[tuple[Candidate, Texts, Mask]] = [
@@ -168,8 +169,8 @@ def find_slices(
     found = [compare_slice(part, members) for _, part, members in trials]
     p_values = [slice_p(each) for each in found]
     corrected = holm([*p_values, *[1.0] * (n_blind + SEARCHED - len(trials))])[: len(trials)]
-    # By the plain p values, as Holm's correction makes ties. Slices above the rest say where the model errs only if
-    # none is below it: where most texts are hard, and no candidate holds them all.
+    # By uncorrected p values, as Holm's correction makes ties. Slices above the rest show where the model errs only if
+    # none is below it: most texts are then hard, and no candidate contains them all.
     shown = [at for at in range(len(trials)) if corrected[at] < LEVEL]
     lower = [at for at in shown if found[at].apart.value < 0]
     order = sorted(lower or shown, key=lambda at: (p_values[at], -abs(found[at].apart.value)))
@@ -214,7 +215,7 @@ def find_slices(
 
 
 def nothing_found(texts: Texts, reason: str) -> SlicesFound:
-    """Return what is found where nothing can be looked for, with the reason."""
+    """Return the result if no search is possible, with the reason."""
     every = np.ones(texts.scores.size, dtype=bool)
     return SlicesFound(
         measure=texts.measure,
@@ -226,7 +227,7 @@ def nothing_found(texts: Texts, reason: str) -> SlicesFound:
 
 
 def _is_apart(texts: Texts, fresh: Mask, seen: Mask, whole: float) -> bool:
-    """Return whether what is new of a slice differs from what no slice holds yet, and by half as much at least."""
+    """Return whether a slice's new texts differ from those in no slice yet, by half its difference or more."""
     left = ~seen
     if not seen.any():
         return True

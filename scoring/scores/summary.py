@@ -1,9 +1,9 @@
-"""The nested shape of a task's scores: drops, scenarios, intervals, summaries, what is missing.
+"""Nested scores of a task: drops, scenarios, intervals, summaries and gaps.
 
-A benchmark may have one training domain a task: the BOSS paper trains on one data set, in distribution (ID), and tests
-on it and on three others, out of distribution (OOD). A shift's source is then the ID domain, ST an OOD score and SS the
-ID score; models trained on an OOD domain serve as TT and are averaged with nothing. Tasks of candidate data sets hold
-OOD tests alone: the ID model's own test is in the task that they are candidates for.
+A benchmark may have one training domain per task: the BOSS paper trains on one data set, in distribution (ID), and
+tests on it and on three others, out of distribution (OOD). A shift's source is then the ID domain, ST an OOD score and
+SS the ID score; models trained on an OOD domain serve only as TT and are in no average. Tasks of candidate data sets
+have only OOD tests: the ID model's own test belongs to the task that they are candidates for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ from shiftbench.validation.vocabulary import NO_SOURCE, OUTSIDE_SOURCES, SOURCE_
 
 
 class Drops(NamedTuple):
-    """One shift's figures by name, depth-weighted ones as ``<figure>@<lambda>``."""
+    """One shift's figures by name; depth-weighted ones as ``<figure>@<lambda>``."""
 
     source: str
     target: str
@@ -69,17 +69,18 @@ class Drops(NamedTuple):
 
 
 def available_figures(drops: Sequence[Drops], name: str) -> list[Figure]:
-    """List a figure of each shift where it is known."""
+    """List one of the figures for each shift that has it."""
     return [shift.figures[name] for shift in drops if shift.figures[name].is_known]
 
 
 def tail_figures(chosen: Sequence[Drops], values: TaskValues, *, whole: bool) -> dict[str, Any]:
-    """Find the figures of a summary that need all shifts at once.
+    """Compute the parts of a summary that need all shifts at once.
 
     Args:
         chosen: the shifts that are summarised.
         values: the task's scores.
         whole: whether each target has all its shifts, so that targets can be compared.
+
     Returns: the fields of ``Summary``.
     """
     return {
@@ -89,12 +90,13 @@ def tail_figures(chosen: Sequence[Drops], values: TaskValues, *, whole: bool) ->
 
 
 def slope_estimate(cells: Sequence[Cell], values: TaskValues) -> Estimate | None:
-    """Average the slopes on depth of shifts, over runs and shifts.
+    """Average the depth slopes of shifts, over runs and shifts.
 
     Args:
-        cells: the shifts; those without a slope take no part.
+        cells: the shifts; those without a slope are skipped.
         values: the task's scores.
-    Returns: the mean slope, with its 95% interval over test texts; None where no shift has one.
+
+    Returns: the mean slope, with its 95% interval over test texts; None if no shift has one.
     """
     by_target: dict[str, list[tuple[DepthSlope, Sequence[int]]]] = {}
     for source, target in cells:
@@ -120,7 +122,7 @@ def _next_domain(chosen: Sequence[Drops]) -> NextDomain | None:
 
 
 def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float]) -> Estimate:
-    """Predict a figure of one more target from its means by target; unknown where one of these is."""
+    """Predict the value for one more target from the means by target; unknown if one of these is."""
     means = np.array([np.mean(values) for values in by_target])
     if np.isnan(means).any():
         return Estimate(value=None)
@@ -129,7 +131,7 @@ def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float])
 
 
 def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
-    """Return the worst SD and TD of some shifts, as far as they are known."""
+    """Return the worst SD and TD of some shifts, if known."""
     worst_by_name = {}
     for name in ("sd", "td"):
         chosen = available_figures(drops, name)
@@ -139,7 +141,7 @@ def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
 
 
 def worst(drops: Sequence[Figure]) -> Estimate:
-    """Find the largest of several drops, with the interval of the largest true one (all at once, so a wide one)."""
+    """Return the largest of several drops, with a (simultaneous, hence wide) interval for the largest true one."""
     value = max(drop.value for drop in drops)
     if not all(drop.has_interval for drop in drops):
         return Estimate(value=value, no_interval=next((drop.no_interval for drop in drops if drop.no_interval), None))
@@ -160,7 +162,7 @@ def mean_by_lambda(shifts: Sequence[Drops], group: str) -> dict[str, Estimate]:
 ID_OOD = "id-ood"
 """The basis of a summary over the shifts from the ID domain."""
 FOUR_TYPES = "span_f1_four_types"
-"""The secondary metric that is shown beside the eight types' span F1."""
+"""The secondary metric that is shown next to the span F1 over eight types."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ class IdModel:
 
     Attributes:
         id_domain: the domain that models of the task are trained on.
-        source: what the file's model was trained on: see ``scores.IdOod``; None without any such model.
+        source: what the file's model was trained on (see ``scores.IdOod``); None without such a model.
         candidates: whether the ID domain is in another task.
     """
 
@@ -179,7 +181,7 @@ class IdModel:
 
     @property
     def basis(self) -> str:
-        """Describe the shifts of the summary."""
+        """Return the basis of the summary."""
         if self.source in OUTSIDE_BASES:
             return OUTSIDE_BASES[self.source]
         return ID_OOD if self.source in (self.id_domain, None) else "joined"
@@ -190,7 +192,7 @@ class IdModel:
         return [domain for domain in values.domains if domain not in own]
 
     def shift_cells(self, values: TaskValues) -> list[Cell]:
-        """List the shifts from the model's source to OOD domains that there are predictions of."""
+        """List the shifts from the model's source to OOD domains that have predictions."""
         cells = [(self.source or "", target) for target in self.targets(values)]
         return [cell for cell in cells if cell in values.rows]
 
@@ -200,14 +202,14 @@ class IdModel:
         return [*([home] if home in values.rows else []), *self.shift_cells(values)]
 
     def complete(self, values: TaskValues) -> bool:
-        """Return whether no score is missing: on the ID domain (but of candidates), and on every other domain."""
+        """Return whether every score is present (the ID score is not needed for candidates)."""
         wanted = {domain for domain in values.domains if domain != self.id_domain}
         wanted |= set() if self.candidates else {self.id_domain}
         covered = {target for _, target in self.cells(values)}
         return covered == wanted and len(covered) + self.candidates > 1
 
     def scores(self, values: TaskValues) -> IdOod | None:
-        """Return the ID score, the OOD ones, their mean and the drop to it; None for candidates or without a model."""
+        """Return the ID and OOD scores, the mean OOD score and the drop; None for candidates or without a model."""
         if self.source is None or self.candidates:
             return None
         source, home, metric = self.source, self.id_domain, values.info.metric
@@ -236,7 +238,7 @@ class IdModel:
         )
 
     def candidates_total(self, drops: Sequence[Drops]) -> Total:
-        """Find the interval over training runs too of candidates' mean score, from their shifts."""
+        """Return the interval of candidates' mean score that includes training variance, from their shifts."""
         known_scores = available_figures(drops, "st")
         if self.source is None or not self.candidates or not known_scores:
             return {}
@@ -244,10 +246,11 @@ class IdModel:
 
 
 def id_model(values: TaskValues, manifest: Manifest) -> IdModel | None:
-    """Choose the model of a task with an ID domain, or of candidates for such a task; None of any other task.
+    """Choose the model of a task with an ID domain, or of candidates for such a task; None for any other task.
 
-    It is the one of the ID domain; else the zero-shot one; else one trained elsewhere; else the first joined source
-    with the ID domain in it.
+    In order of preference: trained on the ID domain, zero-shot, trained elsewhere, the first joined source that
+        includes
+    the ID domain.
     """
     main = manifest.tasks.get(values.info.candidates_for or "")
     home = values.info.id_domain or (main.id_domain if main else None)
@@ -270,7 +273,7 @@ FIGURES = ("st", "ss", "tt", "sd", "td", "idd")
 MEANS = ("mean_ss", "mean_st", "average_drop", "mean_sd", "mean_td")
 """Figures of a task that are means over its domains or shifts."""
 _IN_SUMMARY = {"mean_ss": "id", "mean_st": "mean_ood", "average_drop": "drop"}
-"""Figures of a summary, and what they are among the ID and OOD scores."""
+"""Figures of a summary, and their names among the ID and OOD scores."""
 PAIRING = "pairing"
 """The basis of a summary over the one shift of a pairing."""
 
@@ -282,14 +285,14 @@ def summarise_values(
     reference: Mapping[str, TaskValues] | None = None,
     token_encoder: str | None = None,
 ) -> Scores:
-    """Build the nested scores of all tasks that there are predictions for; runs are averaged over seeds.
+    """Build the nested scores of all tasks with predictions; runs are averaged over seeds.
 
     Args:
         task_values: scores by task.
         folder: the dataset.
         subset: the subset that they are on.
-        reference: scores of a pinned reference, for a TT that ``task_values`` lacks (``reference_td`` only).
-        token_encoder: what BERTScore's tokens were embedded with.
+        reference: scores of a reference model, for a TT that ``task_values`` lacks (``reference_td`` only).
+        token_encoder: name of the encoder of BERTScore's tokens.
     """
     tasks: list[TaskScores] = []
     missing: list[Missing] = []
@@ -320,15 +323,16 @@ def summarise_values(
 
 
 def task_scores(values: TaskValues, manifest: Manifest | None = None) -> TaskScores:
-    """Build the nested scores of a task (see ``summarise_values``); a folder without manifest has no ID domain."""
+    """Build the nested scores of a task (see ``summarise_values``); without a manifest there is no ID domain."""
     return _TaskAverages(values, None, id_model(values, manifest) if manifest else None).scores()
 
 
 def depth_encoder_name(folder: DatasetFolder) -> str | None:
-    """Return the name of the encoder behind a folder's depths, as ``Scores.depth_encoder`` has it.
+    """Return the name of the encoder behind a folder's depths, for ``Scores.depth_encoder``.
 
     Args:
         folder: the dataset.
+
     Returns: ``name@revision``; None for a folder without depths.
     """
     facts = folder.manifest.encoder
@@ -343,7 +347,7 @@ class _TaskAverages:
         self.name, self.info, self.domains = values.name, values.info, values.domains
         small = small_domains(values.info, values.domains)
         self.counted = tuple(domain for domain in values.domains if domain not in small)
-        """The domains that means are over: all but the small ones of own data."""
+        """The domains that means are over: all except the small ones of user datasets."""
         self.secondary = [
             metric
             for metric in values.scores
@@ -386,13 +390,13 @@ class _TaskAverages:
 
     def _secondary(self, cell: Cell) -> dict[str, float | None]:
         secondary = {metric: none_if_nan(self.score(*cell, metric)) for metric in self.secondary}
-        # Strict and lenient reading agree in all other cells.
+        # Lenient scores are stored only for cells where they differ from strict ones.
         if LENIENT in secondary and cell not in self.values.scores[LENIENT]:
             secondary[LENIENT] = none_if_nan(self.score(*cell))
         return secondary
 
     def _drops(self, source: str, target: str) -> Drops:
-        """Compute a shift's drops. SS of a joined source is the mean over its parts' tests; None without sources."""
+        """Compute a shift's drops. SS of a joined source averages its parts' tests; unknown without source domains."""
         parts = source_parts(source)
         st, tt = self.figure(source, target), self.figure(target, target)
         ss = mean([self.figure(source, part) for part in parts]) if parts else UNKNOWN
@@ -473,14 +477,14 @@ class _TaskAverages:
         return figures
 
     def _grid_means(self) -> dict[str, Figure]:
-        """Average the scores and drops of single sources over the domains that count, as far as they are known."""
+        """Average the known scores and drops of single sources, over the domains with enough texts."""
         own = [self.figure(domain, domain) for domain in self.counted]
         own = [figure for figure in own if figure.is_known]
         single = [drops for drops in self.drops if {drops.source, drops.target} <= set(self.counted)]
         averaged = {"mean_ss": own} | {f"mean_{name}": available_figures(single, name) for name in ("st", "sd", "td")}
         means = {name: mean(figures) for name, figures in averaged.items() if figures}
         if len(own) == len(self.counted) and len(averaged["mean_st"]) == len(own) * (len(own) - 1) > 0:
-            # In a complete grid the three are one figure.
+            # In a complete grid the three are equal.
             drop = difference(means["mean_ss"], means["mean_st"])
             means |= dict.fromkeys(("average_drop", "mean_sd", "mean_td"), drop)
         return means
@@ -515,7 +519,7 @@ class _TaskAverages:
         )
 
     def _basis(self) -> tuple[str, list[Drops]]:
-        """Choose the shifts that are summarised, and name them."""
+        """Choose the shifts that are summarised, and return the basis and the shifts."""
         small = set(self.domains) - set(self.counted)
         meant = [drops for drops in self.drops if not small & {*source_parts(drops.source), drops.target}]
         single = [drops for drops in meant if drops.source in self.domains]
@@ -533,7 +537,7 @@ class _TaskAverages:
         return "joined", meant
 
     def _summarise_grid(self, drops: Sequence[Drops]) -> dict[str, Any]:
-        """Summarise the matrix of single sources."""
+        """Summarise the source-by-target matrix of single sources."""
         matrix = np.array([[self.score(source, target) for target in self.counted] for source in self.counted])
         if len(self.counted) < 2:  # a partial build, or small domains: a grid without any shift
             matrix = np.full((2, 2), np.nan)
@@ -552,7 +556,7 @@ class _TaskAverages:
 
 
 def _is_resolved(sd: Figure, td: Figure) -> bool:
-    """Return whether neither drop's interval contains 0, nor the one over training runs where that was measured.
+    """Return whether both drops' intervals exclude 0, using intervals with training variance if it was measured.
 
     That both signs are as stated is an intersection-union test, so each interval keeps its own level (Berger 1982).
     """
@@ -563,22 +567,22 @@ def _is_resolved(sd: Figure, td: Figure) -> bool:
 
 
 def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool) -> tuple[dict[str, Any], Total]:
-    """Summarise the shifts from the ID domain, and give the total intervals; what needs a square grid is null.
+    """Summarise the shifts from the ID domain, with total intervals; values that need a square grid are null.
 
     Args:
         chosen: those shifts.
-        scores: the model's scores; None of candidates, and without a model.
+        scores: the model's scores; None for candidates, and without a model.
         complete: whether no score is missing.
     """
     figures = summarise_shifts(chosen) | {"complete": complete}
     if scores is None:
         return figures, {}
-    # A model trained on no domain has no home, so its score on the ID domain is no SS.
+    # A model trained on no domain has no in-domain score, so its score on the ID domain is not an SS.
     ss = Estimate(value=None) if scores.source in OUTSIDE_SOURCES else scores.id
     figures |= {"mean_ss": ss, "mean_st": scores.mean_ood, "average_drop": scores.drop}
     names = dict(_IN_SUMMARY)
     if scores.source == scores.id_domain and scores.drop.value is not None:
-        # From one source to every target the mean of the drops and the drop of the means are one figure.
+        # With a single source, the mean of the drops equals the drop of the means.
         figures["mean_sd"] = scores.drop
         names["mean_sd"] = "drop"
     figures["detectable"] |= {name: scores.detectable[own] for name, own in names.items() if own in scores.detectable}
@@ -586,12 +590,12 @@ def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool)
 
 
 LEFT_OUT = "left out of the means"
-"""The first words of the gap of a domain that is too small for the means."""
+"""Start of the message for a domain that is too small to be included in means."""
 NO_DEPTHS = "the dataset folder has no depth tables"
 
 
 def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
-    """List a task's gaps."""
+    """List a task's missing predictions and scores."""
     for domain, n in small_domains(values.info, values.domains).items():
         what = f"{LEFT_OUT}: {n} test texts, fewer than {values.info.min_texts}"
         yield Missing(task=values.name, source=None, target=domain, what=what)
@@ -603,7 +607,7 @@ def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
 
 
 def small_domains(info: TaskInfo, domains: Iterable[str]) -> dict[str, int]:
-    """Find domains of own data with too few test texts for a mean: their number of texts by name."""
+    """Find a user dataset's domains with too few test texts for a mean; returns their number of texts by name."""
     least = info.min_texts or 0
     tests = {name: facts.splits["test"].rows for name, facts in info.domains.items() if "test" in facts.splits}
     return {domain: tests[domain] for domain in domains if tests.get(domain, least) < least}
@@ -638,13 +642,13 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
 
 
 def _at_home_only(values: TaskValues, source: str) -> bool:
-    """Return whether a source has only its own test to predict: it gives TT to models trained elsewhere."""
+    """Return whether a source is only scored on its own test set, to provide TT for models trained elsewhere."""
     info = values.info
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
 
 
 def _pairing_gaps(values: TaskValues) -> Iterator[str]:
-    """List, once each, what a pairing lacks; nothing of other tasks."""
+    """List the gaps of a pairing, once each; nothing for other tasks."""
     whole = values.info.joined_source
     if whole is None:
         return
@@ -693,13 +697,13 @@ def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
 
 
 POINT_FIELDS = ("spearman_st_ss", "spearman_st_tt", "r2_idd_sd", "r2_idd_td")
-"""Figures of a summary that are plain numbers."""
+"""Fields of a summary that are plain numbers."""
 INTERVAL_FIELDS = tuple(name for name, field in Summary.model_fields.items() if field.annotation is Estimate)
-"""Those that may have an interval."""
+"""Fields of a summary that may have an interval."""
 
 
 def summarise_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
-    """Summarise shifts that form no square grid: only what needs no grid is defined."""
+    """Summarise shifts that do not form a square grid; fields that need a grid are null."""
     figures: dict[str, Any] = dict.fromkeys(INTERVAL_FIELDS, Estimate(value=None)) | dict.fromkeys(POINT_FIELDS)
     st = [shift.figures["st"].value for shift in drops]
     means = {}
@@ -714,10 +718,11 @@ def summarise_shifts(drops: Sequence[Drops]) -> dict[str, Any]:
 
 
 def encoder_name(encoder: Encoder | None) -> str | None:
-    """Return an encoder's name as ``Scores.token_encoder`` has it.
+    """Return an encoder's name, for ``Scores.token_encoder``.
 
     Args:
-        encoder: the encoder; None where there is none.
+        encoder: the encoder; None if there is none.
+
     Returns: ``name@revision``; None without an encoder.
     """
     return f"{encoder.name}@{encoder.revision}" if encoder else None

@@ -1,4 +1,4 @@
-"""Predictions on validation rows of the source: a second prediction file beside the first, NAME.validation.parquet."""
+"""Predictions on the source's validation rows: a second file next to the prediction file, NAME.validation.parquet."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,11 +16,11 @@ from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 _RUN = ("task", "source", "seed")
 _LEAST_AGREED = 0.5
-"""Least share of rows whose most probable label is the predicted one; a decision rule may prefer another one."""
+"""Minimum share of rows whose most probable label is the predicted one; a decision rule may choose another label."""
 
 
 def validation_file(predictions: Path) -> Path:
-    """Return where a program writes predictions on validation rows (``train --validation``).
+    """Return the path of a program's predictions on validation rows (``train --validation``).
 
     >>> validation_file(Path("runs/preds.parquet")).as_posix()
     'runs/preds.validation.parquet'
@@ -32,16 +32,18 @@ def read_validation(path: Path | PredictionInput, folder: DatasetFolder) -> pl.D
     """Read predictions on validation rows and check them against a dataset folder.
 
     Args:
-        path: the file; its columns are those of a prediction file, and its ids name the split ``validation``.
+        path: the file, with the columns of a prediction file; its ids have the split ``validation``.
         folder: the dataset.
-    Returns: rows in file order, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+
+    Returns: rows in file order, with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
+
     Raises: InvalidInput with every problem found: unknown ids, runs that lack validation rows of a domain.
     """
     return check_prediction_file(path, validation_tasks(folder))
 
 
 def validation_tasks(folder: DatasetFolder) -> list[PredictionTask]:
-    """Gather what checking predictions of validation rows needs; InvalidInput where the dataset has no such rows."""
+    """Return the task descriptions for checking predictions on validation rows; InvalidInput if there are none."""
     tasks = [task for name in folder.manifest.tasks if (task := _validation_task(folder, name)) is not None]
     if not tasks:
         cure = "build the dataset with validation rows, or leave the file out"
@@ -50,14 +52,15 @@ def validation_tasks(folder: DatasetFolder) -> list[PredictionTask]:
 
 
 def refuse_other_training(validation: pl.DataFrame, predictions: pl.DataFrame, file: str) -> None:
-    """Refuse predictions on validation rows that cannot be of the models whose test rows were predicted.
+    """Refuse predictions on validation rows that cannot be from the models whose test rows were predicted.
 
     Args:
         validation: checked predictions on validation rows.
         predictions: checked predictions on test rows.
-        file: the file of the first, for the report.
-    Raises: InvalidInput when a task, source or seed is not among the predictions, or probabilities are missing though
-        the predictions have them.
+        file: the file of ``validation``, for the error message.
+
+    Raises: InvalidInput if a task, source or seed is not among the predictions, or if the predictions have
+        probabilities and the validation rows do not.
     """
     runs = validation.select(_RUN).unique().sort(_RUN)
     strange = runs.join(predictions.select(_RUN).unique(), on=_RUN, how="anti", maintain_order="left").rows()
@@ -73,13 +76,14 @@ def refuse_other_training(validation: pl.DataFrame, predictions: pl.DataFrame, f
 
 
 def refuse_other_order(validation: pl.DataFrame, folder: DatasetFolder, file: str) -> None:
-    """Refuse probabilities of validation rows that seem to stand in another order than the task's labels.
+    """Refuse probabilities of validation rows that seem to be in a different order than the task's labels.
 
     Args:
         validation: checked predictions on validation rows.
         folder: the dataset.
-        file: their file, for the report.
-    Raises: InvalidInput when the most probable label of a task's rows is mostly not the predicted one.
+        file: their file, for the error message.
+
+    Raises: InvalidInput if the most probable label is not the predicted one in most rows of a task.
     """
     if not _has_probabilities(validation):
         return
@@ -92,16 +96,17 @@ def refuse_other_order(validation: pl.DataFrame, folder: DatasetFolder, file: st
 
 
 def check_agreement(n_agreed: int, n: int, split: str, labels: Sequence[str], task: str, file: str) -> None:
-    """Check that the most probable label of a split's rows is mostly the predicted one.
+    """Check that the most probable label is the predicted one in most rows of a split.
 
     Args:
-        n_agreed: rows of which it is.
-        n: all rows with probabilities and a usable prediction.
-        split: the split of the rows, for the report as what follows.
+        n_agreed: number of rows in which it is.
+        n: number of rows with probabilities and a usable prediction.
+        split: the split of the rows, for the error message.
         labels: the task's labels, in order.
-        task: the task.
-        file: the file.
-    Raises: InvalidInput otherwise: the probabilities seem to stand in another order than the labels.
+        task: the task, for the error message.
+        file: the file, for the error message.
+
+    Raises: InvalidInput otherwise: the probabilities seem to be in a different order than the labels.
     """
     if n_agreed < n * _LEAST_AGREED:
         what = "probabilities and predictions contradict each other: the labels may stand in another order"
@@ -115,7 +120,7 @@ def _has_probabilities(rows: pl.DataFrame) -> bool:
 
 
 def _validation_task(folder: DatasetFolder, task: str) -> PredictionTask | None:
-    """Gather what checking predictions of a task's validation rows needs; None where it has none."""
+    """Return the task description used to check predictions on a task's validation rows; None if it has none."""
     info = folder.task(task)
     domains = [name for name, facts in info.domains.items() if "validation" in facts.splits]
     if not domains or "all" not in info.subsets:

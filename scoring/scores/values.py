@@ -1,4 +1,4 @@
-"""One task's scores by metric, source and target, and how precise each is."""
+"""One task's scores by metric, source and target, with their precision."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Cell = tuple[str, str]
 """Source and target."""
 OWN = "tt_"
-"""Begins the names of depth-weighted scores of the target's own runs."""
+"""Prefix of depth-weighted scores of the target's own runs."""
 
 
 @dataclass
@@ -38,20 +38,20 @@ class TaskValues:
 
     Attributes:
         name, info, domains: the task and its domains with test rows in the subset.
-        scores: of each run, by metric, then by source and target, shape (n_runs,). Depth metrics end in ``@<lambda>``;
-            ``tt_depth_...`` is the target's own runs, weighted by the depths in the source.
-        targets: what the runs predicted on each target.
-        weights: depth weights of a shift's texts, one row a lambda of ``LAMBDAS``, where there are depths.
+        scores: score of each run, by metric, then by source and target, shape (n_runs,). Depth metrics end in
+            ``@<lambda>``; ``tt_depth_...`` is the target's own runs, weighted by the depths in the source.
+        targets: the runs' outcomes on each target.
+        weights: depth weights of a shift's texts, one row per lambda of ``LAMBDAS``, if there are depths.
         seeds, rows: seeds of the runs, and number of test rows, by source and target.
-        texts_left: number of test texts left under depth weights, by source and target, then by lambda.
-        effective_n: the effective number of them.
-        flips: transfer loss and gain of each shift, by source and target, where there are runs of both domains.
-        depth_slopes: slopes of example scores on depth in the source, by source and target, where there are depths.
-        formulas: by metric the formula that makes it; only of metrics whose precision is asked for.
-        pool_deepest: depth of a joined source's deepest text, found once for all its targets; None where the folder's
-            depth tables do not hold it.
-        unrepeated: the primary metric alone, on the test rows that repeat no train text of their domain; None where no
-            row does, or the folder does not list them.
+        texts_left: number of test texts retained under depth weights, by source and target, then by lambda.
+        effective_n: effective number of these texts.
+        flips: transfer loss and gain of each shift, by source and target, if both domains have runs.
+        depth_slopes: slopes of example scores on depth in the source, by source and target, if there are depths.
+        formulas: the formula of each metric whose precision is computed.
+        pool_deepest: depth of a joined source's deepest text, looked up once for all its targets; None if the folder's
+            depth tables lack it.
+        unrepeated: the primary metric only, on the test rows that repeat no train text of their domain; None if no row
+            repeats one, or the folder does not list them.
     """
 
     name: str
@@ -74,12 +74,12 @@ class TaskValues:
 
     @property
     def sources(self) -> list[str]:
-        """List the sources that there are predictions of."""
+        """List the sources with predictions."""
         return sorted({source for source, _ in self.rows})
 
     @property
     def shift_cells(self) -> list[Cell]:
-        """List the shifts that there are predictions of: the target is no part of the source."""
+        """List the shifts with predictions: cells whose target is not part of the source."""
         return [cell for cell in sorted(self.rows) if cell[1] not in source_parts(cell[0])]
 
     def put(self, metric: str, cell: Cell, scores: Floats) -> None:
@@ -87,13 +87,13 @@ class TaskValues:
         self.scores.setdefault(metric, {})[cell] = scores
 
     def averaged_runs(self, source: str, target: str) -> list[int]:
-        """List the runs of a cell that its mean is over; all targets must have been added."""
+        """List the indices of a cell's runs that its mean is over; all targets must have been added."""
         if not self._averaged:
             self._averaged.update(averaged_seeds(self))
         return [run for run, seed in enumerate(self.seeds[source, target]) if seed in self._averaged[source]]
 
     def runs_of(self, cell: Cell) -> list[int]:
-        """List the runs that a cell's mean is over, as the target's runs are numbered."""
+        """List the runs that a cell's mean is over, as indices into the target's runs."""
         runs = self.targets[cell[1]].of_source(cell[0])
         return [runs[run] for run in self.averaged_runs(*cell)]
 
@@ -118,7 +118,7 @@ class TaskValues:
         return self._figures[metric, cell]
 
     def _sample(self, metric: str, cell: Cell) -> None:
-        """Find the precision of a score, and of those that differ by the depth weights alone."""
+        """Compute the precision of a score, and of those that differ from it only by the depth weights."""
         name, _, lambda_ = metric.partition("@")
         source = _trained_on(metric, cell)
         weights = self.weights[cell] if lambda_ else None
@@ -128,11 +128,11 @@ class TaskValues:
         self._figures |= {(each, cell): single(score) for each, score in zip(names, sampled, strict=True)}
 
     def weighted(self, cell: Cell, weights: Floats) -> Figure:
-        """Return the primary score with weights of the texts, averaged over runs; unknown without predictions.
+        """Return the primary score under text weights, averaged over runs; unknown without predictions.
 
         Args:
             cell: source and target.
-            weights: of the target's texts in order of their ids, at least 0, shape (n,).
+            weights: non-negative weights of the target's texts in id order, shape (n,).
         """
         if cell not in self.rows:
             return UNKNOWN
@@ -140,7 +140,7 @@ class TaskValues:
         return single(sampled_scores(self.targets[cell[1]], runs, self.info.metric, weights[None])[0])
 
     def run_influences(self, cell: Cell) -> Floats:
-        """Return what each group moves the primary score of each run by, shape (n_groups, n_runs)."""
+        """Return the influence of each group on the primary score of each run, shape (n_groups, n_runs)."""
         target = self.targets[cell[1]]
         runs = target.of_source(cell[0])
         if runs == self.runs_of(cell):
@@ -156,9 +156,9 @@ def _trained_on(metric: str, cell: Cell) -> str:
 
 
 def averaged_seeds(values: TaskValues) -> dict[str, set[int]]:
-    """Choose each source's seeds that are averaged: those on all of its targets, so that its drops do not mix runs.
+    """Choose each source's seeds to average: those available on all of its targets, so that drops do not mix runs.
 
-    Where no seed is on all of them, each score is the mean over what is there.
+    If no seed is available on all of them, each score is the mean over the available seeds.
     """
     by_source: dict[str, list[set[int]]] = {}
     for (source, _), seeds in values.seeds.items():
@@ -172,12 +172,13 @@ def sampled_scores(
     """Score runs on a test set, averaged, with the precision of the mean (``metrics.precision``).
 
     Args:
-        target: what all runs predicted there.
-        runs: which are averaged, at least one, of one source.
+        target: outcomes of all runs there.
+        runs: indices of the averaged runs, at least one, all of one source.
         metric: name of a formula.
-        weights: of the texts, one row for each score that is wanted, shape (n_weights, n). Default: one, 1 throughout.
-        recipe: tells recipes apart that share a source, as those of two entries.
-    Returns: a score for each row of weights; NaN where no text weighs anything.
+        weights: text weights, one row per requested score, shape (n_weights, n). Default: one row of ones.
+        recipe: distinguishes recipes with the same source, such as those of two entries.
+
+    Returns: a score for each row of weights; NaN if all weights are 0.
     """
     outcomes, groups = target.outcomes, target.groups
     rows = np.ones((1, groups.size)) if weights is None else weights
@@ -192,10 +193,10 @@ def sampled_scores(
     weighted_gold = rows[:, None] * (np.ones((1, groups.size)) if gold is None else gold)  # (n_weights, n_classes, n)
     sizes = effective_groups(sum_by_group(rows, groups))
     by_class = effective_groups(sum_by_group(weighted_gold, groups))
-    # Of the class where they are the fewest: groups that hold the errors, or the right answers.
+    # Groups with errors, or with correct answers, of the class where they are fewest.
     holding = effective_groups(sum_by_group(weighted_gold[:, :, None] * np.stack([scores, 1 - scores]), groups))
     means, moved = values.mean(axis=0), by_group.mean(axis=2)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of rows that get no interval below
+    with np.errstate(divide="ignore", invalid="ignore"):  # in rows that get no interval below
         n = effective_n(
             np.clip(means, 0.0, 1.0),
             (moved**2).sum(axis=1),
@@ -241,10 +242,10 @@ def task_values(
 
     Args:
         task: its name.
-        predictions: rows of this task, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        predictions: rows of this task, with the columns of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
         folder: the dataset.
         subset: the subset of test ids that the predictions cover.
-        encoder: needed for BERTScore alone.
+        encoder: needed only for BERTScore.
     Returns: the scores by metric, source and target.
     """
     info = folder.task(task)
@@ -267,8 +268,8 @@ def score_target(values: TaskValues, target: TargetRuns, folder: DatasetFolder) 
     """Add the scores of all runs on one target.
 
     Args:
-        values: the task's scores, which it adds to.
-        target: what the runs predicted there.
+        values: the task's scores, extended in place.
+        target: the runs' outcomes there.
         folder: the dataset, for its depth tables.
     """
     _Target(values, target, folder).fill()
@@ -280,7 +281,7 @@ class _Target:
     def __init__(self, values: TaskValues, target: TargetRuns, folder: DatasetFolder) -> None:
         self.values, self.target, self.folder = values, target, folder
         self.sources = sorted({source for source, _ in target.runs})
-        # Without a primary metric (BERTScore, no encoder) its place is left empty.
+        # The primary metric may be missing (BERTScore without an encoder).
         self.primary = values.info.metric if values.info.metric in target.outcomes.formulas else None
         values.targets[target.target] = target
 
@@ -296,23 +297,23 @@ class _Target:
                 self._depth(source, tables)
 
     def fill_primary(self) -> None:
-        """Score the primary metric alone, without depths."""
+        """Score only the primary metric, without depths."""
         for source in self.sources:
             self._primary(source)
 
     def _has_depth(self, source: str) -> bool:
-        """Return whether a shift into the target has depth tables: they need two train texts of every part."""
+        """Return whether a shift has depth tables, which need two train texts in every part of the source."""
         parts = source_parts(source)
         texts = [n_train(self.values.info, part) for part in self._depth_sources(source)]
         tables = self.folder.has_depth and all(n_texts >= 2 for n_texts in texts)
         return bool(parts) and tables and self.target.target not in parts
 
     def _depth_sources(self, source: str) -> tuple[str, ...]:
-        """List the sources whose depth tables make up a source's: its parts, but for the joined source of a pairing."""
+        """List the sources whose depth tables are combined: a source's parts, or a pairing's joined source itself."""
         return (source,) if source == self.values.info.joined_source else source_parts(source)
 
     def _primary(self, source: str) -> Floats:
-        """Score a source's runs by the primary metric; returns their counts, shape (n_runs, k)."""
+        """Score a source's runs by the primary metric; return their counts, shape (n_runs, k)."""
         target, values, outcomes = self.target, self.values, self.target.outcomes
         runs = target.of_source(source)
         cell = (source, target.target)
@@ -388,7 +389,7 @@ def depth_in(
     """Return the depth of the target's texts in a source.
 
     The depth in a joined source is the mean over its parts, weighted by their train sizes. The joined source of a
-    pairing has a table of its own, so it comes as one part.
+    pairing has a table of its own, so it is passed as one part.
     """
     depth = np.zeros(len(target.ids))
     total = 0
@@ -411,7 +412,7 @@ def depth_in(
 def deepest_of_parts(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
 ) -> float:
-    """Return the depth of one part's deepest text, or the mean over several in place of the unknown pooled one."""
+    """Return the depth of a part's deepest text, or for several parts the mean as a substitute for the pooled one."""
     sizes = [n_train(folder.task(target.task), part) for part in parts]
     deepest = [float(tables[part]["depth"][:size].to_numpy().max()) for part, size in zip(parts, sizes, strict=True)]
     return deepest[0] if len(parts) == 1 else float(np.average(deepest, weights=sizes))  # a mean of one may round
