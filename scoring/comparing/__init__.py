@@ -1,11 +1,11 @@
-"""Tests of whether two models differ: of prediction files and of entries.
+"""Significance tests between models, from prediction files or stored entries.
 
-In: prediction files or stored entries over one dataset. Out: comparisons with corrected p values.
+Input: prediction files or stored entries over one dataset. Output: comparisons with corrected p values.
 
-cells      scores of an entry's runs, cell by cell; figures: which figures of a task are compared
-testing    figures of two entries and their tests; shape: what comes out; words: in a sentence
-files, entries   what prediction files and stored entries are compared by
-claims     a comparison that others can check, and what checking it again finds
-item_scores   models by their scores of the same items, where no source and no shift is known; runs: several of each
-unit_ranks    any table of scores ranked: who is tied for first, and what is decided
+cells      scores of an entry's runs, per cell; figures: which figures of a task are compared
+testing    a figure's difference between two entries, and its tests; shape: schema of results; words: text summary
+files, entries   comparison of prediction files, and of stored entries
+claims     a comparison that others can reproduce, and the check that does so
+item_scores   models compared by scores of the same items, without source or shift; runs: several runs of each model
+unit_ranks    ranking of any table of scores: ties for first place, significant differences
 """

@@ -1,4 +1,4 @@
-"""One task of an entry: its scores by place, each with its precision, and what is at chance."""
+"""One task of an entry: its scores by cell with their precision, and which of them are at chance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,9 +14,9 @@ from shiftbench.scoring.scores.values import Cell, Floats, deepest_of_parts, dep
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Place = tuple[str, str, str]
-"""Source, target, and the lambda of a depth weighting; empty for the primary metric on the plain test set."""
+"""Source, target, and the lambda of a depth weighting (``""``: the primary metric on the unweighted test set)."""
 DEPTH_LAMBDAS = (0, 50, 90)
-"""Percent of the most source-like texts left out, of the Depth F1 that is compared: the board's."""
+"""Percentages of the most source-like texts excluded from the compared Depth F1, as on the board."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class EntryTask:
         folder: the dataset.
         name: the task.
         targets: its runs on each target.
-        constant: source, target and seed of runs that predict one thing.
-        floors: levels of the test sets that need no skill.
-        stands_in: shifts of another entry that this one's runs of the source ``outside`` stand for.
-        outside: the source that names no domain; empty where runs stand for their own shifts alone.
-        recipe: tells the recipes of this entry from those of others that share a source.
+        constant: source, target and seed of runs that are constant predictors.
+        floors: no-skill levels of the test sets.
+        stands_in: shifts of another entry in which this one's runs with source ``outside`` are used.
+        outside: the source value that is not a domain; ``""`` if runs are used only for their own shifts.
+        recipe: identity that distinguishes this entry's recipes from those of others with the same source.
     """
 
     folder: DatasetFolder
@@ -50,7 +50,7 @@ class EntryTask:
 
     @property
     def cells(self) -> set[Cell]:
-        """List source and target of everything that was predicted, or that this entry stands in for."""
+        """List source and target of all predictions, or of the shifts in ``stands_in``."""
         if self.stands_in:
             return set(self.stands_in)
         return {(source, target) for target, runs in self.targets.items() for source, _ in runs.runs}
@@ -61,14 +61,16 @@ class EntryTask:
         return {(source, target) for source, target in self.cells if target not in source_parts(source)}
 
     def standing_in(self, other: "EntryTask") -> "EntryTask | None":
-        """Return this entry in the other entry's shifts, for an entry that was trained on none of the domains.
+        """Return this entry placed in the other entry's shifts, for an entry trained on none of the domains.
 
-        It was trained once and for no source, so on a target it does the same whatever the other one was trained on.
+        It was trained once and on no source, so its score on a target is the same whatever the other one was trained
+        on.
 
         Args:
             other: the other entry; the two share no shift.
-        Returns: the entry whose runs stand for each of the other's shifts whose target it predicted; None where it was
-            trained on a domain, or there is no such target.
+
+        Returns: the entry whose runs are used for each of the other's shifts into a target that it predicted; None if
+            it was trained on a domain, or there is no such target.
         """
         sources = {source for source, _ in self.cells}
         if len(sources) != 1 or not sources <= set(OUTSIDE_SOURCES):
@@ -80,7 +82,7 @@ class EntryTask:
         return replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={})
 
     def with_depths_of(self, other: "EntryTask") -> "EntryTask":
-        """Return this entry with the depth weights that another one of the same test texts has read."""
+        """Return this entry with the depth weights that another entry on the same test texts has already read."""
         return replace(self, _depths=other._depths)
 
     @property
@@ -89,7 +91,7 @@ class EntryTask:
         return self.folder.task(self.name).metric
 
     def common_seeds(self, source: str) -> set[int]:
-        """Return the seeds of a source that are on all of its targets; empty where none is."""
+        """Return the seeds of a source that are available on all of its targets; empty if there are none."""
         source = self.outside or source
         if source not in self._seeds:
             self._seeds[source] = self._common_seeds(source)
@@ -101,14 +103,14 @@ class EntryTask:
         return set.intersection(*there) if there else set()
 
     def run_indices(self, source: str, target: str) -> list[int]:
-        """List the runs that count, by seed: those of the common seeds as in scores, or all where there is none."""
+        """List the indices of the averaged runs, by seed: those with common seeds, or all if there are none."""
         runs, seeds = self.targets[target], self.common_seeds(source)
         return [index for index in runs.of_source(self.outside or source) if not seeds or runs.runs[index][1] in seeds]
 
     def score(self, place: Place) -> Figure:
-        """Return the score of a place, averaged over runs; unknown where the metric lacks its encoder.
+        """Return the score of a place, averaged over runs; unknown if the metric lacks its encoder.
 
-        It is made once, so all figures of all comparisons share it, as do the shifts that a run stands in for.
+        It is cached, so all figures of all comparisons share it, as do the shifts of an entry trained on no domain.
         """
         source, target, lambda_ = place
         key = (self.outside or source, target, lambda_)
@@ -121,7 +123,7 @@ class EntryTask:
         return {str(lambda_): weights for lambda_, weights in self.depth_weightings(source, target).items()}
 
     def _sample(self, source: str, target: str, weightings: Mapping[str, Floats | None]) -> dict[Place, Figure]:
-        """Score a cell under weightings that share a metric."""
+        """Score a cell under several weightings of one metric."""
         runs = self.targets[target]
         metric = self.metric if "" in weightings else runs.outcomes.micro
         if metric not in runs.outcomes.formulas:
@@ -142,19 +144,20 @@ class EntryTask:
         return self._figures[key]
 
     def depth_weightings(self, source: str, target: str) -> dict[int, Floats]:
-        """Return the depth weights of a shift's texts by lambda; empty where it has none."""
+        """Return the depth weights of a shift's texts by lambda; empty without depths."""
         cell = (source, target)
         if cell not in self._depths:
             self._depths[cell] = _depth_weightings(self.folder, self.targets[target], source)
         return self._depths[cell]
 
     def is_at_floor(self, weights: Mapping[Place, float]) -> bool:
-        """Check whether a weighted mean of scores is not shown to be above the level that needs no skill.
+        """Check whether a weighted mean of scores is not shown to be above the no-skill level.
 
         Args:
-            weights: places of one sign that sum to 1.
-        Returns: by the lower end of the mean's 95% interval over test texts, or the mean itself where it has none; True
-            where every run predicts one thing; False where a test set has no such level.
+            weights: weights of one sign that sum to 1, by place.
+
+        Returns: whether the lower end of the mean's 95% interval over test texts (the mean itself without an interval)
+            is at or below that level; True if every run is a constant predictor; False if a test set has no such level.
         """
         key = tuple(sorted(weights.items()))
         if key not in self._at_floor:

@@ -1,6 +1,6 @@
-"""A comparison as a claim that others can check: its inputs and figures, and what making it again gives.
+"""A comparison as a claim that others can reproduce: its inputs and results, and the check that repeats it.
 
-``shiftbench compare --json`` writes a claim, ``shiftbench study verify`` makes it again from the files that it names.
+``shiftbench compare --json`` writes a claim; ``shiftbench study verify`` repeats it from the files that it names.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,23 +19,23 @@ from shiftbench.validation.vocabulary import TaskKind
 
 Status = Literal["agrees", "moved", "differs"]
 VALUE_TOLERANCE = 1e-6
-"""Differences of scores agree within this fraction: sums in another order differ in their last digits."""
+"""Tolerance for differences of scores (fractions): the order of summation changes the last digits."""
 P_TOLERANCE = 1e-6
-"""P values and ends of intervals agree within this."""
+"""Tolerance for p values and ends of intervals."""
 _MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
-"""Fields of a comparison that may change without a fault of the claim; figures and findings then move."""
+"""Fields of a comparison that may change without a fault of the claim; results may then change, too."""
 _FINDINGS = {"tasks", "only_a", "only_b"}
-"""Fields of conclusions, beside the figures."""
+"""Fields with conclusions, other than the figures."""
 _FORMER = {"n_swaps", "seed"}
-"""Settings of claims of former versions, which nothing depends on any more."""
+"""Settings in claims of former versions that no longer have any effect."""
 _SETTINGS = set(Comparison.model_fields) - _MOVERS - _FINDINGS - _FORMER - {"settings", "shifts", "means"}
-"""Fields that must agree; whether the data's settings do is checked before a claim's tests are repeated."""
+"""Fields that must match; the data's settings are checked before a claim's tests are repeated."""
 _RUNS = {"run_scores_a", "run_scores_b"}
-"""Parts of findings whose last digits may differ; what is counted among them must agree where a claim counts it."""
+"""Parts of findings whose last digits may differ; failure counts, if the claim has them, must match."""
 
 
 MAX_BYTES = 64 * 2**20
-"""Bytes of a claim's file."""
+"""Maximum size of a claim's file."""
 
 
 _OF_FILE = ("columns", "kind", "min_texts", "label_map")
@@ -44,7 +44,7 @@ _OF_FILE = ("columns", "kind", "min_texts", "label_map")
 class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
     """A prediction file that a claim is about.
 
-    ``name`` is what comparisons call it, ``file`` its path as typed, ``entry`` its id in a store, else null.
+    ``name`` is its name in the comparisons, ``file`` its path as given, ``entry`` its id in a store, or null.
     """
 
     name: OutsideText
@@ -54,14 +54,14 @@ class ClaimedEntry(pydantic.BaseModel, extra="forbid", frozen=True):
 
 
 class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False):
-    """Comparisons of a first entry with others, and all that is needed to make them again.
+    """Comparisons of a first entry with others, and everything needed to repeat them.
 
-    Data hash, subset, metric version and encoders stand in each comparison. ``hypothesis`` has a sentence for each pair
-    and task (``hypotheses``); its words belong to the metric version. ``data`` is the path of the dataset as typed;
-    empty where a server made the claim. ``task`` is null where every shared task is compared. Where ``data`` is a file
-    of one's own, ``columns`` (as typed after ``--columns``), ``kind`` and ``min_texts`` say how it was read, and
-    ``label_map``, where one was given, which labels those of the prediction files stand for; claims of former versions
-    and those about dataset folders do not have these keys.
+    Data hash, subset, metric version and encoders are stored in each comparison. ``hypothesis`` has a sentence per pair
+    and task (``hypotheses``); its wording depends on the metric version. ``data`` is the dataset's path as given, empty
+    if a server made the claim. ``task`` is null if every shared task is compared. If ``data`` is a user's file,
+    ``columns`` (as given after ``--columns``), ``kind`` and ``min_texts`` state how it was read, and ``label_map``, if
+    given, maps labels of the prediction files; claims of former versions and claims about dataset folders do not have
+    these keys.
     """
 
     claim_version: Literal[1] = 1
@@ -80,7 +80,7 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
 
     @pydantic.model_serializer(mode="wrap")
     def _leave_out_unset(self, write: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write the keys of a file of one's own only where the claim is about one."""
+        """Write the keys for user files only if the claim is about one."""
         about_file = self.columns is not None
         written = {name: value for name, value in write(self).items() if about_file or name not in _OF_FILE}
         return written if self.label_map else {name: value for name, value in written.items() if name != "label_map"}
@@ -108,10 +108,10 @@ def make_claim(
     """Build the claim of some comparisons.
 
     Args:
-        comparisons: of the first entry with each other one, corrected together.
-        entries: what was compared, the first entry first.
+        comparisons: comparisons of the first entry with each other one, corrected together.
+        entries: the compared entries, the first entry first.
         benchmark: the dataset's benchmark.
-        data: path of the dataset, as it was typed.
+        data: path of the dataset, as given.
         task: the only task that was compared; None for all.
     """
     return Claim(
@@ -130,9 +130,11 @@ def read_claim(path: Path) -> Claim:
     """Read a claim's file.
 
     Args:
-        path: JSON as ``shiftbench compare --json`` writes it.
-    Returns: the claim; what it says is not checked yet.
-    Raises: InvalidInput when it is no claim, is cut off, or contradicts itself.
+        path: JSON written by ``shiftbench compare --json``.
+
+    Returns: the claim; its content is not verified yet.
+
+    Raises: InvalidInput if it is not a valid claim, is truncated, or contradicts itself.
     """
     cure = "give the file that 'shiftbench compare --json' wrote"
     if not path.is_file():
@@ -150,7 +152,7 @@ def read_claim(path: Path) -> Claim:
 
 
 def hypotheses(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    """Write what the tests of each pair and task may reject, and how they test it: a sentence each."""
+    """State the null hypotheses of each pair and task, and how they are tested, one sentence each."""
     for pair in comparisons:
         for task in pair.tasks:
             ranked = next((each for each in pair.means if each.task == task.task and each.ranked), None)
@@ -164,7 +166,7 @@ def hypotheses(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 class FigureCheck(pydantic.BaseModel, frozen=True):
-    """One difference as claimed and as computed again; None where one side has none."""
+    """One difference as claimed and as recomputed; None if one side lacks it."""
 
     pair: str
     where: str
@@ -176,12 +178,12 @@ class FigureCheck(pydantic.BaseModel, frozen=True):
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def stands(self) -> bool:
-        """Return whether the same entry, or none, is better in both."""
+        """Return whether both name the same entry as better, or neither does."""
         return _better(self.claimed) == _better(self.found)
 
 
 class FactCheck(pydantic.BaseModel, frozen=True):
-    """A fact beside the figures that is not as claimed."""
+    """A fact, other than a figure, that does not match the claim."""
 
     what: str
     claimed: str
@@ -189,13 +191,12 @@ class FactCheck(pydantic.BaseModel, frozen=True):
 
 
 class ClaimCheck(pydantic.BaseModel, frozen=True):
-    """The result of making a claim's comparison again.
+    """The result of repeating a claim's comparison.
 
     Attributes:
-        figures: every difference of the claim, and those that it leaves out.
-        facts: what else is not as claimed.
-        moved_by: the metric version or encoder where it is another, and what else was found otherwise therefore;
-            figures may move then.
+        figures: every difference of the claim, and those that it lacks.
+        facts: other facts that do not match the claim.
+        moved_by: a changed metric version or encoder, and other facts that changed with it; figures may then change.
     """
 
     figures: tuple[FigureCheck, ...]
@@ -205,18 +206,19 @@ class ClaimCheck(pydantic.BaseModel, frozen=True):
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def holds(self) -> bool:
-        """Return whether only other metrics or encoders moved figures, and every conclusion stands."""
+        """Return whether every conclusion is reproduced; figures may change with metric versions or encoders."""
         figures = all(each.status != "differs" and each.stands for each in self.figures)
         return figures and not self.facts
 
 
 def check_claim(claimed: Claim, recomputed: Claim) -> ClaimCheck:
-    """Check a claim against the same comparison, made again.
+    """Check a claim against the same comparison, repeated.
 
     Args:
         claimed: the claim.
-        recomputed: the claim that the same files and settings give now.
-    Returns: what agrees, what moved because metrics or encoders are others, and what differs.
+        recomputed: the claim from the same files and settings now.
+
+    Returns: what matches, what changed with the metric version or encoders, and what differs.
     """
     moved_by = tuple(dict.fromkeys(_compare_facts(claimed, recomputed, _MOVERS)))
     facts = list(dict.fromkeys(_compare_facts(claimed, recomputed, _SETTINGS)))
@@ -247,7 +249,7 @@ ShiftValues = Mapping[tuple[str, str, str, str], float | None]
 def read_shift_values(scores: bytes) -> ShiftValues:
     """Read ST, SD and TD of every shift from nested scores of any metric version.
 
-    Raises: ValueError, KeyError, TypeError or AttributeError when the scores are damaged.
+    Raises: ValueError, KeyError, TypeError or AttributeError if the scores are damaged.
     """
     return {
         (task["task"], shift["source"], shift["target"], figure): (shift[figure.lower()] or {}).get("value")
@@ -258,12 +260,13 @@ def read_shift_values(scores: bytes) -> ShiftValues:
 
 
 def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> Iterator[FactCheck]:
-    """Check the claimed differences on shifts against scores of the claim's own metric version, whatever it is.
+    """Check the claimed differences on shifts against scores of the metric version that the claim was made with.
 
     Args:
         claimed: the claim.
-        known: figures of each entry by its name in the comparisons; of others nothing is checked.
-    Returns: what the scores contradict.
+        known: figures of each entry by its name in the comparisons; other entries are not checked.
+
+    Returns: the contradictions.
     """
     differences = [
         (pair, shift, each) for pair in claimed.comparisons for shift in pair.shifts for each in shift.differences
@@ -294,7 +297,7 @@ def _changed(what: str, claimed: Any, recomputed: Any) -> Iterator[FactCheck]:
 
 
 def _claimed_figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
-    """Return all differences by pair, place and figure; a place counts texts and runs, so that these agree, too."""
+    """Return all differences by pair, place and figure; a place includes its numbers of texts and runs."""
     figures = {}
     for pair in claim.comparisons:
         sides = f"{pair.a} - {pair.b}"

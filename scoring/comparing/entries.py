@@ -1,6 +1,6 @@
-"""Comparing entries of a store: the first with each other one, or all in pairs. The store saves each pair.
+"""Comparison of stored entries: the first with each other one, or all pairs. The store caches each pair.
 
-What is kept is derived: it may be deleted, and is made again when the data or the metrics changed.
+Cached comparisons may be deleted; they are recomputed after a change of the data or the metrics.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,9 +26,9 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.versions import DataVersion
 
 MAX_ENTRIES = 4
-"""Most entries of one comparison: the first against each other one."""
+"""Maximum number of entries in one comparison of the first with each other one."""
 MAX_PAIRWISE = 12
-"""Most entries that are compared in pairs: 66 pairs, which share the level."""
+"""Maximum number of entries compared in all pairs: 66 pairs, which share the level."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class ComparedEntry:
 
 
 class PairStore(Protocol):
-    """A store, as far as it saves comparisons of pairs of entries by their ids."""
+    """A store's interface for caching comparisons of entries by their ids."""
 
     def comparison(self, first: str, other: str) -> bytes | None:
-        """Return what was kept of a pair, if anything was; InvalidInput for what is no id."""
+        """Return the cached comparison of a pair, or None; InvalidInput for an invalid id."""
 
     def keep_comparison(self, first: str, other: str, content: bytes) -> None:
-        """Save a pair's comparison."""
+        """Cache a pair's comparison."""
 
 
 def compare_with_first(
@@ -64,10 +64,12 @@ def compare_with_first(
     Args:
         sides: the entries.
         folder: the dataset that all are for.
-        store: where pairs are kept.
-        task: compare on this task alone; None takes every task that both have.
-    Returns: a comparison for each entry but the first, ids in place of files.
-    Raises: InvalidInput when entries are of other data or subsets, the same, too many, or share no shift, and where
+        store: cache of pairs.
+        task: the only task to compare on; None for every task that both have.
+
+    Returns: a comparison for each entry except the first, with ids instead of files.
+
+    Raises: InvalidInput if entries are on different data or subsets, identical, too many, or share no shift, and if
         labels are withheld.
     """
     _check_compared(sides, folder, MAX_ENTRIES)
@@ -88,19 +90,21 @@ def compare_in_pairs(
     *,
     progress: Callable[[int, int], None] = lambda n_done, n_pairs: None,
 ) -> Mapping[tuple[str, str], Comparison]:
-    """Compare each of several entries with each other one on a task; the tests of all pairs are one family.
+    """Compare all pairs of entries on a task; the tests of all pairs are one family.
 
-    A pair has the same test as in ``compare_with_first`` and a smaller share of the level, so that whatever is
-    significant here is significant there, too.
+    A pair has the same test as in ``compare_with_first`` at a smaller level, so anything significant here is
+    significant there, too.
 
     Args:
         sides: 2 to ``MAX_PAIRWISE`` entries.
         folder: the dataset that all are for.
-        store: where pairs are kept.
+        store: cache of pairs.
         task: the task to compare on.
-        progress: called after each pair with the numbers of pairs done and of all; it may let others run meanwhile.
-    Returns: by the ids of both entries, each pair in both directions; pairs that share no shift are left out.
-    Raises: as ``compare_with_first``, but not for entries that share no shift.
+        progress: called after each pair with the number of pairs done and in total; it may yield to other work.
+
+    Returns: each pair in both directions, by the ids of both entries; pairs that share no shift are omitted.
+
+    Raises: as ``compare_with_first``, except for entries that share no shift.
     """
     _check_compared(sides, folder, MAX_PAIRWISE)
     every = list(combinations(zip(sides, _entrants(sides, folder), strict=True), 2))
@@ -119,17 +123,18 @@ def _entrants(sides: Sequence[ComparedEntry], folder: DatasetFolder) -> list[Ent
 
 
 def distinct_names(sides: Sequence[ComparedEntry]) -> list[str]:
-    """Return the entries' names, in order; equal names get the first digits of the ids."""
+    """Return the entries' names, in order; the first digits of the id are added to equal names."""
     names = [side.name for side in sides]
     return [f"{side.name} ({side.id[:6]})" if names.count(side.name) > 1 else side.name for side in sides]
 
 
 def compare_command(sides: Sequence[ComparedEntry], task: str | None) -> str:
-    """Write the command that makes the same comparison from the entries' prediction files.
+    """Return the command that repeats the comparison from the entries' prediction files.
 
     Args:
         sides: the entries, two or more, of one subset.
-        task: the only task to compare; None compares all.
+        task: the only task to compare; None for all.
+
     Returns: a shell command; DIR stands for the dataset folder.
     """
     files = " ".join(f"{side.id}.parquet" for side in sides)

@@ -1,4 +1,4 @@
-"""The figures of a task that are compared: the one that ranks, other means, and every shift's scores and drops."""
+"""The compared figures of a task: the ranked mean, other means, and every shift's scores and drops."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from shiftbench.scoring.scores.values import Cell
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
 Statistic = Mapping[Place, float]
-"""Weights of mean scores; a weight below 0 takes away."""
+"""Weights of mean scores, by place; negative weights subtract."""
 
 
 class TaskFigure(NamedTuple):
@@ -19,8 +19,8 @@ class TaskFigure(NamedTuple):
 
     Attributes:
         name: as in ``Difference.figure``.
-        cells: the shifts that it is over.
-        weights: what it is made of; None where a score is missing.
+        cells: the shifts that it covers.
+        weights: its weights by place; None if a score is missing.
     """
 
     name: str
@@ -36,7 +36,7 @@ class TaskFigure(NamedTuple):
 def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:
     """Return ST, SD and TD of a shift. SS of a joined source is the mean over its parts.
 
-    A model that was trained on none of the domains has no score at home, so its drops have no weights.
+    A model trained on none of the domains has no in-domain score, so its drops have no weights.
     """
     source, target = cell
     here = {(source, target, ""): 1.0}
@@ -51,13 +51,14 @@ def shift_figures(cell: Cell, a: EntryTask, b: EntryTask) -> list[TaskFigure]:
 
 
 def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[TaskFigure]:
-    """Return the means of a task: first the one that ranks, then average drop, mean OOD of other sources, Depth F1.
+    """Return the means of a task: the ranked one, then average drop, mean OOD of other sources, Depth F1.
 
     Args:
-        cells: the shifts that both entries have; those of domains too small for a mean are left out.
+        cells: the shifts that both entries have; those of domains too small for a mean are skipped.
         a: one entry.
         b: the other.
-    Returns: at least the first.
+
+    Returns: at least the ranked mean.
     """
     info = a.folder.task(a.name)
     small = small_domains(info, info.domains)
@@ -70,7 +71,7 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
     if all(drops):
         figures.append(TaskFigure(AVERAGE_DROP, ranked, _average([each for each in drops if each])))
     figures += [_mean(name, group, a, b) for group in groups[1:] if len(group) > 1]
-    # A model that was trained on none of the domains is compared by its score under shift alone.
+    # A model trained on none of the domains is compared only by its score under shift.
     for lambda_ in () if a.outside or b.outside else DEPTH_LAMBDAS:
         there = [cell for cell in ranked if lambda_ in a.depth_weightings(*cell)]
         if there and len(there) == len(ranked):
@@ -80,7 +81,7 @@ def mean_figures(cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> list[Task
 
 
 def _groups_of_shifts(cells: Sequence[Cell], info: TaskInfo) -> list[list[Cell]]:
-    """Group shifts by the figures that a board averages; the group that ranks comes first."""
+    """Group shifts as a board averages them; the ranked group comes first."""
     if info.id_domain is not None:
         away = [cell for cell in cells if cell[1] != info.id_domain] or list(cells)
         by_source: dict[str, list[Cell]] = {}

@@ -1,4 +1,4 @@
-"""Comparing prediction files on the shifts that they share: the ranking figure first, then the others."""
+"""Comparison of prediction files on their shared shifts: the ranked figure first, then the others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,16 +40,16 @@ from shiftbench.validation.report import Problem
 
 @dataclass(frozen=True)
 class Entrant:
-    """A prediction file to compare; read, checked and counted once, at its first comparison.
+    """A prediction file to compare; it is read, checked and scored once, at its first comparison.
 
     Attributes:
         path: the file.
         folder: the dataset that it is for.
         subset: the subset that it covers.
-        encoder: needed for BERTScore alone.
-        name: what the comparison calls it; by default the file's path.
-        tuning_trials: settings that were tried, as its card says; None where that is not stated.
-        checked: its predictions, where they were read and checked already.
+        encoder: needed only for BERTScore.
+        name: its name in the comparison; by default the file's path.
+        tuning_trials: number of hyperparameter settings tried, from its card; None if not stated.
+        checked: its predictions, if they were read and checked already.
     """
 
     path: Path
@@ -61,17 +61,17 @@ class Entrant:
     checked: pl.DataFrame | None = None
 
     def __post_init__(self) -> None:
-        """Check that the name reads as it is written."""
+        """Check that the name has no invisible or misleading characters."""
         check_text(self.shown_name, "--names" if self.name else str(self.path), most=MAX_TEXT)
 
     @property
     def shown_name(self) -> str:
-        """Return the name under which the comparison shows it."""
+        """Return its name in the comparison."""
         return self.name or str(self.path)
 
     @cached_property
     def tasks(self) -> Mapping[str, EntryTask]:
-        """Return what the runs predicted, by task."""
+        """Return the runs' outcomes, by task."""
         predictions = self.checked
         if predictions is None:
             predictions = checked_predictions(self.path, self.folder, self.subset)
@@ -90,7 +90,7 @@ class Entrant:
 
 
 class _Matched(NamedTuple):
-    """A task of two entries with the shifts of both; one entry may stand in for those of the other."""
+    """A task of two entries with their shared shifts; one entry may be placed in the other's shifts."""
 
     a: EntryTask
     b: EntryTask
@@ -103,10 +103,12 @@ def compare_entrants(a: Entrant, b: Entrant, *, margin: float | None = None) -> 
     Args:
         a: one file.
         b: the other.
-        margin: test, too, whether differences lie within this fraction; fixed before the scores were seen.
+        margin: also test whether differences lie within this fraction; fixed before the scores were seen.
+
     Returns: differences A minus B, fractions, as means of each task and by shift, each with its interval, and with p
         values corrected over all of them (``correct_p_values``).
-    Raises: NoSharedShift when there is nothing to compare; InvalidInput when a file is not sound.
+
+    Raises: NoSharedShift if there is nothing to compare; InvalidInput for an invalid file.
     """
     folder = a.folder
     folder.refuse_withheld()
@@ -147,9 +149,10 @@ def compare_first(
 
     Args:
         entrants: the files, at least two, of one dataset and subset.
-        task: compare on this task alone.
-        margin: test, too, whether differences lie within this fraction.
-    Raises: InvalidInput when a file is not sound, or the first shares no shift with another.
+        task: the only task to compare; None for all.
+        margin: also test whether differences lie within this fraction.
+
+    Raises: InvalidInput for an invalid file, or if the first shares no shift with another.
     """
     first, *rest = entrants
     pairs = [compare_entrants(first, other, margin=margin) for other in rest]
@@ -157,7 +160,7 @@ def compare_first(
 
 
 class _ComparedTask(NamedTuple):
-    """One task of a comparison: its shifts, its means, and what its tests are about."""
+    """One task of a comparison: its shifts, its means, and the kind of claim that its tests support."""
 
     shifts: list[ShiftComparison]
     means: list[MeanComparison]
@@ -179,14 +182,14 @@ def _compare_task(task: str, matched: _Matched, margin: float | None) -> _Compar
 
 
 def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
-    """Match the entries' shifts by task; a task without a shared shift is left out.
+    """Match the entries' shifts by task; tasks without a shared shift are omitted.
 
-    Where one entry was trained on none of the domains, it meets the other's shifts on the same targets.
+    An entry trained on none of the domains is matched with the other's shifts into the same targets.
     """
     matched = {}
     for task in sorted(a.tasks.keys() & b.tasks.keys()):
         first = a.tasks[task]
-        second = b.tasks[task].with_depths_of(first)  # of one dataset and subset, so their depths are the same
+        second = b.tasks[task].with_depths_of(first)  # same dataset and subset, so the same depths
         if not first.shifts & second.shifts:
             if (outside := second.standing_in(first)) is not None:
                 second = outside
@@ -198,7 +201,7 @@ def _match_tasks(a: Entrant, b: Entrant) -> dict[str, _Matched]:
 
 
 def _unmatched_shifts(entrant: Entrant, by_task: Mapping[str, set[Cell]]) -> tuple[str, ...]:
-    """List the shifts that one entry alone has: of matched tasks those given, of others all."""
+    """List the shifts that only one entry has: the given ones for matched tasks, all for other tasks."""
     alone = {task: by_task.get(task, entry_task.shifts) for task, entry_task in entrant.tasks.items()}
     return tuple("/".join((task, *cell)) for task in sorted(alone) for cell in sorted(alone[task]))
 

@@ -1,7 +1,7 @@
-"""Models by their scores of the same items: paired tests by cluster, intervals, ranks, detectable differences.
+"""Models compared by their scores of the same items: paired tests by cluster, intervals, ranks, detectable differences.
 
-For benchmarks of which nothing is known but what each model scored on each item: no source, no shift, hence no drop.
-Everything is about the models as they are; other training runs are in no log.
+For benchmarks with only item scores per model: no source and no shift, hence no drop. All claims are about the models
+as they are; logs contain no other training runs.
 """
 
 from collections.abc import Sequence
@@ -41,12 +41,12 @@ class ItemScores:
     """The scores of models on the same items.
 
     Attributes:
-        names: of the models, at least 2.
+        names: names of the models, at least 2.
         scores: shape (n_models, n_items), finite.
-        clusters: of each item, codes from 0 without a gap, shape (n_items,); items of a cluster are not independent.
-        domains: names of the items' domains; empty where items have none.
-        domain_of: of each item, an index into ``domains``, shape (n_items,); all 0 where there are none.
-        lower_is_better: as of errors and perplexities.
+        clusters: cluster of each item, consecutive codes from 0, shape (n_items,); items of a cluster are dependent.
+        domains: names of the items' domains; empty if items have none.
+        domain_of: each item's index into ``domains``, shape (n_items,); all 0 without domains.
+        lower_is_better: True for errors and perplexities.
     """
 
     names: Sequence[str]
@@ -63,7 +63,7 @@ class ItemScores:
 
 
 class ModelScore(Record):
-    """A model's mean score, the ranks that it may hold (null with fewer than 8 clusters), and its scores by domain."""
+    """A model's mean score, the range of its rank (null with fewer than 8 clusters), and its scores by domain."""
 
     name: str
     score: Estimate
@@ -76,9 +76,9 @@ class ModelScore(Record):
 class ModelDifference(Record):
     """A minus B on the same items: of one domain, or of all (null).
 
-    ``p`` is two-sided, and below 0.05 where the interval leaves out 0. ``p_corrected`` is Holm's: over all pairs, or
-    over all pairs and tested domains. ``detectable`` is the smallest true difference that the corrected test finds in
-    four studies of five. All are null where there is no interval: with fewer than 5 effective clusters.
+    ``p`` is two-sided, and below 0.05 if the interval excludes 0. ``p_corrected`` is Holm's: over all pairs, or over
+    all pairs and tested domains. ``detectable`` is the smallest true difference that the corrected test detects with
+    80% power. All are null without an interval, that is with fewer than 5 effective clusters.
     """
 
     a: str
@@ -106,7 +106,7 @@ class DomainSize(Record):
 class ItemComparison(Record):
     """Models on the same items, best first, and the differences of all pairs: overall, then by domain.
 
-    ``is_bounded`` says that scores lie between 0 and 1; others have no points.
+    ``is_bounded``: whether all scores are between 0 and 1; only these are shown in points.
     """
 
     n_items: int
@@ -131,12 +131,12 @@ class ItemComparison(Record):
 
     @property
     def n_domain_tests(self) -> int:
-        """Count the tests of domains that share the level."""
+        """Return the number of domain tests that share the level."""
         return sum(each.p is not None for each in self.by_domain)
 
 
 class _UnboundedFigure(Figure):
-    """A mean of scores that are no shares, or a difference of two: Student's interval by influences."""
+    """A mean of scores outside [0, 1], or a difference of two, with Student's interval from influences."""
 
     @cached_property
     def _variances(self) -> tuple[list[float], list[float]]:
@@ -151,13 +151,15 @@ class _UnboundedFigure(Figure):
 def compare_items(items: ItemScores) -> ItemComparison:
     """Compare all pairs of models on the same items.
 
-    A difference's p value is that of its interval, which clusters' influences make (``scoring.scores.figures``). Means
-    over all items are one family of tests, those of domains another; each is corrected by Holm.
+    A difference's p value inverts its interval, computed from the clusters' influences (``scoring.scores.figures``).
+    Means over all items are one family of tests, those of domains another; each is corrected by Holm.
 
     Args:
         items: the models' scores.
-    Returns: the models best first; of each pair the first is not worse. Means over all items are micro means.
-    Raises: InvalidInput when all items are of one cluster.
+
+    Returns: the models best first; in each pair the first is not worse. Means over all items are micro means.
+
+    Raises: InvalidInput if all items are in one cluster.
     """
     n_clusters = len(np.unique(items.clusters))
     _refuse_one_cluster(n_clusters)
@@ -178,7 +180,7 @@ def compare_items(items: ItemScores) -> ItemComparison:
 
 
 def _scores(items: ItemScores, number: int, part: NDArray[np.bool_]) -> list[Score]:
-    """Score each model on some of the items, with the precision of its mean over their clusters."""
+    """Score each model on a subset of the items, with the precision of its mean over their clusters."""
     scores, groups = items.scores[:, part], np.unique(items.clusters[part], return_inverse=True)[1]
     size, means = float(effective_groups(np.bincount(groups))), scores.mean(axis=1)
     if reason := refusal(size):

@@ -1,4 +1,4 @@
-"""Several runs of a model on the same items: what prompts, seeds and items each add, and whether an order survives.
+"""Several runs of a model on the same items: variance due to prompts, seeds and items, and robustness of the ranking.
 
 A log is a run with one prompt; its epochs, and other logs with that prompt, are further runs.
 """
@@ -25,11 +25,11 @@ Survival = Literal["yes", "no", "cannot be said"]
 
 @dataclass(frozen=True)
 class RunScores:
-    """A model's scores of the items of a comparison.
+    """A model's scores of a comparison's items.
 
     Attributes:
-        name: the model's.
-        prompts: what tells its prompts apart, equal between models that were sent the same.
+        name: the model's name.
+        prompts: identities of its prompts, equal between models that were given the same prompt.
         scores: shape (n_items, n_prompts, n_runs).
     """
 
@@ -39,7 +39,7 @@ class RunScores:
 
 
 class Spreads(Record):
-    """Standard deviations of one answer's score by origin, with 95% limits; null where it is not in the runs."""
+    """Standard deviations of one answer's score by origin, with 95% limits; null if the runs do not vary it."""
 
     items: Estimate
     prompts: Estimate | None
@@ -48,7 +48,7 @@ class Spreads(Record):
 
 
 class ModelRuns(Record):
-    """A model's runs; ``spreads`` is null where there is one answer to an item."""
+    """A model's runs; ``spreads`` is null with only one answer per item."""
 
     name: str
     n_prompts: int
@@ -57,10 +57,10 @@ class ModelRuns(Record):
 
 
 class PairRuns(Record):
-    """A minus B with one other prompt of the kind, on these items.
+    """A minus B with one other prompt of the same kind, on these items.
 
-    ``crossed`` says that both were sent the same prompts; ``low`` and ``high`` are 95% limits, null with fewer than 5
-    prompts; ``spreads`` are of the difference where crossed.
+    ``crossed``: whether both were given the same prompts. ``low`` and ``high`` are 95% limits, null with fewer than 5
+    prompts. ``spreads`` are those of the difference, if crossed.
     """
 
     a: str
@@ -74,20 +74,20 @@ class PairRuns(Record):
 
 
 class RunReport(Record):
-    """Runs of all models, and of each pair whether its order survives another prompt."""
+    """Runs of all models, and for each pair whether its order survives another prompt."""
 
     models: tuple[ModelRuns, ...]
     pairs: tuple[PairRuns, ...]
 
     def survives(self, order: Sequence[str]) -> Survival:
-        """Return whether the order of models, best first, survives: whether that of each two neighbours does."""
+        """Return whether the order of models, best first, survives: whether that of all adjacent pairs does."""
         found = {frozenset((pair.a, pair.b)): pair.survives for pair in self.pairs}
         each = [found[frozenset(pair)] for pair in pairwise(order)]
         return "no" if "no" in each else "cannot be said" if "cannot be said" in each else "yes"
 
 
 def compare_runs(models: Sequence[RunScores]) -> RunReport:
-    """Split the variance of several runs, and predict each pair's difference with one other prompt."""
+    """Decompose the variance over runs, and predict each pair's difference with one other prompt."""
     return RunReport(
         models=tuple(_model(model) for model in models), pairs=tuple(_pair(a, b) for a, b in combinations(models, 2))
     )
@@ -140,7 +140,7 @@ def _sd(component: Component) -> Estimate:
 
 
 def survival_words(report: RunReport, order: Sequence[str]) -> str:
-    """Write whether the ranking survives another prompt, and why where that cannot be said."""
+    """Write whether the ranking survives another prompt, with the reason if that cannot be said."""
     answer = report.survives(order)
     fewest = min(model.n_prompts for model in report.models)
     why = ""

@@ -1,4 +1,4 @@
-"""The shape of comparisons: what ``shiftbench compare --json`` prints and a store saves; fractions, unrounded."""
+"""Schema of comparisons, printed by ``shiftbench compare --json`` and cached by a store; fractions, unrounded."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal
@@ -16,11 +16,11 @@ from shiftbench.validation.versions import DataVersion
 FIGURES = ("ST", "SD", "TD")
 MEAN_ST, MEAN_OOD, AVERAGE_DROP, DEPTH_F1 = "mean ST", "mean OOD", "average drop", "DF1@"
 DROPS = ("SD", "TD", AVERAGE_DROP)
-"""Figures of which the smaller is better."""
+"""Figures for which smaller is better."""
 TRAINED_MODELS: Literal["these trained models"] = "these trained models"
 RECIPES: Literal["recipes"] = "recipes"
 LEVEL = 0.05
-"""The highest probability that a family of tests makes any false claim."""
+"""Family-wise error rate of each family of tests."""
 _LEAST_SHOWN = 0.0001
 
 AtFloor = Literal["a", "b", "both"]
@@ -28,8 +28,8 @@ _OTHER: dict[AtFloor | None, AtFloor | None] = {"a": "b", "b": "a", "both": "bot
 
 
 Swaps = Annotated[int, pydantic.Field(ge=1, le=1_000_000, strict=True)]
-NOTHING_DRAWN = "Null from metric version 7 on: nothing is drawn. Ends with 0.4"
-"""The description of what decided random draws."""
+NOTHING_DRAWN = "Null from metric version 7 on: tests are not randomised. Removed in 0.4"
+"""Description of the former settings of random draws."""
 
 
 class NoSharedShift(InvalidInput):
@@ -37,13 +37,15 @@ class NoSharedShift(InvalidInput):
 
 
 class Difference(pydantic.BaseModel, allow_inf_nan=False):
-    """A minus B in one figure, with its 95% interval and p, two-sided, of this one difference of this pair alone.
+    """A minus B in one figure, with its pointwise 95% interval and two-sided p.
 
-    The interval holds 0 exactly where ``p`` is 0.05 or more. ``p_corrected`` is Holm's over the whole comparison, in
-    two families: the ranked means with the average drops, and all the rest. ``at_floor`` names entries that show no
-    skill in a score behind a drop: the drop is shown and not compared. ``p_equivalent`` tests that the difference lies
-    within the comparison's margin (TOST, uncorrected); null without a margin. ``detectable`` is the smallest true
-    difference that this test finds in four studies of five.
+    The interval contains 0 exactly if ``p`` is 0.05 or more. ``p_corrected`` is Holm's over the whole comparison, in
+    two
+    families: the ranked means with the average drops, and all the rest. ``at_floor`` names entries with a score behind
+        a
+    drop that is not shown to be above chance: the drop is then shown but not compared. ``p_equivalent`` tests that the
+    difference is within the comparison's margin (TOST, uncorrected); null without a margin. ``detectable`` is the
+    smallest true difference that this test detects with 80% power.
     """
 
     figure: OutsideText
@@ -53,7 +55,7 @@ class Difference(pydantic.BaseModel, allow_inf_nan=False):
         default=None, validation_alias=pydantic.AliasChoices("p_corrected", "p_holm")
     )
     p_others: float | None = pydantic.Field(
-        default=None, description="Null from metric version 7 on: p_corrected has both families. Ends with 0.4"
+        default=None, description="Null from metric version 7 on: p_corrected has both families. Removed in 0.4"
     )
     at_floor: AtFloor | None = None
     p_equivalent: float | None = None
@@ -64,12 +66,12 @@ class Difference(pydantic.BaseModel, allow_inf_nan=False):
 
     @property
     def estimate(self) -> Estimate:
-        """Return the difference and its interval as pages print figures."""
+        """Return the difference and its interval as an ``Estimate``."""
         return Estimate(value=self.value, low=self.low, high=self.high, no_interval=self.no_interval)
 
 
 class SourceRuns(pydantic.BaseModel, allow_inf_nan=False):
-    """The runs of one source: the mean score of each over the shifts that rank, in order of their seeds."""
+    """The runs of one source: each run's mean score over the ranked shifts, in order of their seeds."""
 
     source: OutsideText
     scores: tuple[float, ...]
@@ -87,9 +89,9 @@ class Failures(pydantic.BaseModel, allow_inf_nan=False):
 
 
 class ShiftComparison(pydantic.BaseModel, allow_inf_nan=False):
-    """Two entries on one shift, each by the mean of all its runs; drops only where both have them.
+    """Two entries on one shift, each by the mean of all its runs; drops only if both have them.
 
-    ``runs`` are those of the entry with fewer.
+    ``runs`` is the number of runs of the entry with fewer.
     """
 
     task: OutsideText
@@ -101,9 +103,9 @@ class ShiftComparison(pydantic.BaseModel, allow_inf_nan=False):
 
 
 class MeanComparison(pydantic.BaseModel, allow_inf_nan=False):
-    """Two entries by a mean over shifts. ``ranked`` marks the figure that the board ranks by, one of each task.
+    """Two entries by a mean over shifts. ``ranked`` marks the figure that the board ranks by, one per task.
 
-    ``source`` is what the models were trained on where that is one thing, else null; ``targets`` are the test domains.
+    ``source`` is the models' training source if it is a single one, else null; ``targets`` are the test domains.
     """
 
     task: OutsideText
@@ -114,12 +116,13 @@ class MeanComparison(pydantic.BaseModel, allow_inf_nan=False):
 
 
 class TaskComparison(pydantic.BaseModel, allow_inf_nan=False):
-    """The kind of claim that a task's tests support: about the recipes, or only about the models that were trained.
+    """The kind of claim that a task's tests support: about the recipes, or only about the trained models.
 
-    ``runs_a`` and ``runs_b`` are the fewest runs of a source. Recipes take ``MIN_RUNS`` on either side. ``outside`` is
-    the entry that was trained on none of the domains while the other was: it meets the other's shifts with the same
-    runs whatever the source, so tests are about the trained models, and drops do not apply. ``run_scores_a`` and
-    ``run_scores_b`` are what failed runs are counted among; empty where runs differ by target.
+    ``runs_a`` and ``runs_b`` are the smallest numbers of runs of a source. Claims about recipes need ``MIN_RUNS`` in
+    both. ``outside`` is the entry that was trained on none of the domains if the other was: it is compared in the
+    other's shifts with the same runs for every source, so tests are about the trained models, and drops do not apply.
+    ``run_scores_a`` and ``run_scores_b`` are the scores from which failed runs are counted; empty if runs differ by
+    target.
     """
 
     task: OutsideText
@@ -134,24 +137,24 @@ class TaskComparison(pydantic.BaseModel, allow_inf_nan=False):
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def failures_a(self) -> Failures | None:
-        """Return the failed runs of A; None where its runs are not known."""
+        """Return the failed runs of A; None if its runs are not known."""
         return _failures(self.run_scores_a)
 
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def failures_b(self) -> Failures | None:
-        """Return the failed runs of B; None where its runs are not known."""
+        """Return the failed runs of B; None if its runs are not known."""
         return _failures(self.run_scores_b)
 
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def runs_needed(self) -> int | None:
-        """Return the runs of every source that claims about recipes need; None where more would not help."""
+        """Return the number of runs per source that claims about recipes need; None if more would not help."""
         return None if self.about == RECIPES or self.outside else MIN_RUNS
 
     @property
     def runs_missing(self) -> str:
-        """Describe which runs are missing for claims about recipes; empty where more would not help."""
+        """Describe which runs are missing for claims about recipes; ``""`` if more would not help."""
         if self.runs_needed is None:
             return ""
         return (
@@ -163,7 +166,7 @@ class TaskComparison(pydantic.BaseModel, allow_inf_nan=False):
 class Comparison(pydantic.BaseModel, allow_inf_nan=False):
     """All shared shifts. For scores a positive difference favours A; for drops a negative one does.
 
-    Encoders are ``id@revision``: of the data's depths, and of BERTScore's tokens; null where none is used.
+    Encoders are ``id@revision``: of the data's depths, and of BERTScore's tokens; null if none is used.
     """
 
     a: OutsideText
@@ -187,12 +190,12 @@ class Comparison(pydantic.BaseModel, allow_inf_nan=False):
 
     @property
     def version(self) -> DataVersion:
-        """Return the version of the dataset that they are on; of former versions' comparisons, without settings."""
+        """Return the dataset version of the comparison; without settings in comparisons of former versions."""
         return DataVersion(self.data, self.settings)
 
     @property
     def about(self) -> str:
-        """Return what may be concluded about: recipes, if every task allows it."""
+        """Return what the tests support claims about: recipes, if every task allows it."""
         return RECIPES if self.tasks and all(task.about == RECIPES for task in self.tasks) else TRAINED_MODELS
 
 
@@ -210,7 +213,8 @@ def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...
     The first family has the ranked means and the average drops, the second one all other figures; each keeps ``LEVEL``.
 
     Args:
-        comparisons: with p values, corrected before or not.
+        comparisons: comparisons with p values, corrected before or not.
+
     Returns: the same comparisons with new ``p_corrected``.
     """
     every = [each for comparison in comparisons for each in _differences(comparison)]
@@ -227,7 +231,7 @@ def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...
 
 
 def _differences(comparison: Comparison) -> Iterator[tuple[Difference, bool]]:
-    """List all differences, each with whether it is of the first family."""
+    """List all differences, each with whether it is in the first family."""
     for shift in comparison.shifts:
         yield from ((each, False) for each in shift.differences)
     for mean in comparison.means:
@@ -247,9 +251,11 @@ def select_task(comparison: Comparison, task: str) -> Comparison:
 
     Args:
         comparison: of any tasks.
-        task: the one to keep.
+        task: the task to select.
+
     Returns: the comparison of that task.
-    Raises: NoSharedShift when it is not among the compared.
+
+    Raises: NoSharedShift if the task was not compared.
     """
     update: dict[str, object] = {
         name: tuple(each for each in getattr(comparison, name) if each.task == task)
@@ -267,7 +273,7 @@ def select_task(comparison: Comparison, task: str) -> Comparison:
 
 
 def mirror_comparison(comparison: Comparison) -> Comparison:
-    """Return the same comparison as B minus A: only signs change, and no p value."""
+    """Return the same comparison as B minus A: only signs change, not p values."""
 
     def turned(difference: Difference) -> Difference:
         ends = {"value": difference.value, "low": difference.high, "high": difference.low}
@@ -296,11 +302,11 @@ def mirror_comparison(comparison: Comparison) -> Comparison:
 
 
 def winner(difference: Difference) -> Literal["a", "b"] | None:
-    """Return the better entry where the corrected p is below ``LEVEL``; None otherwise.
+    """Return the better entry if the corrected p is below ``LEVEL``; None otherwise.
 
     Args:
-        difference: A minus B of one figure; of drops the smaller is better.
-    Returns: 'a' or 'b'; None where nothing is decided.
+        difference: A minus B in one figure; for drops, smaller is better.
+    Returns: 'a' or 'b'; None if the difference is not significant.
 
     >>> winner(Difference(figure="TD", value=-0.2, p=0.001, p_corrected=0.01))
     'a'
@@ -315,8 +321,8 @@ def p_text(p: float | None) -> str:
     """Format a p value.
 
     Args:
-        p: in [0, 1]; None where there is none.
-    Returns: four decimals, or that it is below what they show.
+        p: in [0, 1], or None.
+    Returns: four decimals; '< 0.0001' below that.
 
     >>> p_text(0.0312), p_text(0.00001), p_text(None)
     ('0.0312', '< 0.0001', 'n/a')

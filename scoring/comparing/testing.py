@@ -1,6 +1,6 @@
-"""The difference of two entries in one figure: one weighted sum of their scores, its interval and its p values.
+"""The difference of two entries in one figure: a weighted sum of their scores, its interval and its p values.
 
-Where both entries have enough runs of every source, other training runs count, too, and claims are about recipes.
+If both entries have enough runs of every source, training variance is included and claims are about recipes.
 """
 
 from collections.abc import Sequence
@@ -15,14 +15,14 @@ from shiftbench.scoring.scores.figures import detectable_drop, difference, none_
 
 
 def fewest_runs(entry: EntryTask, sources: Sequence[str]) -> int:
-    """Return the fewest runs of a source that are on all of its targets."""
+    """Return the smallest number, over sources, of runs that are on all of the source's targets."""
     return min(len(entry.common_seeds(source)) for source in sources)
 
 
 def about_recipes(sources: Sequence[str], a: EntryTask, b: EntryTask) -> bool:
-    """Return whether tests on these sources are about recipes.
+    """Return whether tests on these sources support claims about recipes.
 
-    They are not where one entry stands in for shifts of the other: it was trained on none of their sources.
+    They do not if one entry is placed in shifts of the other: it was trained on none of their sources.
     """
     if a.outside or b.outside:
         return False
@@ -35,11 +35,12 @@ def compare_figure(
     """Compare two entries by one figure.
 
     Args:
-        figure: what to compare.
+        figure: the figure.
         a: one entry.
         b: the other.
-        recipes: whether other training runs count, too.
-        margin: test, too, whether the difference lies within this fraction.
+        recipes: whether to include training variance.
+        margin: also test whether the difference lies within this fraction.
+
     Returns: A minus B; drops of scores that are at chance have no interval and no p.
     """
     if figure.weights is None:
@@ -68,11 +69,11 @@ def compare_figure(
 
 
 def run_scores(figure: TaskFigure, entry: EntryTask) -> tuple[SourceRuns, ...]:
-    """Return the mean score of each run over its source's shifts, by source; empty where runs differ by target.
+    """Return the mean score of each run over its source's shifts, by source; empty if runs differ by target.
 
     Args:
-        figure: the mean that ranks.
-        entry: whose runs.
+        figure: the ranked mean.
+        entry: the entry.
     """
     places: dict[str, list[Place]] = {}
     for place in figure.weights or ():
@@ -89,7 +90,7 @@ def run_scores(figure: TaskFigure, entry: EntryTask) -> tuple[SourceRuns, ...]:
 
 
 def _at_floor(figure: TaskFigure, a: EntryTask, b: EntryTask) -> AtFloor | None:
-    """Return the entries of which a score behind a drop is at chance."""
+    """Return which entries have a score behind a drop that is at chance."""
     if not figure.has_drop:
         return None
     weights = figure.weights or {}

@@ -1,7 +1,7 @@
-"""Models ranked by a table of their scores on units: who is tied for first, what is decided, what carries the order.
+"""Models ranked by their scores on units: ties for first place, significant differences, influential units.
 
-The unit decides what a claim is about: items, other items of these tasks; tasks, another draw of such tasks; families
-of tasks, where they are named and at least 8, another draw of such families.
+The unit determines the claim's population. Items: other items of these tasks. Tasks: another sample of such tasks.
+Families of tasks, if named and at least 8: another sample of such families.
 """
 
 import re
@@ -21,17 +21,18 @@ from shiftbench.scoring.scores.values import Floats
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 N_DRAWS = 4000
-"""Draws of signs: a corrected p of 0.05 is within 0.7 points of what all patterns give; half as many (1.0 points) of
-more than 200 models."""
+"""Number of random sign flips: a corrected p of 0.05 is within 0.7 points of that over all patterns; half as many (1.0
+points) with more than 200 models.
+"""
 _NORMAL_MAD, _FAR_OFF = 1.4826, 10.0
 """Median absolute deviations to a standard deviation, and how many of these are far."""
 MAX_ORDERS = 200
-"""With more units only the first place is looked at with each left out, not the whole order."""
+"""With more units, leave-one-out computes only the first place, not the whole order."""
 LEVEL = 0.05
 
 
 class Unit(StrEnum):
-    """What a table's columns are, and a claim is about."""
+    """The columns of a table, and the population of claims."""
 
     ITEMS = "items"
     TASKS = "tasks"
@@ -39,17 +40,17 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores of models on units, as they were read.
+    """Scores of models on units, as read.
 
     Attributes:
         models: their names.
         units: names of the units.
-        scores: shape (n_models, n_units), on any scale, NaN where missing.
-        unit: what the units are.
-        groups: family of each task, or cluster of each item; None where there are none.
-        weights: of the units, None where equal.
+        scores: shape (n_models, n_units), on any scale, NaN if missing.
+        unit: the kind of units.
+        groups: family of each task, or cluster of each item; None without.
+        weights: weights of the units; None if equal.
         lower: whether lower is better on a unit, shape (n_units,).
-        notes: what was found in the table and done about it, a sentence each, without a full stop.
+        notes: irregularities in the table and how they were handled, a sentence each, without a full stop.
     """
 
     models: Sequence[str]
@@ -63,7 +64,7 @@ class ScoreTable:
 
 
 class RankedModel(Record):
-    """A model with a score on every unit: its mean, its ranks by mean and by win rate; null without ranks."""
+    """A model with a score on every unit: its mean, and its ranks by mean and by win rate; null without ranks."""
 
     name: str
     score: float
@@ -77,7 +78,7 @@ class RankedModel(Record):
 
 
 class PairTest(Record):
-    """A mean less another over the units that both have; ``p_corrected`` is over all pairs of the table (max-t)."""
+    """A's mean minus B's over the units that both have; ``p_corrected`` is over all pairs of the table (max-t)."""
 
     a: str
     b: str
@@ -90,7 +91,7 @@ class PairTest(Record):
 
 
 class LeftOut(Record):
-    """A model without a score on some units: not ranked, compared on common units with each other one."""
+    """A model without a score on some units: not ranked, but compared with each other model on common units."""
 
     name: str
     n_units: int
@@ -103,10 +104,10 @@ class LeftOut(Record):
 
 
 class Needed(Record):
-    """Units to decide first against second in four tables of five: if they differ as here, and at the very least.
+    """Number of units needed to separate first from second with 80% power.
 
-    ``about`` is null where the two have equal means; ``at_least`` supposes the largest difference that the uncorrected
-    interval holds.
+    ``about`` assumes the observed difference (null if it is 0); ``at_least`` assumes the upper end of the uncorrected
+    interval.
     """
 
     first: str
@@ -116,7 +117,7 @@ class Needed(Record):
 
 
 class WithoutUnit(Record):
-    """The order with one unit or group left out: who is first, and the share of pairs that change places."""
+    """The order without one unit or group: who is first, and the share of pairs whose order changes."""
 
     unit: str
     first: str
@@ -124,35 +125,35 @@ class WithoutUnit(Record):
 
 
 class ModelFamily(Record):
-    """Models whose names begin alike."""
+    """Models whose names start with the same word."""
 
     name: str
     models: tuple[str, ...]
 
 
 class Ranking(Record):
-    """What a table of scores decides.
+    """The significant differences in a table of scores.
 
     Attributes:
-        unit: items, tasks, clusters of items or families of tasks: what is drawn.
+        unit: the sampled units: items, tasks, clusters of items or families of tasks.
         claim: the population that ranks are about.
-        n_units: of them.
-        n_columns: items or tasks.
-        standardised: whether scores were standardised on each unit before the mean.
+        n_units: number of these units.
+        n_columns: number of items or tasks.
+        standardised: whether scores were standardised on each unit before averaging.
         models: complete models, best first.
-        left_out: the others, by the mean over their own units.
-        leads_left_out: name of a model left out whose own mean is above all others; null without.
-        no_ranks: why there are none; null where there are.
-        tied_first: models that the first is not told apart from, itself first.
-        pairs: of each complete model, in order, a letter for each: + it is better, - worse, . undecided, corrected.
+        left_out: the other models, by the mean over their own units.
+        leads_left_out: an incomplete model whose own mean is better than that of all complete ones; null without.
+        no_ranks: why there are no ranks; null if there are.
+        tied_first: models not significantly different from the first, which is listed first.
+        pairs: for each complete model, in order, a letter per model: + it is better, - worse, . undecided, corrected.
         neighbours: each complete model and the next.
-        needed: how many units would decide first against second; null without ranks.
-        without: leave-one-out over units or groups, those that change most first.
-        without_by: what is left out: families of tasks where they are named, even where tasks are drawn.
+        needed: number of units needed to separate first from second; null without ranks.
+        without: leave-one-out over units or groups, the largest changes first.
+        without_by: what is left out: named families of tasks, even if the sampled units are tasks.
         win_tied_first: as ``tied_first``, by win rate.
-        opposite: pairs that mean and win rate decide in opposite ways.
+        opposite: number of pairs that are significant in opposite directions by mean and by win rate.
         changed_by_win_rate: share of pairs whose order differs between mean and win rate.
-        families: of models.
+        families: families of models.
         duplicates: models with equal scores on every unit.
         notes: as ``ScoreTable.notes``.
     """
@@ -181,18 +182,18 @@ class Ranking(Record):
 
     @property
     def decided(self) -> int:
-        """Count the neighbours that are told apart with all pairs corrected."""
+        """Return the number of adjacent pairs that differ significantly after correction over all pairs."""
         return sum(pair.p_corrected is not None and pair.p_corrected <= LEVEL for pair in self.neighbours)
 
     @property
     def decided_uncorrected(self) -> int:
-        """Count the neighbours that are told apart each by itself."""
+        """Return the number of adjacent pairs that differ significantly without correction."""
         return sum(pair.p is not None and pair.p <= LEVEL for pair in self.neighbours)
 
 
 @dataclass(frozen=True)
 class _Drawn:
-    """Units as they are drawn: values of all models (NaN where missing), weights, names, and how columns are pooled."""
+    """The sampled units: names, weights, and the matrix that pools columns into units (None: each column is a unit)."""
 
     names: Sequence[str]
     weights: Floats
@@ -212,8 +213,10 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
 
     Args:
         table: the scores.
-        standardised: take the mean of scores that were standardised on each unit over complete models.
-    Returns: the ranking; models on some units only are compared on the units that both have.
+        standardised: whether to standardise scores on each unit over complete models before averaging.
+
+    Returns: the ranking; incomplete models are compared with each other model on the units that both have.
+
     Raises: InvalidInput with fewer than 2 models, or fewer than 2 that have a score on every unit.
     """
     _refuse_too_few(table)
@@ -273,7 +276,7 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
 
 
 def _far_off_words(table: ScoreTable) -> Iterator[str]:
-    """Write which scores lie far from what their model and unit let expect: a typing error, or errors of odd shape."""
+    """Report scores far from their expected value given model and unit: typing errors, or heavy-tailed errors."""
     if np.isin(table.scores[np.isfinite(table.scores)], (0.0, 1.0)).all():
         return
     rest = table.scores - np.nanmedian(table.scores, axis=0)
@@ -310,7 +313,7 @@ def _refuse_too_few(table: ScoreTable) -> None:
 def _drawn_units(
     table: ScoreTable, weights: Floats
 ) -> tuple[_Drawn, Literal["items", "tasks", "clusters", "families"], str]:
-    """Choose what is drawn, and write what the claim is then about."""
+    """Choose the sampled units, and state the population of the resulting claim."""
     is_items = table.unit is Unit.ITEMS
     if table.groups is None:
         single = _Drawn(table.units, weights)
@@ -334,7 +337,7 @@ def _drawn_units(
 
 
 def _wins(higher: Floats) -> Floats:
-    """Compute the share of other models that each is better than on each unit, ties counting a half."""
+    """Compute each model's share of wins against the other models on each unit, ties counting a half."""
     ordered = np.sort(higher, axis=0)
     wins = np.empty_like(higher)
     for unit in range(higher.shape[1]):
@@ -390,7 +393,7 @@ def _tied(names: Sequence[str], ranks: UnitRanks | None) -> tuple[str, ...]:
 
 
 def _tied_by(names: Sequence[str], ranks: UnitRanks | None, points: Floats) -> tuple[str, ...]:
-    """Return the models that the first by other points is not told apart from, it first."""
+    """Return the models not significantly different from the first by ``points``, which is listed first."""
     if ranks is None:
         return ()
     first = int(np.argmax(points))
@@ -405,7 +408,7 @@ def _letters(ranks: UnitRanks, n: int) -> Iterator[str]:
 
 
 def _needed(names: Sequence[str], ranks: UnitRanks, n_units: int) -> Needed:
-    """Compute how many units would decide first against second, with this table's critical value, at 80% power."""
+    """Compute how many units would separate first from second, with this table's critical value, at 80% power."""
     from scipy.special import ndtri, stdtrit
 
     gap, se = float(ranks.difference[0, 1]), float(ranks.se[0, 1])
@@ -455,7 +458,7 @@ def _left_out(
 def _without(
     table: ScoreTable, higher: Floats, weights: Floats, names: Sequence[str], drawn: _Drawn
 ) -> Iterator[WithoutUnit]:
-    """Rank again with each unit, or group, left out; those that change most of the order first."""
+    """Rank again without each unit or group; the largest changes first."""
     points = higher @ weights
     groups = table.groups if table.groups is not None else table.units
     labels = drawn.names if len(drawn.names) != len(table.units) else sorted(set(groups), key=list(groups).index)
@@ -486,7 +489,7 @@ def _opposite(ranks: UnitRanks | None, win_ranks: UnitRanks | None, n: int) -> i
 
 
 def _families(models: Sequence[str]) -> Iterator[ModelFamily]:
-    """Group models of one organisation whose names begin with the same word, digits at its end aside."""
+    """Group models of one organisation whose names start with the same word, ignoring trailing digits."""
     members: dict[str, list[str]] = defaultdict(list)
     for name in models:
         organisation, _, own = name.rpartition("/")
@@ -506,20 +509,20 @@ def _duplicates(table: ScoreTable) -> Iterator[tuple[str, ...]]:
 
 
 class HeldClaim(Record):
-    """A claim of an earlier table, and whether the new one still makes it."""
+    """A claim of an earlier table, and whether the new one still supports it."""
 
     claim: str
     holds: bool
 
 
 class Standing(Record):
-    """What an earlier table's claims come to in a new one.
+    """Which of an earlier table's claims a new table still supports.
 
     Attributes:
-        claims: who was tied for first and which neighbours were decided, each with its fate.
-        n_pairs: pairs that the earlier table decided, of models that are in both.
-        n_held: of these, those that the new one still decides in the same way.
-        entered: models that are new.
+        claims: ties for first and significant adjacent pairs, each with whether it still holds.
+        n_pairs: significant pairs of the earlier table, of models that are in both.
+        n_held: how many of these are still significant in the same direction.
+        entered: new models.
         gone: models that are no longer ranked.
         changed: models whose score differs.
     """

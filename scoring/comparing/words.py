@@ -1,4 +1,4 @@
-"""Comparisons in words: the score first, then the drop, and whether claims are about recipes or trained models."""
+"""Text summaries of comparisons: the score first, then the drop; claims about recipes or about trained models."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,19 +23,20 @@ from shiftbench.validation.report import counted
 Names = tuple[str, str]
 RANKED = (MEAN_ST, MEAN_OOD)
 CORRECTED = "p corrected over all tests here, ranked means and average drops among themselves, intervals of each alone"
-"""What p values and intervals of a comparison are corrected for."""
+"""The families over which p values are corrected; intervals are not."""
 
 
 def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
-    """Write one sentence on how two entries differ, with the figures that it can be checked by.
+    """Summarise how two entries differ in one sentence, with the figures needed to check it.
 
-    The figure that ranks comes first, then the average drop, then the shifts. With few runs it speaks of these trained
-    models, and says what it would take to speak of recipes.
+    The ranked figure comes first, then the average drop, then the shifts. With few runs it is about these trained
+    models, and states how many runs claims about recipes would need.
 
     Args:
         pair: the comparison of the two.
-        names: what to call them.
-        benchmark: the dataset's benchmark, in words.
+        names: their display names.
+        benchmark: the benchmark's display name.
+
     Returns: the sentence without a full stop.
     """
     names = _quoted(names)
@@ -54,11 +55,12 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
 
 
 def about_lines(pairs: Sequence[Comparison]) -> list[str]:
-    """Write for each comparison whether its tests are about recipes, and which runs that would take: one line each.
+    """Write for each comparison whether its tests are about recipes, and which runs that needs: one line each.
 
     Args:
         pairs: comparisons of one first entry with others.
-    Returns: lines without a full stop; the same line once.
+
+    Returns: lines without a full stop, without repetitions.
     """
     lines: dict[str, None] = {}
     for pair in pairs:
@@ -77,14 +79,14 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
 
 
 def method_words(task: TaskComparison) -> str:
-    """Return what a task's intervals and p values are about, in words."""
+    """Describe the variance in a task's intervals and p values."""
     if task.about == RECIPES:
         return "over training runs and groups of texts, if runs are roughly normal"
     return "over groups of texts"
 
 
 def failure_words(task: TaskComparison, names: Names) -> str:
-    """Write how many runs of both entries failed, and whether rare failures can be excluded; empty where not known."""
+    """Write how many runs of both entries failed, and whether rare failures can be excluded; ``""`` if not known."""
     known = [(name, each) for name, each in zip(names, (task.failures_a, task.failures_b), strict=True) if each]
     if len(known) < 2:
         return ""
@@ -101,7 +103,7 @@ def failure_words(task: TaskComparison, names: Names) -> str:
 
 
 def outside_words(task: TaskComparison, names: Names) -> str:
-    """Write how an entry that was trained on none of the domains is compared with a trained one; empty otherwise."""
+    """Write how an entry trained on none of the domains is compared with a trained one; ``""`` otherwise."""
     if task.outside is None:
         return ""
     name = names[task.outside == "b"]
@@ -112,7 +114,7 @@ def outside_words(task: TaskComparison, names: Names) -> str:
 
 
 def apart_words(n_apart: int, n_pairs: int) -> str:
-    """Write how many of some pairs cannot be compared; empty where all can.
+    """Write how many pairs cannot be compared; ``""`` if all can.
 
     >>> apart_words(15, 28), apart_words(1, 3), apart_words(0, 3)
     ('15 of 28 pairs share no shift.', '1 of 3 pairs shares no shift.', '')
@@ -122,12 +124,12 @@ def apart_words(n_apart: int, n_pairs: int) -> str:
 
 
 def _quoted(names: Names) -> Names:
-    """Return names in quotes, so that a comma in one does not end it."""
+    """Return the names in quotes, so that commas in them are not ambiguous."""
     return f"'{names[0]}'", f"'{names[1]}'"
 
 
 def floor_words(difference: Difference, names: Names) -> str:
-    """Write why a drop is not compared; empty where it is.
+    """Write why a drop is not compared; ``""`` if it is.
 
     >>> floor_words(Difference(figure="TD", value=0.0, p=None, at_floor="b"), ("A", "B"))
     'not compared: B is at chance'
@@ -139,7 +141,7 @@ def floor_words(difference: Difference, names: Names) -> str:
 
 
 def _within_margin(pair: Comparison) -> Iterator[str]:
-    """Write which means differ by less than the margin, and whether every shift does (no correction needed)."""
+    """Write which means are within the margin, and whether every shift is (no correction needed)."""
     if pair.margin is None:
         return
     for task in pair.tasks:

@@ -1,6 +1,6 @@
-"""One model's scores by domain: sentences, what ``shiftbench check`` prints, and its report as one HTML page.
+"""One model's scores by domain: sentences, the output of ``shiftbench check``, and its report as one HTML page.
 
-Signs of sentences are plain; the page puts real ones.
+Sentences use hyphens as minus signs; the page replaces them with real ones.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -47,7 +47,7 @@ from shiftbench.validation.vocabulary import ELSEWHERE
 
 LEVEL = 0.05
 _N_DOUBTED = 5
-"""Rows whose labels are doubted that a sentence names."""
+"""Maximum number of rows with suspect labels listed in a sentence."""
 ONE_MODEL = (
     "One model was scored, so there is no score by source: what models trained on each of these domains would reach is "
     "not known."
@@ -55,7 +55,7 @@ ONE_MODEL = (
 
 
 def opening_line(check: DomainCheck) -> str:
-    """Return what one model alone cannot show, and where it comes from."""
+    """Return the limitation of checking a single model, and its source domain."""
     if _is_whole_file(check):
         return "All rows are one domain, so that slices are compared with the rest of them."
     if check.home is not None:
@@ -64,7 +64,7 @@ def opening_line(check: DomainCheck) -> str:
 
 
 def _is_whole_file(check: DomainCheck) -> bool:
-    """Return whether slices were looked for in a file of one domain, so that there is nothing to compare it with."""
+    """Return whether slices were searched for in a file with a single domain, so there is nothing else to compare."""
     return check.slices is not None and len(check.domains) == 1
 
 
@@ -87,13 +87,13 @@ def headline(check: DomainCheck) -> str:
 
 
 class Command(str):
-    """A command to run, which pages set as code."""
+    """A command to run, which pages format as code."""
 
     __slots__ = ()
 
 
 def verdict_lines(check: DomainCheck) -> Iterator[str | list[str]]:
-    """List the main finding and what to do about each domain; where nothing can be decided, that comes first."""
+    """List the main finding and the step for each domain; if nothing can be decided, that comes first."""
     is_open = bool(check.steps) and all(each.step == Step.LABEL for each in check.steps)
     if is_open:
         yield f"Nothing can be decided yet: {_reason_of_nothing(check)}."
@@ -123,7 +123,7 @@ def _margin(check: DomainCheck) -> str:
 
 
 def _step_items(check: DomainCheck) -> list[str]:
-    """List the steps, those that end in the same command together, and the command below them."""
+    """List the steps, grouped by command, with each command below its group."""
     by_command: dict[tuple[str, str | None], list[str]] = {}
     order = list(Step)
     for each in sorted(check.steps, key=lambda each: (order.index(Step(each.step)), each.texts or 0)):
@@ -138,11 +138,11 @@ def _step_items(check: DomainCheck) -> list[str]:
 
 
 def with_evidence(check: DomainCheck, command: Callable[[NextStep], str | None]) -> DomainCheck:
-    """Return a check whose steps say why, and what to run.
+    """Return a check whose steps have reasons and commands.
 
     Args:
-        check: what was found.
-        command: writes the command of a step.
+        check: the findings.
+        command: returns the command of a step.
     """
     steps = (
         each.model_copy(update={"evidence": _evidence(each, check), "command": command(each)}) for each in check.steps
@@ -162,7 +162,7 @@ def _evidence(step: NextStep, check: DomainCheck) -> str:
         return few if domain.has_few_texts else "there is nothing to compare it with"
     lost = _loss_words(domain.difference, check)
     if step.step == Step.ACCEPT:
-        low = domain.difference.low  # compared with the others a loss is below 0
+        low = domain.difference.low  # relative to the others, losses are negative
         most = domain.difference.high if check.mean_drop else None if low is None else -low
         missed = f"; it may lose up to {plain_points(most)}" if most is not None and most > 0 else ""
         return f"{lost}, shown to lose less than {margin} (p {p_words(step.p)}){missed}"
@@ -182,7 +182,7 @@ def _reason_to_label(step: NextStep, domain: DomainScore, loss: Estimate, check:
 
 
 def _evidence_of_probes(step: NextStep, check: DomainCheck) -> str:
-    """Return what the probes say about a domain where the model loses score."""
+    """Return what the probes show about a domain where the model loses score."""
     if step.step == Step.LOOK:
         names = ", ".join(step.rows[:_N_DOUBTED]) + ", ..." * (len(step.rows) > _N_DOUBTED)
         return "most of its wrong answers are every probe's answers, too" + (f": rows {names}" if names else "")
@@ -233,7 +233,7 @@ def _size(estimate: Estimate) -> str:
 
 
 def _domain_with_score(check: DomainCheck, which: str) -> str:
-    """Write the domain of the lowest or highest score; empty where there are not several."""
+    """Write the domain with the lowest or highest score; ``""`` with a single domain."""
     if check.spread is None:
         return ""
     name = getattr(check.spread, which)
@@ -241,7 +241,7 @@ def _domain_with_score(check: DomainCheck, which: str) -> str:
 
 
 def spread_line(check: DomainCheck) -> str:
-    """Return how far domains lie apart; empty with fewer than two."""
+    """Describe the spread between domains; ``""`` with fewer than two."""
     spread = check.spread
     if spread is None:
         return ""
@@ -256,7 +256,7 @@ def spread_line(check: DomainCheck) -> str:
 
 
 def floor_lines(check: DomainCheck) -> Iterator[str]:
-    """List the domains on which the model is not shown to be above what needs no skill."""
+    """List the domains on which the model is not shown to be above the no-skill level."""
     low = [each.domain for each in check.domains if each.at_floor and not each.has_few_texts]
     if check.home in low:
         yield f"The model is not shown to be above chance at home ('{check.home}'): its drops say nothing."
@@ -265,9 +265,9 @@ def floor_lines(check: DomainCheck) -> Iterator[str]:
 
 
 def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
-    """List which differences between domains hold up, and what the test could have found.
+    """List the significant differences between domains, and the detectable difference.
 
-    Yields: sentences, and the list of those that hold up.
+    Yields: sentences, and the list of significant differences.
     """
     tested = [each for each in check.domains if each.p is not None]
     if not tested:
@@ -301,9 +301,10 @@ def _signed(estimate: Estimate, check: DomainCheck) -> str:
 
 
 def found_lines(check: DomainCheck) -> Iterator[str | list[str]]:
-    """List what was found, the main finding first; of periods without a home neither steps nor differences.
+    """List the findings, the main one first.
 
-    Nor are there any of the one domain that all rows of a file are in where slices are looked for.
+    For periods without a source domain, and for slices of a file with a single domain, steps and differences are
+    omitted.
 
     Yields: sentences, and lists that belong to the sentence before them.
     """
@@ -317,7 +318,7 @@ def found_lines(check: DomainCheck) -> Iterator[str | list[str]]:
 
 
 def explained_line(domain: ExplainedDomain) -> str:
-    """Return a verdict in a sentence."""
+    """Return a verdict on a drop in a sentence."""
     rest = f"{whole_points(domain.rest)} not explained by difficulty for these probes"
     lost = f"of {whole_points(domain.drop)} lost, "
     if domain.verdict == "cannot tell":
@@ -332,7 +333,7 @@ _LONG = {"shifted": "shifted", "both": "harder and shifted", "harder": "harder"}
 
 
 def explained_reason(domain: ExplainedDomain) -> str:
-    """Return why there is no verdict; empty where there is one. Verdicts that differ are both named."""
+    """Return why there is no verdict; ``""`` if there is one. If two verdicts disagree, both are named."""
     if domain.as_is in _LONG and domain.at_home_shares is not None and domain.reason is not None:
         why = f" ({domain.at_home_shares_reason})" if domain.at_home_shares_reason else ""
         other = _LONG.get(domain.at_home_shares, domain.at_home_shares)
@@ -350,7 +351,7 @@ def whole_points(estimate: Estimate) -> str:
 
 
 def left_out_lines(check: DomainCheck) -> Iterator[str]:
-    """List what was left out, and what is odd about the rows."""
+    """List what was excluded, and irregularities in the rows."""
     for domain, n in check.few_texts.items():
         why = f"{counted(n, 'test text')}, fewer than {check.min_texts} (--min-texts)"
         yield f"{domain}: {why}: listed, and left out of means, tests and pictures"
@@ -375,7 +376,7 @@ def _leak_line(leaks: Leaks) -> str:
 
 
 def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Iterator[RenderableType]:
-    """List what was found, the main finding first; then forecasts of the domains without labels."""
+    """List the findings, the main one first, then forecasts of the domains without labels."""
     for line in found_lines(check):
         yield from (
             [line]
@@ -397,7 +398,7 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
 
 
 def score_table(check: DomainCheck) -> PlainTable:
-    """Build the table of a row a domain: its score, what needs no skill, its difference, and remarks."""
+    """Build the table with one row per domain: score, no-skill level, difference, and remarks."""
     difference = "drop from home" if check.mean_drop is not None else "against the rest"
     meanings = {
         "no skill": "labels at random, or the most frequent one for every text: the higher of the two",
@@ -428,7 +429,7 @@ def score_table(check: DomainCheck) -> PlainTable:
 
 
 def probe_table(check: DomainCheck) -> PlainTable:
-    """Build the table of probes where they were trained, and of what that is above this model's score."""
+    """Build the table of the probes' in-domain scores, and of their lead over this model."""
     head, meanings = ["domain"], dict[str, str]()
     for probe in check.probes:
         head += [f"{probe.name}, trained here", "reference TD"]
@@ -447,7 +448,7 @@ def probe_table(check: DomainCheck) -> PlainTable:
 
 
 def confidence_table(check: DomainCheck) -> PlainTable:
-    """Build the table of what the model's confidences are worth on each domain."""
+    """Build the table of confidence metrics by domain."""
     rows = [
         [each.domain, *(plain_score(figure.of(each.confidence), figure.decimals) for figure in FIGURES)]
         for each in check.domains
@@ -475,16 +476,16 @@ _INTERVALS = "In brackets: 95% intervals over other test texts, for this trained
 
 @dataclass(frozen=True)
 class CheckShown:
-    """What the page is made of.
+    """The content of the page.
 
     Attributes:
-        check: what was found.
-        data: what the data is called.
+        check: the findings.
+        data: display name of the data.
         folder: the dataset.
-        task: the task's scores, for depth; domains as ``check`` calls them.
-        examples: by domain, texts that were predicted wrong.
-        warnings: what the user must know of the model before reading on.
-        forecasts: of the domains without labels; None where all have some.
+        task: the task's scores, for depth; domains named as in ``check``.
+        examples: misclassified texts, by domain.
+        warnings: caveats about the model, shown first.
+        forecasts: forecasts of the domains without labels; None if all have some.
     """
 
     check: DomainCheck
@@ -497,7 +498,7 @@ class CheckShown:
 
 
 def check_html(shown: CheckShown) -> Markup:
-    """Build the report: one HTML page that needs no other file."""
+    """Build the report as one self-contained HTML page."""
     check, title = shown.check, f"{shown.check.model} on {shown.data}"
     first, *rest = found_lines(check)
     body = render(
@@ -516,7 +517,7 @@ def check_html(shown: CheckShown) -> Markup:
 
 
 def _items(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """List the items of a list, each with the command that belongs to it, or none."""
+    """List the items of a list, each with its command, or ``""``."""
     following = [*lines[1:], ""]
     for line, after in zip(lines, following, strict=True):
         if not isinstance(line, Command):

@@ -1,4 +1,4 @@
-"""A comparison as a page and a report show it: what the macros of ``comparison.html`` draw."""
+"""A comparison prepared for pages and reports: the values that the macros of ``comparison.html`` render."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from shiftbench.scoring.reports.pictures.words import ARROW, source_name
 from shiftbench.scoring.reports.task_page import Picture
 
 MOST_WORDS = 35
-"""Words of a sentence to cite."""
+"""Maximum number of words of a sentence to cite."""
 _MEAN_WORDS = {
     MEAN_ST: "Score under shift (mean ST)",
     MEAN_OOD: "Score under shift (mean OOD)",
@@ -35,7 +35,7 @@ _MEAN_WORDS = {
 
 @dataclass(frozen=True)
 class MeanRow:
-    """One mean of a pair: what it is, the difference, and who is better, in words."""
+    """One mean of a pair: its label, the difference, and which entry is better, as text."""
 
     words: str
     is_ranked: bool
@@ -47,11 +47,11 @@ class MeanRow:
 
 @dataclass(frozen=True)
 class PairPage:
-    """Two entries, the first and another one.
+    """The first entry and another one.
 
     Attributes:
         pair: their comparison.
-        names: what they are called.
+        names: their display names.
         where: the benchmark and task, such as dr/nli.
     """
 
@@ -61,12 +61,12 @@ class PairPage:
 
     @cached_property
     def ranked(self) -> MeanComparison | None:
-        """Return the mean that the board ranks by; None where they share no shift."""
+        """Return the mean that the board ranks by; None if they share no shift."""
         return next((mean for mean in self.pair.means if mean.ranked and mean.difference.value is not None), None)
 
     @property
     def sentence(self) -> str:
-        """Return who is better, by how much, and for what that holds; or why they cannot be compared."""
+        """Summarise which entry is better, by how much, and for which claims; or why they cannot be compared."""
         a, b = (f"'{name}'" for name in self.names)
         if self.ranked is None:
             return f"{a} and {b} have no shift in common, so they cannot be compared."
@@ -83,7 +83,7 @@ class PairPage:
 
     @property
     def citation(self) -> str:
-        """Return a sentence of at most ``MOST_WORDS`` words that the comparison can be cited by."""
+        """Return a sentence of at most ``MOST_WORDS`` words for citing the comparison."""
         a, b = self.names
         if self.ranked is None:
             return f"{a} and {b} share no shift on {self.where} (shiftbench)."
@@ -99,7 +99,7 @@ class PairPage:
 
     @property
     def notes(self) -> list[str]:
-        """List for what the tests hold, which runs failed, and which shifts only one of them has."""
+        """List what the tests are about, which runs failed, and the shifts that only one entry has."""
         named = self.pair.model_copy(update={"a": self.names[0], "b": self.names[1]})
         lines = [f"{line}." for line in about_lines([named])]
         lines += [
@@ -122,7 +122,7 @@ class PairPage:
         return MeanRow(words, mean.ranked, mean.difference, "drop", *self.result(mean.difference))
 
     def result(self, difference: Difference) -> tuple[str, bool]:
-        """Return who is better in a figure, in words, and whether that is decided."""
+        """Return which entry is better in a figure, as text, and whether the difference is significant."""
         better = {"a": self.names[0], "b": self.names[1], None: None}[winner(difference)]
         why = floor_words(difference, self.names)
         return why or (f"{better} better" if better else "undecided"), better is not None
@@ -137,7 +137,7 @@ class PairPage:
 
     @property
     def forest(self) -> Picture:
-        """Draw the differences in score by target, with the mean below them."""
+        """Draw a forest plot of the differences in score by target, with the mean at the bottom."""
         rows: list[tuple[str, Difference | None]] = []
         for target, shifts in self.by_target:
             alone = len(shifts) == 1
@@ -155,20 +155,20 @@ class PairPage:
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """The first entry against each other one, with what stands behind it."""
+    """The first entry compared with each other one."""
 
     pairs: Sequence[PairPage]
 
     @property
     def sentences(self) -> list[str]:
-        """List the answers: first how many pairs cannot be compared, where there are several."""
+        """List the summaries; with several pairs, those that cannot be compared come first, after their number."""
         apart = [each.sentence for each in self.pairs if each.ranked is None]
         first = [apart_words(len(apart), len(self.pairs))] if apart and len(self.pairs) > 1 else []
         return [*first, *apart, *(each.sentence for each in self.pairs if each.ranked is not None)]
 
     @property
     def runs(self) -> Picture | None:
-        """Draw the runs of all entries, where one of them has several."""
+        """Draw the runs of all entries, if one of them has several."""
         if not self.pairs or not all(each.pair.tasks for each in self.pairs):
             return None
         names = [self.pairs[0].names[0], *(each.names[1] for each in self.pairs)]

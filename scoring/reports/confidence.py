@@ -1,4 +1,4 @@
-"""What confidences are worth: the figures with their names."""
+"""Confidence metrics with their display names."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -7,19 +7,19 @@ from shiftbench.scoring.reports.numbers import drop_points
 from shiftbench.scoring.scores.shape import Confidence, ConfidenceFigures, Estimate
 
 NAMES = ("In domain", "Out of domain", "Difference")
-"""The means that stand beside each other."""
+"""Column titles of the means."""
 _NONE = Estimate(value=None)
 
 
 class Named(NamedTuple):
-    """A figure as readers see it.
+    """A metric as displayed.
 
     Attributes:
         field: its name in ``ConfidenceFigures``.
-        name: what it is called.
-        meaning: what it says, in a sentence.
-        decimals: of its points.
-        signed: whether it has a direction, so that a plus says something.
+        name: its display name.
+        meaning: its definition in a sentence.
+        decimals: number of decimals in points.
+        signed: whether positive values get a plus sign.
     """
 
     field: str
@@ -29,7 +29,7 @@ class Named(NamedTuple):
     signed: bool = False
 
     def of(self, figures: ConfidenceFigures | None) -> Estimate:
-        """Return the figure; undefined where there are none."""
+        """Return the metric's value; undefined if ``figures`` is None."""
         return getattr(figures, self.field) if figures else _NONE
 
 
@@ -59,7 +59,7 @@ FIGURES = (
 
 
 def mean_rows(confidence: Confidence) -> Iterator[tuple[Named, tuple[Estimate, Estimate, Estimate]]]:
-    """Return each figure with its means, as ``NAMES`` has them."""
+    """Return each metric with its means, in the order of ``NAMES``."""
     means = (confidence.mean_in_domain, confidence.mean_out, confidence.mean_difference)
     for figure in FIGURES:
         in_domain, out, difference = (figure.of(each) for each in means)
@@ -67,14 +67,14 @@ def mean_rows(confidence: Confidence) -> Iterator[tuple[Named, tuple[Estimate, E
 
 
 def brier_note(confidence: Confidence) -> str:
-    """Describe which Brier score it is."""
+    """Describe which Brier score is used."""
     if confidence.given == "probabilities":
         return "Brier score of the probabilities of all labels, from 0 to 200."
     return "Brier score of the confidence of the predicted label alone, from 0 to 100."
 
 
 def label_shift_words(confidence: Confidence) -> str:
-    """Write what reweighting by the target's class shares explains of the drops."""
+    """Write how much of the drops reweighting by the target's class prior explains."""
     known = [shift.label_shift for shift in confidence.shifts if shift.label_shift is not None]
     rest = f", the rest of TD {drop_points(confidence.mean_rest.value)}" if confidence.mean_rest else ""
     mean = drop_points(confidence.mean_label_shift.value if confidence.mean_label_shift else None)

@@ -1,6 +1,6 @@
-"""Comparisons as CSV and BibTeX; as tables they are those of the terminal (``terminal.comparison_lines``).
+"""Comparisons as CSV and BibTeX; for tables see ``terminal.comparison_lines``.
 
-Both take the comparisons of one first entry with others, and the names of all, the first one's before.
+Functions take the comparisons of one first entry with others, and the names of all entries, the first one's first.
 """
 
 import re
@@ -15,7 +15,7 @@ _MADE_WITH = ("data", "settings", "subset", "metric_version", "depth_encoder", "
 
 
 def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Write comparisons as CSV with a header, a row for each difference: fractions, unrounded."""
+    """Write comparisons as CSV with a header and one row per difference: fractions, unrounded."""
     header = [
         "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "low", "high", "p",
         "p_corrected", "better", "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_MADE_WITH,
@@ -36,7 +36,7 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
 
 
 def bibtex(key: str, *, author: str, title: str, year: str, url: str, note: str) -> str:
-    """Write a BibTeX entry of a page; all but the address is text that BibTeX and LaTeX print as it is."""
+    """Write a BibTeX entry of a page; all fields except the URL are escaped for BibTeX and LaTeX."""
     fields = {
         "author": f"{{{bibtex_text(author)}}}",
         "title": f"{{{bibtex_text(title)}}}",
@@ -49,6 +49,6 @@ def bibtex(key: str, *, author: str, title: str, year: str, url: str, note: str)
 
 
 def bibtex_text(text: str) -> str:
-    """Write a text so that BibTeX and LaTeX print it as it is."""
-    # BibTeX counts braces, escaped ones too.
+    """Escape a text so that BibTeX and LaTeX print it verbatim."""
+    # BibTeX counts braces, even escaped ones.
     return latex_text(text.replace("{", "(").replace("}", ")").replace("\\", "/"))

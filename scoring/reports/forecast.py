@@ -1,4 +1,4 @@
-"""Forecasts of domains without labels: sentences, what commands print, and their pages, all from the same words."""
+"""Forecasts for domains without labels: sentences, command output, and their pages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -30,11 +30,12 @@ from shiftbench.validation.report import counted
 CANNOT_TELL = "cannot tell"
 _LEVEL = 0.05
 MIN_LABELLED = LEVELS[-1][0]
-"""Labelled domains below which there is no interval."""
+"""Minimum number of labelled domains for an interval."""
 
 PREFERRED = ("cot-corrected", "mean-drop", "cot", "doc", "source-accuracy")
-"""The method that tables are about: the first that has a forecast. It is fixed beforehand, on real boards
-(``python -m benchmarks forecasts``), not chosen by errors on the data at hand."""
+"""Order of preference of the method shown in tables: the first that has a forecast. It was fixed in advance, on real
+boards (``python -m benchmarks forecasts``), not chosen by errors on the given data.
+"""
 _IN_SENTENCES = {
     "mean-drop": "the source score less the mean drop of the labelled domains, which reads no text of the target and "
     "is the same for all targets",
@@ -52,11 +53,11 @@ ABOUT = (
 
 
 def main_forecast(shift: ShiftForecast, method: str | None = None) -> Forecast | None:
-    """Return the forecast that tables are about; None where no method has one.
+    """Return the forecast shown in tables; None if no method has one.
 
     Args:
         shift: all forecasts of one shift.
-        method: the method to take; by default the first of ``PREFERRED``.
+        method: the method; by default the first of ``PREFERRED``.
     """
     by_name = {each.method: each for each in shift.forecasts if each.value is not None}
     names = PREFERRED if method is None else (method,)
@@ -64,7 +65,7 @@ def main_forecast(shift: ShiftForecast, method: str | None = None) -> Forecast |
 
 
 class _Model:
-    """What is forecast of the models of one source.
+    """The forecasts for the models of one source.
 
     Args:
         task: the task.
@@ -83,7 +84,7 @@ class _Model:
 
     @property
     def set_on(self) -> Sequence[str]:
-        """Domains that set the intervals of those without labels."""
+        """Domains on which the intervals of the unlabelled ones are calibrated."""
         return self.unlabelled[0][0].set_on if self.unlabelled else ()
 
     @property
@@ -119,7 +120,7 @@ class _Model:
         return PlainTable(f"{what}: {metric} in points, worst first{by}; model of {self.source}", head, cells)
 
     def lines(self) -> Iterator[str]:
-        """List what may be believed of the domains without labels, the main thing first."""
+        """List what can be concluded about the domains without labels, the main conclusion first."""
         n = len(self.set_on)
         if self.unlabelled and n < MIN_LABELLED:
             labelled = f"{counted(n, 'other domain')} with labels" if n else "no other domain with labels"
@@ -149,7 +150,7 @@ class _Model:
             yield f"The forecast is {words}."
 
     def _outside(self) -> Iterator[str]:
-        """List the targets whose confidence lies outside that of the labelled domains, by half of its range or more."""
+        """List the targets whose confidence is outside the labelled domains' range by at least half of that range."""
         if self.order_method is None or len(self.labelled) < 2:
             return
         known = [made.value for shift, _ in self.labelled if (made := shift.of(self.order_method)) and made.value]
@@ -167,7 +168,7 @@ class _Model:
             )
 
     def reasons(self) -> Iterator[str]:
-        """List why methods have no forecast, those of one reason together."""
+        """List why methods have no forecast, grouped by reason."""
         by_reason: dict[str, list[str]] = {}
         for shift, _ in self.unlabelled or self.labelled:
             for each in shift.forecasts:
@@ -177,7 +178,7 @@ class _Model:
             yield f"No forecast by {', '.join(names)}: {reason}."
 
     def picture(self) -> Markup:
-        """Draw the forecasts with their intervals, those without labels first, each part the worst first."""
+        """Draw the forecasts with their intervals, unlabelled domains first, each part sorted worst first."""
         rows = [
             ForecastRow(shift.target, Estimate(value=made.value, low=made.low, high=made.high), shift.truth)
             for shift, made in (*self.unlabelled, *self.labelled)
@@ -186,7 +187,7 @@ class _Model:
 
 
 def order_line(order: OrderEvidence) -> str:
-    """Write what shows that the order of the targets is right."""
+    """Write the evidence that the order of the targets is right."""
     if order.method is None:
         return "The domains have no order: no method that orders them has a forecast of each."
     by = f"The order is by {TITLES[order.method]}"
@@ -206,7 +207,7 @@ def order_line(order: OrderEvidence) -> str:
 
 
 def held_words(errors: MethodErrors | None) -> str:
-    """Write in how many domains intervals held, each set on the others alone."""
+    """Write in how many domains the intervals covered the truth, calibrated on the other domains each time."""
     if errors is None or errors.held is None:
         return "whether they hold was not counted: too few domains have labels"
     held = errors.held
@@ -219,20 +220,20 @@ def _models(task: TaskForecast, method: str | None) -> list[_Model]:
 
 
 def unlabelled_lines(forecasts: Forecasts) -> Iterator[str]:
-    """List what may be believed of domains without labels."""
+    """List what can be concluded about domains without labels."""
     for task in forecasts.tasks:
         for model in _models(task, None):
             yield from model.lines()
 
 
 def unlabelled_tables(forecasts: Forecasts) -> list[PlainTable]:
-    """Build the table of domains without labels of each model."""
+    """Build one table of unlabelled domains per model."""
     models = [model for task in forecasts.tasks for model in _models(task, None)]
     return [model.table(model.unlabelled, is_labelled=False) for model in models if model.unlabelled]
 
 
 def unlabelled_pictures(forecasts: Forecasts) -> list[Markup]:
-    """Draw the forecasts of each model that has domains without labels."""
+    """Draw the forecasts of each model with unlabelled domains."""
     return [model.picture() for task in forecasts.tasks for model in _models(task, None) if model.unlabelled]
 
 
@@ -241,7 +242,7 @@ def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[
 
     Args:
         forecasts: of a prediction file.
-        method: the method that tables are about; by default the first of ``PREFERRED``.
+        method: the method shown in tables; by default the first of ``PREFERRED``.
     """
     for task in forecasts.tasks:
         yield from _task_parts(task, method)
@@ -268,7 +269,7 @@ def _task_parts(task: TaskForecast, method: str | None) -> Iterator[str | PlainT
 
 
 def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
-    """Build the table of a row a shift: the main forecast, its interval, and the truth if known."""
+    """Build the table with one row per shift: the main forecast, its interval, and the truth if known."""
     rows = []
     for shift in task.shifts:
         found = main_forecast(shift, method)
@@ -284,7 +285,7 @@ def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
 
 
 def errors_table(task: TaskForecast) -> PlainTable:
-    """Build the table of how methods did on a task's domains with labels, in points."""
+    """Build the table of the methods' errors on a task's labelled domains, in points."""
     return method_table(f"{task.task}: forecasts where labels are known", task.errors)
 
 
@@ -293,9 +294,10 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
 
     Args:
         forecasts: of a prediction file.
-        data: what the data is called.
-        method: the method that tables are about; by default the first of ``PREFERRED``.
-    Returns: one HTML page that needs no other file.
+        data: display name of the data.
+        method: the method shown in tables; by default the first of ``PREFERRED``.
+
+    Returns: one self-contained HTML page.
     """
     title = f"Forecasts for {forecasts.predictions} on {data}"
     lines = [line for line in forecast_lines(forecasts, method) if line != forecasts.concept_shift]
@@ -317,11 +319,11 @@ _MEANINGS = {
     "permutations of the domains; lower is better",
     "Pairs": "share of the pairs of targets that labels separate that stand in the right order; p likewise",
 }
-"""What the columns of the table of methods mean."""
+"""Definitions of the columns of the method table."""
 
 
 def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
-    """Build the table of how methods did where labels are known, in points, in the order of ``sort_methods``."""
+    """Build the table of the methods' errors where labels are known, in points, in the order of ``sort_methods``."""
     head = [each for each in _MEANINGS if each not in ("Regret", "Pairs") or any(one.order for one in errors)]
     rows = [[TITLES.get(each.method, each.method), *_cells(each)][: 1 + len(head)] for each in sort_methods(errors)]
     return PlainTable(title, ("Method", *head), rows, meanings=_MEANINGS)
@@ -346,7 +348,7 @@ def _cells(each: MethodErrors) -> Iterator[str]:
 
 
 def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
-    """List a table a board, then what is to be known of them."""
+    """List one table per board, then explanations."""
     for board in found.boards:
         name, models = board.board or "all boards", counted(len(board.models), "model")
         yield method_table(f"{name}: forecasts against truth, {models}", board.standings)

@@ -1,6 +1,6 @@
-"""A gate's decision for a terminal, for a page of a continuous integration (Markdown), and as JUnit's XML.
+"""A gate's decision for a terminal, for a CI summary page (Markdown), and as JUnit XML.
 
-JUnit's form is a handful of elements, which the standard library's writer escapes; no dependency is worth it.
+JUnit's format is a handful of elements, which the standard library's writer escapes; no dependency is needed.
 """
 
 from collections.abc import Iterator
@@ -26,23 +26,23 @@ _ORDER = ("broken", "cannot tell", "kept")
 
 
 def gate_lines(report: GateReport) -> Iterator[RenderableType]:
-    """List the decision, then a row for each limit and domain, what is broken first."""
+    """List the decision, then one row per limit and domain, broken limits first."""
     yield Text(headline(report), style="green" if report.passed else "red")
     yield gate_table(report)
     yield from notes(report)
 
 
 def markdown_summary(report: GateReport) -> str:
-    """Write the decision as Markdown: a heading, a table, notes."""
+    """Format the decision as Markdown: a heading, a table, notes."""
     sign = "\N{WHITE HEAVY CHECK MARK}" if report.passed else "\N{CROSS MARK}"
     heading = f"### {sign} {markdown_text(headline(report))}"
     return f"{heading}\n\n{as_markdown([gate_table(report), *notes(report)])}"
 
 
 def junit_xml(report: GateReport) -> str:
-    """Write the decision as JUnit's XML: a test case for each limit and domain.
+    """Format the decision as JUnit XML, with one test case per limit and domain.
 
-    What the test cannot tell is a skipped case, or a failed one in a strict gate.
+    An undecided test is a skipped case, or a failed one in a strict gate.
     """
     failed = report.broken + (report.undecided if report.strict else ())
     skipped = () if report.strict else report.undecided
@@ -78,7 +78,7 @@ def headline(report: GateReport) -> str:
 
 
 def gate_table(report: GateReport) -> PlainTable:
-    """Build the table of a row for each limit and domain: what is broken first, then what the test cannot tell."""
+    """Build the table with one row per limit and domain: broken limits first, then undecided ones."""
     rows = sorted(report.verdicts, key=lambda each: (_ORDER.index(each.outcome), LIMITS.index(each.limit)))
     cells = [
         (each.domain, _limit_words(each), _score_words(each), p_text(each.p_corrected), each.outcome) for each in rows
@@ -89,7 +89,7 @@ def gate_table(report: GateReport) -> PlainTable:
 
 
 def notes(report: GateReport) -> Iterator[str]:
-    """List what is to be known of the decision."""
+    """List explanations of the decision."""
     if report.home:
         yield f"A drop is the score on {', '.join(report.home)} less that on the domain."
     if report.baseline is not None:
@@ -128,5 +128,5 @@ def _sentence(each: LimitVerdict) -> str:
 
 
 def _xml(text: str) -> str:
-    """Replace what XML may not hold: control characters, which a domain's name may."""
+    """Replace characters that XML does not allow: control characters, which a domain's name may contain."""
     return "".join(letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}" for letter in text)

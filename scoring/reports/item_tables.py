@@ -1,6 +1,6 @@
 """Models compared on the same items: sentences and tables, and their rows as CSV.
 
-Scores between 0 and 1 stand in points, all others as they are.
+Scores between 0 and 1 are shown in points, all others unchanged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,16 +32,16 @@ _CSV_HEADER = (
 
 @dataclass(frozen=True)
 class ItemReport:
-    """A comparison with the words that stand beside it.
+    """A comparison with the texts for its report.
 
     Attributes:
-        comparison: what was found.
+        comparison: the results.
         task: the benchmark's name.
         metric: the score's name.
-        by: what the domains are; None without domains.
-        cluster: what the clusters are; None where each item stands by itself.
-        notes: what else is to be known of the data, a sentence each, without a full stop.
-        runs: what prompts and seeds add, where a model has several logs.
+        by: the field that defines domains; None without domains.
+        cluster: the field that defines clusters; None if each item is its own cluster.
+        notes: further remarks on the data, a sentence each, without a full stop.
+        runs: variance due to prompts and seeds, if a model has several logs.
     """
 
     comparison: ItemComparison
@@ -54,7 +54,7 @@ class ItemReport:
 
     @property
     def title(self) -> str:
-        """What is compared."""
+        """The report's title."""
         return f"{self.task}: {', '.join(model.name for model in self.comparison.models)}"
 
     @property
@@ -64,14 +64,14 @@ class ItemReport:
 
 
 def item_lines(report: ItemReport) -> Iterator[RenderableType]:
-    """List the verdict, the tables, then what is to be known of them."""
+    """List the verdict, the tables, then explanations."""
     yield Text(f"{verdict(report)}.", style="bold")
     yield from tables(report)
     yield from (f"{line}." for line in lines(report))
 
 
 def items_csv(report: ItemReport) -> str:
-    """Write a row for each model and each difference, on all items and by domain: unrounded, never in points."""
+    """Format one CSV row per model and per difference, on all items and by domain: unrounded, never in points."""
     comparison = report.comparison
     rows: list[list[Cell]] = []
     for model in comparison.models:
@@ -86,7 +86,7 @@ def items_csv(report: ItemReport) -> str:
 
 
 def verdict(report: ItemReport) -> str:
-    """Write which models are told apart on all items."""
+    """Write which models differ significantly on all items."""
     comparison = report.comparison
     apart = [each for each in comparison.overall if each.is_significant]
     if len(comparison.models) == 2:
@@ -103,7 +103,7 @@ def verdict(report: ItemReport) -> str:
 
 
 def tables(report: ItemReport) -> list[PlainTable]:
-    """Build the tables: models, pairs, then with domains scores by domain and pairs by domain."""
+    """Build the tables: models and pairs; with domains also scores by domain and pairs by domain."""
     comparison = report.comparison
     made = [_models(report), _pairs(report, comparison.overall)]
     if comparison.domains:
@@ -114,7 +114,7 @@ def tables(report: ItemReport) -> list[PlainTable]:
 
 
 def lines(report: ItemReport) -> Iterator[str]:
-    """Write what is to be known of the tables, a sentence each without a full stop."""
+    """Write explanations of the tables, a sentence each without a full stop."""
     comparison = report.comparison
     clusters = (
         f"{counted(comparison.n_clusters, 'cluster')} ({report.cluster})" if report.cluster else "each item by itself"
@@ -194,7 +194,7 @@ def _by_domain(report: ItemReport) -> PlainTable:
 
 
 def _spreads(report: ItemReport, runs: RunReport) -> PlainTable:
-    """Build the table of where an answer's variance comes from."""
+    """Build the table of variance components of an answer."""
     rows = [
         (model.name, f"{model.n_prompts} / {model.n_runs}", *_spread_cells(report, model.spreads))
         for model in runs.models
@@ -213,7 +213,7 @@ def _spread_cells(report: ItemReport, spreads: Spreads | None) -> tuple[str, ...
 
 
 def _other_prompt(report: ItemReport, runs: RunReport) -> PlainTable:
-    """Build the table of each pair with one other prompt."""
+    """Build the table of pairwise differences predicted for one other prompt."""
     rows = []
     for pair in runs.pairs:
         reach = "n/a" if pair.low is None else f"{_number(pair.low, report)} to {_number(pair.high, report)}"

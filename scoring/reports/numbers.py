@@ -1,7 +1,7 @@
-"""Fractions as readers see them: points (x100), with a word for what is not there.
+"""Formatting of fractions as points (x100), with a placeholder for missing values.
 
-Pages have a real minus sign. Terminals and text for papers have a hyphen, which every terminal, spreadsheet and LaTeX
-reads as a minus: the functions that begin with ``plain``.
+Pages use real minus signs. Terminals and text for papers use hyphens, which every terminal, spreadsheet and LaTeX
+reads as a minus: the functions whose names start with ``plain``.
 """
 
 import re
@@ -14,7 +14,7 @@ _HYPHEN = re.compile(r"(?<![^ \[(])-(?=\d)")
 
 
 def signed(text: str) -> str:
-    """Write real minus signs before the figures of a text.
+    """Replace hyphens before numbers with real minus signs.
 
     >>> signed("loses -1.0 [-2.0, 3.0] points, p 1e-05, see a-1")
     'loses −1.0 [−2.0, 3.0] points, p 1e-05, see a-1'
@@ -23,15 +23,15 @@ def signed(text: str) -> str:
 
 
 def plain_points(fraction: float | None, decimals: int = 1, *, signed: bool = False) -> str:
-    """Format a fraction in points; a figure that is rounded to zero has no minus sign.
+    """Format a fraction in points; a value that rounds to zero has no minus sign.
 
     >>> plain_points(0.4567), plain_points(None), plain_points(-0.0001), plain_points(0.0278, 2, signed=True)
     ('45.7', 'n/a', '0.0', '+2.78')
 
     Args:
-        fraction: None is what is not there.
-        decimals: how many.
-        signed: whether a plus stands before what is not negative.
+        fraction: None if missing.
+        decimals: number of decimals.
+        signed: whether non-negative values get a plus sign.
     """
     if fraction is None:
         return MISSING
@@ -40,7 +40,7 @@ def plain_points(fraction: float | None, decimals: int = 1, *, signed: bool = Fa
 
 
 def plain_score(estimate: Estimate, decimals: int = 1) -> str:
-    """Format a figure in points, with its interval where there is one.
+    """Format a value in points, with its interval if there is one.
 
     >>> plain_score(Estimate(value=0.5, low=-0.4, high=0.6)), plain_score(Estimate(value=None))
     ('50.0 [-40.0, 60.0]', 'n/a')
@@ -61,7 +61,7 @@ def points(fraction: float | None, decimals: int = 1) -> str:
 
 
 def drop_points(fraction: float | None, decimals: int = 1) -> str:
-    """Format a drop in points with its sign: a plus means that score was lost.
+    """Format a drop in points with its sign; a plus means a lower score under shift.
 
     >>> drop_points(0.0278), drop_points(-0.0123), drop_points(-0.0001)
     ('+2.8', '−1.2', '0.0')
@@ -71,7 +71,7 @@ def drop_points(fraction: float | None, decimals: int = 1) -> str:
 
 
 def interval(estimate: Estimate, decimals: int = 1) -> str:
-    """Format a figure's interval in points; empty where none was computed.
+    """Format an interval in points; ``""`` if there is none.
 
     >>> interval(Estimate(value=0.021, low=-0.004, high=0.047)), interval(Estimate(value=0.021))
     ('[−0.4, 4.7]', '')
@@ -82,7 +82,7 @@ def interval(estimate: Estimate, decimals: int = 1) -> str:
 
 
 def half_width(estimate: Estimate, decimals: int = 1) -> str:
-    """Format half the width of a figure's interval, in points; empty where none was computed.
+    """Format half the width of an interval, in points; ``""`` if there is none.
 
     >>> half_width(Estimate(value=0.87, low=0.862, high=0.88)), half_width(Estimate(value=0.87))
     ('±0.9', '')
@@ -93,7 +93,7 @@ def half_width(estimate: Estimate, decimals: int = 1) -> str:
 
 
 def score_text(estimate: Estimate) -> str:
-    """Format a score in points, with its interval where there is one.
+    """Format a score in points, with its interval if there is one.
 
     >>> score_text(Estimate(value=0.4, low=0.38, high=0.42)), score_text(Estimate(value=None))
     ('40.0 [38.0, 42.0]', 'n/a')
@@ -102,7 +102,7 @@ def score_text(estimate: Estimate) -> str:
 
 
 def drop_text(estimate: Estimate) -> str:
-    """Format a drop in points, signed, with its interval where there is one.
+    """Format a drop in points, signed, with its interval if there is one.
 
     >>> drop_text(Estimate(value=0.04, low=-0.01, high=0.09))
     '+4.0 [−1.0, 9.0]'
@@ -120,7 +120,7 @@ def share(fraction: float | None) -> str:
 
 
 def count(number: int | None) -> str:
-    """Format a whole number with groups of three.
+    """Format an integer with thousands separators.
 
     >>> count(22700000)
     '22,700,000'

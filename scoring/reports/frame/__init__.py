@@ -1,1 +1,1 @@
-"""What frames reports and pages: elements and templates that escape everything, the style sheet, notices on data."""
+"""The frame of reports and pages: elements and templates that escape everything, the style sheet, notices on data."""

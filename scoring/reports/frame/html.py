@@ -1,4 +1,4 @@
-"""HTML in which every text is escaped unless written here: elements by ``tag``, templates by ``load_templates``."""
+"""HTML in which every text is escaped unless it is ``Markup``: elements by ``tag``, templates by ``load_templates``."""
 
 import re
 from collections.abc import Iterable
@@ -27,11 +27,11 @@ _FILTERS = {
 }
 VOID = frozenset({"br", "col", "input", "link", "meta"})
 _SPECIAL = re.compile("[&<>\"']|[^\n\t\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff]")
-"""What may have to be escaped: HTML's own characters, and those that do not surely show."""
+"""Characters that may need escaping: HTML's special characters, and those that may be invisible."""
 
 
 def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes: str | None) -> Markup:
-    """Write an element. A trailing underscore in an attribute's name is dropped, others become hyphens.
+    """Build an element. A trailing underscore in an attribute's name is dropped, others become hyphens.
 
     >>> print(tag("td", "<b>", class_="name", data_value="1"))
     <td class="name" data-value="1">&lt;b&gt;</td>
@@ -43,12 +43,12 @@ def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes
 
 
 def join(parts: Iterable[Markup]) -> Markup:
-    """Write elements one after the other."""
+    """Concatenate elements."""
     return Markup("".join(_escaped(part) for part in parts))
 
 
 def link(url: str, text: str, **attributes: str | None) -> Markup:
-    """Build a link to another site, from a card: https only, whatever the card's own check let through.
+    """Build a link to another site, from a card: https only, independently of the card's own validation.
 
     >>> print(link("javascript:alert(1)", "code"))
     <span>code</span>
@@ -59,12 +59,13 @@ def link(url: str, text: str, **attributes: str | None) -> Markup:
 
 
 def load_templates(*folders: Path, **known: object) -> Environment:
-    """Read the templates of folders; values are escaped unless they are ``Markup``, and a missing one is an error.
+    """Load the templates of folders; values are escaped unless they are ``Markup``, and undefined ones are errors.
 
     Args:
-        *folders: hold the templates, besides the frame's own ones (the macros in ``parts.html``).
-        **known: what they know without being given it, besides the filters that write figures.
-    Returns: the environment, whose ``get_template(name).render(...)`` writes one.
+        *folders: folders with templates, in addition to the frame's own (the macros in ``parts.html``).
+        **known: global variables of the templates, in addition to the number filters.
+
+    Returns: the environment, whose ``get_template(name).render(...)`` renders a template.
     """
     environment = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
@@ -80,12 +81,12 @@ def load_templates(*folders: Path, **known: object) -> Environment:
 
 
 def _escape_value(value: object) -> object:
-    """Return a template's value with what does not show escaped; HTML that was written here stays."""
+    """Return a template's value with invisible characters escaped; ``Markup`` is unchanged."""
     return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 class _JoinedLines(Extension):
-    """Drops the line breaks between a template's elements, so that its layout never shows on a page."""
+    """Drops the line breaks between a template's elements, so that its source layout does not affect the page."""
 
     def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
         return re.sub(r"(?<=[>}])\s*\n\s*(?=[<{])", "", source)
@@ -98,7 +99,7 @@ def _escaped(child: "str | Markup | Iterable[Markup]") -> str:
 
 
 def _text(text: str) -> str:
-    """Escape a text; most have nothing to escape, and a board has thousands."""
+    """Escape a text; most texts need no escaping, and a board has thousands, hence the quick check."""
     return escape(escape_invisible(text)) if _SPECIAL.search(text) else text
 
 

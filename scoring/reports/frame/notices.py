@@ -1,4 +1,4 @@
-"""Warnings about data that is not the benchmark itself."""
+"""Warnings about data that differs from the benchmark."""
 
 from collections.abc import Iterable
 
@@ -8,5 +8,5 @@ from shiftbench.scoring.reports.frame.site import render
 
 
 def notices(folders: Iterable[DatasetFolder]) -> Markup:
-    """Build warnings of data that is not known to be the benchmark: synthetic, in part, or from unrecorded files."""
+    """Build warnings for data that may differ from the benchmark: synthetic, partial, or from unrecorded files."""
     return render("notices.html", manifests=[folder.manifest for folder in folders])

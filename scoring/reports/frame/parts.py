@@ -1,4 +1,4 @@
-"""What the macros of ``templates/parts.html`` draw: plain values (README.md: how a page is built)."""
+"""Plain values rendered by the macros of ``templates/parts.html`` (README.md: how a page is built)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from shiftbench.scoring.reports.plain_tables import PlainTable
 
 MOST_COLOUR = 62
-"""Percent of a matrix's deepest colour in a cell: its text is read on it, light and dark."""
+"""Maximum percentage of a matrix's deepest colour in a cell, so that text stays readable in light and dark themes."""
 UNKNOWN = Estimate(value=None)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """One model's score in domain (``home``) and under shift (``away``), as fractions; unknown ones are left out.
+    """One model's score in domain (``home``) and under shift (``away``), as fractions; unknown ones are not drawn.
 
-    ``words`` are read in the picture's place; a faint one stands for what is not ranked or not above chance.
+    ``words`` is the text alternative; a faint gap marks a model that is not ranked or not above chance.
     """
 
     home: Estimate
@@ -32,7 +32,7 @@ class Gap:
 
     @classmethod
     def of(cls, name: str, home: Estimate, away: Estimate, loss: Estimate, *, is_faint: bool = False) -> "Gap":
-        """Build a gap with its words."""
+        """Build a gap with its text."""
         parts = [f"in domain {points(home.value)}"] if home.value is not None else []
         parts += [f"under shift {points(away.value)}"] if away.value is not None else []
         parts += [f"loss {drop_points(loss.value)}"] if loss.value is not None else []
@@ -41,35 +41,35 @@ class Gap:
 
 @dataclass(frozen=True)
 class GapScale:
-    """What a column of gaps spans, from its first to its last round tick, as fractions."""
+    """The axis of a column of gaps, from its first to its last round tick, as fractions."""
 
     ticks: tuple[float, ...]
 
     @classmethod
     def over(cls, estimates: Iterable[Estimate]) -> "GapScale":
-        """Build the scale that holds some scores with their intervals."""
+        """Build the axis that covers some scores with their intervals."""
         ends = [100 * end for each in estimates for end in (each.value, each.low, each.high) if end is not None]
         return cls(tuple(tick / 100 for tick in round_axis(ends, 0, 1, n_ticks=6).ticks))
 
     @property
     def step(self) -> float:
-        """Percent of the width from tick to tick."""
+        """Distance between ticks, in percent of the width."""
         return round(100 / (len(self.ticks) - 1), 3)
 
     @property
     def words(self) -> list[tuple[float, str]]:
-        """List the ticks: place in percent, and points."""
+        """List the ticks: position in percent, and label in points."""
         return [(self.at(tick), tick_text(100 * tick)) for tick in self.ticks]
 
     def at(self, value: float) -> float:
-        """Return the place of a value in percent of the width; what lies beyond stands at the end."""
+        """Return a value's position in percent of the width, clipped to the axis."""
         share = (value - self.ticks[0]) / (self.ticks[-1] - self.ticks[0])
         return round(100 * min(max(share, 0.0), 1.0), 1)
 
 
 @dataclass(frozen=True)
 class Badge:
-    """A short remark on a row: the leader, what is tied with it, a warning, or a plain fact."""
+    """A short remark on a row: the leader, a tie with it, a warning, or a plain fact."""
 
     words: str
     kind: Literal["", "lead", "tied", "warn"] = ""
@@ -78,7 +78,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Choice:
-    """A link to choose among others: of tabs, or of chips; ``rows`` where the page's script may fetch rows alone."""
+    """A link among alternatives (tabs or chips); ``rows``: whether the page's script may fetch only the rows."""
 
     words: str
     address: str
@@ -89,7 +89,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Card:
-    """A box that leads somewhere: its title is the link."""
+    """A box that is a link, with the title as the link text."""
 
     title: str
     address: str
@@ -99,9 +99,9 @@ class Card:
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a report: what it is about, sentences, pictures, tables, and by names of rows words and texts.
+    """A section of a report: introduction, sentences, plots, tables, and samples (name, words, texts).
 
-    Tables whose figures stand in the picture are folded.
+    ``is_folded``: the tables are collapsed, because the plot shows the same values.
     """
 
     title: str
@@ -115,7 +115,7 @@ class Section:
 
 @dataclass(frozen=True)
 class CardFact:
-    """A key of a card as a page shows it; ``source`` says where the value is from, if not from the card."""
+    """A field of a card as displayed; ``source`` states where the value is from, if not from the card."""
 
     label: str
     value: str
@@ -125,7 +125,7 @@ class CardFact:
 
 
 def card_facts(card: ModelCard) -> list[CardFact]:
-    """List what a card says, the name left out."""
+    """List a card's fields, except the name."""
     return [_card_fact(key.replace("_", " "), key, value) for key, value in card.as_dict().items() if key != "name"]
 
 
@@ -138,15 +138,16 @@ def _card_fact(label: str, key: str, value: object) -> CardFact:
         return CardFact(label, ", ".join(f"{name} {stated}" for name, stated in value.items()))
     if isinstance(value, list):
         return CardFact(label, ", ".join(value))
-    is_link = key.endswith("url") and str(value).startswith("https://")  # whatever the card's own check let through
+    is_link = key.endswith("url") and str(value).startswith("https://")  # independently of the card's own validation
     return CardFact(label, str(value), str(value) if is_link else "", key in ("command", "data", "settings"))
 
 
 @dataclass(frozen=True)
 class Head:
-    """The heading of a column; without words an empty cell.
+    """The heading of a column; an empty cell without words.
 
-    ``address`` sorts by it; ``order`` is how the table is sorted by it now; ``scale`` stands below the words.
+    ``address`` is the URL that sorts by the column; ``order`` is its current sort order; ``scale`` is shown below the
+    words.
     """
 
     words: str = ""
@@ -160,8 +161,9 @@ class Head:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell: a loss or a gain, faint where it is not shown to differ from 0, the model's own domain, or nothing;
-    'much' ones are shaded by a value that is neither.
+    """A cell: a loss or gain (faint if not significant), the model's own domain, or nothing.
+
+    'much' cells are shaded by a value that is neither loss nor gain.
     """
 
     words: str
@@ -173,7 +175,7 @@ class MatrixCell:
 
     @classmethod
     def of_drop(cls, drop: Estimate, most: float, **more: object) -> "MatrixCell":
-        """Build the cell of a drop; ``most`` is the largest one of the matrix, which has the deepest colour."""
+        """Build the cell of a drop; ``most`` is the largest drop in the matrix, which gets the deepest colour."""
         if drop.value is None:
             return cls("n/a", **more)  # type: ignore[arg-type]
         shown = drop.low is not None and drop.high is not None and not drop.low <= 0 <= drop.high
@@ -184,7 +186,7 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Sources down, targets across; ``corner`` says so."""
+    """A matrix with sources as rows and targets as columns; ``corner`` labels the axes."""
 
     caption: str
     corner: str

@@ -1,4 +1,4 @@
-"""What reports and pages are framed by: the style sheet, the icon, a short message, and a report as one file."""
+"""The frame of reports and pages: the style sheet, the icon, a short message, and a report as one file."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -10,17 +10,17 @@ from shiftbench.scoring.reports.frame.html import Markup, join, load_templates, 
 
 _HERE = Path(__file__).parent
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""A report that somebody sends on runs no script and fetches nothing."""
+"""Content security policy of reports, which may be forwarded: no scripts, no requests."""
 
 
 def report_file(title: str, parts: Iterable[Markup], made_with: str, *, class_: str = "sb-entry sb-compare") -> Markup:
-    """Build a report as one HTML file that needs no other.
+    """Build a report as one self-contained HTML file.
 
     Args:
-        title: stands in the browser's tab.
-        parts: what the report shows.
+        title: the browser tab's title.
+        parts: content of the report.
         made_with: the command that writes it.
-        class_: of the element around the parts.
+        class_: CSS class of the element around the parts.
     """
     body, sheet = tag("div", *parts, class_=class_), Markup(style_sheet())
     facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "made_with": made_with}
@@ -28,12 +28,12 @@ def report_file(title: str, parts: Iterable[Markup], made_with: str, *, class_: 
 
 
 def render(template: str, **values: object) -> Markup:
-    """Write a template of the frame's; values are escaped unless they are ``Markup``, and a missing one is an error."""
+    """Render a template of the frame; values are escaped unless ``Markup``, and undefined ones are errors."""
     return Markup(_templates().get_template(template).render(values))
 
 
 def part(name: str, *values: object) -> Markup:
-    """Write one macro of ``parts.html`` by itself."""
+    """Render a single macro of ``parts.html``."""
     return Markup(getattr(_templates().get_template("parts.html").module, name)(*values))
 
 
@@ -44,14 +44,14 @@ def _templates() -> Environment:
 
 @cache
 def style_sheet() -> str:
-    """Join the style sheet: the parts in ``css``, tokens and theme first."""
+    """Concatenate the style sheet's parts in ``css``, tokens and theme first."""
     first = {"tokens.css": 0, "theme.css": 1}
     parts = sorted((_HERE / "css").glob("*.css"), key=lambda path: (first.get(path.name, 2), path.name))
     return "\n".join(path.read_text(encoding="utf-8") for path in parts)
 
 
 def box(title: str, *lines: str | Markup) -> Markup:
-    """Build a short message where there is nothing else to show: a title in bold, a paragraph a line."""
+    """Build a short message for an empty page: a title in bold, and one paragraph per line."""
     return tag("div", tag("strong", title), join(tag("p", line) for line in lines), class_="sb-empty")
 
 
