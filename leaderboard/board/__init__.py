@@ -1,20 +1,20 @@
-"""All entries of a store as columns: the data of boards, filters and searches.
+"""Leaderboard data: the entries of a store as polars frames, for tables, filters and searches.
 
-index   what the store holds now, with the rows of each board
-boards  which tables there are, their rows, and what an index found at one look
-overall   a benchmark's overall board: one line for each model of a submitter, with ranks
-rows    an entry's scores as one flat row a task
+index   the current rows of every board of a store
+boards  the boards, their rows, and the snapshot read at one refresh
+overall   a benchmark's overall board: one line per submitter and model, with ranks
+rows    an entry's scores as one flat row per task
 ranks   ranks and their intervals
-copies  entries with the same predictions, and with nearly the same ones
-places  where an entry stands: its rank on each day, and its score above the line of the others, on logits
+copies  entries with identical or nearly identical predictions
+places  an entry's rank history, and its effective robustness on the logit scale
 domains the hardest target and the best source over all models of a board
 rank_intervals  intervals of ranks, computed in the background from snapshots
-index_cache  rows and intervals on disk, so that a server starts without reading every entry again
-forecasts  forecasts of all entries: kept, computed in the background, compared board by board
-submission  submitting: a file and a card's text in, a plain answer out
-analysed  entries for the papers' figures, from files and a store, with the boards that they are on
+index_cache  cached rows and intervals, so that a server starts without reading every entry again
+forecasts  cached forecasts of all entries, computed in the background, and their comparison by board
+submission  checks and stores a submitted file and card; returns a plain dict
+analysed  entries for the papers' figures, from files and a store, with their boards
 
-In: a store and dataset folders. Out: boards with their rows, ranks and intervals of ranks.
+Input: a store and dataset folders. Output: boards with their rows, ranks and intervals of ranks.
 """
 
 from shiftbench.leaderboard.board.boards import Board, Unscored, find_board

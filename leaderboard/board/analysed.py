@@ -1,4 +1,4 @@
-"""The entries to analyse, read from prediction files and from a store, each with the board that it is on."""
+"""Read the entries to analyse from prediction files and a store, each with its board."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,12 +18,12 @@ from shiftbench.validation.report import InvalidInput, Problem
 def read_entries(
     files: Sequence[Path], store: Store | None, folders: Sequence[DatasetFolder]
 ) -> tuple[list[Analysed], list[str]]:
-    """Read and score entries of prediction files and a store; the same entry is counted once.
+    """Read and score entries of prediction files and a store; an entry found in both is used once.
 
-    Scores that a store has are read; each file has its card beside it (``preds.card.yaml``).
+    Scores already in the store are reused. Each file needs its card next to it (``preds.card.yaml``).
 
-    Returns: the entries, those of the store first, and what was left out.
-    Raises: InvalidInput with every problem of every file, before any is scored; or when there is no entry.
+    Returns: the entries, the store's first, and messages about excluded entries.
+    Raises: InvalidInput with every problem of every file, before any is scored; or if there is no entry.
     """
     stored = store.entries() if store else []
     known = [entry for entry in stored if is_at_hand(entry.card, folders)]
@@ -58,7 +58,7 @@ def read_entries(
 def _checked_files(
     files: Sequence[Path], folders: Sequence[DatasetFolder], known: set[str]
 ) -> dict[str, tuple[Path, Card, DatasetFolder]]:
-    """Check every file, and return the new ones by the id that they would have in a store of this machine."""
+    """Check every file, and return the entries that are not in ``known``, by the id a local store would assign."""
     by_id: dict[str, tuple[Path, Card, DatasetFolder]] = {}
     problems: list[Problem] = []
     for path in progress(files, desc="checking", unit=" files"):

@@ -1,4 +1,4 @@
-"""The boards of a store as read at one moment: one for each benchmark, task and subset.
+"""The boards of a store at one moment: one per benchmark, task and subset.
 
 Entries of different subsets never share a board.
 """
@@ -24,14 +24,14 @@ _LOOK_LIKE = {
     "r": "гᴦɾʀ", "s": "ѕꜱʂ5", "t": "тτᴛ", "u": "υսʋᴜ", "v": "νѵᴠ", "w": "ԝшωᴡ", "x": "хχ×", "y": "уүγʏ", "z": "ᴢʐ",
     "-": "‐‑‒–—−_.·",
 }  # fmt: skip
-"""Characters that are shown like a Latin letter or a hyphen in common fonts, in lower case: of Cyrillic, Greek,
-Armenian and phonetic alphabets, and digits (see Unicode Technical Standard 39, section 4)."""
+"""Characters (in lower case) that look like a Latin letter or a hyphen in common fonts: Cyrillic, Greek, Armenian
+and phonetic letters, and digits (see Unicode Technical Standard 39, section 4)."""
 _PLAIN = str.maketrans({other: letter for letter, others in _LOOK_LIKE.items() for other in others})
 
 
 @lru_cache(maxsize=100_000)
 def skeleton(name: str) -> str:
-    """Return what all names that look like a name have in common.
+    """Return a form of a name that is equal for all names that look alike.
 
     >>> skeleton("\N{CYRILLIC SMALL LETTER A}dmin") == skeleton("Admin"), skeleton("tfidf") == skeleton("TF-IDF")
     (True, True)
@@ -54,12 +54,12 @@ class Board:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Return the content hash of the data, the subset and the task, which all rows of the board share."""
+        """Return the content hash of the data, the subset and the task: the key that all rows of the board share."""
         return self.folder.content_hash, self.subset, self.task
 
     @property
     def single_targets(self) -> list[str]:
-        """List the domains with score columns of their own: all but the ID domain; all where labels are withheld."""
+        """List the domains with their own score columns: all but the ID domain; all tested ones on withheld labels."""
         info = self.info
         if not self.folder.has_public_labels:
             tested = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
@@ -73,7 +73,7 @@ class Board:
 
     @property
     def why_no_shift(self) -> str | None:
-        """Return why no model trained on the task's domains can be scored; None where some can."""
+        """Return why no model trained on the task's domains can be scored; None if they can be."""
         info = self.info
         if info.joined_source is not None:
             return None
@@ -89,9 +89,9 @@ class Board:
 
 
 def by_content(folders: Sequence[DatasetFolder]) -> dict[str, DatasetFolder]:
-    """Return the dataset of each content hash: of a public and a gold folder the gold one.
+    """Return the dataset of each content hash; a gold folder replaces the public folder with the same hash.
 
-    Raises: InvalidInput when two have the same rows and other settings, for a board's key is of the rows alone.
+    Raises: InvalidInput if two have the same rows but other settings, since a board's key covers only the rows.
     """
     found: dict[str, DatasetFolder] = {}
     for folder in folders:
@@ -106,12 +106,12 @@ def by_content(folders: Sequence[DatasetFolder]) -> dict[str, DatasetFolder]:
 
 
 def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
-    """List every task's full test set, and each smaller subset that an entry is for (``used``: content hash, subset).
+    """List every task's full test set, and each subset that has an entry (``used``: content hash, subset).
 
-    Placebo tasks have none: their scores stand beside those of the task they were dealt from. Nor have candidates for a
-    benchmark's data sets, which are not part of the benchmark. Of a public and a gold folder, which have one hash, the
-    gold one counts. Names are ``benchmark/task``, with ``:subset`` where that is not 'all', and with ``@hash`` where
-    several versions of one benchmark are at hand.
+    Excluded are placebo tasks, whose scores are shown with those of their original task, and tasks with candidates for
+    a benchmark's data sets, which are not part of the benchmark. A public and a gold folder have the same hash; the
+    gold one is used. Names are ``benchmark/task``, plus ``:subset`` unless it is 'all', plus ``@hash`` if several
+    versions of one benchmark are served.
     """
     served = by_content(folders).values()
     versions = Counter(folder.manifest.benchmark for folder in served)
@@ -159,25 +159,25 @@ PLACES = pl.Schema(
         "words": pl.String(),
     }
 )
-"""What a board adds to its rows (``shiftbench.leaderboard.board.rows.SCHEMA``, then the board's scores on single
-domains).
+"""Columns that a board adds to its rows (``shiftbench.leaderboard.board.rows.SCHEMA``, then the board's scores on
+single domains).
 
-- ``rank``: 1 the best, equal scores share it; null of partial entries.
-- ``rank_low``, ``rank_high``: its 95% interval; null of partial entries, without replicates, and while it is computed.
+- ``rank``: 1 is best, equal scores share a rank; null for partial entries.
+- ``rank_low``, ``rank_high``: its 95% interval; null for partial entries, without replicates, and until computed.
 - ``rank_about``, ``with_leader``, ``corrected``: see ``shiftbench.leaderboard.board.ranks.INTERVALS``; null where
-those are.
-- ``same_name``: the first digits of the id where two entries have one name, else null.
-- ``look_alike``: whether an entry of another submitter has a name that looks like this one.
-- ``host_note``: what the host has to say of the entry; null without a note.
-- ``copies``: names and submitters of later entries with the same predictions, which have no row; null without such.
-- ``words``: what is searched, in lower case; never null.
+the interval is.
+- ``same_name``: the first digits of the id if another entry has the same name, else null.
+- ``look_alike``: whether an entry of another submitter has a name that looks the same.
+- ``host_note``: the host's note on the entry; null without a note.
+- ``copies``: names and submitters of later entries with the same predictions, which have no row; null if none.
+- ``words``: the text that searches match, in lower case; never null.
 
-Rows: complete entries by rank, then partial ones by mean ST; equal ones by name and id.
+Rows: complete entries by rank, then partial ones by mean ST; ties are ordered by name and id.
 """
 
 
 def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return a board's rows in order, with the columns of ``PLACES``; intervals of ranks are still null."""
+    """Return a board's sorted rows with the columns of ``PLACES``; intervals of ranks are still null."""
     away = [f"{OOD}{domain}" for domain in board.single_targets]
     absent: dict[str, pl.DataType] = {f"{figure}{part}": pl.Float64() for figure in away for part in PARTS}
     absent |= {f"{figure}{NO_INTERVAL}": pl.String() for figure in away}
@@ -206,13 +206,13 @@ def board_frame(board: Board, rows: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Unscored:
-    """An entry that has no scores here, with the reason; named by its model, or by its id if the card is unreadable."""
+    """An entry without scores, and the reasons. ``name`` is its model's, or its id if the card is unreadable."""
 
     id: str
     name: str
     reasons: tuple[str, ...]
     files: tuple[int, ...] = ()
-    """The states of its files: the entry is read again when that changes."""
+    """Size and time stamps of its files: the entry is read again when they change."""
     waiting: bool = False
     """Whether it will be scored."""
 
@@ -221,9 +221,9 @@ class Unscored:
 class Snapshot:
     """The entries read at one moment. A snapshot never changes, so requests and the ranking thread need no lock.
 
-    ``every`` has the rows of all scored entries (``rows.SCHEMA``), ``rows`` those that boards show and rank, with
-    ``copies``; ``unread`` entries are still to be read. ``frames`` is what ``Index.frame`` made of the rows, ``placed``
-    the intervals of ranks that it put into them, by board.
+    ``every`` has the rows of all scored entries (``rows.SCHEMA``), ``rows`` the subset shown and ranked on boards, with
+    ``copies``. ``unread`` counts entries not read yet. ``frames`` caches the results of ``Index.frame`` by board name,
+    and ``placed`` the rank intervals joined into them.
     """
 
     folders: Sequence[DatasetFolder]
@@ -237,7 +237,7 @@ class Snapshot:
     _boards: list[Board] = field(default_factory=list)
 
     def boards(self) -> list[Board]:
-        """List the boards; they are computed once."""
+        """List the boards (cached)."""
         if not self._boards:
             used = self.rows.select("data", "subset").unique()
             self._boards[:] = boards_of(self.folders, set(used.iter_rows()))
@@ -245,15 +245,15 @@ class Snapshot:
 
 
 ROUND = "round"
-"""The column that such a board has on top: the round that released the row's figures."""
+"""The first column of a board with withheld labels: the round that released the row's scores."""
 
 
 def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | None) -> pl.DataFrame:
-    """Add to a board's rows what a round released; entries without released figures come last.
+    """Join a board's rows with the results that a round released; entries without released results come last.
 
-    ``release`` is the round's name, and what it released on the board; None before the first. The columns stay, with
-    ``complete``, ``rank``, its bounds and ``with_leader`` as released, and ``ROUND``; ``mean_st`` and the scores on
-    single targets have values of rounds before 0.3 alone.
+    ``release`` is the round's name and its results on the board; None before the first round. Replaced columns are
+    ``complete``, ``rank``, its bounds and ``with_leader``; ``ROUND`` is added. Only rounds before version 0.3 have
+    ``mean_st`` and scores on single targets.
     """
     targets = [name for name in frame.columns if name.startswith(OOD) and "." not in name.removeprefix(OOD)]
     figures = ["mean_st", *targets]

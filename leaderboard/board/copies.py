@@ -1,11 +1,11 @@
-"""Copies on a board: entries with the same predictions are one row, and entries with nearly the same ones are marked.
+"""Duplicate detection: entries with identical predictions share one row; entries with nearly identical ones are marked.
 
-What counts is what predictions say: for each source and run, the label or text of each test row. Order of rows, file
-format, confidences, seeds' numbers, names and cards do not. Entries with the same predictions have the same figures,
-and entries with nearly the same ones have near figures, so prediction files are read only of entries whose figures
-agree: on a board of 10,000 entries no two files are compared but those of neighbours.
+Only the predictions are compared: for each source and run, the label or text of each test row. The order of rows, file
+format, confidences, seed values, names and cards are ignored. Identical predictions have identical scores and nearly
+identical ones have similar scores, so prediction files are read only for entries with similar scores: on a board of
+10,000 entries each file is compared with its nearest neighbours only.
 
-On withheld labels nothing is compared: it would tell of predictions that nobody may see.
+Entries on withheld labels are not compared, since the result would reveal something about hidden predictions.
 """
 
 import hashlib
@@ -25,15 +25,15 @@ from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
 
 NEAR = 0.995
-"""Share of equal predictions from which on an entry is marked."""
+"""Share of equal predictions at or above which an entry is marked."""
 N_NEIGHBOURS = 8
-"""Entries with the nearest figures whose predictions an entry's are compared with."""
+"""Number of nearest entries (by scores) with which an entry's predictions are compared."""
 MAX_APART = 0.02
-"""Means of the score under shift that are further apart are not of nearly the same predictions."""
+"""Largest difference in the mean ST and OOD scores between entries that are compared."""
 _N_READ = 64
-"""Entries and tasks whose predictions are held in memory."""
+"""Number of (entry, task) predictions cached in memory."""
 _DIGITS = 9
-"""Figures of the same predictions in another order of rows may differ behind as many digits."""
+"""Scores are rounded to this many digits: with another row order, later digits of the same scores may differ."""
 _BOARD = ["data", "subset", "task"]
 _FIGURES = [*GRID_FIGURES, *ID_FIGURES]
 _MEANS = ("mean_st", "mean_ood")
@@ -43,17 +43,17 @@ Key = tuple[str, str]
 
 _SAVED = "copies"
 _FOUND = pl.Schema({"id": pl.String(), "task": pl.String(), "digest": pl.String(), "near": pl.List(pl.String)})
-"""What was found of entries and tasks: ``digest`` of the predictions, null where nobody needed it; ``near``, the
-neighbours with nearly the same predictions, null where it was not compared with its neighbours yet."""
+"""Saved results by entry and task: ``digest`` of the predictions, null if never needed; ``near``, the neighbours with
+nearly the same predictions, null if not compared yet."""
 NEAR_COPIES = pl.Schema({"id": pl.String(), "nearly_same_as": pl.String()})
-"""Entries of a board with nearly the same predictions as an earlier one, and that one's name."""
+"""Entries of a board with nearly the same predictions as an earlier one, and the name of the earlier one."""
 
 
 class Copies:
-    """Finds copies among the entries of a store. Threads may share it.
+    """Finds copies among the entries of a store. Thread-safe.
 
-    ``originals``: of each copy that ``fold`` left out, an entry and a task, the id of the earliest entry that has the
-    same predictions.
+    ``originals`` maps each copy that ``fold`` removed (entry, task) to the id of the earliest entry with the same
+    predictions.
     """
 
     def __init__(self, store: Store) -> None:
@@ -69,10 +69,10 @@ class Copies:
         self._load()
 
     def fold(self, rows: pl.DataFrame, public: Collection[str]) -> pl.DataFrame:
-        """Keep of entries with the same predictions on a board the earliest; labels are ``public`` of data by content
-        hash.
+        """Remove later copies: keep the earliest of the entries with the same predictions on a board.
 
-        The rows that are left have ``copies``: name and submitter of those that are not, the earliest first.
+        Only data in ``public`` (content hashes) is compared. Retained rows get a column ``copies``: name and submitter
+        of the removed entries, the earliest first.
         """
         rounded = rows.filter(pl.col("data").is_in(list(public))).select(
             "id", *_BOARD, *_ORDER[:1], "name", "submitter", pl.col(_FIGURES).round(_DIGITS)
@@ -91,11 +91,11 @@ class Copies:
         return left.join(kept, on=[*_BOARD, "id"], how="left", maintain_order="left")
 
     def near(self, board: Board) -> pl.DataFrame:
-        """Return what ``find_near`` found on a board, as ``NEAR_COPIES``."""
+        """Return the results of ``find_near`` on a board, as ``NEAR_COPIES``."""
         return self._near.get(board.key, pl.DataFrame(schema=NEAR_COPIES))
 
     def find_near(self, board: Board, rows: pl.DataFrame) -> None:
-        """Compare the entries of a board that are new with those of near figures; takes a while with many."""
+        """Compare a board's new entries with those of similar scores; slow if there are many."""
         if not board.folder.has_public_labels:
             return
         rows = rows.sort("mean_st")  # neighbours are read one after the other
@@ -112,7 +112,7 @@ class Copies:
             self._save()
 
     def _load(self) -> None:
-        """Read what an earlier server found; nothing where that is missing, damaged or of another shape."""
+        """Load saved results; do nothing if the file is missing, damaged or has another schema."""
         try:
             saved = pl.read_parquet(self._store.index_file(_SAVED))
         except (OSError, pl.exceptions.PolarsError):
@@ -130,7 +130,7 @@ class Copies:
         for task, pairs in self._pairs.items():
             for identity, other in sorted(pairs):
                 near[identity, task].append(other)
-        digests = dict(self._digests)  # to which another thread may add
+        digests = dict(self._digests)  # a copy, since another thread may add to it
         rows = [(*key, digests.get(key), near.get(key)) for key in sorted(near.keys() | digests.keys())]
         content = io.BytesIO()
         pl.DataFrame(rows, schema=_FOUND, orient="row").write_parquet(content)
@@ -138,7 +138,7 @@ class Copies:
             self._store.keep_index({_SAVED: content.getvalue()})
 
     def _digest(self, identity: str, task: str) -> str:
-        """Return what tells predictions on a task from others; of predictions that cannot be read the entry's id."""
+        """Return a digest of an entry's predictions on a task, or the entry's id if they cannot be read."""
         key = (identity, task)
         if key not in self._digests:
             try:
@@ -156,9 +156,9 @@ class Copies:
         return self._digests[key]
 
     def _agreement(self, a: str, b: str, task: str) -> float:
-        """Return the share of equal predictions, run by run, over what either of two entries predicts.
+        """Return the share of equal predictions, run by run, among the rows that either entry predicts.
 
-        Of the entry with more runs of a source the first ones count.
+        If one entry has more runs of a source, only its first ones are compared.
         """
         try:
             first, second = self._read(a, task), self._read(b, task)
@@ -173,7 +173,7 @@ class Copies:
         return float(equal / whole.height) if whole.height else 0.0
 
     def _read(self, identity: str, task: str) -> pl.DataFrame:
-        """Read an entry's predictions on a task: source, number of the run, id and prediction, sorted."""
+        """Read an entry's predictions on a task, sorted: source, run index, id and prediction."""
         key = (identity, task)
         with self._lock:
             if key in self._runs:
@@ -195,11 +195,11 @@ class Copies:
 
 
 def _neighbours(figures: NDArray[np.float64], place: int) -> list[int]:
-    """Return the places of the rows whose figures are nearest, where their means are near at all.
+    """Return the indices of the rows with the nearest scores, among those whose means differ by at most ``MAX_APART``.
 
     Args:
         figures: ``_FIGURES`` of all rows, sorted by the first of ``_MEANS``; NaN where undefined.
-        place: the row.
+        place: index of the row.
     """
     first, last = 0, len(figures)
     mean = figures[place, _FIGURES.index(_MEANS[0])]
@@ -210,7 +210,7 @@ def _neighbours(figures: NDArray[np.float64], place: int) -> list[int]:
     window = figures[first:last]
     apart = np.abs(window - figures[place])
     apart[np.isnan(window) & np.isnan(figures[place])] = 0.0
-    # What is missing in one of the two alone is not near.
+    # A score that only one of the two has makes them not near.
     is_near = (apart[:, [_FIGURES.index(name) for name in _MEANS]] <= MAX_APART).all(axis=1)
     is_near[place - first] = False
     (places,) = np.nonzero(is_near)
@@ -219,7 +219,7 @@ def _neighbours(figures: NDArray[np.float64], place: int) -> list[int]:
 
 
 def _marks(rows: pl.DataFrame, pairs: Collection[tuple[str, str]]) -> pl.DataFrame:
-    """Return, of each two near entries on a board, the later one with the name of the earliest that is near it."""
+    """Return the later entry of each near pair on a board, with the name of the earliest entry near it."""
     order = {identity: number for number, identity in enumerate(rows.sort(_ORDER)["id"])}
     names = dict(rows.select("id", "name").iter_rows())
     earliest: dict[str, str] = {}

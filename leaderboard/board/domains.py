@@ -1,4 +1,4 @@
-"""A board by domain: which target is hardest, which source teaches most, and whether that hangs on one model."""
+"""Per-domain results of a board: the hardest target, the best source, and whether they depend on a single model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from shiftbench.scoring.scores.shape import Estimate
 
 @dataclass(frozen=True)
 class DomainFigures:
-    """One domain, averaged over models: their score on it, what they lose there, and the score of its own models."""
+    """Means over models for one domain: score on it, target drop, and score elsewhere of the models trained on it."""
 
     domain: str
     into: Estimate
@@ -22,10 +22,10 @@ class DomainFigures:
 
 @dataclass(frozen=True)
 class Extreme:
-    """The domain at one end of an order, and how far it is from the next one.
+    """The first domain of an ordering, and its distance to the second.
 
-    ``lead`` is the distance, with a 95% interval over test texts, which the two domains do not share; ``others`` are
-    the domains that stand there instead when one model is left out, each with the number of models of which that holds.
+    ``lead`` is the distance with a 95% interval over test texts (the two domains share none). ``others`` lists the
+    domains that come first when one model is left out, each with the number of such models.
     """
 
     domain: str
@@ -36,7 +36,7 @@ class Extreme:
 
 @dataclass(frozen=True)
 class BoardDomains:
-    """A board's domains, the hardest target first; extremes are None where fewer than two domains have a value."""
+    """A board's domains, the hardest target first; extremes are None if fewer than two domains have a value."""
 
     n_models: int
     domains: tuple[DomainFigures, ...]
@@ -48,8 +48,8 @@ class BoardDomains:
 def board_domains(frame: pl.DataFrame) -> BoardDomains:
     """Average the ranked entries of a board that are above chance, by domain.
 
-    The interval of a mean over models is the mean of theirs: all are scored on the same texts, so that their errors may
-    go together, and the mean of the widths is wide enough whether they do or not.
+    The bounds of a mean over models are the means of the models' bounds. All models are scored on the same texts, so
+    their errors may be correlated; averaging the widths is conservative whatever the correlation.
 
     Args:
         frame: the board's rows (``Index.frame``).
@@ -59,7 +59,7 @@ def board_domains(frame: pl.DataFrame) -> BoardDomains:
     if long.is_empty():
         return BoardDomains(rows.height, (), None, None, None)
     names = [name for name in long.columns if name not in ("id", "domain")]
-    # A figure that some models lack is averaged over the others; its interval needs all of these.
+    # A score that some models lack is averaged over the others; its bounds need those of all of these.
     means = long.group_by("domain", maintain_order=True).agg(
         pl.when(pl.col(name).count() == pl.col(name.split(".")[0]).count()).then(pl.col(name).mean()).alias(name)
         for name in names
@@ -84,7 +84,7 @@ def _estimate(row: dict[str, float | None], name: str) -> Estimate:
 def _extreme(
     long: pl.DataFrame, figures: Sequence[tuple[str, Estimate]], name: str, *, highest: bool
 ) -> Extreme | None:
-    """Find the domain at an end of the order, its lead, and what stands there without each model in turn."""
+    """Find the first domain of the ordering, its lead, and the domain that comes first without each model in turn."""
     known = [(domain, each) for domain, each in figures if each.value is not None]
     if len(known) < 2:
         return None
@@ -102,7 +102,7 @@ def _extreme(
 
 
 def _without_each(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return each domain's mean over all models but one, (n_models, n_domains); a single model is never left out."""
+    """Return leave-one-model-out means, (n_models, n_domains); the mean itself if a domain has only one model."""
     is_there = np.isfinite(values)
     total, n = np.where(is_there, values, 0).sum(axis=0), is_there.sum(axis=0)
     left = n - is_there
@@ -112,13 +112,13 @@ def _without_each(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _distance(one: Estimate, other: Estimate) -> Estimate:
-    """Return how far apart two figures on texts of their own are."""
+    """Return the distance between two scores on disjoint texts, with an interval."""
     assert one.value is not None
     assert other.value is not None
     value = abs(one.value - other.value)
     if None in (one.low, one.high, other.low, other.high):
         return Estimate(value=value)
-    # What lowers the distance: the higher figure's lower half-width, and the lower one's upper half-width.
+    # The lower bound combines the higher score's lower half-width with the lower score's upper half-width.
     high, low = (one, other) if one.value >= other.value else (other, one)
     down = np.hypot(high.value - high.low, low.high - low.value)  # type: ignore[operator]
     up = np.hypot(high.high - high.value, low.value - low.low)  # type: ignore[operator]

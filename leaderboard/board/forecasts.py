@@ -1,4 +1,4 @@
-"""Forecasts of an index's entries: read as they are kept, computed in the background, compared board by board."""
+"""Forecasts of an index's entries: read from the cache, computed in the background, compared by board."""
 
 import threading
 from collections import Counter, OrderedDict
@@ -18,7 +18,7 @@ from shiftbench.scoring.forecasting.shape import MethodComparison
 from shiftbench.validation.report import InvalidInput
 
 MAX_ENTRIES = 100
-"""Models of a board that are compared, each by one entry: the newest. A page of more would take seconds."""
+"""Most models compared on a board: those with the newest entries. A page of more would take seconds."""
 _N_KEPT, _N_COMPARED = 1_000, 40
 FAILED = "forecasting failed on this server"
 ANOTHER_ENTRY = "another entry of the same model and submitter, newer or with more shifts, counts"
@@ -26,9 +26,9 @@ ANOTHER_ENTRY = "another entry of the same model and submitter, newer or with mo
 
 @dataclass(frozen=True)
 class ForecastsFound:
-    """What is forecast on some boards: forecasts of each model, and the methods beside each other.
+    """Forecasts on some boards: those of each model, and the comparison of methods.
 
-    ``n_waiting`` of the ``n_entries`` of these boards are still to be forecast; ``left_out`` says why others have no
+    ``n_waiting`` of the ``n_entries`` entries are not forecast yet; ``left_out`` has the reasons why others have no
     forecasts.
     """
 
@@ -40,7 +40,7 @@ class ForecastsFound:
 
 
 class ForecastIndex:
-    """Forecasts of the entries of an index. Safe to be used by several threads.
+    """Forecasts of the entries of an index. Thread-safe.
 
     Args:
         index: the entries; those on withheld labels have no forecasts.
@@ -57,11 +57,11 @@ class ForecastIndex:
 
     @property
     def has_new(self) -> bool:
-        """Whether entries have come, or have gone, since ``waiting`` was asked last."""
+        """Whether entries were added or removed since the last call of ``waiting``."""
         return self._looked is not self._index.scored_ids()
 
     def waiting(self) -> list[str]:
-        """List the entries that are to be forecast: those on public labels without kept forecasts."""
+        """List the entries to forecast: those on public labels without stored forecasts."""
         looked = self._index.scored_ids()
         boards = [board for board in self._index.boards() if board.folder.has_public_labels]
         ids = sorted({identity for board in boards for identity in self._index.frame(board)["id"]} - self._settled)
@@ -71,7 +71,7 @@ class ForecastIndex:
         return found
 
     def of(self, identity: str) -> EntryForecasts | None:
-        """Return the forecasts of an entry as far as they are kept; None while it waits, or where that failed."""
+        """Return an entry's stored forecasts; None if they are not computed yet or failed."""
         with self._lock:
             if identity in self._kept:
                 self._kept.move_to_end(identity)
@@ -90,9 +90,9 @@ class ForecastIndex:
         return self._failed.get(identity)
 
     def compute(self, identity: str) -> None:
-        """Forecast an entry and keep that; one that cannot be forecast stays as it is, and the reason is shown.
+        """Forecast an entry and store the result; if the entry cannot be forecast, record the reason.
 
-        Raises: any error but InvalidInput, because it is a fault of this program; the reason is noted before.
+        Raises: any error other than InvalidInput, since it is a bug; a generic reason is recorded first.
         """
         reason: str | None = FAILED
         try:
@@ -109,7 +109,7 @@ class ForecastIndex:
                     self._failed[identity] = reason
 
     def on(self, boards: Sequence[Board]) -> ForecastsFound:
-        """Gather the forecasts of boards, one entry a model; boards whose labels are withheld have none."""
+        """Collect the forecasts of boards, one entry per model; boards with withheld labels are skipped."""
         found: list[Forecasted] = []
         names: list[tuple[str, str]] = []
         reasons: Counter[str] = Counter()
@@ -139,7 +139,7 @@ class ForecastIndex:
         return ForecastsFound(found, self._comparison(names, found), n_entries, n_waiting, left_out)
 
     def _comparison(self, names: Sequence[tuple[str, str]], found: Sequence[Forecasted]) -> MethodComparison:
-        """Compare methods, once for the same entries."""
+        """Compare methods; cached by entries."""
         key = tuple(names)
         with self._comparing:
             if key not in self._compared:
@@ -150,9 +150,9 @@ class ForecastIndex:
 
 
 def forecast_rows(found: ForecastsFound) -> pl.DataFrame:
-    """Build the table of all forecasts beside the truth.
+    """Build the table of all forecasts with the true scores.
 
-    Returns: a row a board, entry, shift and method: ``board``, ``entry``, ``source``, ``target``, ``method``,
+    Returns: one row per board, entry, shift and method: ``board``, ``entry``, ``source``, ``target``, ``method``,
         ``forecast``, ``low`` and ``high`` (null without interval), ``level`` (of the interval), ``truth``; fractions.
     """
     rows = [

@@ -1,4 +1,4 @@
-"""The current content of a store as columns. Each entry is read once, since entries never change."""
+"""The index: the current content of a store as frames. Each entry is read once, since entries never change."""
 
 import logging
 import threading
@@ -41,24 +41,24 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 log = logging.getLogger(__name__)
 
 READ_AT_ONCE = 500
-"""Entries that are read before they are shown."""
+"""Number of entries read before the first boards are shown."""
 N_SCORES = 300
-"""Entries whose nested scores are held in memory."""
+"""Number of entries whose nested scores are cached in memory."""
 _WAITING = "its scores are being computed: look again in a while"
 
 
 class _SavedOverall(NamedTuple):
-    """An overall board, and the boards that it was computed from; it is computed again when one of them changes."""
+    """An overall board, and the boards it was computed from; it is recomputed when one of them changes."""
 
     parts: tuple[pl.DataFrame, ...]
     frame: pl.DataFrame
 
 
 class Index:
-    """All entries of a store, scored on the datasets of this server. Threads may share it.
+    """All entries of a store, scored on the datasets of this server. Thread-safe.
 
-    Entries for other data are listed without scores. In the ``background``, entries without scores wait for somebody to
-    call ``score``, instead of being scored when found.
+    Entries for other data are listed without scores. With ``background``, entries without scores wait until ``score``
+    is called, instead of being scored when found.
     """
 
     def __init__(self, folders: Sequence[DatasetFolder], store: Store, *, background: bool = False) -> None:
@@ -79,7 +79,7 @@ class Index:
         self._snapshot = self._snapshot_of(rows, {})
         self._overall: dict[str, _SavedOverall] = {}
         self._ranks = RankIntervals(store, self._copies, saved=self._snapshot.ids)
-        # Many entries are read while the first ones are shown.
+        # The first entries are already shown while the rest are read.
         self._reader = threading.Thread(target=self.refresh, name="reading entries", daemon=True)
         is_more = self._read_some()
         self._ranks.start(self._snapshot)
@@ -87,15 +87,15 @@ class Index:
             self._reader.start()
 
     def refresh(self) -> None:
-        """Read what is new in the store, and drop what was withdrawn.
+        """Read new entries of the store, and drop withdrawn ones.
 
-        An entry without scores is looked at again when its files changed: what it lacked may have arrived.
+        An entry without scores is read again when its files change, since missing data may have arrived.
         """
         while self._read_some():
             pass
 
     def _read_some(self) -> bool:
-        """Read at most ``READ_AT_ONCE`` entries from the store, and return whether some are left."""
+        """Read at most ``READ_AT_ONCE`` entries from the store; return whether more remain."""
         with self._lock:
             snapshot = self._snapshot
             present = self.store.ids()
@@ -121,11 +121,11 @@ class Index:
                 for identity in gone:
                     self._scores.pop(identity, None)
             if not unread:
-                self._ranks.start(self._snapshot)  # under the lock, so that the newest snapshot comes last
+                self._ranks.start(self._snapshot)  # inside the lock, so that the newest snapshot is passed last
         return unread > 0
 
     def _snapshot_of(self, every: pl.DataFrame, unscored: dict[str, Unscored], unread: int = 0) -> Snapshot:
-        """Return a snapshot of the entries with some rows."""
+        """Build a snapshot from rows: apply the host's names and notes, and fold copies."""
         public = {content for content, folder in self._by_content.items() if folder.has_public_labels}
         names, notes = (
             pl.col("id").replace_strict(dict(known) or {"": ""}, default=None, return_dtype=pl.String)
@@ -137,7 +137,7 @@ class Index:
 
     @property
     def unread(self) -> int:
-        """Count the entries still to be read: some are left just after the start of a server without an index cache."""
+        """Count the entries still to be read: more than 0 only after a start without an index cache."""
         return self._snapshot.unread
 
     def boards(self) -> list[Board]:
@@ -145,9 +145,9 @@ class Index:
         return list(self._snapshot.boards())
 
     def frame(self, board: Board) -> pl.DataFrame:
-        """Return a board's entries, a row each: complete ones by rank, equal scores sharing it, then partial ones.
+        """Return a board's entries, one row each: complete ones by rank (equal scores share one), then partial ones.
 
-        Returns: the columns of ``rows.SCHEMA`` with the board's own scores on single domains, then ``boards.PLACES``.
+        Returns: the columns of ``rows.SCHEMA``, the board's scores on single domains, then ``boards.PLACES``.
         """
         snapshot, ranks = self._snapshot, self._ranks.of(board.key)
         rows = snapshot.frames.get(board.name)
@@ -167,11 +167,11 @@ class Index:
         return rows
 
     def near_copies(self, board: Board) -> pl.DataFrame:
-        """Return which entries of a board have nearly the same predictions as an earlier one, as far as is known."""
+        """Return a board's entries with nearly the same predictions as an earlier one, as far as computed."""
         return self._copies.near(board)
 
     def originals(self, identity: str) -> dict[str, str]:
-        """Return, by task, the earlier entry that has the row on the board because an entry repeats its predictions."""
+        """Return, by task, the earlier entry with identical predictions, whose row the board shows instead."""
         return {task: first for (copy, task), first in self._copies.originals.items() if copy == identity}
 
     def benchmarks(self) -> list[Benchmark]:
@@ -193,16 +193,16 @@ class Index:
         return saved.frame
 
     def release(self, board: Board) -> tuple[str, ReleasedBoard] | None:
-        """Return the last round's name and what it released on a board of withheld labels; None before the first."""
+        """Return the last round's name and its results on a board of withheld labels; None before the first."""
         return None if board.folder.has_public_labels else last_release(self.store, board.key)
 
     def meter(self, board: Board) -> Meter | None:
-        """Return what is spent of a board's withheld labels; None where they are public, or too few to answer with."""
+        """Return the label budget spent on a board; None if its labels are public, or too few for feedback."""
         folder = board.folder
         return None if folder.has_public_labels else read_meter(self.store, folder, board.task, board.subset)
 
     def releases(self, entry: Entry) -> dict[str, tuple[str, Released]]:
-        """Return what the last rounds released of an entry, with the round's name, by board."""
+        """Return an entry's results in the last rounds, with the round's name, by board."""
         releases = {}
         for board in self.boards():
             name, released = self.release(board) or ("", None)
@@ -216,19 +216,19 @@ class Index:
         return not rows_of(board, self._snapshot.rows).is_empty()
 
     def entry(self, identity: str) -> Entry:
-        """Read an entry; InvalidInput when the store has none of that id, or its card is damaged."""
+        """Read an entry; InvalidInput if the store has no such id, or its card is damaged."""
         self._refuse_absent(identity)
         return self.store.entry(identity)
 
     def _refuse_absent(self, identity: str) -> None:
         snapshot, done = self._snapshot, self.store.moderation
         if identity in done.hidden or identity in done.erased:
-            self.store.entry(identity)  # which says so
+            self.store.entry(identity)  # raises InvalidInput with the reason
         if identity not in snapshot.ids and identity not in snapshot.unscored:
             raise InvalidInput(Problem("there is no such entry", "leaderboard", f"'{identity[:40]}'", "see the board"))
 
     def refuse_unknown(self, ids: Iterable[str], task: str | None) -> None:
-        """Raise InvalidInput when there is no entry of an id, or no dataset has a task; nothing is read from disk."""
+        """Raise InvalidInput if an id has no entry, or no dataset has the task; nothing is read from disk."""
         for identity in ids:
             self._refuse_absent(identity)
         tasks = list(dict.fromkeys(name for folder in self.folders for name in folder.manifest.tasks))
@@ -238,25 +238,25 @@ class Index:
             )
 
     def hidden_at(self, identity: str) -> str | None:
-        """Return when the host hid an entry (ISO 8601); None for all others."""
+        """Return when the host hid an entry (ISO 8601); None if it is not hidden."""
         return self.store.moderation.hidden.get(identity)
 
     def host_notes(self, identity: str) -> list[str]:
-        """List what the host has to say on an entry's page: that it was renamed, and the note on it."""
+        """List the host's remarks for an entry's page: that it was renamed, and the note on it."""
         done = self.store.moderation
         renamed = ["The leaderboard's host gave this entry its name."] if identity in done.names else []
         return [*renamed, *([done.notes[identity]] if identity in done.notes else [])]
 
     def erased_at(self, identity: str) -> str | None:
-        """Return when an entry's files were erased (ISO 8601); None for all others."""
+        """Return when an entry's files were erased (ISO 8601); None if they were not."""
         return self.store.moderation.erased.get(identity)
 
     def withdrawn_at(self, identity: str) -> str | None:
-        """Return when an entry was withdrawn (ISO 8601); None for all others, and for what is no id."""
+        """Return when an entry was withdrawn (ISO 8601); None if it was not, or if the id is malformed."""
         return self.store.withdrawn_at(identity) if ENTRY_ID.fullmatch(identity) else None
 
     def scored_ids(self) -> frozenset[str]:
-        """Return the ids of the entries that have scores here."""
+        """Return the ids of the entries with scores."""
         return self._snapshot.ids
 
     def updated(self) -> str | None:
@@ -265,12 +265,12 @@ class Index:
         return day if isinstance(day, str) else None
 
     def scores(self, identity: str) -> Scores:
-        """Return an entry's scores; InvalidInput says why there are none, as there never are on withheld labels."""
+        """Return an entry's scores; InvalidInput with the reason if it has none (always on withheld labels)."""
         with self._scores_lock:
             if identity in self._scores:
                 self._scores.move_to_end(identity)
                 return self._scores[identity]
-        if reasons := self.reasons(identity):  # a request never scores an entry that waits to be scored
+        if reasons := self.reasons(identity):  # never score a waiting entry within a request
             raise InvalidInput(Problem("the entry has no scores here", identity, "; ".join(reasons)))
         entry = self.entry(identity)
         scores = self.store.scores(entry, folder_of(entry.card, self.folders))
@@ -281,12 +281,12 @@ class Index:
         return scores
 
     def reasons(self, identity: str) -> tuple[str, ...]:
-        """Return why an entry has no scores here; empty when it has."""
+        """Return why an entry has no scores; empty if it has."""
         unscored = self._snapshot.unscored.get(identity)
         return unscored.reasons if unscored else ()
 
     def unscored(self) -> list[Unscored]:
-        """List the entries that have no scores here."""
+        """List the entries without scores."""
         return list(self._snapshot.unscored.values())
 
     def waiting(self) -> list[str]:
@@ -294,7 +294,7 @@ class Index:
         return [each.id for each in self.unscored() if each.waiting]
 
     def score(self, identity: str) -> None:
-        """Score an entry that waits for it. An entry that cannot be scored is listed with the reason."""
+        """Score a waiting entry. If it cannot be scored, list it with the reason."""
         files = self._files(identity)
         name = identity
         try:
@@ -309,12 +309,12 @@ class Index:
         self.refresh()
 
     def names(self) -> dict[str, str]:
-        """Return this server's paths, and the words that replace them in what users read."""
+        """Map this server's paths to the text that replaces them in messages to users."""
         paths = {str(folder.path): f"the {folder.manifest.benchmark} dataset" for folder in self.folders}
         return {**paths, str(self.store.root): "the store"}
 
     def settle(self, seconds: float = 60) -> bool:
-        """Wait until all entries are read and the intervals of ranks are computed; return whether they are."""
+        """Wait until all entries are read and the intervals of ranks are computed; return whether that is done."""
         if self._reader.ident is not None:
             self._reader.join(seconds)
         return not self.unread and self._ranks.wait(seconds)
@@ -347,7 +347,7 @@ class Index:
         return rows_frame(rows), unscored
 
     def _rows_of_entry(self, entry: Entry, folder: DatasetFolder) -> list[dict[str, Any]] | None:
-        """Return an entry's rows; None where it waits to be scored."""
+        """Return an entry's rows; None if it waits to be scored."""
         stamp = self._stamps[entry.card.data]
         if not folder.has_public_labels:
             there = entry_tasks(self.store, entry)
@@ -356,7 +356,7 @@ class Index:
         return None if scores is None else list(entry_rows(entry, scores, stamp))
 
     def _reasons(self, error: Exception) -> tuple[str, ...]:
-        """Format why an entry has no scores; a bug must neither stop the others nor stay unreported."""
+        """Format why an entry has no scores; a bug is logged, and does not stop the other entries."""
         if isinstance(error, InvalidInput):
             return tuple(public_message(problem, self.names()) for problem in error.problems)
         log.error("an entry was not scored", exc_info=error)
@@ -364,7 +364,7 @@ class Index:
 
 
 def public_message(problem: Problem, names: dict[str, str]) -> str:
-    """Format a problem as one line without any path of this machine; ``names`` has what stands in its place.
+    """Format a problem as one line without any path of this machine; ``names`` maps paths to their replacements.
 
     >>> public_message(Problem("the file is empty", "/srv/up/a.csv", "0 bytes"), {"/srv/up/a.csv": "a.csv"})
     'a.csv: the file is empty; found 0 bytes'
@@ -372,7 +372,7 @@ def public_message(problem: Problem, names: dict[str, str]) -> str:
     "our folder: the store has no such entry; found '0123'"
     """
     text = str(replace(problem, file=names.get(problem.file, problem.file)))
-    # Longest first: a path may begin with another one. A folder's bare name, such as "store", may be any word.
+    # Longest first, since a path may be the prefix of another. A bare name, such as "store", may be an ordinary word.
     for path in sorted(names, key=len, reverse=True):
         text = text.replace(path, names[path]) if "/" in path else text
     return text

@@ -1,10 +1,10 @@
-"""The tables that an index stores beside the scores, so that a server starts without reading every entry again.
+"""Cached tables of an index, stored with the scores, so that a server starts without reading every entry again.
 
     rows        the rows of all entries
-    replicates  the ranked figure's replicates: id, task, replicates
+    replicates  the replicates of the ranked score, by id and task
     intervals   the intervals of ranks, by board
 
-All are derived and disposable: tables that are missing, damaged or of another shape are made again.
+All can be recomputed: tables that are missing, damaged or have another schema are rebuilt.
 """
 
 import io
@@ -24,14 +24,14 @@ from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 
 SHAPE = 8
-"""Version of the rows: raise it when the same scores would give other rows."""
+"""Version of the rows: increase it when the same scores would produce other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""
 BoardKey = tuple[str, str, str]
 """Content hash, subset and task."""
 _BOARD = ("data", "subset", "task")
 _INTERVALS = pl.Schema({**dict.fromkeys(_BOARD, pl.String()), **INTERVALS})
-"""Those of all boards, in board order; nulls as ``INTERVALS`` has them."""
+"""Rank intervals of all boards, in board order; nullable as in ``INTERVALS``."""
 _FACTS = ("df", "training", "per_df", "n_runs")
 _REPLICATES = pl.Schema(
     {
@@ -43,11 +43,11 @@ _REPLICATES = pl.Schema(
         "n_runs": pl.Int64(),
     }
 )
-"""Ranked figure of an entry and task (see ``shiftbench.leaderboard.board.ranks.Replicates``); no nulls."""
+"""Ranked score of an entry and task (see ``shiftbench.leaderboard.board.ranks.Replicates``); no nulls."""
 
 
 def stamp(folder: DatasetFolder) -> str:
-    """Format the version stamp of a dataset's rows: rows with another stamp are computed again."""
+    """Format the version stamp of a dataset's rows: rows with another stamp are recomputed."""
     rule = "public" if folder.has_public_labels else "rounds"
     parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
     if folder.version.settings is not None:
@@ -56,14 +56,14 @@ def stamp(folder: DatasetFolder) -> str:
 
 
 def made_with(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what rows were computed with: metric version and encoders; null where ``stamp`` is, of rows not made here."""
+    """Add columns with the versions that rows were computed with: metric version and encoders; null without a stamp."""
     names = ("metric_version", "depth_encoder", "token_encoder")
     parts = [pl.col("stamp").str.json_path_match(f"$[{n}]").alias(name) for n, name in enumerate(names, start=1)]
     return rows.with_columns(parts)
 
 
 def read_rows(store: Store) -> pl.DataFrame:
-    """Read the stored rows (``rows.SCHEMA``); none where none are kept, or in another shape."""
+    """Read the cached rows (``rows.SCHEMA``); an empty frame if there are none, or if their schema differs."""
     try:
         rows = pl.read_parquet(store.index_file("rows"))
     except (OSError, pl.exceptions.PolarsError):
@@ -73,7 +73,7 @@ def read_rows(store: Store) -> pl.DataFrame:
 
 
 def read_replicates(store: Store) -> dict[Key, Replicates]:
-    """Read the stored replicates; empty where none are stored, or in another shape."""
+    """Read the cached replicates; empty if there are none, or if their schema differs."""
     try:
         frame = pl.read_parquet(store.index_file("replicates"))
     except (OSError, pl.exceptions.PolarsError):
@@ -86,7 +86,7 @@ def read_replicates(store: Store) -> dict[Key, Replicates]:
 
 
 def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
-    """Read the stored intervals of ranks by board; empty where none are stored, or in another shape."""
+    """Read the cached intervals of ranks by board; empty if there are none, or if their schema differs."""
     try:
         frame = pl.read_parquet(store.index_file("intervals"))
     except (OSError, pl.exceptions.PolarsError):
@@ -100,7 +100,7 @@ def read_intervals(store: Store) -> dict[BoardKey, pl.DataFrame]:
 def write(
     store: Store, rows: pl.DataFrame, replicates: dict[Key, Replicates], intervals: Mapping[BoardKey, pl.DataFrame]
 ) -> None:
-    """Write rows, replicates and intervals; InvalidInput when the store cannot be written."""
+    """Write rows, replicates and intervals; InvalidInput if the store cannot be written."""
     every = list(replicates.values())
     drawn = np.stack([each.values for each in every]) if every else np.empty((0, 1 + N_STORED), np.float32)
     columns: dict[str, Any] = {
@@ -118,7 +118,7 @@ def write(
         "replicates": pl.DataFrame(columns, schema=_REPLICATES),
         "intervals": pl.concat([pl.DataFrame(schema=_INTERVALS), *ranked]),
     }
-    # Replicates are noise: compressing them would cost time and save nothing.
+    # Replicates are noise: compression would take time and save nothing.
     store.keep_index({name: _parquet(frame, packed=name == "rows") for name, frame in frames.items()})
 
 

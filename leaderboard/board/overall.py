@@ -1,7 +1,7 @@
-"""A benchmark's overall board: one line for each model of a submitter, over the benchmark's main tasks.
+"""A benchmark's overall board: one line per submitter and model, over the benchmark's main tasks.
 
-The mean over all named tasks orders the models that cover them, so that no rank changes because somebody else
-submitted another task. Mean rank and win rate depend on who else submitted: they stand beside it, with intervals.
+Models that cover all tasks are ordered by the mean over tasks, so no rank changes because somebody else submitted
+another task. Mean rank and win rate depend on the other submissions: they are only shown, with intervals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,22 +19,22 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 LEVEL = 0.95
 BESIDE = ("mean_rank", "win_rate")
-"""Figures that depend on the other submissions: shown with intervals, but never used for the order."""
+"""Metrics that depend on the other submissions: shown with intervals, but never used for the order."""
 OVERALL_RANKS = pl.Schema(
     {**INTERVALS, **{f"{name}{part}": pl.Float64() for name in BESIDE for part in ("", ".low", ".high")}}
 )
-"""Of each line that covers all tasks ``INTERVALS`` for the mean over tasks (``id`` names the line), and beside it:
+"""Ranks of the lines that cover all tasks: ``INTERVALS`` for the mean over tasks (``id`` identifies the line), and:
 
-- ``mean_rank``: mean over tasks of its rank among these lines, equal scores sharing the mean of their places.
-- ``win_rate``: share of comparisons with another line on a task that it wins, an equal score counting a half.
+- ``mean_rank``: mean over tasks of the line's rank among these lines; ties get the average rank.
+- ``win_rate``: share of pairwise comparisons (with another line, on a task) that it wins; a tie counts one half.
 
-Their ends hold at 95% for all tasks at once: each task's ranks have the level 1 - 0.05 / n_tasks (Bonferroni). All null
-of a line without replicates on some task; ``win_rate`` also null of a single line.
+Their bounds hold at 95% simultaneously over tasks: each task's ranks have the level 1 - 0.05 / n_tasks (Bonferroni).
+All are null for a line without replicates on some task; ``win_rate`` is also null for a single line.
 """
 
 
 class OverallRanks:
-    """Ranks of one benchmark's lines. Lines can be added, which is much quicker than starting again."""
+    """Ranks of one benchmark's lines. Adding lines is much faster than recomputing all."""
 
     def __init__(self, tasks: Sequence[str]) -> None:
         self.entries: dict[str, tuple[str, ...]] = {}
@@ -45,9 +45,7 @@ class OverallRanks:
     def add(
         self, entries: Mapping[str, tuple[str, ...]], replicates: Mapping[str, Sequence[Replicates | None]]
     ) -> None:
-        """Add lines: the ids of each one's entries in the order of the tasks, and their replicates, where there are
-        any.
-        """
+        """Add lines: for each, its entries' ids in task order, and their replicates (None if an entry has none)."""
         self.entries |= entries
         whole = {
             line: [each for each in drawn if each is not None] if None not in drawn else None
@@ -75,7 +73,7 @@ class OverallRanks:
         point = scores.select(pl.all().rank("average", descending=True)).mean_horizontal().to_numpy()
         low, high = ends / len(self._by_task)
         columns = {"id": lines, "mean_rank": point, "mean_rank.low": low, "mean_rank.high": high}
-        if n > 1:  # a line's share of wins falls as its rank rises
+        if n > 1:  # the win rate falls as the mean rank rises
             names = ("win_rate", "win_rate.low", "win_rate.high")
             columns |= dict(zip(names, ((n - each) / (n - 1) for each in (point, high, low)), strict=True))
         beside = pl.DataFrame(columns)
@@ -97,13 +95,13 @@ def mean_over_tasks(drawn: Sequence[Replicates]) -> Replicates:
 
 
 VARIANTS = frozenset({"qa_imbalanced"})
-"""Tasks that repeat another one with other class shares: they have boards, but do not count in a mean over tasks."""
+"""Tasks that repeat another one with other class proportions: they have boards, but are excluded from the mean."""
 LINE = ("submitter", "model")
-"""Columns that identify a line of the overall board: a model of a submitter."""
+"""Columns that identify a line of the overall board: submitter and model."""
 MEANS = ("mean_st", "mean_ss", "average_drop")
-"""Figures of which the overall board has the mean over tasks."""
+"""Scores whose mean over tasks the overall board shows."""
 CELL = ("id", "mean_st", "mean_st.low", "mean_st.high", "rank", "with_leader")
-"""Columns of each task in a line, as ``<task>:<name>``."""
+"""Columns per task in a line, as ``<task>:<name>``."""
 NO_RANKS = pl.DataFrame(schema=OVERALL_RANKS)
 _FACTS = ("date", "submitted_at", "paradigm", "base_model", "family", "parameters", "cost_usd", *CARD_LINKS)
 
@@ -123,9 +121,9 @@ class Benchmark:
 
 
 def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
-    """List the benchmarks that boards belong to, each with the boards of its main tasks.
+    """List the benchmarks of boards, each with the boards of its main tasks.
 
-    They are named as their boards are, ``dr`` or, of several versions, ``dr@0123abcd``.
+    Names are those of the boards without the task: ``dr``, or ``dr@0123abcd`` if there are several versions.
     """
     by_data: dict[str, list[Board]] = {}
     for board in boards:
@@ -140,7 +138,7 @@ def benchmarks_of(boards: Sequence[Board]) -> list[Benchmark]:
 
 
 def find_benchmark(name: str, choices: Sequence[Benchmark]) -> Benchmark:
-    """Find a benchmark by its name; InvalidInput proposes the nearest one."""
+    """Find a benchmark by its name; InvalidInput suggests the nearest one."""
     for benchmark in choices:
         if benchmark.name == name:
             return benchmark
@@ -149,18 +147,18 @@ def find_benchmark(name: str, choices: Sequence[Benchmark]) -> Benchmark:
 
 
 def newest_entries(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each model and task, the newest entry that covers every shift, of rows of any boards."""
+    """Return, for each model and task, the newest complete entry among the rows of any boards."""
     return one_entry_per_model(rows.filter("complete"))
 
 
 def one_entry_per_model(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return, for each model and task, the newest entry that covers every shift; without such, the newest one."""
+    """Return, for each model and task, the newest complete entry, or the newest one if none is complete."""
     ordered = rows.sort("complete", "submitted_at", "id")
     return ordered.unique([*LINE, "task"], keep="last", maintain_order=True)
 
 
 def line_key() -> pl.Expr:
-    """Return the expression that identifies a line: submitter and model, neither of which holds a line break."""
+    """Return the expression that identifies a line: submitter and model joined by a line break, which neither has."""
     return pl.concat_str(LINE, separator="\n")
 
 
@@ -171,11 +169,11 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
         benchmark: the benchmark.
         frames: the rows of its boards (``shiftbench.leaderboard.board.boards.PLACES``), by task.
         ranks: ranks of the lines that cover all tasks (``OVERALL_RANKS``), as far as they are computed.
-    Returns: a row a line, best first, then by coverage and how near it comes to the best of each task: ``LINE``;
-        facts of its newest entry; ``words`` (what is searched); ``n_tasks``, ``complete`` (all of them); ``MEANS`` with
-        ``.low`` and ``.high`` and ``average_drop.placebo``, null of lines that are not complete or lack the figure on a
-        task; ``rank`` (equal means share it) and the columns of ``OVERALL_RANKS``, null of others; ``CELL`` of each
-        task, null where it has no complete entry, and ``<task>:partial``, whether it has a partial one.
+    Returns: one row per line, best first, then by coverage and by distance to the best score of each task. Columns:
+    ``LINE``; facts of its newest entry; ``words`` (the searched text); ``n_tasks``; ``complete`` (covers all tasks);
+    ``MEANS`` with ``.low`` and ``.high`` and ``average_drop.placebo``, null unless the line is complete and has the
+    score on every task; ``rank`` (equal means share it) and the columns of ``OVERALL_RANKS``, null if incomplete;
+    ``CELL`` for each task, null without a complete entry; and ``<task>:partial``, whether it has a partial entry.
     """
     whole = [*LINE, *_FACTS, *CELL, "task", "complete"]
     figures = [f"{figure}{part}" for figure in MEANS for part in ("", ".low", ".high")]
@@ -202,7 +200,7 @@ def overall_frame(benchmark: Benchmark, frames: Mapping[str, pl.DataFrame], rank
             [pl.col(name).fill_null("") for name in ("model", "base_model", "family", "submitter")], separator="\n"
         ).str.to_lowercase(),
     )
-    # Tasks have metrics of their own, so lines without a rank are ordered by how far they are behind each task's best.
+    # Tasks have different metrics, so lines without a rank are ordered by their distance from each task's best score.
     scores = [pl.col(f"{board.task}:mean_st") for board in benchmark.boards]
     behind = [score.max() - score for score in scores]
     placed = lines.with_columns(line_key().alias("id")).join(ranks, on="id", how="left", maintain_order="left")
@@ -241,7 +239,7 @@ def _means(newest: pl.DataFrame, benchmark: Benchmark) -> pl.DataFrame:
 def _mean(
     values: Sequence[float | None], lows: Sequence[float | None], highs: Sequence[float | None]
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the mean over tasks with its interval: tasks have test sets of their own, so they vary independently."""
+    """Return the mean over tasks with its interval; test sets differ by task, so errors are independent."""
     if None in values:
         return None, None, None
     mean = float(np.mean(np.array(values, dtype=np.float64)))

@@ -1,4 +1,4 @@
-"""Where an entry stands on its board: its rank, also on each later day, and its score above the line of the others."""
+"""An entry's position on its board: its rank on each day, and its effective robustness (distance above the line)."""
 
 from dataclasses import dataclass
 
@@ -14,10 +14,10 @@ from shiftbench.scoring.scores.shape import Estimate
 
 @dataclass(frozen=True)
 class BoardPlace:
-    """An entry's rank (equal scores share one) among the complete entries of a board, with its 95% interval, if any.
+    """An entry's rank among the complete entries of a board (ties share a rank), with its 95% interval, if any.
 
-    ``history`` has day (ISO, UTC), rank and number of complete entries on it: from the entry's own day on, a row for
-    each day on which the board got a complete entry.
+    ``history`` has (day in ISO format, UTC; rank; number of complete entries): one row for each day, from the entry's
+    own on, on which the board got a complete entry.
     """
 
     rank: int
@@ -28,9 +28,9 @@ class BoardPlace:
 
 
 def place_of(rows: pl.DataFrame, identity: str) -> BoardPlace | None:
-    """Find an entry's place on a board, as ``Index.frame`` returns it; None for an entry that is not ranked there.
+    """Find an entry's rank and rank history on a board (a frame of ``Index.frame``); None if it is not ranked.
 
-    Entries that were withdrawn since are not on the board, so they do not count on earlier days either.
+    Entries withdrawn since then are not in the frame, so they do not count on earlier days either.
     """
     ranked = rows.filter(pl.col("rank").is_not_null())
     own = ranked.filter(pl.col("id") == identity)
@@ -51,10 +51,10 @@ _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))
 
 
 def effective_robustness_of(frame: pl.DataFrame, identity: str) -> AboveLine | None:
-    """Compare an entry with the line through the other complete entries of its board that are above chance.
+    """Compare an entry with the line fitted to the other complete entries of its board that are above chance.
 
-    Returns: None where the entry is partial, at chance or trained on no domain, or has fewer than three others to
-        compare with.
+    Returns: None if the entry is partial, at chance or trained on none of the domains, or if there are fewer than
+    three others.
     """
     mine = frame.filter(pl.col("complete") & ~pl.col("at_floor").fill_null(value=False) & ~trained_outside())
     own, away = next((pair for pair in _PAIRS if mine[pair[0]].null_count() < mine.height), _PAIRS[0])

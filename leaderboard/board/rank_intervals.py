@@ -22,14 +22,14 @@ from shiftbench.validation.report import InvalidInput
 
 _NO_INTERVALS = pl.DataFrame(schema=INTERVALS)
 _UNSAVED = 0.01
-"""Share of the entries that may be unsaved: tables are written whole, so not for each new entry."""
+"""Share of entries that may be missing in the cache: tables are rewritten as a whole, so not for each new entry."""
 
 
 class RankIntervals:
     """Intervals of ranks, computed by a background thread, because many entries take a while.
 
-    After the ranks, which are wanted sooner, ``copies`` looks for nearly the same predictions; ``saved`` are ids of the
-    entries whose rows the store keeps already.
+    After the ranks, which users wait for, the thread runs ``copies.find_near``. ``saved`` has the ids of the entries
+    whose rows are already in the store's cache.
     """
 
     def __init__(self, store: Store, copies: Copies, *, saved: frozenset[str]) -> None:
@@ -45,15 +45,15 @@ class RankIntervals:
         self._lock = threading.Lock()
 
     def of(self, key: tuple[str, str, str]) -> pl.DataFrame:
-        """Return the intervals last computed for a board."""
+        """Return the last computed intervals of a board."""
         return self._found.get(key, _NO_INTERVALS)
 
     def of_benchmark(self, benchmark: Benchmark) -> pl.DataFrame:
-        """Return the ranks last computed for a benchmark's lines (``shiftbench.leaderboard.board.overall``)."""
+        """Return the last computed ranks of a benchmark's lines (``shiftbench.leaderboard.board.overall``)."""
         return self._found_overall.get(benchmark.folder.content_hash, NO_RANKS)
 
     def start(self, snapshot: Snapshot) -> None:
-        """Compute what is not known yet of a snapshot; a newer snapshot replaces one that still waits."""
+        """Compute the missing intervals of a snapshot; a newer snapshot replaces one that still waits."""
         with self._lock:
             self._wanted = snapshot
             if self._thread is None:
@@ -61,9 +61,9 @@ class RankIntervals:
                 self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Wait until nothing is left to compute; return whether that is so."""
+        """Wait until everything is computed; return False after a timeout."""
         end = time.monotonic() + seconds
-        # A thread that ends may have started another one.
+        # A thread that exits may have started another one.
         while (thread := self._thread) is not None and time.monotonic() < end:
             thread.join(max(end - time.monotonic(), 0))
         return self._thread is None
@@ -74,7 +74,7 @@ class RankIntervals:
                 self._update(snapshot)
         finally:
             with self._lock:
-                # A snapshot may have arrived since the queue was found empty.
+                # A snapshot may have arrived after the last check.
                 snapshot, self._thread = self._wanted, None
         if snapshot is not None:
             self.start(snapshot)
@@ -93,7 +93,7 @@ class RankIntervals:
             complete = rows_of(board, snapshot.rows).filter("complete")
             ranks = self._boards.get(board.key)
             if ranks is None and set(self.of(board.key)["id"]) == set(complete["id"]):
-                continue  # the saved intervals still hold
+                continue  # the cached intervals are still valid
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
                 anew = True
@@ -109,7 +109,7 @@ class RankIntervals:
             self._copies.find_near(board, rows_of(board, snapshot.rows))
 
     def _update_overall(self, benchmark: Benchmark, snapshot: Snapshot) -> None:
-        """Rank the lines that cover all tasks; start again when one of them has another entry now, or is gone."""
+        """Rank the lines that cover all tasks; start over if a line was removed or has a new entry."""
         key, boards = benchmark.folder.content_hash, benchmark.boards
         named = pl.concat([rows_of(board, snapshot.rows) for board in boards])
         newest = newest_entries(named).select("task", "id", line=line_key())
@@ -142,7 +142,7 @@ class RankIntervals:
             self._found_overall[key] = ranks.intervals() if entries else NO_RANKS
 
     def _board_replicates(self, board: Board, complete: pl.DataFrame) -> dict[str, Replicates | None]:
-        """Return the replicates of a board's entries, reading unknown ones; None when that fails."""
+        """Return the replicates of a board's entries, reading missing ones; None if that fails."""
         assert self._replicates is not None
         replicates: dict[str, Replicates | None] = {}
         for row in complete.select("id", "task", "basis", "trained_on").iter_rows(named=True):
@@ -160,7 +160,7 @@ class RankIntervals:
         return replicates
 
     def _save(self, snapshot: Snapshot, anew: bool) -> None:
-        """Save what was read, if it is more than a small part of all, or if a board was computed again."""
+        """Save the tables if more than a small share is unsaved, or if a board was recomputed."""
         unsaved = len(snapshot.ids ^ self._saved)
         if not anew and (not unsaved or unsaved < _UNSAVED * len(snapshot.ids)):
             return
@@ -168,5 +168,5 @@ class RankIntervals:
         try:
             index_cache.write(self._store, snapshot.every, replicates, self._found)
         except InvalidInput:
-            return  # a store that cannot be written is still shown
+            return  # a read-only store can still be shown
         self._saved = snapshot.ids

@@ -1,4 +1,4 @@
-"""Replicates of the figure that a board ranks by, and the intervals of ranks computed from them."""
+"""Replicates of the score that a board ranks by, and the intervals of ranks computed from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,26 +25,26 @@ INTERVALS = pl.Schema(
         "corrected": pl.Float64(),
     }
 )
-"""Interval of the rank of each complete entry of a board, 1 the best; both ends null without replicates. All intervals
-of a board hold together at 95%: with that probability no equal entries are told apart.
+"""Interval of the rank of each complete entry of a board (1 is best); both ends null without replicates. The intervals
+of a board are simultaneous: with probability 95%, no two equal entries are declared different.
 
-- ``rank_about``: 'recipes' where the entry has at least ``MIN_RUNS`` runs of every source, so that its interval holds
-  training runs too; else 'these trained models'. Null without replicates.
-- ``with_leader``: whether it is not told apart from the entry that leads (max-t over all pairs).
-- ``corrected``: the leader's score less the average bias of being selected as the best; null of others.
+- ``rank_about``: 'recipes' if the entry has at least ``MIN_RUNS`` runs per source, so that its interval includes
+variation over training runs; else 'these trained models'. Null without replicates.
+- ``with_leader``: whether it is not significantly different from the leading entry (max-t over all pairs).
+- ``corrected``: the leader's score minus its estimated selection bias (winner's curse); null for others.
 """
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """The ranked figure of one entry.
+    """The ranked score of one entry.
 
     Attributes:
-        values: first on the test sets themselves, then ``N_STORED`` replicates, the runs' mean; (1 + n,).
+        values: the observed score, then ``N_STORED`` replicates, averaged over runs; (1 + n,).
         df: degrees of freedom of its variance over test texts.
-        training: variance of the mean over training runs, what their texts add taken off; 0 where not measured.
-        per_df: sum over sources of squared variance over degrees of freedom (Satterthwaite); 0 where not measured.
-        n_runs: fewest runs of a source.
+        training: variance of the mean over training runs, net of sampling variance over test texts; 0 if not measured.
+        per_df: sum over sources of squared variance over degrees of freedom (Satterthwaite); 0 if not measured.
+        n_runs: smallest number of runs per source.
     """
 
     values: NDArray[np.float32]
@@ -57,7 +57,8 @@ class Replicates:
 def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> Replicates | None:
     """Return the replicates of an entry's mean ST: the mean over runs, then over the shifts that the board averages.
 
-    ``table`` is the entry's long one (``SCORE_COLUMNS``), ``row`` has task, basis and trained_on of its row on the
+    ``table`` is the entry's long table (``SCORE_COLUMNS``); ``row`` has task, basis and trained_on of its row on the
+    board. Returns None if there are no replicates, or if they are undefined.
     board. None without replicates, or where they are undefined.
     """
     task = table.filter(pl.col("task") == row["task"], pl.col("metric") == info.metric)
@@ -81,7 +82,7 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
 
 
 def _text_df(shifts: pl.DataFrame, weighted: NDArray[np.float64]) -> float:
-    """Compute Satterthwaite's degrees of freedom over test sets of a figure, from what each row adds to it."""
+    """Compute Satterthwaite's degrees of freedom over test sets of a score, from each row's contribution to it."""
     variances, dfs = [], []
     for target in shifts["target"].unique(maintain_order=True):
         rows = np.flatnonzero((shifts["target"] == target).to_numpy())
@@ -92,13 +93,13 @@ def _text_df(shifts: pl.DataFrame, weighted: NDArray[np.float64]) -> float:
 
 
 def _are_whole(shifts: pl.DataFrame) -> bool:
-    """Return whether each source's runs are on all of its targets."""
+    """Return whether each source's runs cover all of its targets."""
     by_cell = shifts.group_by("source", "target").agg(pl.col("seed").sort()).group_by("source")
     return bool(by_cell.agg(pl.col("seed").n_unique())["seed"].max() == 1)
 
 
 def _run_means(shifts: pl.DataFrame, values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Return, by source, what each run adds to the mean over all shifts, shape (n_runs, 1 + n_draws)."""
+    """Return, by source, each run's contribution to the mean over all shifts, shape (n_runs, 1 + n_draws)."""
     n_cells = shifts.select("source", "target").n_unique()
     means = []
     for source in shifts["source"].unique(maintain_order=True):
@@ -111,7 +112,7 @@ def _run_means(shifts: pl.DataFrame, values: NDArray[np.float64]) -> list[NDArra
 class BoardRanks:
     """Intervals of the ranks of one board's entries.
 
-    Entries can be added, which is much quicker than starting again.
+    Adding entries is much faster than recomputing all.
     """
 
     def __init__(self) -> None:
@@ -126,7 +127,7 @@ class BoardRanks:
         return [*self._known, *self._unknown]
 
     def add(self, replicates: Mapping[str, Replicates | None]) -> None:
-        """Add entries with their replicates, by id; None where an entry has none."""
+        """Add entries with their replicates, by id; None for an entry without replicates."""
         drawn = {name: values for name, values in replicates.items() if values is not None}
         if drawn:
             table = np.stack([each.values for each in drawn.values()]).astype(np.float64)
@@ -140,7 +141,7 @@ class BoardRanks:
     def intervals(self, level: float = 0.95) -> pl.DataFrame:
         """Return the interval of ranks of each entry (see ``metrics.ranking.rank_intervals``), as ``INTERVALS``.
 
-        An entry without replicates has none, and may be better than any other one.
+        An entry without replicates has no interval; it could be better than any other, which widens theirs.
         """
         low, high = self._ranked.intervals(level)
         leader = self._ranked.leader(level)
@@ -158,7 +159,7 @@ class BoardRanks:
 
 
 def _whole_runs(task: pl.DataFrame) -> pl.DataFrame:
-    """Return each source's seeds that are on all of its targets; all seeds where none is."""
+    """Return each source's seeds that cover all of its targets; all seeds if none does."""
     n_targets = pl.col("target").n_unique()
     counted = task.with_columns(of_seed=n_targets.over("source", "seed"), of_source=n_targets.over("source"))
     whole = pl.col("of_seed") == pl.col("of_source")
@@ -166,7 +167,7 @@ def _whole_runs(task: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shifts(task: pl.DataFrame, row: Mapping[str, Any], info: TaskInfo) -> pl.DataFrame:
-    """Select the shifts that the ranked figure averages."""
+    """Select the shifts that the ranked score averages."""
     if info.id_domain is not None:
         return task.filter(pl.col("source") == row["trained_on"], pl.col("target") != info.id_domain)
     if info.joined_source is not None and row["basis"] not in OUTSIDE_BASES.values():

@@ -1,8 +1,8 @@
-"""An entry's scores as one flat row for each task. Figures are fractions; null where undefined.
+"""An entry's scores as one flat row per task. Scores are fractions; null if undefined.
 
-A figure ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval), ``f.no_interval`` (why it has none; null
-where it has one) and ``f.placebo`` (the same figure of the entry on the task's placebo); scores of tags also have
-``f.four``, with the four rarer types folded together.
+A score ``f`` has the columns ``f``, ``f.low`` and ``f.high`` (its interval), ``f.no_interval`` (why it has none; null
+if it has one) and ``f.placebo`` (the entry's score on the task's placebo); tag scores also have ``f.four``, with the
+four rarer types merged.
 """
 
 import math
@@ -23,15 +23,15 @@ GRID_FIGURES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td", "m
 ID_FIGURES = ("id_score", "mean_ood", "drop")
 FIGURES = (*GRID_FIGURES, *(f"depth_f1_{key}" for key in LAMBDAS), *ID_FIGURES)
 PARTS = ("", ".low", ".high", ".placebo", ".four")
-"""Suffixes of a figure's number columns."""
+"""Suffixes of a score's numeric columns."""
 NO_INTERVAL = ".no_interval"
-"""Suffix of the column with the reason why a figure has no interval."""
+"""Suffix of the column with the reason why a score has no interval."""
 SHARES = tuple(name for name in SCENARIOS if name != "Unknown")
-"""Scenarios that have a share, as ``share.<name>``."""
+"""Scenarios with a share column, ``share.<name>``."""
 OOD = "ood."
-"""Begins the name of a score on one domain that the model was not trained on."""
+"""Prefix of the score on one domain that the model was not trained on."""
 HOST_NOTE = "host_note"
-"""A column that an index adds: the host's note on an entry, null without one."""
+"""Column added by an index: the host's note on an entry, null without one."""
 UNRELEASED = "no round has released its figures"
 
 CARD_LINKS = ("paper_url", "code_url", "model_url", "url")
@@ -48,8 +48,8 @@ BY_DOMAIN = pl.Struct(
         **{f"{name}{part}": pl.Float64() for name in ("into", "lost", "out_of") for part in ("", ".low", ".high")},
     }
 )
-"""One domain of an entry's task: ``into``, the mean score of models of other domains on it; ``lost``, the mean target
-drop there; ``out_of``, the mean score of its own models on other domains. Null where undefined."""
+"""One domain of an entry's task: ``into``, the mean score on it of models trained on other domains; ``lost``, the mean
+target drop there; ``out_of``, the mean score on other domains of models trained on it. Null if undefined."""
 SCHEMA = pl.Schema(
     {
         **dict.fromkeys(_TEXTS, pl.String()),
@@ -67,17 +67,16 @@ SCHEMA = pl.Schema(
         "by_domain": pl.List(BY_DOMAIN),
     }
 )
-"""Columns of a row, one entry and task each; scores on single domains (``ood.<domain>``, with ``PARTS``
+"""Columns of a row, one per entry and task; scores on single domains (``ood.<domain>``, with ``PARTS``
 and ``NO_INTERVAL``) come after.
 
-Rows are in no order. Never null: ``id``, ``data``, ``subset``, ``task``, ``name``, ``model`` (the card's, else the
-name), ``submitter``, ``submitted_at``, ``date``, ``paradigm``, ``basis``, ``stamp`` (what the row was made with, see
-``index_cache.stamp``), ``n_shifts``, ``complete`` (see ``is_ranked``), ``missing`` (empty where nothing
-is) and ``unparsed``. ``at_floor``
-marks a mean ST that is not shown to be above the level that needs no skill: its drops say nothing. Null elsewhere: the
-card does not say, or the figure is undefined. Figures and shares are fractions. ``licence``, ``open_weights``,
-``released`` (a day, ISO 8601), ``parameters`` and ``base_model`` are the card's, else the Hub's
-(``shiftbench.leaderboard.store.model_facts``).
+Rows are unordered. Never null: ``id``, ``data``, ``subset``, ``task``, ``name``, ``model`` (the card's, else the
+name), ``submitter``, ``submitted_at``, ``date``, ``paradigm``, ``basis``, ``stamp`` (versions the row was computed
+with, see ``index_cache.stamp``), ``n_shifts``, ``complete`` (see ``is_ranked``), ``missing`` (empty if nothing is
+missing) and ``unparsed``. ``at_floor`` marks a mean ST that is not shown to be above the no-skill level: its drops are
+uninformative. Other columns are null if the card does not state them, or the score is undefined. Scores and shares
+are fractions. ``licence``, ``open_weights``, ``released`` (a day, ISO 8601), ``parameters`` and ``base_model`` are the
+card's, else the Hub's (``shiftbench.leaderboard.store.model_facts``).
 """
 
 
@@ -89,7 +88,7 @@ def rows_frame(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
 
 
 def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, Any]]:
-    """Build a row for each of an entry's tasks, placebos left out."""
+    """Build a row for each of an entry's tasks, except placebos."""
     by_name = {task.task: task for task in scores.tasks}
     about = _card_columns(entry, stamp)
     for name, task in by_name.items():
@@ -99,7 +98,7 @@ def entry_rows(entry: Entry, scores: Scores, stamp: str) -> Iterator[dict[str, A
 
 
 def unreleased_rows(entry: Entry, tasks: Iterable[str], stamp: str) -> Iterator[dict[str, Any]]:
-    """Build a row for each task of an entry on withheld labels, without any figure: rounds release them."""
+    """Build a row without scores for each task of an entry on withheld labels; rounds release the scores."""
     for task in tasks:
         yield {**_card_columns(entry, stamp), "task": task, "complete": False, "missing": [UNRELEASED]}
 
@@ -128,7 +127,7 @@ def _card_columns(entry: Entry, stamp: str) -> dict[str, Any]:
 
 
 def trained_outside() -> pl.Expr:
-    """Return the expression for rows of models trained on none of a board's domains, to which drops do not apply."""
+    """Return a mask of entries whose models were trained on none of the board's domains (drops undefined)."""
     by_source = pl.col("trained_on").fill_null("").is_in(OUTSIDE_SOURCES)
     return by_source | pl.col("basis").fill_null("").is_in(OUTSIDE_BASES.values())
 
@@ -160,8 +159,8 @@ def _task_figures(task: TaskScores) -> dict[str, Any]:
 def _by_domain(task: TaskScores) -> Iterator[dict[str, Any]]:
     """Average a task's shifts over sources by target, and over targets by source.
 
-    Shifts into one target share its test texts, so that the mean of their intervals is one that is wide enough; targets
-    have texts of their own, so that deviations from them add up as those of independent figures.
+    Shifts into one target share its test texts, so their half-widths are averaged, which is conservative. Targets have
+    separate texts, so half-widths are combined as for independent estimates.
     """
     shifts = summarised(task)
     for domain in dict.fromkeys(name for shift in shifts for name in (shift.source, shift.target)):
@@ -201,7 +200,7 @@ def _estimates(task: TaskScores) -> dict[str, Estimate]:
 
 
 def _placebo_figures(task: TaskScores | None) -> dict[str, float | None]:
-    """Return the figures of the task's placebo where it covers every shift: what models score without any shift."""
+    """Return the placebo's scores (without any shift) if it covers every shift; else an empty dict."""
     if task is None or not task.summary.complete:
         return {}
     return {

@@ -1,4 +1,4 @@
-"""Submitting: a file and a card's text in, a plain answer out that lists every problem at once."""
+"""Submission: check, score and store a file and its card; return a plain dict that lists every problem at once."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -23,21 +23,21 @@ from shiftbench.validation.vocabulary import TaskKind
 
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
 MAX_GENERATED = 2_000
-"""The most generated texts that are scored while the submitter waits."""
+"""Most generated texts scored while the submitter waits."""
 MAX_PROBLEMS = 100
-"""The most problems that an answer lists; the rest are counted."""
+"""Most problems listed in a response; the rest are counted."""
 HEADLINES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
-"""Figures of a task's summary that an answer previews, each with its interval."""
+"""Scores of a task's summary previewed in a response, each with its interval."""
 
 Sender = Callable[[], str]
-"""A function that returns the submitter of a request; InvalidInput for one that the server does not know."""
+"""A function that returns the submitter of a request; it raises InvalidInput if the server does not know them."""
 
 
 class SubmissionAnswer(TypedDict):
-    """The answer to a check, a submission or a withdrawal, as plain JSON.
+    """The response to a check, a submission or a withdrawal, as plain JSON.
 
-    ``new``: the entry was not there before. ``note``: what else there is to know, or empty. ``summary`` holds
-    fractions, and is empty unless ``ok`` and scored; on withheld labels its ``feedback`` lists what the sender is told.
+    ``new``: whether the entry was added now. ``note``: further information, or empty. ``summary`` holds fractions, and
+    is empty unless ``ok`` and scored; on withheld labels its ``feedback`` lists the feedback shown to the submitter.
     """
 
     ok: bool
@@ -57,10 +57,10 @@ def check(
     validation: str | Path | PredictionInput | None = None,
     board: str | None = None,
 ) -> SubmissionAnswer:
-    """Check a submission without keeping it, and preview its scores where anybody could compute them.
+    """Check a submission without storing it, and preview its scores if the labels are public.
 
-    Files are None where none was sent; a server has ``checks`` made by another process. Problems are in the answer. The
-    name of a ``board`` stands for the card's ``data`` and ``subset``, and the file must have predictions of its task.
+    Files are None if not sent; a server passes ``checks`` that run in another process. Problems are in the response.
+    A ``board`` name replaces the card's ``data`` and ``subset``; the file must then have predictions of that task.
     """
 
     def score(sent: _Sent) -> SubmissionAnswer:
@@ -96,8 +96,8 @@ def submit(
 ) -> SubmissionAnswer:
     """Check, score and store a submission; the submitter's identity is checked before the file is read.
 
-    What is sent is as for ``check``; ``sender`` names the submitter or raises InvalidInput; a ``daily_quota`` of None
-    is any number of entries a UTC day.
+    Files, card and board are as for ``check``. ``sender`` returns the submitter or raises InvalidInput.
+    ``daily_quota`` is the number of entries allowed per UTC day; None is unlimited.
     """
     try:
         submitter = sender()
@@ -115,7 +115,7 @@ def submit(
         def ask_hub(card: Card) -> HubFacts | None:
             try:
                 return read_hub_facts(card)
-            except InvalidInput as error:  # the card's own facts are enough, and the sender hears of it
+            except InvalidInput as error:  # the card's facts suffice, and the sender is told
                 unknown.extend(f"Facts about the model are the card's own: {problem}." for problem in error.problems)
                 return None
 
@@ -147,7 +147,7 @@ def submit(
 
 
 def boards_to_submit_to(folders: Sequence[DatasetFolder]) -> list[Board]:
-    """List the boards that a file may be sent to, those of subsets without any entry too."""
+    """List the boards that accept a file, including those of subsets without any entry."""
     subsets = {
         (folder.content_hash, name)
         for folder in folders
@@ -158,7 +158,7 @@ def boards_to_submit_to(folders: Sequence[DatasetFolder]) -> list[Board]:
 
 
 def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) -> SubmissionAnswer:
-    """Add an entry to the next round; only its submitter may."""
+    """Nominate an entry for the next round; only its submitter may."""
     try:
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
     except InvalidInput as error:
@@ -168,7 +168,7 @@ def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) ->
 
 
 def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
-    """Return whether scoring takes minutes, as BERTScore of much generated text does."""
+    """Return whether scoring takes minutes, as BERTScore does on many generated texts."""
     if token_encoder(folder) is None:
         return False
     generated = [name for name, info in folder.manifest.tasks.items() if info.kind is TaskKind.GENERATION]
@@ -176,7 +176,7 @@ def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
 
 
 def withdraw(index: Index, identity: str, *, sender: Sender) -> SubmissionAnswer:
-    """Remove an entry from the boards; only its submitter may. Blanks around the id do not count."""
+    """Withdraw an entry from the boards; only its submitter may. Blanks around the id are ignored."""
     try:
         index.store.withdraw(identity.strip(), sender())
     except InvalidInput as error:
@@ -194,9 +194,9 @@ def _answer_upload(
     board: str | None,
     refused: Callable[[InvalidInput], None] = lambda _: None,
 ) -> SubmissionAnswer:
-    """Answer with what ``score`` does; ``files`` are predictions and, where they were sent, validation predictions.
+    """Check an upload and return the result of ``score``, or the list of problems.
 
-    ``refused`` is called with what is wrong, if anything is.
+    ``files`` are the predictions and, if sent, the validation predictions. ``refused`` gets the problems, if any.
     """
     problems: list[Problem] = []
     file, more = files
@@ -219,7 +219,7 @@ def _answer_upload(
 
 
 def _check_without_card(index: Index, file: PredictionInput, checks: FileChecks) -> None:
-    """List the problems of a file whose card is invalid; the dataset is found by the file's first id."""
+    """Check a file whose card is invalid; the dataset is found by the file's first id."""
     benchmark = checks.benchmark(file.path)
     same = [folder for folder in index.folders if folder.manifest.benchmark == benchmark]
     if len(same) == 1:
@@ -241,7 +241,7 @@ def _accepted(
 def _feedback_answer(
     entry: Entry, folder: DatasetFolder, feedback_on_targets: Sequence[TargetFeedback], *, new: bool
 ) -> SubmissionAnswer:
-    """Return the feedback allowed for an entry on withheld labels: see ``shiftbench.leaderboard.release``."""
+    """Return the feedback allowed for an entry on withheld labels (see ``shiftbench.leaderboard.release``)."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "settings": folder.version.settings}
     facts["subset"] = entry.card.subset
     note = "Nominate the entry to have it ranked by the next round."
@@ -250,7 +250,7 @@ def _feedback_answer(
 
 
 def refusal_answer(index: Index, problems: list[Problem], *files: PredictionInput | None) -> SubmissionAnswer:
-    """Return the answer that lists problems, files of this server under the names that the submitter knows."""
+    """Return the response that lists problems; server paths are replaced by the names that the submitter used."""
     names = {**index.names(), **{str(file): file.path.name for file in files if file}}
     listed = [public_message(problem, names) for problem in problems[:MAX_PROBLEMS]]
     if len(problems) > MAX_PROBLEMS:
@@ -277,7 +277,7 @@ def _file(file: str | Path | PredictionInput | None, problems: list[Problem]) ->
 
 
 class _Sent(NamedTuple):
-    """What was sent, each part of it sound by itself, and what checks the files."""
+    """The parts of a submission, each valid by itself, and the checker of its files."""
 
     predictions: PredictionInput
     card: Card
@@ -286,7 +286,7 @@ class _Sent(NamedTuple):
 
 
 class _OfTask(FileChecks):
-    """Checks that refuse a file without any prediction of a task."""
+    """Checks that also refuse a file without predictions of a given task."""
 
     def __init__(self, checks: FileChecks, task: str) -> None:
         self._checks, self._task = checks, task
@@ -294,7 +294,7 @@ class _OfTask(FileChecks):
         self.scores = checks.scores  # type: ignore[method-assign]
 
     def predictions(self, path: Path | PredictionInput, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
-        """Read and check a file, as the other checks do."""
+        """Read and check a file, and require predictions of the task."""
         frame = self._checks.predictions(path, folder, subset)
         tasks = frame["task"].unique().sort().to_list()
         if self._task not in tasks:
@@ -331,10 +331,10 @@ def _card(index: Index, text: str, problems: list[Problem], board: Board | None)
 
 
 def submission_summary(scores: Scores, boards: Sequence[Board] = ()) -> dict[str, Any]:
-    """Build the preview: each task's headline figures as fractions, its board, and what is missing.
+    """Build the preview: each task's headline scores as fractions, its board, and what is missing.
 
-    Returns: plain JSON. Of each task ``board`` is the name of its board, null where it has none, and ``why_unranked``
-        lists what keeps it from being ranked there.
+    Returns: plain JSON. For each task, ``board`` is the name of its board (null if none), and ``why_unranked`` lists
+    what keeps it from being ranked there.
     """
     names = {board.key: board.name for board in boards}
     return {

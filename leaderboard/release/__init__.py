@@ -1,16 +1,16 @@
-"""The figures of entries on withheld test labels that a server releases; nothing else about these labels leaves it.
+"""The results on withheld test labels that a server releases; no other information about these labels leaves it.
 
-halves     each group of texts belongs to the feedback half or to the ranking half, by a secret key
-measuring  the one number of a file on a target: its mean score under shift, on one half
-ladder     whether and how that number is released to its submitter: pure functions
-history    the figures that an account received, by label whatever its id
-looks      feedback on the feedback half, and the limit on it
-rounds     nominations, and four times a year what the ranking half tells of them, for good
-ranking    one board of a round: a few yes-or-no answers, and which entries they tell apart
-releases   records of the store, which hold all of this
-meter      what pooling all answers so far could have gained, in public
+halves     assign each group of texts to the feedback half or the ranking half, by a secret key
+measuring  the score of a file on a target: mean ST on one half
+ladder     whether and how that score is released to its submitter: pure functions
+history    the scores that an account received, by label, whatever the row ids
+looks      feedback from the feedback half, and its rate limit
+rounds     nominations, and the quarterly, permanent rankings on the ranking half
+ranking    one board of a round: a few yes-or-no questions, and the entries that they separate
+releases   the records in the store that hold all of this
+meter      public upper bound on what pooling all feedback so far could have gained
 
-In: entries of a store and the gold folder. Out: what their submitters, and everybody, may know.
+Input: entries of a store and the gold folder. Output: what submitters and the public may know.
 """
 
 from shiftbench.leaderboard.release.halves import refuse_split_twice, released_tasks

@@ -1,12 +1,12 @@
-"""The two halves of withheld test labels: one for feedback between rounds, and one that rounds are ranked on.
+"""Split withheld test labels into two halves: one for feedback between rounds, and one to rank the rounds on.
 
-A group of texts belongs to the same half for good: the half follows from its name and the key in the gold folder's
-manifest (``label_key``), which a rebuild keeps. A text that lies in both halves, because two groups hold it, belongs
-to the ranking half.
+A group of texts always belongs to the same half: it follows from the group's name and the key in the gold folder's
+manifest (``label_key``), which a rebuild keeps. A text that occurs in both halves, because two groups contain it, is
+assigned to the ranking half.
 
-A *gold key* identifies a label whatever its id: it is made of the text alone, so copies of a row under another task,
-subset or version of the data have the same key. Texts that differ only in case, spaces, invisible characters or their
-Unicode form (NFC, NFKC) count as one text.
+A *gold key* identifies a label whatever its row id: it is a hash of the text only, so copies of a row in another task,
+subset or version of the data have the same key. Texts that differ only in case, spaces, invisible characters or
+Unicode normalisation form (NFC, NFKC) count as one text.
 """
 
 import hashlib
@@ -27,26 +27,26 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import PLACEBO, TOKENS, TaskKind
 
 GoldKeys = NDArray[np.uint64]
-"""Keys of labels, sorted, each once."""
+"""Sorted, unique keys of labels."""
 MIN_TEXTS, MIN_GROUPS = 500, 10
-"""Texts and groups that each half of a target must have: of fewer texts a step would hide little, and of fewer groups
-its standard errors would often be too small by chance."""
+"""Minimum number of texts and groups in each half of a target. With fewer texts a step would hide little; with fewer
+groups its standard errors would often be too small by chance."""
 _BESIDE_THE_TEXT = "title"
-"""An input column in which copies of the same text and question may differ."""
+"""Input column ignored in gold keys: copies of the same text and question may differ in it."""
 
 
 def released_tasks(folder: DatasetFolder) -> list[str]:
-    """List the tasks that feedback is given on: those with a board. Placebos and candidates have none."""
+    """List the tasks with feedback: those with a board, so no placebos or candidates."""
     tasks = folder.manifest.tasks.items()
     return [name for name, info in tasks if info.candidates_for is None and not name.endswith(PLACEBO)]
 
 
 def halves(folder: DatasetFolder) -> pl.DataFrame:
-    """Return every test row of the tasks with a board, with the half that it belongs to; read once a process.
+    """Return every test row of the tasks with a board, with its half; cached per process.
 
     Returns: columns task, domain, id, group, gold (the label's key, UInt64) and feedback (Boolean; false: ranking
         half), in the order of the folder.
-    Raises: InvalidInput for a folder whose labels are not withheld, which has no key.
+    Raises: InvalidInput for a folder whose labels are not withheld, since it has no key.
     """
     if folder.manifest.label_key is None:
         what, cure = "the folder holds no key to withheld labels", "give the gold folder of the build"
@@ -84,7 +84,7 @@ def _gold_key(texts: Sequence[str]) -> int:
 
 
 def _folded(text: str) -> str:
-    """Return a text in Unicode's NFKC_Casefold form without format characters, so that spelling variants are equal.
+    """Return a text in Unicode's NFKC_Casefold form without format characters, so that spelling variants compare equal.
 
     >>> _folded("ＣＡＦE\\u0301\\u200b"), _folded("caf\\xe9")
     ('café', 'café')
@@ -97,24 +97,24 @@ def _folded(text: str) -> str:
 
 
 def secret_draws(folder: DatasetFolder, *names: str) -> np.random.Generator:
-    """Return random numbers that depend on the folder's secret key and the names alone."""
+    """Return a random generator seeded only by the folder's secret key and the names."""
     key, message = str(folder.manifest.label_key), "draws" + json.dumps(names)
     return np.random.default_rng(list(hmac.new(key.encode(), message.encode(), hashlib.sha256).digest()))
 
 
 def half_of(folder: DatasetFolder, task: str, subset: str, target: str, *, feedback: bool) -> pl.DataFrame:
-    """Return the rows of one target and half that a subset holds: the columns of ``halves``."""
+    """Return a subset's rows of one target in one half, with the columns of ``halves``."""
     return both_halves(folder, task, subset, target).filter(pl.col("feedback") == feedback)
 
 
 def both_halves(folder: DatasetFolder, task: str, subset: str, target: str) -> pl.DataFrame:
-    """Return the rows of one target that a subset holds: the columns of ``halves``."""
+    """Return a subset's rows of one target, with the columns of ``halves``."""
     rows = halves(folder).filter(pl.col("task") == task, pl.col("domain") == target)
     return rows if subset == "all" else rows.join(folder.subset(task, subset), on="id", how="semi")
 
 
 def why_too_small(folder: DatasetFolder, task: str, subset: str, target: str) -> str:
-    """Return why feedback on a target is impossible: a half of it is too small. Empty where it is possible."""
+    """Return why a target has no feedback (one of its halves is too small), or an empty string if it has."""
     rows = both_halves(folder, task, subset, target)
     parts = [rows.filter(pl.col("feedback") == half) for half in (True, False)]
     if min(part.height for part in parts) < MIN_TEXTS:
@@ -130,10 +130,10 @@ def gold_keys(rows: pl.DataFrame) -> GoldKeys:
 
 
 def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
-    """Raise InvalidInput for folders that put the same labels in different halves: one would reveal the other.
+    """Raise InvalidInput if folders put the same labels in different halves, since one would reveal the other.
 
-    Folders of different keys that share any label are refused, and those of one key where a text has got a second
-    group in one of them.
+    Refused are folders with different keys that share any label, and folders with the same key in which a text belongs
+    to different groups.
     """
     withheld = [folder for folder in folders if folder.manifest.label_key is not None]
     for first, second in combinations(withheld, 2):

@@ -1,11 +1,11 @@
-"""The figures on withheld labels that an account has received, counted by label whatever its id.
+"""The scores on withheld labels that an account has received, counted by label, whatever the row ids.
 
 Data come in variants: versions, subsets, tasks that share texts, targets. If each variant had its own Ladder, each
-would start without a hurdle, and its first number would reveal about as much as the very first one. Therefore variants
-that share labels share one Ladder: a file must beat the best number that its account received on any of them. Scores
-of variants are compared although their texts differ, which can only release less than one Ladder on the same texts
-would. Variants share a Ladder if they share at least the part ``MIN_SHARED`` of the smaller one's labels. Below that
-the Ladders are separate, but the figures on a shared label are still counted together.
+would start without a hurdle, and its first score would reveal about as much as the very first one. Therefore variants
+that share labels share one Ladder: a file must beat the best score that its account received on any of them. Comparing
+scores of variants with different texts can only release less than one Ladder on the same texts would. Two variants
+share a Ladder if they share at least ``MIN_SHARED`` of the smaller one's labels. Below that their Ladders are separate,
+but scores that depend on a shared label are still counted together.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from shiftbench.leaderboard.release.halves import GoldKeys
 from shiftbench.leaderboard.store import Store
 
 LOOKS_A_YEAR = 12
-"""The most numbers depending on one label that an account receives in 365 days."""
+"""Most scores depending on one label that an account may receive in 365 days."""
 YEAR = timedelta(days=365)
 LABELS_A_NUMBER = 1_000
-"""Labels of both halves for each number that a year allows where labels cannot be guessed."""
+"""If labels cannot be guessed, a year allows one score per this many labels (of both halves)."""
 MIN_SHARED = 0.05
-"""The smallest shared part of the smaller variant's labels at which two variants share a Ladder."""
+"""Two variants share a Ladder if they share at least this fraction of the smaller one's labels."""
 _LABELS_PREFIX = "gold-"
 Place = tuple[str, str, str, str]
 """A variant: content hash of the data, subset, task and target."""
@@ -32,9 +32,9 @@ Place = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class ReceivedFigure:
-    """One figure (None where there was no new one) on some labels that an account received for an entry of a variant.
+    """One score (None if there was no new one) that an account received for an entry of a variant.
 
-    ``labels`` are keys of all labels of the variant, of both halves, so that counts by label do not reveal a half.
+    ``labels`` are the keys of all labels of the variant, in both halves, so that counts by label do not reveal a half.
     """
 
     place: Place
@@ -45,29 +45,28 @@ class ReceivedFigure:
 
 
 def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
-    """Return how many figures that depend on one label an account may receive in 365 days.
+    """Return how many scores that depend on one label an account may receive in 365 days.
 
-    ``n_labels`` are those of both halves. Where labels can be guessed, a file has to be better than guessing, and
-    nobody without knowledge climbs. Where they cannot, as of answers to questions, anybody climbs: by answers that are
-    surely wrong and that fewer and fewer texts have, so that each number tells how good the others are. Votes of k
-    exact numbers on n binary labels gain sqrt(k / (2 pi n)): no more than 1.8 points for a number for every 500 labels
-    of a half.
+    ``n_labels`` counts both halves. If labels can be guessed, a file must beat guessing, so nobody can climb without
+    knowledge. If they cannot, as in question answering, anybody can climb by replacing more and more answers with
+    surely wrong ones: each score then tells how good the other answers are. Majority votes of k exact scores on n
+    binary labels gain sqrt(k / (2 pi n)): at most 1.8 points with one score for every 500 labels of a half.
     """
     return LOOKS_A_YEAR if can_be_guessed else min(LOOKS_A_YEAR, n_labels // LABELS_A_NUMBER)
 
 
 class History:
-    """All figures that one account received, in order."""
+    """All scores that one account received, in order."""
 
     def __init__(self, tellings: Iterable[ReceivedFigure]) -> None:
         self.tellings = list(tellings)
 
     def add(self, telling: ReceivedFigure) -> None:
-        """Add a figure that is released now."""
+        """Add a score that is released now."""
         self.tellings.append(telling)
 
     def label_access_count(self, labels: GoldKeys, after: date) -> int:
-        """Count how often the account received figures on these labels since a day: the highest count of any label."""
+        """Return how often the account received scores on these labels since a day: the maximum over labels."""
         counts = np.zeros(labels.size, dtype=np.int64)
         for each in self.tellings:
             if each.day > after:
@@ -75,7 +74,7 @@ class History:
         return int(counts.max(initial=0))
 
     def best(self, labels: GoldKeys, place: Place) -> ReceivedFigure | None:
-        """Return the best figure received on labels shared with these; of equal ones that of the same place."""
+        """Return the best score received on labels shared with these; ties prefer the same variant."""
         return max(self._shared(labels), key=lambda each: (each.number, each.place == place), default=None)
 
     def _shared(self, labels: GoldKeys) -> list[ReceivedFigure]:
@@ -87,17 +86,17 @@ class History:
 
 
 def labels_digest(labels: GoldKeys) -> str:
-    """Return the digest by which records refer to some labels: the SHA-256 of their sorted keys."""
+    """Return the digest that identifies labels in records: the SHA-256 of their sorted keys."""
     return hashlib.sha256(labels.tobytes()).hexdigest()
 
 
 def labels_record(digest: str) -> str:
-    """Return the name of the record that holds the keys of the labels of a digest."""
+    """Return the name of the record with the label keys of a digest."""
     return f"{_LABELS_PREFIX}{digest}.bin"
 
 
 def read_labels(store: Store, digests: Iterable[str]) -> Mapping[str, GoldKeys]:
-    """Read the keys of labels that records refer to by digest."""
+    """Read the label keys of digests."""
     wanted = set(digests)
     contents: Mapping[str, bytes] = store.records(_LABELS_PREFIX) if wanted else {}
     return {digest: np.frombuffer(contents[labels_record(digest)], dtype=np.uint64) for digest in wanted}

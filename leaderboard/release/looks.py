@@ -1,11 +1,10 @@
 """Feedback between rounds: one number per target and file, from the feedback half, through a Ladder.
 
-A *look* is one number computed from some labels. Each account has ``numbers_a_year`` of them for each label, whatever
-task, subset or version the label belongs to; the score to beat follows the labels, too (``history``). The same file
-gets the same answer again, which is not counted. The store records what an account received, and the keys of the
-labels behind it:
+A *look* is one number computed from some labels. Each account has ``numbers_a_year`` of them for each label, across
+tasks, subsets and versions; the score to beat is shared across them, too (``history``). The same file gets the same
+response again, which is not counted. The store records what an account received, and the keys of the labels behind it:
 
-    ROOT/records/look-<account>-<number>.json   the file, the day, and what each target's answer was
+    ROOT/records/look-<account>-<number>.json   the file, the day, and the feedback on each target
     ROOT/records/gold-<digest>.bin              the keys of a target's labels, sorted, 8 bytes each
 """
 
@@ -54,15 +53,15 @@ from shiftbench.scoring.scores.score import token_encoder
 
 @dataclass(frozen=True)
 class TargetFeedback:
-    """The feedback on a file on one target.
+    """The feedback on a file for one target.
 
     Attributes:
         task, target: names.
-        best: the best number that the account was told of these labels so far, whatever variant of the data it was told
-            for, a fraction in whole points; None before there is one.
-        is_new: whether this file set it: it is better than the one before by a step.
-        looks_left: further files that the account may ask about these labels within a year.
-        why_not: why there is no number for this file; empty where there is one.
+        best: the best number that the account received for these labels so far, for any variant of the data; a fraction
+            in whole points; None before the first one.
+        is_new: whether this file set it, by beating the one before by a step.
+        looks_left: number of further files that may get feedback on these labels within a year.
+        why_not: why this file got no number; empty if it got one.
     """
 
     task: str
@@ -74,7 +73,7 @@ class TargetFeedback:
 
 
 def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[TargetFeedback, ...]:
-    """Return the feedback that an entry's submitter may receive; the same file gets the same answer.
+    """Return the feedback that an entry's submitter may receive; the same file gets the same feedback.
 
     Raises: InvalidInput for a damaged record.
     """
@@ -86,7 +85,7 @@ def feedback(store: Store, entry: Entry, folder: DatasetFolder) -> tuple[TargetF
 
 
 def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
-    """Compute a file's digest from its predictions alone, in whatever order and with whatever card they come."""
+    """Compute a file's digest from its predictions only, independent of row order and card."""
     rows = predictions.select("source", "seed", "id", "prediction").sort("source", "seed", "id")
     digest = hashlib.sha256(f"{data}/{subset}".encode())
     digest.update(rows.write_ndjson().encode())
@@ -94,7 +93,7 @@ def file_digest(predictions: pl.DataFrame, data: str, subset: str) -> str:
 
 
 class _FeedbackRequest:
-    """A file whose submitter asks for feedback."""
+    """A file for which feedback is requested."""
 
     def __init__(self, store: Store, entry: Entry, folder: DatasetFolder) -> None:
         self.store, self.entry, self.folder = store, entry, folder
@@ -106,10 +105,10 @@ class _FeedbackRequest:
         self.answers: list[dict[str, Any]] = []
 
     def write(self, before: Sequence[Record]) -> Written | None:
-        """Compute the feedback, given the account's earlier figures; return a new figure's record, None without one.
+        """Compute the feedback, given the account's earlier records; return the new record, or None if nothing is new.
 
-        A number that the file got before is its answer for ever, and so is that its score is undefined, which depends
-        on labels. Other reasons why it got none may change, and are not recorded.
+        A number that the file got before is final, and so is the result that its score is undefined, since that depends
+        on labels. Other reasons for getting no number may change, and are not recorded.
         """
         day = today()
         history, labels, new = _history(self.store, before), {}, []
@@ -141,7 +140,7 @@ class _FeedbackRequest:
         best, looks = history.best(keys, self._place(task, target)), history.label_access_count(keys, day - YEAR)
         limit = numbers_a_year(keys.size, can_be_guessed=can_be_guessed(self.folder.task(task)))
         facts = {"task": task, "target": target, "best": best and best.number, "is_new": False, "gold": None}
-        # No reason for which a file gets no number depends on a label.
+        # None of these reasons depends on a label.
         why_not = why_too_small(self.folder, task, self.subset, target)
         if not why_not and predicted.unparsed > MAX_UNPARSED:
             why_not = TOO_MANY_UNPARSED
@@ -172,7 +171,7 @@ class _FeedbackRequest:
         return measure(predicted, self.folder, task, self.subset, target, feedback=True, encoder=self.encoder)
 
     def _score_to_beat(self, task: str, target: str, best: ReceivedFigure | None) -> Rung | None:
-        """Return the score that the file must beat: the last released one; for one variant also the file behind it."""
+        """Return the score to beat: the last released one, with the exact score of its file if for the same variant."""
         if best is None or best.number is None:
             return None
         if best.place != self._place(task, target) or best.entry in self.store.moderation.erased:

@@ -1,6 +1,6 @@
-"""The one number released on a file and a target: the mean score under shift, on one half of the labels.
+"""The score released for a file and a target: mean ST on one half of the labels.
 
-Only the rows of that half are scored, with the classes that their own labels have; the other labels play no part.
+Only the rows of that half are scored, with the classes that occur in it; the other labels have no influence.
 """
 
 from collections.abc import Mapping
@@ -19,23 +19,23 @@ from shiftbench.scoring.scores.outcomes import outcomes
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, UNPARSED, TaskKind, source_parts
 
 MAX_UNPARSED = 0.01
-"""The largest share of unusable outputs that gets a number on a target: more would ask about a few texts only."""
+"""Largest share of unusable outputs for feedback on a target: with more, a score would depend on a few texts only."""
 TOO_MANY_UNPARSED = f"more than {100 * MAX_UNPARSED:.0f}% of its outputs are unusable"
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """The predictions of a file on one target: rows of the shifts whose scores are averaged, and the share unusable."""
+    """A file's predictions on one target: rows of the shifts that are averaged, and the share of unusable outputs."""
 
     rows: pl.DataFrame
     unparsed: float
 
 
 def predicted_targets(predictions: pl.DataFrame, task: str, info: TaskInfo) -> dict[str, Predicted]:
-    """Arrange one task's checked predictions by target, over the sources that its board ranks by.
+    """Group one task's checked predictions by target, over the sources that its board ranks by.
 
-    These are single domains (of a task with an ID domain, that one alone). A file that has none is ranked by its joined
-    domains, and without these by ``none`` or ``elsewhere``. Models that were trained on the target itself take no part.
+    These are single domains (for a task with an ID domain, only that one). A file without any is ranked by its joined
+    domains, and without these by ``none`` or ``elsewhere``. Models trained on the target itself are excluded.
     """
     mine = predictions.filter(pl.col("task") == task)
     chosen = _ranked_sources(info, mine["source"].unique().sort().to_list())
@@ -73,7 +73,7 @@ def measure(
 ) -> Measured | None:
     """Score predictions on one half of a target's labels: the mean over seeds, then over sources.
 
-    Returns: None where the score is undefined: too few groups, or no encoder of tokens.
+    Returns: None if the score is undefined: too few groups, or no token encoder.
     """
     rows = half_of(folder, task, subset, target, feedback=feedback)
     gold = folder.split(task, target, "test").select("id", GOLD[folder.task(task).kind])
@@ -85,14 +85,14 @@ def measure(
 
 
 def shuffle_predictions(predicted: Predicted, rng: np.random.Generator) -> Predicted:
-    """Draw predictions for each run by exchanging its own among texts, to measure what guessing scores."""
+    """Permute each run's predictions among texts, to estimate the score of guessing."""
     runs = predicted.rows.sort("source", "seed", "id").partition_by("source", "seed", maintain_order=True)
     dealt = [run.with_columns(pl.Series("prediction", rng.permutation(run["prediction"].to_numpy()))) for run in runs]
     return Predicted(pl.concat(dealt), predicted.unparsed)
 
 
 def can_be_guessed(info: TaskInfo) -> bool:
-    """Return whether guessing scores above zero, so that a submitter without any knowledge could climb from there."""
+    """Return whether guessing scores above zero, so that a submitter could climb by guessing."""
     return info.kind is TaskKind.CLASSIFICATION
 
 
@@ -106,7 +106,7 @@ def _ranked_sources(info: TaskInfo, sources: list[str]) -> list[str]:
 def _measured(
     predictions: pl.DataFrame, gold: pl.DataFrame, info: TaskInfo, encoder: Encoder | None
 ) -> Measured | None:
-    """Score one source's runs, whole and, by what each group moves the score by, with each group left out."""
+    """Score one source's runs, also with each group left out (approximated by group influences)."""
     here = predictions.join(gold.select("id"), on="id", how="semi").sort("seed", "id")
     if gold.is_empty():
         return None

@@ -1,7 +1,7 @@
-"""The public meter of withheld labels: what a crowd that pooled all answers so far could have gained.
+"""The public meter of withheld labels: upper bound on what accounts that pool all feedback so far could have gained.
 
-Both figures are upper bounds of a mean over attacks, and depend on no label. The feedback half answers everybody, so
-its figure rises with every account; the ranking half's rises with rounds alone (``ranking.highest_gain``).
+Both figures bound the mean gain over attacks, and depend on no label. Every account gets feedback from the feedback
+half, so its figure rises with every account; the ranking half's rises only with rounds (``ranking.highest_gain``).
 """
 
 from collections import Counter
@@ -24,23 +24,23 @@ from shiftbench.leaderboard.release.releases import closed_rounds, records_of
 from shiftbench.leaderboard.store import Store
 
 GAIN_PER_ROOT = 0.3
-"""A crowd's gain on the feedback half is at most this times the root of answers a text: the highest of all simulated
+"""A crowd's gain on the feedback half is at most this times sqrt(answers / texts): the maximum over all simulated
 attacks (``python -m benchmarks labels``; tests compare)."""
 EXACT_PER_ROOT = float(1 / np.sqrt(2 * np.pi))
-"""The same where labels cannot be guessed: what votes by exact scores of random files gain."""
+"""The same if labels cannot be guessed: the gain of votes weighted by exact scores of random files."""
 SAFE_LABELS = 1_000
-"""Labels of the ranking half below which collusion of accounts cannot be excluded."""
+"""Number of labels in the ranking half below which collusion of accounts cannot be excluded."""
 
 
 @dataclass(frozen=True)
 class Meter:
-    """What is spent of a board's withheld labels.
+    """What has been revealed of a board's withheld labels so far.
 
     Attributes:
-        feedback_answers: answers that all accounts received, on the target that has most of them.
+        feedback_answers: number of answers that all accounts received, on the most used target.
         feedback_gain: a fraction: what pooling them could have gained on that target's feedback half.
-        n_labels: labels that the score on the ranking half rests on (``ranking.ranking_labels``).
-        round_answers: answers of all rounds so far on these labels.
+        n_labels: effective number of labels in the ranking half (``ranking.ranking_labels``).
+        round_answers: number of answers of all rounds so far on these labels.
         round_gain: a fraction: what pooling those could have gained on the ranking half.
     """
 
@@ -52,12 +52,12 @@ class Meter:
 
     @property
     def may_collude(self) -> bool:
-        """Return whether the ranking half is too small for its promise."""
+        """Return whether the ranking half is too small to exclude collusion."""
         return self.n_labels < SAFE_LABELS
 
 
 def gain_by_feedback(n_answers: int, n_texts: int, n_classes: int, *, is_guessable: bool = True) -> float:
-    """Return what pooled feedback gains at most on average, a fraction of the texts of a half.
+    """Return the largest mean gain from pooled feedback, as a fraction of the texts of a half.
 
     >>> [round(100 * gain_by_feedback(12 * accounts, 2_000, 2), 1) for accounts in (1, 4, 20, 100)]
     [2.3, 4.6, 10.4, 23.2]
@@ -67,7 +67,7 @@ def gain_by_feedback(n_answers: int, n_texts: int, n_classes: int, *, is_guessab
 
 
 def read_meter(store: Store, folder: DatasetFolder, task: str, subset: str) -> Meter | None:
-    """Count the answers on a board's labels, whatever their ids; None where no target has enough texts in a half."""
+    """Count the answers on a board's labels, whatever the row ids; None if no target has enough texts in a half."""
     targets = ranked_targets(folder, task, subset)
     if not targets:
         return None

@@ -1,11 +1,11 @@
-"""One board's nominated entries in a round: which of them the ranking half tells apart.
+"""One board's nominated entries in a round: which of them the ranking half separates.
 
-A round answers a few yes-or-no questions of a board, and releases nothing else: *is every entry above this cut better
-than every entry below it?* Whoever reads k such answers has learnt at most k bits, however many accounts took part, and
-so has gained at most ``highest_gain``. Therefore the answers are limited, not the accounts: one a round for every 1,000
-labels. Where to cut is proposed by the feedback half, which costs no bit of the ranking half; a proposal that the
-ranking half does not confirm releases nothing but that. Between the entries above a cut and those below it others may
-lie, which it tells apart from neither.
+A round answers a few yes-or-no questions about a board, and releases nothing else: *is every entry above this cut
+better than every entry below it?* k such answers reveal at most k bits, however many accounts take part, so an attacker
+gains at most ``highest_gain``. Therefore the number of answers is limited, not that of accounts: one per round for
+every 1,000 labels. Cuts are proposed from the feedback half, which costs no bit of the ranking half. A proposal that
+the ranking half does not confirm releases only that fact. Entries between the two sides of a cut are not separated
+from either side.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,13 +28,13 @@ from shiftbench.validation.report import InvalidInput
 
 ROUNDS_A_YEAR = 4
 LABELS_AN_ANSWER = 1_000
-"""Labels of the ranking half for each answer of a round."""
+"""Number of labels of the ranking half per answer of a round."""
 _MARGINS = (0.5, 1.0, 1.5, 2.0, 3.0)
-"""Steps that lie, on the feedback half, between the entries on both sides of a proposed cut."""
+"""Margins, in steps on the feedback half, between the entries on both sides of a proposed cut."""
 
 
 def answers_a_round(n_labels: float) -> int:
-    """Return how many cuts a round may test on so many labels of the ranking half.
+    """Return how many cuts a round may test with ``n_labels`` labels in the ranking half.
 
     >>> [answers_a_round(n) for n in (500, 1_999, 2_000, 5_000)]
     [1, 1, 2, 5]
@@ -43,12 +43,12 @@ def answers_a_round(n_labels: float) -> int:
 
 
 def highest_gain(n_answers: int, n_labels: float) -> float:
-    """Return what nobody gains more of on average from yes-or-no answers about labels, a fraction of the labels.
+    """Return an upper bound on the mean gain from yes-or-no answers about labels, as a fraction of the labels.
 
-    k answers hold at most k ln 2 nats. The labels that they depend on are independent to whoever asks, so what they
-    tell of each label adds up to no more than that, and by Pinsker's inequality sqrt(nats / 2) bounds by how much
-    more often a guess at one is right. With Jensen's over n labels: sqrt(k ln 2 / (2 n)). It holds for any number of
-    accounts and classes, any strategy and any knowledge beforehand that leaves labels independent of each other.
+    k answers contain at most k ln 2 nats. To an attacker the labels are independent, so the information about each label
+    adds up to no more than that, and by Pinsker's inequality sqrt(nats / 2) bounds the increase in the probability of
+    guessing a label. With Jensen's over n labels: sqrt(k ln 2 / (2 n)). The bound holds for any number of accounts and
+    classes, any strategy and any prior knowledge that leaves labels independent of each other.
     Source: Russo and Zou, Controlling Bias in Adaptive Data Analysis Using Information Theory (AISTATS 2016), prop. 1.
 
     >>> [round(100 * highest_gain(4 * answers_a_round(n), n), 1) for n in (500, 1_000, 2_000, 5_000)]
@@ -58,12 +58,12 @@ def highest_gain(n_answers: int, n_labels: float) -> float:
 
 
 def steps_between(entries: Sequence[Sequence[Measured]]) -> NDArray[np.float64]:
-    """Return how far the mean scores of every two entries must lie apart to be told apart, shape (k, k).
+    """Return the difference at which the mean scores of each two entries count as different, shape (k, k).
 
-    A step is a point, or two standard errors of the difference (delete-one-group jackknife) if that is more.
+    This step is a point, or two standard errors of the difference (delete-one-group jackknife) if larger.
 
     Args:
-        entries: of each of k entries its scores on the same targets, whose groups are drawn apart from each other.
+        entries: the scores of k entries on the same targets; groups are sampled independently per target.
     """
     variances = np.zeros((len(entries), len(entries)))
     for scores in zip(*entries, strict=True):
@@ -79,33 +79,33 @@ def steps_between(entries: Sequence[Sequence[Measured]]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Cut:
-    """A question of a round: is each entry of ``above`` better than each of ``below`` by a step? Places in a list."""
+    """A question of a round: is each entry of ``above`` better by a step than each of ``below``? Indices of entries."""
 
     above: tuple[int, ...]
     below: tuple[int, ...]
 
     def is_confirmed(self, scores: NDArray[np.float64], steps: NDArray[np.float64]) -> bool:
-        """Return the answer: the only thing that a round computes from labels of the ranking half and releases."""
+        """Return the answer: the only result computed from labels of the ranking half that a round releases."""
         pairs = np.ix_(self.above, self.below)
         return bool((np.subtract.outer(scores, scores)[pairs] > steps[pairs]).all())
 
 
 def propose_cuts(scores: NDArray[np.float64], steps: NDArray[np.float64], limit: int) -> list[Cut]:
-    """Choose where to cut: the cuts by which one may expect to tell most pairs of entries apart.
+    """Choose the cuts that separate most pairs of entries in expectation.
 
-    Each cut lies where entries are a multiple of a step apart; a wider margin separates fewer pairs but is confirmed
-    more often. Copies of entries, however many, move a cut, but do not add one.
+    Each cut lies where entries differ by a multiple of a step; a wider margin separates fewer pairs but is confirmed
+    more often. Copies of entries, however many, may move a cut, but do not add one.
 
     Args:
         scores: of k entries on the feedback half, shape (k,).
-        steps: what tells two of them apart there, shape (k, k).
-        limit: the most cuts.
+        steps: differences at which two of them count as different there, shape (k, k).
+        limit: maximum number of cuts.
     """
     order = np.argsort(-scores, kind="stable")
     ahead = np.subtract.outer(scores[order], scores[order])
     candidates = []
     for margin in _MARGINS:
-        # Row a: the entries that all of the first a + 1 are ahead of.
+        # Row a: the entries that each of the first a + 1 entries is ahead of.
         behind_all = np.logical_and.accumulate(ahead > margin * steps[np.ix_(order, order)], axis=0)
         chance = NormalDist().cdf((margin - 1) * STANDARD_ERRORS / np.sqrt(2))
         for last, row in enumerate(behind_all):
@@ -127,7 +127,7 @@ def propose_cuts(scores: NDArray[np.float64], steps: NDArray[np.float64], limit:
 
 
 def places(n_entries: int, confirmed: Iterable[Cut]) -> list[tuple[int, int]]:
-    """Return each entry's first and last possible place, by the confirmed cuts.
+    """Return each entry's best and worst possible rank, given the confirmed cuts.
 
     >>> places(4, [Cut((0,), (2, 3))])
     [(1, 2), (1, 4), (2, 4), (2, 4)]
@@ -143,7 +143,7 @@ def places(n_entries: int, confirmed: Iterable[Cut]) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Scored:
-    """An entry with a score on every target and half: its scores by target."""
+    """An entry with a score on every target and half; one score per target."""
 
     entry: Entry
     feedback: Sequence[Measured]
@@ -152,7 +152,7 @@ class Scored:
 
 @dataclass
 class AnswersGiven:
-    """Numbers of answers, with the labels that they depend on."""
+    """Numbers of answers given, with the labels that they depend on."""
 
     boards: list[tuple[GoldKeys, int]] = field(default_factory=list)
 
@@ -166,16 +166,16 @@ class AnswersGiven:
         )
 
     def add(self, labels: GoldKeys, n_answers: int) -> None:
-        """Count the answers on a board."""
+        """Record the number of answers on a board."""
         self.boards.append((labels, n_answers))
 
     def on(self, labels: GoldKeys) -> int:
-        """Count the answers that depend on any of some labels, or may: a board's on all labels of its targets."""
+        """Count the answers that may depend on any of some labels; a board's depend on all labels of its targets."""
         return sum(n for others, n in self.boards if np.isin(labels, others, assume_unique=True).any())
 
 
 def all_labels(parts: Iterable[GoldKeys]) -> GoldKeys:
-    """Return the keys of several targets' labels, each once."""
+    """Return the unique keys of several targets' labels."""
     return np.unique(np.concatenate([np.array([], dtype=np.uint64), *parts]))
 
 
@@ -185,7 +185,7 @@ class Ranking:
     def __init__(
         self, store: Store, folder: DatasetFolder, task: str, subset: str, *, given: AnswersGiven, name: str
     ) -> None:
-        """Find the board's targets and their labels; ``given`` are the answers of earlier rounds and boards."""
+        """Find the board's targets and their labels; ``given`` has the answers of earlier rounds and boards."""
         self.store, self.folder, self.task, self.subset = store, folder, task, subset
         self.given, self.name = given, name
         self.info = folder.task(task)
@@ -196,7 +196,7 @@ class Ranking:
         self.left_out: list[LeftOut] = []
 
     def board(self, entries: Iterable[Entry]) -> ReleasedBoard | None:
-        """Rank entries; None where nothing can be released: no target has enough texts, or no entry is sound."""
+        """Rank entries; None if nothing can be released: no target has enough texts, or no entry is readable."""
         found = [each for entry in entries if (each := self._score_entry(entry)) is not None] if self.targets else []
         if not found:
             return None
@@ -235,11 +235,11 @@ class Ranking:
         )
 
     def records(self) -> dict[str, bytes]:
-        """Return the records of label keys that the board names."""
+        """Return the records with the board's label keys."""
         return {labels_record(labels_digest(keys)): keys.tobytes() for keys in self.keys.values()}
 
     def _score_entry(self, entry: Entry) -> Scored | Entry | None:
-        """Score an entry; return it without scores where it lacks a shift, and None where its files are damaged."""
+        """Score an entry; return it unscored if it lacks a shift, and None if its files are damaged."""
         try:
             rows = self.store.checked_rows(entry.id, self.folder)
         except InvalidInput as error:
@@ -280,10 +280,11 @@ def ranked_targets(folder: DatasetFolder, task: str, subset: str) -> list[str]:
 
 
 def ranking_labels(folder: DatasetFolder, task: str, subset: str) -> float:
-    """Return how many labels a board's score on the ranking half rests on: as many as there are texts of equal weight.
+    """Return the effective number of labels behind a board's score on the ranking half.
 
-    Labels of one group may hang together, so a group counts as one; it weighs as many texts as it has in the mean over
-    targets. Groups of weights w count as 1 / sum(w^2) (Kish). 0.0 for a board without a target that is large enough.
+    Labels of one group may be correlated, so a group counts as one label, weighted by its share of texts in the mean
+    over targets. Groups of weights w count as 1 / sum(w^2) (Kish). 0.0 for a board without a target that is large
+    enough.
     """
     targets = ranked_targets(folder, task, subset)
     squares = 0.0
@@ -294,10 +295,10 @@ def ranking_labels(folder: DatasetFolder, task: str, subset: str) -> float:
 
 
 def _scores_and_steps(entries: Sequence[Sequence[Measured]]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean over targets of each entry, and the steps between them."""
+    """Return the mean over targets of each entry, and the steps between entries."""
     return np.array([np.mean([each.value for each in entry]) for entry in entries]), steps_between(entries)
 
 
 def damage(error: InvalidInput) -> str:
-    """Format for a round's record why an entry's files could not be read, without a path of the server."""
+    """Format for a round's record why an entry's files could not be read, without any server path."""
     return f"its files are damaged: {error.problems[0].what}"

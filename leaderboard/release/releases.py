@@ -1,7 +1,7 @@
-"""Records of the store: those of one account, in order, and the figures that rounds released for good.
+"""Records of the store: those of each account, in order, and the permanent results of rounds.
 
-Each is numbered, added once, and never changed. Names are ``records/<kind>-<account>-<number>.json``, the account as 16
-digits of its name's SHA-256, and ``records/round-<year>-Q<quarter>.json``.
+Each is numbered, added once, and never changed. Names are ``records/<kind>-<account>-<number>.json``, with the account
+as 16 digits of its name's SHA-256, and ``records/round-<year>-Q<quarter>.json``.
 """
 
 import hashlib
@@ -19,24 +19,24 @@ from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem
 
 Record = dict[str, Any]
-"""A record's content, plain JSON."""
+"""A record's content, as plain JSON."""
 _ACTS = {"look": "answered", "nomination": "nominated"}
-"""What the log calls a record of a kind that was added."""
+"""Name of the log event for adding a record of each kind."""
 Written = tuple[Record, Mapping[str, bytes]]
-"""A record, and other records by name that are added with it."""
+"""A record, and the other records, by name, to add with it."""
 
 
 def records_of(store: Store, kind: str, account: str | None = None) -> list[Record]:
-    """Return the records of a kind, those of one account in order; without an account everybody's."""
+    """Return the records of a kind, in order for one account; of all accounts if ``account`` is None."""
     beginning = f"{kind}-" if account is None else f"{kind}-{_digest(account)}-"
     return [parse_record(name, content) for name, content in store.records(beginning).items()]
 
 
 def append(store: Store, kind: str, account: str, write: Callable[[Sequence[Record]], Written | None]) -> Record | None:
-    """Add a record to those of an account; return it, durable.
+    """Add a record to those of an account, and return it once it is durable.
 
-    ``write`` gives it from those there are, and is called again where another came in between; None adds nothing. It
-    may take long: nobody waits for it.
+    ``write`` builds it from the existing records, and is called again if another was added meanwhile; None adds
+    nothing. It may be slow: no lock is held meanwhile.
     """
     while True:
         before = records_of(store, kind, account)
@@ -52,7 +52,7 @@ def append(store: Store, kind: str, account: str, write: Callable[[Sequence[Reco
 def _files(
     store: Store, kind: str, account: str, before: Sequence[Record], record: Record, beside: Mapping[str, bytes]
 ) -> dict[str, bytes] | None:
-    """Return the files to add; None where the records have changed since they were made."""
+    """Return the files to add; None if records were added since."""
     if len(records_of(store, kind, account)) != len(before):
         return None
     name = f"{kind}-{_digest(account)}-{len(before) + 1:06d}.json"
@@ -60,13 +60,13 @@ def _files(
 
 
 def record_bytes(record: Mapping[str, Any]) -> bytes:
-    """Write a record's content."""
+    """Encode a record."""
     return json.dumps(record, indent=1, ensure_ascii=False).encode()
 
 
 @lru_cache(maxsize=100_000)
 def parse_record(name: str, content: bytes) -> Record:
-    """Parse a record, once; InvalidInput when it is damaged, as feedback on withheld labels depends on all records."""
+    """Parse a record (cached); InvalidInput if damaged, since feedback on withheld labels depends on all records."""
     try:
         read = parse_json(content)
     except ValueError as error:
@@ -75,7 +75,7 @@ def parse_record(name: str, content: bytes) -> Record:
 
 
 def today() -> date:
-    """Return the day in UTC: what years and quarters are counted in."""
+    """Return today's date in UTC, in which years and quarters are counted."""
     return datetime.now(UTC).date()
 
 
@@ -88,14 +88,13 @@ class _Shape(pydantic.BaseModel):
 
 
 class Released(_Shape):
-    """What a round released of an entry on one board.
+    """What a round released about an entry on one board.
 
-    ``place``: 1 plus the number of entries that are told to be better, and ``last_place`` the number of all less those
-    that are told to be worse; entries of the same two tie. ``with_leader``: none is told to be better. All are null
-    where the entry lacks a shift. ``since``: the round; ``metric_version``: what the scores were computed with.
-
-    Rounds before 0.3 also released figures, which stay: ``targets`` (mean score under shift by target, fractions),
-    ``repeated`` (targets whose figure is that of an earlier entry of the account) and ``mean``.
+    ``place``: 1 plus the number of entries shown to be better; ``last_place``: the number of all entries minus those
+    shown to be worse. Entries with equal values tie. ``with_leader``: no entry is shown to be better. All three are
+    null if the entry lacks a shift. ``since``: the round; ``metric_version``: the version that the scores were computed
+    with. Rounds before 0.3 also released scores, which stay: ``targets`` (mean score under shift by target, fractions),
+    ``repeated`` (targets whose score is that of an earlier entry of the account) and ``mean``.
     """
 
     entry: str
@@ -112,18 +111,18 @@ class Released(_Shape):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _drop_tie_letters(cls, content: Any) -> Any:
-        """Read rounds of metric version 4 and before, which had letters of tie groups in place of ``with_leader``."""
+        """Read rounds of metric version 4 and before, which had tie-group letters in place of ``with_leader``."""
         return (
             {name: value for name, value in content.items() if name != "ties"} if isinstance(content, dict) else content
         )
 
 
 class ReleasedBoard(_Shape):
-    """What a round released on one board: content hash of the data, subset, and task.
+    """What a round released on one board: content hash of the data, subset, task, and its entries.
 
     ``settings`` is the data's settings hash; older rounds have none. ``labels``: digests of the targets' label keys,
-    which records ``gold-<digest>.bin`` hold. ``n_labels`` of the ranking half answered ``n_answers`` questions;
-    rounds before 0.3 have neither.
+    stored in records ``gold-<digest>.bin``. ``n_answers`` questions were answered from the ``n_labels`` labels of the
+    ranking half; rounds before 0.3 have neither.
     """
 
     data: str
@@ -143,12 +142,12 @@ class ReleasedBoard(_Shape):
 
     @property
     def answers(self) -> int:
-        """Count the answers that the board's labels gave; a figure of a round before 0.3 counts as one."""
+        """Count the answers given from the board's labels; each score released by a round before 0.3 counts as one."""
         return sum(len(each.targets or ()) for each in self.entries) if self.n_answers is None else self.n_answers
 
 
 class LeftOut(_Shape):
-    """A nominated entry that a round does not rank, the target (empty: all of them) that keeps it out, and why."""
+    """A nominated entry that a round does not rank, the target responsible (empty: all of them), and the reason."""
 
     entry: str
     account: str
@@ -176,7 +175,7 @@ def round_name(day: date) -> str:
 
 
 def closed_rounds(store: Store) -> list[Round]:
-    """Return the closed rounds, the last one at the end."""
+    """Return the closed rounds, the last one last."""
     records = store.records("round-").items()
     try:
         return [Round.model_validate(parse_record(name, content)) for name, content in records]
@@ -185,6 +184,6 @@ def closed_rounds(store: Store) -> list[Round]:
 
 
 def last_release(store: Store, key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:
-    """Return the name of the last round that released anything on a board, and what; None before the first."""
+    """Return the last round that released a board: its name and the board's results; None before the first."""
     every = [(each.name, board) for each in closed_rounds(store) for board in each.boards if board.key == key]
     return every[-1] if every else None

@@ -1,13 +1,13 @@
 """Rounds: four times a year the nominated entries are ranked on the ranking half, the only release from it.
 
-Which account an entry is of is known from its sign-in; the host says how old an account must be. A round releases
-which entries it tells apart, and no figure (``ranking``).
+An entry's account is known from its sign-in; the host sets how old an account must be. A round releases which entries
+it separates, and no score (``ranking``).
 
     ROOT/records/nomination-<account>-<number>.json   one entry and task of an account; the last one counts
     ROOT/records/round-<year>-Q<quarter>.json         what the round released, permanently
 
-Boards are computed from entries, with one exception: what a round released is read from its record, and no later
-metric, rescoring or round changes it.
+Boards are computed from entries, with one exception: a round's results are read from its record, and no later metric,
+rescoring or round changes them.
 """
 
 import hashlib
@@ -41,10 +41,10 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
 def nominate(store: Store, identity: str, account: str, folders: Sequence[DatasetFolder], task: str = "") -> list[str]:
-    """Add an entry to the next round: each account has one for a task (empty: all of its tasks), the last nominated.
+    """Nominate an entry for the next round: one per account and task (empty: all of its tasks), the last nominated.
 
     Returns: the tasks, as ``benchmark/task``.
-    Raises: InvalidInput for an entry of somebody else, without such a task, or on public labels.
+    Raises: InvalidInput if the entry is somebody else's, lacks the task, or has public labels.
     """
     store.refuse_banned(account)
     entry = store.entry(identity)
@@ -76,13 +76,13 @@ def nominated_entries(store: Store) -> dict[tuple[str, str], str]:
 
 
 def entry_tasks(store: Store, entry: Entry) -> set[str]:
-    """Return the tasks that an entry has predictions of."""
+    """Return the tasks for which an entry has predictions."""
     ids = pl.scan_parquet(store.predictions(entry), glob=False).select(pl.col("id").str.split("/").list.get(1).unique())
     return set(ids.collect()["id"])
 
 
 def round_of_quarter(store: Store, day: date | None = None) -> Round | None:
-    """Return the round of a day's quarter (default today) with all that it released; None where it is not closed."""
+    """Return the round of a day's quarter (default today); None if it is not closed."""
     name = round_name(day or today())
     return next((each for each in closed_rounds(store) if each.name == name), None)
 
@@ -92,16 +92,15 @@ def close_round(
 ) -> Round:
     """Rank the nominated entries on their ranking halves, and write the permanent record.
 
-    An entry whose files are damaged is left out, and so is one of an account that is too young: ``Round.left_out`` says
-    so.
+    Entries with damaged files, and entries of accounts that are too young, are excluded; see ``Round.left_out``.
 
     Args:
         store: the store.
-        folders: gold folders; boards of other data keep what their last round released.
+        folders: gold folders; boards of other data keep the results of their last round.
         day: the day; default today. Its quarter is the round.
-        account_days: how many days ago an account must have sent its first entry here.
-    Raises: InvalidInput when the round of the quarter or of a later one is closed, no labels are withheld, nothing is
-        nominated, or nothing that is nominated can be ranked. Nothing is written then.
+        account_days: minimum age of an account, in days since it submitted its first entry here.
+    Raises: InvalidInput if the round of the quarter or a later one is closed, no labels are withheld, nothing is
+        nominated, or no nominated entry can be ranked. Nothing is written then.
     """
     day = day or today()
     name, closed = round_name(day), closed_rounds(store)
@@ -140,7 +139,7 @@ def close_round(
 
 
 def round_lines(closed: Round) -> Iterator[str | RenderableType]:
-    """Write what a round released, a table a board, and what was left out."""
+    """Format what a round released, one table per board, and the excluded entries."""
     for board in closed.boards:
         rows = [[_place_words(each), each.entry, each.account] for each in board.entries]
         subset = "" if board.subset == "all" else f":{board.subset}"
@@ -152,7 +151,7 @@ def round_lines(closed: Round) -> Iterator[str | RenderableType]:
 
 
 def _place_words(released: Released) -> str:
-    """Write the places that an entry may have.
+    """Format an entry's range of possible ranks.
 
     >>> entry = Released(entry="e", account="a", place=1, last_place=3, since="2026-Q1", metric_version="7")
     >>> _place_words(entry), _place_words(entry.model_copy(update={"place": 3}))
@@ -167,7 +166,7 @@ def _place_words(released: Released) -> str:
 def _old_enough(
     store: Store, by_account: Mapping[tuple[str, str], str], latest: date, account_days: int
 ) -> tuple[dict[tuple[str, str], str], list[LeftOut]]:
-    """Return the nominations of accounts that sent their first entry by a day, and the others with the reason."""
+    """Split nominations by account age: those whose account submitted its first entry by ``latest``, and the others."""
     first_days = store.first_days() if account_days else {}
     young = {key for key in by_account if account_days and first_days.get(key[0], "") > latest.isoformat()}
     why = f"its account is younger than {account_days} days here"
@@ -178,7 +177,7 @@ def _old_enough(
 
 
 def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
-    """Raise InvalidInput for a round that is closed, or earlier than a closed one, whose figures it would change."""
+    """Raise InvalidInput if a round is closed, or earlier than a closed one, whose results it would change."""
     last = max((each.name for each in closed), default="")
     if name in {each.name for each in closed}:
         raise InvalidInput(Problem("the round of this quarter is closed", name, cure="close the next one next quarter"))
@@ -208,7 +207,7 @@ def _nomination(before: Sequence[Record], entry: Entry, task: str) -> Written | 
 
 
 def _read_entries(store: Store, by_account: Mapping[tuple[str, str], str]) -> tuple[dict[str, Entry], list[LeftOut]]:
-    """Read the nominated entries, by id; those whose card is damaged are left out."""
+    """Read the nominated entries, by id; those whose card is damaged are excluded."""
     entries, left_out = {}, []
     for (account, title), identity in sorted(by_account.items()):
         try:
