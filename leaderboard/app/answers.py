@@ -1,4 +1,4 @@
-"""How pages are answered: HTML that browsers ask for again, a page where something is not there, or a CSV file."""
+"""Responses: HTML that browsers revalidate, pages with status 404, and CSV files."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ from shiftbench.validation.report import InvalidInput
 def page_or_problems(
     title: str, write: Callable[[], Markup | Response], active: str = "", *, picture: str = ""
 ) -> Response:
-    """Answer with a page, or a file; what is not there (InvalidInput) gets a page, too, and status 404."""
+    """Return a page or a file; if something does not exist (InvalidInput), a page with status 404."""
     try:
         written = write()
     except InvalidInput as error:
@@ -22,33 +22,33 @@ def page_or_problems(
 
 
 def wants_page(request: Request) -> bool:
-    """Return whether a browser asks, for a person to read; programs get words alone."""
+    """Return whether the client accepts HTML, as browsers do; programs get plain text."""
     return "text/html" in request.headers.get("accept", "")
 
 
 def problems_answer(title: str, error: InvalidInput, active: str = "") -> Response:
-    """Answer with a page that says what is not there, and with status 404."""
+    """Return a page with the problems, with status 404."""
     return not_found_answer([str(problem) for problem in error.problems], title, active)
 
 
 def not_found_answer(reasons: Sequence[str], title: str = "Not found", active: str = "") -> Response:
-    """Answer with status 404, a heading, the reasons, and ways on."""
+    """Return a page with status 404: a heading, the reasons, and links."""
     return page_answer(title, render("not_found.html", reasons=reasons), active, 404)
 
 
 def page_answer(
     title: str, body: Markup, active: str = "", status: int = 200, *, picture: str = "", seconds: int = 0
 ) -> Response:
-    """Answer with a whole page around a body; ``picture`` and ``seconds`` as in ``shell.page``."""
+    """Return a whole page around a body; ``picture`` and ``seconds`` as in ``shell.page``."""
     return html_answer(page(title, body, active=active, picture=picture, seconds=seconds), status)
 
 
 def html_answer(text: str, status: int = 200) -> Response:
-    """Answer with HTML that is asked for anew each time."""
+    """Return HTML that browsers must revalidate each time."""
     return HTMLResponse(text, status, headers={"Cache-Control": "no-cache"})
 
 
 def csv_answer(name: str, text: str) -> Response:
-    """Answer with CSV that a browser saves under a name."""
+    """Return CSV that a browser saves as ``name``."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="text/csv", headers=headers)

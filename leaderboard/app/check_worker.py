@@ -1,8 +1,8 @@
-"""The program that checks uploads and previews their scores, in a process of its own with bounds on memory and time.
+"""The worker process that checks uploads and previews their scores, with limits on memory and time.
 
-It reads requests as lines of JSON from its standard input and answers each with a line on its standard output, until
-the input ends (``shiftbench.leaderboard.app.checking`` is what asks). An upload that needs more than the bounds ends
-this process, not the server.
+It reads requests as JSON lines from standard input and writes one line per response to standard output, until the input
+ends (``shiftbench.leaderboard.app.checking`` is the client). An upload that exceeds the limits terminates this process,
+not the server.
 """
 
 import json
@@ -29,12 +29,12 @@ from shiftbench.validation.report import InvalidInput
 
 MIB = 2**20
 WORN_MIB = 100
-"""A process that files have made larger by as much is followed by a fresh one."""
+"""A worker that has grown by this much is replaced by a fresh one."""
 
 
 def main() -> None:
-    """Answer requests until there are no more, or this process has grown."""
-    # Whatever prints must not print among the answers.
+    """Handle requests until the input ends, or this process has grown too much."""
+    # Redirect file descriptor 1, so that prints cannot mix with the responses.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     _warm_up()
@@ -51,9 +51,9 @@ def main() -> None:
 def _answer_request(request: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if "folder" in request:
-            # It is no upload, and its size is not bounded.
+            # The dataset is not part of the upload, so loading it is not limited.
             _dataset(request["folder"], request["subset"], request.get("split", "test"))
-        # MiB beside what this process has, and seconds of processor time.
+        # Memory is in MiB beyond the current size; time is processor time.
         operating_system.limit_processor_time(request["seconds"])
         operating_system.limit_memory((_size_at_start() + request["memory_mib"]) * MIB)
         if "folder" not in request:
@@ -72,7 +72,7 @@ def _answer_request(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check(file: PredictionInput, folder: str, subset: str, out: str, split: str) -> None:
-    """Check a file of predictions on a split's rows, and write them, with tasks and targets, to an Arrow file."""
+    """Check predictions for a split, and write them, with tasks and targets, to an Arrow file."""
     opened, tasks = _dataset(folder, subset, split)
     writer = None
     versions = data_versions(file.path, opened)
@@ -85,7 +85,7 @@ def _check(file: PredictionInput, folder: str, subset: str, out: str, split: str
 
 
 def _preview(file: str, folder: str, subset: str, out: str) -> None:
-    """Score the rows of an Arrow file that were checked before, and write the scores as JSON."""
+    """Score the previously checked rows of an Arrow file, and write the scores as JSON."""
     opened, _ = _dataset(folder, subset, "test")
     scored = score_predictions(pl.read_ipc(Path(file).read_bytes()), opened, subset)
     Path(out).write_text(scored.scores.model_dump_json())
@@ -101,12 +101,12 @@ def _dataset(folder: str, subset: str, split: str) -> tuple[DatasetFolder, list[
 
 @cache
 def _size_at_start() -> int:
-    """Return the size of this process before an upload was read."""
+    """Return the size of this process in MiB before it reads an upload."""
     return _reserved_mib()
 
 
 def _warm_up() -> None:
-    """Read a small file, so that the memory and time that the readers take once is not an upload's."""
+    """Read a small file, so that one-time costs of the readers do not count towards an upload's limits."""
     with TemporaryDirectory() as place:
         path = Path(place) / "p.parquet"
         pl.DataFrame({"source": ["a"], "id": ["b"], "prediction": ["c"]}).write_parquet(path)
@@ -114,7 +114,7 @@ def _warm_up() -> None:
 
 
 def _reserved_mib() -> int:
-    """Return how many MiB of addresses this process has: what can be bounded, and more than it uses."""
+    """Return the reserved address space of this process in MiB. It can be limited, and exceeds actual memory use."""
     return operating_system.reserved_memory() // MIB
 
 

@@ -1,8 +1,8 @@
-"""Checking uploads, and scoring them for previews, in processes of their own: a crafted file costs the server neither
-memory nor its life.
+"""Check uploads, and score them for previews, in worker processes, so that a crafted file cannot exhaust the server's
+memory or crash it.
 
-A process takes a second to start, so one stands ready; it is used again until it has grown or a file has ended it.
-Processes are started afresh, not forked: they share neither the server's memory nor a lock that a thread holds.
+A worker takes a second to start, so one is always ready; it is reused until it has grown or a file has crashed it.
+Workers are spawned, not forked: they share neither the server's memory nor locks held by its threads.
 """
 
 import json
@@ -26,18 +26,18 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 MEMORY_MIB = 512
-"""What a process may hold while it checks a small file. Python, its libraries and a dataset's test ids are in it."""
+"""Memory limit of a worker that checks a small file, including Python, its libraries and a dataset's test ids."""
 OWN_MIB = 212
 MEMORY_PER_BYTE = 2
 SECONDS = 10
-"""Processor time for a small file."""
+"""Limit on processor time for a small file."""
 SECONDS_PER_MIB = 1
 PREVIEW_MIB, PREVIEW_SECONDS = 1_024, 60
-"""What a process may hold beside its own, and take, while it scores what was checked: a hundred runs of a task."""
+"""Limits on the additional memory and time for scoring a checked file: enough for a hundred runs of a task."""
 WAIT_FACTOR = 6
-"""How many times its processor time a check may take by the clock, on a machine that is busy."""
+"""Wall-clock limit as a multiple of the processor time, for busy machines."""
 _ENVIRONMENT = {
-    "ARROW_DEFAULT_MEMORY_POOL": "system",  # others reserve addresses by the gigabyte
+    "ARROW_DEFAULT_MEMORY_POOL": "system",  # other pools reserve gigabytes of address space
     "MALLOC_ARENA_MAX": "1",
     "POLARS_MAX_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -46,7 +46,7 @@ _ENVIRONMENT = {
 
 
 class Checker(FileChecks):
-    """Checks files in other processes."""
+    """Checks files in worker processes."""
 
     def __init__(self, at_once: int = 2) -> None:
         self._slots = threading.BoundedSemaphore(at_once)
@@ -54,16 +54,16 @@ class Checker(FileChecks):
         self._idle: list[_Worker] = []
 
     def start(self) -> None:
-        """Start a process that waits for a request."""
+        """Start an idle worker."""
         with self._lock:
             self._idle.append(_Worker())
 
     def predictions(self, path: Path | PredictionInput, folder: DatasetFolder, subset: str = "all") -> pl.DataFrame:
-        """Read a prediction file and check it, as ``FileChecks`` does; InvalidInput also when it takes too much."""
+        """Read and check a prediction file as ``FileChecks`` does; InvalidInput also if it exceeds the limits."""
         return self._checked(path, {"folder": str(folder.path), "subset": subset})
 
     def validation(self, path: Path | PredictionInput, folder: DatasetFolder) -> pl.DataFrame:
-        """Read predictions on validation rows, as ``FileChecks`` does; InvalidInput also when it takes too much."""
+        """Read predictions on validation rows as ``FileChecks`` does; InvalidInput also if they exceed the limits."""
         return self._checked(path, {"folder": str(folder.path), "subset": "all", "split": "validation"})
 
     def _checked(self, path: Path | PredictionInput, request: dict[str, Any]) -> pl.DataFrame:
@@ -75,9 +75,9 @@ class Checker(FileChecks):
             return pl.read_ipc(out)
 
     def scores(self, predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Scores:
-        """Score checked predictions, as ``FileChecks`` does; InvalidInput when it takes too much.
+        """Score checked predictions as ``FileChecks`` does; InvalidInput if that exceeds the limits.
 
-        Generated text is scored by this process, which has the model that it takes.
+        Generated text is scored in this process, which has the required model loaded.
         """
         tasks = predictions["task"].unique()
         if any(folder.task(task).kind is TaskKind.GENERATION for task in tasks):
@@ -90,11 +90,11 @@ class Checker(FileChecks):
             return Scores.model_validate_json(out.read_bytes())
 
     def benchmark(self, path: Path) -> str:
-        """Return the benchmark that a file's first id names, as ``FileChecks`` does."""
+        """Return the benchmark of a file's first id, as ``FileChecks`` does."""
         return str(self._ask(_bounds_of(path)))
 
     def close(self) -> None:
-        """End the processes that wait for a file."""
+        """Terminate idle workers."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:
@@ -118,7 +118,7 @@ class Checker(FileChecks):
 
 
 class _Worker:
-    """One process that checks files, one after the other."""
+    """A worker process, which checks one file at a time."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -126,11 +126,11 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            process_group=0,  # Ctrl-C is for the server, which ends it
+            process_group=0,  # Ctrl-C goes to the server only, which terminates the workers
         )
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and return its answer, or how the process ended where it did not answer in time."""
+        """Send a request and return the response; after a crash or timeout, how the process ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(seconds, self._process.kill)
@@ -146,7 +146,7 @@ class _Worker:
         return json.loads(line) if line else {"ended": self._process.wait(), "is_late": is_late}
 
     def close(self) -> None:
-        """End the process."""
+        """Terminate the process."""
         self._process.kill()
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
@@ -156,7 +156,7 @@ class _Worker:
 
 
 def _bounds_of(path: Path) -> dict[str, Any]:
-    """Return the part of a request that names a file, and bounds what checking it may take."""
+    """Return the part of a request with the file and its limits."""
     size = path.stat().st_size
     return {
         "file": str(path),
@@ -166,7 +166,7 @@ def _bounds_of(path: Path) -> dict[str, Any]:
 
 
 def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
-    """Return the problem that names the bound which a check or a preview ran into, or that it failed."""
+    """Return the problem for a check or preview that exceeded a limit or crashed."""
     cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
     file, doing = request["file"], "checking this file"
     if request.get("is_checked"):
@@ -175,6 +175,6 @@ def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
     ended_by = ending_signal(answer.get("ended", 0))
     if answer.get("is_late") or ended_by in {"SIGXCPU", "SIGKILL"}:
         return Problem(f"{doing} takes too long", file, f"more than {request['seconds']} seconds", cure)
-    if "out_of_memory" not in answer and ended_by is None:  # a fault of ours, whose trace the process has printed
+    if "out_of_memory" not in answer and ended_by is None:  # a bug of ours; the worker has printed the traceback
         return Problem(f"{doing} failed", file, "a fault of this server", cure)
     return Problem(f"{doing} takes too much memory", file, f"more than {request['memory_mib']} MiB", cure)

@@ -1,4 +1,4 @@
-"""Sending predictions to a leaderboard: to its page over HTTP, as the page's own form does, or into its store."""
+"""Send predictions to a leaderboard: over HTTP, as the page's own form does, or directly into its store."""
 
 import json
 import logging
@@ -26,14 +26,14 @@ from shiftbench.validation.report import InvalidInput, Problem
 log = logging.getLogger(__name__)
 
 SECONDS_TO_ANSWER = 60
-"""A server that has just started still loads Gradio."""
+"""Long enough for a server that has just started and still loads Gradio."""
 
 
 def is_url(to: str) -> bool:
-    """Return whether a place is a leaderboard's URL, and not a store: a folder, or a repository of the Hub.
+    """Return whether ``to`` is a leaderboard's URL, rather than a store (a folder, or a repository on the Hub).
 
-    Raises: InvalidInput for what is meant as a URL but is none, for a store that is a file, and for a URL without the
-        extra 'submit'.
+    Raises: InvalidInput for a malformed URL, for a store that is a file, and for a URL without the extra 'submit'
+        installed.
 
     >>> is_url("http://127.0.0.1:7860"), is_url("build/store")
     (True, False)
@@ -68,10 +68,10 @@ def send(
 ) -> dict[str, Any]:
     """Send a prediction file and its card to a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
 
-    A store needs one of ``folders`` to be the card's dataset; by default it is the one that was built on this machine.
+    For a store, one of ``folders`` must be the card's dataset; by default, the copy built on this machine is used.
     ``any_token`` sends the saved token even if it may write to repositories.
 
-    Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as a page answers.
+    Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as in the page's response.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
     if is_url(to):
@@ -88,7 +88,7 @@ def send(
 
 
 def _ask_hub(card: Card) -> HubFacts | None:
-    """Read what the Hub says of the model; where it does not answer, a line says that the card's own facts count."""
+    """Read the Hub's facts about the model; if the Hub is unreachable, log that the card's facts are used."""
     try:
         return read_hub_facts(card)
     except InvalidInput as error:
@@ -97,7 +97,7 @@ def _ask_hub(card: Card) -> HubFacts | None:
 
 
 def built_here(card: Card) -> DatasetFolder:
-    """Open the card's dataset where it was built on this machine."""
+    """Open the card's dataset, if it was built on this machine."""
     known = recall_folder(card.version)
     if known is None:
         what = "the data of these predictions is not known on this machine"
@@ -113,11 +113,11 @@ def submit_to_url(
     any_token: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
-    """Send a prediction file and its card to a leaderboard's address; return its answer.
+    """Send a prediction file and its card to a leaderboard's URL; return the response.
 
-    Leaderboards of earlier versions refuse labels by index and predictions on validation rows.
+    Leaderboards of earlier versions reject labels by index and predictions on validation rows.
 
-    Raises: InvalidInput with the problems that the page lists, or when the page cannot be reached.
+    Raises: InvalidInput with the problems that the page lists, or if the page cannot be reached.
     """
     given = PredictionInput.of(predictions)
     for path in (given.path, validation):
@@ -137,12 +137,12 @@ def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[st
 
 
 def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = False) -> dict[str, Any]:
-    """Nominate an entry for the next round, for one of its tasks or for all of them. Only its submitter may."""
+    """Nominate an entry for the next round, for one of its tasks or all of them. Only its submitter may."""
     return _ask(url, "nominate", (entry, task), any_token=any_token)
 
 
 def act_at_url(url: str, order: Order) -> str:
-    """Send an act of a host to a server, which knows the host by the saved token; return what was done."""
+    """Send a host's action to a server, which identifies the host by the saved token; return what was done."""
     import httpx
 
     base = url.rstrip("/").removesuffix(HOST)
@@ -162,7 +162,7 @@ def act_at_url(url: str, order: Order) -> str:
 
 
 def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) -> dict[str, Any]:
-    """Return what an endpoint answers; a path among what is sent stands for its file."""
+    """Call an endpoint and return its response; paths in ``content`` are uploaded as files."""
     import httpx
     from gradio_client import Client, handle_file
     from gradio_client.exceptions import AppError
@@ -189,12 +189,12 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
 
 
 def token_for(url: str, *, any_token: bool) -> str | None:
-    """Return the saved Hugging Face token by which a leaderboard knows the submitter; None where none is to be sent.
+    """Return the saved Hugging Face token that identifies the submitter to a leaderboard; None to send no token.
 
-    It is sent over https or to this machine alone, and one that may write only when the user says so: a leaderboard
-    needs to know who somebody is, no more.
+    It is only sent over https or to this machine, and a token with write permission only if the user allows it: a
+    leaderboard only needs to know the user's identity.
 
-    Raises: InvalidInput for a token that may write, or that the Hub does not know.
+    Raises: InvalidInput for a token with write permission, or one that the Hub does not know.
     """
     from huggingface_hub import HfApi, get_token
 
@@ -213,7 +213,7 @@ def token_for(url: str, *, any_token: bool) -> str | None:
 
 
 def _may_write(token: dict[str, Any]) -> bool:
-    """Return whether a token may write, by what the Hub says of it; a fine-grained one lists what it may do, and where.
+    """Return whether a token may write, according to the Hub; a fine-grained token lists its permissions by scope.
 
     >>> _may_write({"role": "read"}), _may_write({"role": "write"})
     (False, True)

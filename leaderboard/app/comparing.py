@@ -1,4 +1,4 @@
-"""From the ids that an address names to a comparison, and to the page that shows it."""
+"""Resolve the ids in a URL to a comparison, and to the page that shows it."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -36,16 +36,16 @@ from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_CHOICES = 200
-"""Entries that the page offers, best first, beside those that its address names."""
+"""Entries offered on the page, best first, in addition to those in the URL."""
 MAX_FOUND = 12
-"""Entries that a search lists."""
+"""Most entries that a search lists."""
 Progress = Callable[[int, int], None]
-"""Called with the numbers of pairs that are done and of all."""
+"""Called with the number of finished pairs and the total."""
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a comparison is of: entries and their scores, the dataset, the task."""
+    """A requested comparison: entries and their scores, the dataset, the task."""
 
     entries: list[Entry]
     scores: list[Scores]
@@ -54,13 +54,13 @@ class _Asked:
 
 
 def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
-    """Compare 2 to 4 entries on a task; without one, on the first that all have.
+    """Compare 2 to 4 entries on a task, or on the first task that all have.
 
-    Raises: InvalidInput when they cannot be compared.
+    Raises: InvalidInput if they cannot be compared.
     """
     asked = _resolve_request(index, ids[: MAX_ENTRIES + 1], task)
     sides = [_compared_entry(index, entry) for entry in asked.entries]
-    # The products are small: several threads would mostly wait for each other.
+    # The matrix products are small: several threads would mostly wait for each other.
     with threadpool_limits(1, "blas"):
         pairs = compare_with_first(sides, asked.folder, index.store, asked.task)
     downloadable = frozenset(entry.id for entry in asked.entries if entry.card.allows_download)
@@ -70,7 +70,7 @@ def compared(index: Index, ids: Sequence[str], task: str | None) -> Compared:
 
 
 def _disagreements(sides: Sequence[ComparedEntry], pairs: Sequence[Comparison], asked: _Asked) -> Disagreements | None:
-    """Return the texts on which the first two entries disagree, on the shift where they differ most."""
+    """Return the texts on which the first two entries disagree, for the shift with the largest difference."""
     differences = [(abs(shift.differences[0].value or 0.0), shift) for shift in pairs[0].shifts]
     if not differences:
         return None
@@ -80,11 +80,11 @@ def _disagreements(sides: Sequence[ComparedEntry], pairs: Sequence[Comparison], 
 
 
 def compared_in_pairs(index: Index, ids: Sequence[str], task: str | None, progress: Progress) -> Pairwise:
-    """Compare up to ``MAX_PAIRWISE`` entries on a task, or the first that all have, each with each other one.
+    """Compare up to ``MAX_PAIRWISE`` entries pairwise on a task, or on the first task that all have.
 
-    ``progress`` is called after each pair; the entries are returned by score, best first.
+    ``progress`` is called after each pair; entries are returned by score, best first.
 
-    Raises: InvalidInput when they cannot be compared.
+    Raises: InvalidInput if they cannot be compared.
     """
     asked = _resolve_request(index, ids[: MAX_PAIRWISE + 1], task)
     sides = [_compared_entry(index, entry) for entry in asked.entries]
@@ -115,7 +115,7 @@ Found = Compared | Pairwise
 
 
 class ComparisonPage(NamedTuple):
-    """The body of a page, its status, whether to ask again because the comparison goes on, and whether it is done."""
+    """A page's body and status; whether it refreshes because the comparison still runs; and whether it has a result."""
 
     body: Markup
     status: int = 200
@@ -124,16 +124,15 @@ class ComparisonPage(NamedTuple):
 
 
 class Comparisons:
-    """Comparisons that pages ask for: made by jobs of the line, so that a page can say how far one is."""
+    """Comparisons that pages request, computed by queued jobs, so that a page can show progress."""
 
     def __init__(self, jobs: Jobs[Found]) -> None:
         self._jobs = jobs
 
     def ask(self, index: Index, ids: Sequence[str], task: str | None, client: str) -> Job[Found] | None:
-        """Return the job that makes a comparison; None where the address names fewer than two entries.
+        """Return the job for a comparison; None if the URL has fewer than two entries.
 
-        Raises: InvalidInput for more entries than are compared, and for unknown ones; LineFullError where the client
-            has no place left in the line.
+        Raises: InvalidInput for too many entries, or unknown ones; LineFullError if the client's queue is full.
         """
         named = named_ids(ids)
         if len(named) > MAX_PAIRWISE:
@@ -154,9 +153,9 @@ class Comparisons:
     def page(
         self, index: Index, ids: Sequence[str], task: str | None, job: Job[Found] | None, add: str = "", base: str = ""
     ) -> ComparisonPage:
-        """Build the page of a comparison: how far it is, else what it found, else why there is none.
+        """Build the page of a comparison: its progress, its result, or why there is none.
 
-        ``add`` is what the search box holds.
+        ``add`` is the text in the search box.
         """
         asked = list(dict.fromkeys(named_ids(ids)))
         if job is not None and not job.done.is_set():
@@ -165,25 +164,25 @@ class Comparisons:
         found = None if job is None else job.result
         problems = [] if job is None else [public_message(problem, index.names()) for problem in job.problems]
         if job is not None:
-            self._jobs.forget(job)  # the store has the pairs: whoever asks next has them from there
+            self._jobs.forget(job)  # the store has cached the pairs for the next request
         task = found.task if found is not None else task
         chooser = _chooser(index, asked, task, add)
         return ComparisonPage(compare_page(chooser, found, problems=problems, base=base), is_done=found is not None)
 
 
 def named_ids(ids: Sequence[str]) -> list[str]:
-    """Return the ids that an address names, empty ones left out."""
+    """Return the non-empty ids of a URL."""
     return [identity for identity in ids if identity]
 
 
 def waiting_page(error: LineFullError) -> ComparisonPage:
-    """Build the page for a client that has no place left in the line; browsers ask for it again by themselves."""
+    """Build the page for a client whose queue is full; browsers reload it automatically."""
     words = f"{error}. This page asks again by itself until there is a place in the line."
     return ComparisonPage(box("Waiting for a place in the line", words), 503, goes_on=True)
 
 
 def no_comparison(index: Index, error: InvalidInput) -> ComparisonPage:
-    """Build the page for an address whose entries cannot be compared, without a form that repeats what it names."""
+    """Build the page for a URL whose entries cannot be compared, without a form that repeats the ids."""
     problems = [public_message(problem, index.names()) for problem in error.problems]
     return ComparisonPage(compare_page(_chooser(index, [], None, ""), None, problems=problems), 404)
 
@@ -196,16 +195,16 @@ def _compared_entry(index: Index, entry: Entry) -> ComparedEntry:
 
 
 def _board(index: Index, ids: Sequence[str], task: str | None) -> Board | None:
-    """Return the board whose entries are offered: that of the first entry and the task, or the first that has any."""
+    """Return the board whose entries are offered: the first entry's for the task, or the first board with entries."""
     shown = [board for board in index.boards() if board.folder.has_public_labels]
     boards = [board for board in shown if index.frame(board).height]
-    boards.sort(key=lambda board: task not in (None, board.task))  # stable: those of the task come first
+    boards.sort(key=lambda board: task not in (None, board.task))  # stable: boards of the task come first
     mine = [board for board in boards if ids and ids[0] in set(index.frame(board)["id"])]
     return next(iter(mine or boards), None)
 
 
 def _chooser(index: Index, ids: Sequence[str], task: str | None, add: str) -> Chooser:
-    """Return the form: pills for what the address names, names to choose from, and what a search found."""
+    """Build the form: selected entries, names to choose from, and search results."""
     choices = _choices(index, _board(index, ids, task), ids)
     labels = {each.id: each for each in choices}
     chosen = [labels.get(each) or EntryOption(each, _name_of(index, each)) for each in ids]
@@ -216,7 +215,7 @@ def _chooser(index: Index, ids: Sequence[str], task: str | None, add: str) -> Ch
 
 
 def add_by_name(index: Index, ids: Sequence[str], task: str | None, add: str) -> str | None:
-    """Return the id of the one entry that a search box names; None where it names none, or several."""
+    """Return the id of the only entry that matches a search; None if there is no match or several."""
     found = _chooser(index, list(ids), task, add).found
     return found[0].id if len(found) == 1 else None
 
@@ -224,12 +223,12 @@ def add_by_name(index: Index, ids: Sequence[str], task: str | None, add: str) ->
 def _name_of(index: Index, identity: str) -> str:
     try:
         return index.entry(identity).card.name
-    except InvalidInput:  # the page lists it among its problems
+    except InvalidInput:  # listed among the page's problems
         return identity
 
 
 def _choices(index: Index, board: Board | None, asked: Sequence[str]) -> list[EntryOption]:
-    """List the board's best entries, and those that the address names."""
+    """List the board's best entries, and those in the URL."""
     if board is None:
         return []
     frame = index.frame(board)

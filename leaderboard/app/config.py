@@ -1,7 +1,7 @@
-"""A leaderboard's configuration, ``board.toml``: all that a host decides, with a default for everything.
+"""A leaderboard's configuration, ``board.toml``: all settings of a host, each with a default.
 
-``read_config`` refuses a file with every problem at once; ``config_lines`` writes what is in force, which is such a
-file again. What is fixed in the code (``FIXED``) is written below it as comments.
+``read_config`` reports every problem of a file at once; ``config_lines`` prints the current settings as a valid
+``board.toml``, followed by the fixed limits (``FIXED``) as comments.
 """
 
 import ipaddress
@@ -60,7 +60,7 @@ class _Table(pydantic.BaseModel):
 
 
 class ServerTable(_Table):
-    """Where the server listens, and what is in front of it."""
+    """Listening address, and the proxies in front of the server."""
 
     host: Annotated[str, pydantic.Field(description="address to listen on; 127.0.0.1 is this machine alone")] = (
         "127.0.0.1"
@@ -76,7 +76,7 @@ class ServerTable(_Table):
 
 
 class Submissions(_Table):
-    """Who may submit, and how much."""
+    """Who may submit, and how many entries."""
 
     sign_in: Annotated[
         bool, pydantic.Field(description="submitters sign in with Hugging Face; else this machine alone submits")
@@ -85,7 +85,7 @@ class Submissions(_Table):
 
 
 class Limits(_Table):
-    """What visitors may take of the server at once."""
+    """Limits on what visitors may use at the same time."""
 
     connections: Annotated[int, pydantic.Field(ge=10, le=100_000, description="open connections")] = MAX_CONNECTIONS
     clients_in_line: Annotated[
@@ -112,7 +112,7 @@ class Rounds(_Table):
 
 
 class Retention(_Table):
-    """How long what is not in the store stays."""
+    """How long data outside the store is kept."""
 
     upload_seconds: Annotated[Seconds, pydantic.Field(description="a file that was uploaded and not submitted")] = (
         SECONDS_KEPT
@@ -120,7 +120,7 @@ class Retention(_Table):
 
 
 class Log(_Table):
-    """What the server writes on standard error."""
+    """What the server logs to standard error."""
 
     json_lines: Annotated[bool, pydantic.Field(alias="json", description="a JSON object a line")] = False
     requests: Annotated[bool, pydantic.Field(description="every request; else slow ones alone")] = False
@@ -128,7 +128,7 @@ class Log(_Table):
 
 
 class BoardConfig(_Table):
-    """All of ``board.toml``."""
+    """The whole ``board.toml``."""
 
     title: Annotated[Text, pydantic.Field(description="heading of the front page; empty for shiftbench's own")] = ""
     text: Annotated[Text, pydantic.Field(description="a sentence below it")] = ""
@@ -165,7 +165,7 @@ FIXED: dict[str, tuple[int | float, str]] = {
     "refusals a day": (MAX_REFUSALS, "of a person that the store's log names one by one"),
     "reason characters": (MAX_WORDS, "of a host's reason or note"),
 }
-"""Limits that are the same for every leaderboard: value, and what it bounds."""
+"""Limits that are the same for every leaderboard: value, and what it limits."""
 
 
 def read_config(path: Path) -> BoardConfig:
@@ -196,7 +196,7 @@ _SHORT.maxlevel = 1
 
 
 def _defaults() -> dict[str, Any]:
-    """Return the default of every key, tables joined by dots."""
+    """Return the default of every key; nested keys are joined by dots."""
     return dict(_values(BoardConfig()))
 
 
@@ -210,12 +210,12 @@ def _values(table: _Table, before: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def configuration(config: BoardConfig) -> dict[str, Any]:
-    """Return what is in force by key, tables joined by dots, hosts left out: the log has keys for persons."""
+    """Return the settings by key, joined by dots, without the hosts: the log identifies persons by keys instead."""
     return {key: value for key, value in _values(config) if key != "hosts"}
 
 
 def config_lines(config: BoardConfig) -> Iterator[str]:
-    """Write what is in force, as a file that ``read_config`` reads: each key with what it is and its default."""
+    """Format the settings as a file that ``read_config`` reads: each key with its description and default."""
     defaults = _defaults()
     yield from _table_lines(config, "", defaults)
     yield ""
@@ -244,5 +244,5 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def _toml(value: Any) -> str:
-    """Write a value as TOML, whose texts, lists, numbers and truth values are JSON's."""
+    """Format a value as TOML; its strings, lists, numbers and booleans equal JSON's."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))

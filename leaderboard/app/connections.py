@@ -1,7 +1,7 @@
-"""Bounds on connections: how many there are, and how long one may neither ask nor take what it asked for.
+"""Limits on connections: their number, and how long they may be idle or stall.
 
-The web server itself (uvicorn) waits for ever for the rest of a request's first lines and for a reader that takes
-nothing, so a few hundred sockets that say nothing would shut everybody out.
+The web server itself (uvicorn) waits forever for the rest of a request's head and for a client that does not read, so
+a few hundred silent sockets would block everybody else.
 """
 
 import asyncio
@@ -14,25 +14,24 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from shiftbench.validation.operating_system import raise_open_files
 
 IDLE_SECONDS = 15.0
-"""Within so many seconds a connection has to send a whole request's head, the first and every later one."""
+"""Seconds within which a connection must send each request's complete head."""
 STUCK_SECONDS = 60.0
-"""Within so many seconds a reader has to take some 48 KiB of what waits for it."""
+"""Seconds within which a client must read about 48 KiB of pending output."""
 SECONDS_BETWEEN_LOOKS = 5.0
 MAX_CONNECTIONS = 1_000
 WANTED_FILES = 8_192
-"""Open files that this process asks the system for; a connection is one, an upload under way another."""
+"""Number of open files requested from the system: one per connection, and one per upload in progress."""
 
 
 class BoundedConnection(H11Protocol):
-    """A connection that is ended when it is idle or stuck.
+    """A connection that is closed when it is idle or stuck.
 
-    Where there are more than ``most``, one without a request under way is ended for the newcomer, the oldest first;
-    where all are at work, the oldest of them.
+    Above ``most`` connections, the oldest idle one is closed for a new one; if all are busy, the oldest of them.
     """
 
     def __init__(self, *arguments: Any, most: int, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        # Anybody could have each of its lines written as often as they like; faults are written by ``BodyLimit``.
+        # Anybody could trigger these messages any number of times; faults are logged by ``BodyLimit``.
         self.logger = logging.Logger("connections", logging.CRITICAL)
         self._most = most
         self._opened = self._idle_since = self.loop.time()
@@ -40,7 +39,7 @@ class BoundedConnection(H11Protocol):
         self._next_look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Register the connection, and end the oldest idle ones where there are too many."""
+        """Register the connection; if there are too many, close the oldest idle one."""
         super().connection_made(transport)
         self._look()
         if len(self.connections) > self._most:
@@ -48,38 +47,38 @@ class BoundedConnection(H11Protocol):
             min(others, key=lambda other: (other.is_at_work(), other._opened)).end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove the connection from those that are watched."""
+        """Cancel the checks of a closed connection."""
         if self._next_look is not None:
             self._next_look.cancel()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Record since when the reader takes nothing."""
+        """Record since when the client has not been reading."""
         self._stuck_since = self.loop.time()
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Record that the reader took some."""
+        """Record that the client reads again."""
         self._stuck_since = None
         super().resume_writing()
 
     def on_response_complete(self) -> None:
-        """Record since when the connection has nothing to do; the next request may have come already."""
+        """Record since when the connection is idle; the next request may have arrived already."""
         self._idle_since = self.loop.time()
         super().on_response_complete()
 
     def is_at_work(self) -> bool:
-        """Return whether a request is being answered."""
+        """Return whether a request is being handled."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def end(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         self.connections.discard(self)
         self.transport.abort()
 
     def _look(self) -> None:
         now = self.loop.time()
-        if self._next_look is not None:  # while the server was held up it read nothing that may have come
+        if self._next_look is not None:  # do not count time in which the server was blocked and read nothing
             self._idle_since += max(0.0, now - self._next_look.when())
         if self.is_at_work():
             self._idle_since = now
@@ -91,10 +90,9 @@ class BoundedConnection(H11Protocol):
 
 
 def bounded_connections(most: int | None = None) -> Any:
-    """Return what uvicorn makes connections with, after raising the soft limit on open files towards ``WANTED_FILES``.
+    """Return uvicorn's connection factory, after raising the soft limit on open files towards ``WANTED_FILES``.
 
-    There are at most ``most`` of them, by default ``MAX_CONNECTIONS``.
-
-    Half of the files that the system allows are left for uploads, the store and the datasets.
+    There are at most ``most`` connections (default ``MAX_CONNECTIONS``). Half of the files that the system allows are
+    reserved for uploads, the store and the datasets.
     """
     return partial(BoundedConnection, most=min(most or MAX_CONNECTIONS, raise_open_files(WANTED_FILES) // 2))

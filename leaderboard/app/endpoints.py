@@ -1,4 +1,4 @@
-"""The named endpoints that read (``gradio_client.Client(url).predict(..., api_name=...)``); figures in fractions.
+"""The named endpoints that read data (``gradio_client.Client(url).predict(..., api_name=...)``); scores are fractions.
 
     /boards   -> the names of the boards
     /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
@@ -17,8 +17,8 @@ import gradio as gr
 from shiftbench.builders.checksums import file_sha256
 from shiftbench.leaderboard.app.comparing import compared
 from shiftbench.leaderboard.app.gradio_queue import LINE_ID
-from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.board import find_board
 from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.pages.compare_page import Compared
@@ -27,15 +27,15 @@ from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput
 
 PAGE_ROWS = 500
-"""Rows of one answer: Gradio keeps answers that nobody fetches."""
+"""Rows per response: Gradio holds responses in memory until they are fetched."""
 
 
-def add_endpoints(keeper: Keeper) -> None:
-    """Add the endpoints to the ``gr.Blocks`` that is being made. Docstrings are what clients and MCP users read."""
+def add_endpoints(live: LiveIndex) -> None:
+    """Add the endpoints to the ``gr.Blocks`` under construction. Clients and MCP users read their docstrings."""
 
     def boards() -> list[str]:
         """List the names of the leaderboard's boards, one for each benchmark, task and subset."""
-        return [board.name for board in keeper.index.boards()]
+        return [board.name for board in live.index.boards()]
 
     def board(name: str, page: int = 1) -> list[dict[str, Any]]:
         """Return a board's rows, as fractions, best first, then rows that a paper reports; 500 a page.
@@ -44,7 +44,7 @@ def add_endpoints(keeper: Keeper) -> None:
             name: the board's name, such as dr/nli; /boards lists them.
             page: which page, from 1.
         """
-        start, index = PAGE_ROWS * (max(page, 1) - 1), keeper.index
+        start, index = PAGE_ROWS * (max(page, 1) - 1), live.index
         rows: list[dict[str, Any]] = _or_error(lambda: board_rows(index, find_board(name, index.boards())))
         return rows[start : start + PAGE_ROWS]
 
@@ -54,7 +54,7 @@ def add_endpoints(keeper: Keeper) -> None:
         Args:
             entry: the entry's id, 16 hexadecimal digits, as boards list it.
         """
-        scores: Scores = _or_error(lambda: keeper.index.scores(entry))
+        scores: Scores = _or_error(lambda: live.index.scores(entry))
         return scores.model_dump(mode="json")
 
     def compare(entries: list[str], task: str | None = None) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def add_endpoints(keeper: Keeper) -> None:
             entries: their ids.
             task: the task; without one the first that all have.
         """
-        comparisons: Compared = _or_error(lambda: compared(keeper.index, entries, task))
+        comparisons: Compared = _or_error(lambda: compared(live.index, entries, task))
         return [pair.model_dump(mode="json") for pair in comparisons.pairs]
 
     def claim(entries: list[str], task: str | None = None) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def add_endpoints(keeper: Keeper) -> None:
             entries: ids of 2 to 4 entries.
             task: the task; without one the first that all have.
         """
-        claim: Claim = _or_error(lambda: _claim_of(compared(keeper.index, entries, task)))
+        claim: Claim = _or_error(lambda: _claim_of(compared(live.index, entries, task)))
         return claim.model_dump(mode="json")
 
     for endpoint in (boards, board, scores):
@@ -84,7 +84,7 @@ def add_endpoints(keeper: Keeper) -> None:
 
 
 def _claim_of(comparisons: Compared) -> Claim:
-    """Write a comparison of entries as a claim; its files are named as downloads of predictions are, by ids."""
+    """Build a claim from a comparison of entries; its files are named by entry id, like downloaded predictions."""
     entries = [
         ClaimedEntry(name=side.id, file=f"{side.id}.parquet", sha256=file_sha256(side.predictions), entry=side.id)
         for side in comparisons.sides
@@ -93,7 +93,7 @@ def _claim_of(comparisons: Compared) -> Claim:
 
 
 def _or_error(read: Callable[[], Any]) -> Any:
-    """Raise what was wrong with a request, in the words of the refusal."""
+    """Call ``read``, and turn InvalidInput into a Gradio error with the same text."""
     try:
         return read()
     except InvalidInput as error:

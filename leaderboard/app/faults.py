@@ -1,4 +1,4 @@
-"""Faults of this server in its log: each place once in full, then counted, so that nobody can fill the log."""
+"""Log of server faults: each location once in full, then only counted, so that nobody can fill the log."""
 
 import logging
 import sys
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from shiftbench.leaderboard.app.request_log import escaped, write_line
 
 MAX_PLACES = 100
-"""Places that are told apart; faults elsewhere count as one more."""
+"""Number of locations counted separately; faults at further locations share one counter."""
 MAX_LINE = 300
-"""Characters of a library's message that are written: a request may be in it."""
+"""Maximum length of a library's message, which may contain request data."""
 
 Place = tuple[str, str, int]
 
 
 class FaultLog:
-    """Writes faults to stderr, each line escaped; ``as_json`` as a JSON object each. Threads may share it."""
+    """Writes faults to stderr with each line escaped, or as JSON objects (``as_json``). Thread-safe."""
 
     def __init__(self, *, as_json: bool = False) -> None:
         self._as_json = as_json
@@ -26,7 +26,7 @@ class FaultLog:
         self._lock = threading.Lock()
 
     def write(self, fault: BaseException) -> None:
-        """Write a fault with its traceback when its place is new, and a line at its 10th, 100th, ... time."""
+        """Write a fault: the first at a location with its traceback, the 10th, 100th, ... as one line."""
         if self._count(_place(fault)) != 1:
             return
         if self._as_json:
@@ -36,11 +36,11 @@ class FaultLog:
             print("Traceback (most recent call last):", *_lines(fault), sep="\n", file=sys.stderr, flush=True)
 
     def write_record(self, record: logging.LogRecord) -> None:
-        """Write what a library logs: a fault as ``write`` does, a message as one line when its place is new."""
+        """Write a library's log record: a fault as ``write`` does, a message as one line if new at its location."""
         if record.exc_info and record.exc_info[1] is not None:
             self.write(record.exc_info[1])
         elif self._count((record.name, record.pathname, record.lineno)) == 1:
-            # Such as what a visitor sent, which may hold any character.
+            # The message may contain visitor input with any character.
             level, text = record.levelname.lower(), record.getMessage()[:MAX_LINE]
             if self._as_json:
                 write_line(level, "message", {"of": record.name, "message": text}, as_json=True)
@@ -48,7 +48,7 @@ class FaultLog:
                 print(f"{level} of {record.name}: {escaped(text)}", file=sys.stderr, flush=True)
 
     def _count(self, place: Place) -> int:
-        """Count one more at a place, with a line at the 10th, 100th, ... time; returns how many there are by now."""
+        """Count one more fault at a location, with a line at the 10th, 100th, ... time; return the count."""
         with self._lock:
             if place not in self._counts and len(self._counts) >= MAX_PLACES:
                 place = ("another fault", "elsewhere", 0)
@@ -64,31 +64,31 @@ class FaultLog:
 
 
 class FaultHandler(logging.Handler):
-    """Writes what libraries log to a ``FaultLog``: anybody may send what they warn of, as often as they like."""
+    """Passes library log records to a ``FaultLog``: anybody can trigger warnings, any number of times."""
 
     def __init__(self, faults: FaultLog) -> None:
         super().__init__(logging.WARNING)
         self._faults = faults
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record, the first of its place."""
+        """Write a record if it is the first of its location."""
         self._faults.write_record(record)
 
 
 def write_logs_to(faults: FaultLog) -> None:
-    """Write all that libraries of this process log to a ``FaultLog``, and nowhere else.
+    """Redirect all log records of libraries in this process to a ``FaultLog``.
 
-    The handler is the root logger's. Some libraries log there by name, others by ``logging.warning``, which would
-    otherwise give the root logger a handler that writes each message whole.
+    The handler is the root logger's. Some libraries log by name, others by ``logging.warning``, which would otherwise
+    give the root logger a handler that writes each message in full.
     """
     root = logging.getLogger()
     for handler in [each for each in root.handlers if isinstance(each, FaultHandler)]:
-        root.removeHandler(handler)  # that of an earlier server of this process
+        root.removeHandler(handler)  # left by an earlier server in this process
     root.addHandler(FaultHandler(faults))
 
 
 def _lines(fault: BaseException) -> Iterator[str]:
-    """Format a fault and those behind it, a line each; a message may be what a visitor sent."""
+    """Format a fault and its causes, one line each; a message may contain visitor input."""
     behind = fault.__cause__ or (None if fault.__suppress_context__ else fault.__context__)
     if behind is not None:
         yield from _lines(behind)
@@ -98,7 +98,7 @@ def _lines(fault: BaseException) -> Iterator[str]:
 
 
 def _place(fault: BaseException) -> Place:
-    """Return a fault's kind, file and line, but not the line's text, which takes long to read."""
+    """Return a fault's type, file and line number (without the line's text, which is slow to read)."""
     trace, file, line = fault.__traceback__, "nowhere", 0
     while trace is not None:
         file, line, trace = trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_next

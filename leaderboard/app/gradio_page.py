@@ -1,10 +1,10 @@
-"""Gradio's page, and the endpoints that take submissions: the Space's interface, for its uploads, queue and sign-in.
+"""Gradio's page and the submission endpoints, with Gradio's uploads, queue and sign-in on a Space.
 
-/check     file, card text, whether labels are numbers, validation predictions, board -> an answer
+/check     file, card text, labels by index, validation predictions, board -> a response
            (``shiftbench.leaderboard.board.submission.SubmissionAnswer``); nothing is stored
-/submit    the same, and the entry is kept
-/withdraw  entry id -> an answer; for its submitter only
-/nominate  entry id, task -> an answer; for its submitter only, where labels are withheld
+/submit    the same, and the entry is stored
+/withdraw  entry id -> a response; for its submitter only
+/nominate  entry id, task -> a response; for its submitter only, if labels are withheld
 """
 
 import json
@@ -27,8 +27,8 @@ from starlette.routing import Mount
 from shiftbench.leaderboard.app.endpoints import add_endpoints
 from shiftbench.leaderboard.app.gradio_queue import LINE_ID, MAX_REMEMBERED_SESSIONS, GuardedBlocks
 from shiftbench.leaderboard.app.identity import Callers, local_submitter, signed_in_submitter, space_name
-from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.signing_in import CurrentSignIns, SignIns
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board.submission import (
@@ -57,7 +57,7 @@ Sender = Callable[[gr.Request, gr.OAuthProfile | None], str]
 
 def mount_gradio(
     app: FastAPI,
-    keeper: Keeper,
+    live: LiveIndex,
     checks: FileChecks,
     uploads: Uploads,
     line: Line,
@@ -70,19 +70,19 @@ def mount_gradio(
 ) -> FastAPI:
     """Mount Gradio's application and return it: the page, the endpoints, their OpenAPI document, the MCP server.
 
-    Its lifespan is to be begun by whoever mounts it: that of ``app`` has begun before.
+    The caller must start its lifespan, since that of ``app`` has already started.
     """
     title = "Submit \N{MIDDLE DOT} shiftbench"
     with GuardedBlocks(line=line, callers=callers, title=title, analytics_enabled=False, fill_width=True) as blocks:
-        add_endpoints(keeper)
-    blocks.uploads, blocks.faults = uploads, keeper.faults
+        add_endpoints(live)
+    blocks.uploads, blocks.faults = uploads, live.faults
     blocks.state_session_capacity = MAX_REMEMBERED_SESSIONS
     with blocks.route("Submit", GRADIO_PAGE):
-        _add_page(keeper, checks, callers, sign_in=sign_in, daily_quota=daily_quota)
-    # Otherwise whoever posts to /run would pass the queue, and its bound on what runs at once.
+        _add_page(live, checks, callers, sign_in=sign_in, daily_quota=daily_quota)
+    # An open API (/run) would bypass the queue and its limit on concurrent calls.
     blocks.queue(default_concurrency_limit=4, max_size=64, api_open=False)
     with warnings.catch_warnings():
-        # It says that pages are not rendered on the server, which nobody asked for.
+        # Gradio warns that pages are not rendered on the server, which is intended.
         warnings.filterwarnings("ignore", message="SSR mode")
         gr.mount_gradio_app(
             app,
@@ -120,27 +120,27 @@ def mount_gradio(
 
 
 async def _no_such_endpoint(_: Request, __: Exception) -> Response:
-    """Answer a call to a name that there is not, for which Gradio has a fault."""
+    """Respond with 404 to an unknown endpoint, on which Gradio would raise an error."""
     return JSONResponse({"detail": "there is no such endpoint: /gradio_api/info lists them"}, 404)
 
 
 async def _invalid_request(_: Request, error: Exception) -> Response:
-    """Answer a request whose body or query is not as declared: what is wrong and where.
+    """Respond with what is wrong, and where, in a request whose body or query does not match the schema.
 
-    FastAPI would repeat what was sent, and fail on what JSON or UTF-8 cannot hold: infinity, half a character.
+    FastAPI would repeat the input, and fail on values that JSON or UTF-8 cannot represent: infinity, lone surrogates.
     """
     assert isinstance(error, RequestValidationError)
     wrong = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
-    return Response(json.dumps({"detail": wrong}), 422, media_type="application/json")  # in ASCII
+    return Response(json.dumps({"detail": wrong}), 422, media_type="application/json")  # json.dumps escapes non-ASCII
 
 
-def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: bool, daily_quota: int | None) -> None:
+def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in: bool, daily_quota: int | None) -> None:
     _html(header("submit"))
     _html(render("gradio.html", sign_in=sign_in, daily_quota=daily_quota))
-    # Elsewhere than on a Space, Gradio would sign every visitor in as the server's own user.
+    # Outside a Space, Gradio would sign every visitor in as the server's own user.
     if sign_in and space_name() is not None:
         gr.LoginButton("Sign in with Hugging Face", size="md", elem_id="sign-in")
-    names = [board.name for board in boards_to_submit_to(keeper.index.folders)]
+    names = [board.name for board in boards_to_submit_to(live.index.folders)]
     with gr.Row(equal_height=False):
         with gr.Column(min_width=300):
             board = gr.Dropdown(
@@ -174,7 +174,7 @@ def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: 
         entry = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="withdraw-id")
         withdraw_button = gr.Button("Withdraw", scale=0, min_width=150)
     sender = _sender(callers, sign_in=sign_in)
-    withheld = any(not folder.has_public_labels for folder in keeper.index.folders)
+    withheld = any(not folder.has_public_labels for folder in live.index.folders)
     with gr.Accordion("Nominate an entry of yours for the next round", open=False, visible=withheld):
         chosen = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="nominate-id")
         task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
@@ -198,7 +198,7 @@ def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: 
             board: the board's name, such as dr/nli, in the place of the card's data and subset.
         """
         sent, held_out = _uploaded(file, validation, labels_by_index)
-        return check(keeper.index, sent, card, checks, validation=held_out, board=board)
+        return check(live.index, sent, card, checks, validation=held_out, board=board)
 
     def submit_file(
         request: gr.Request,
@@ -222,7 +222,7 @@ def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: 
         """
         sent, held_out = _uploaded(file, validation, labels_by_index)
         return submit(
-            keeper.index,
+            live.index,
             sent,
             card,
             sender=lambda: sender(request, profile),
@@ -240,7 +240,7 @@ def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: 
             request: says where it comes from.
             profile: the user who has signed in with this browser.
         """
-        return withdraw(keeper.index, entry, sender=lambda: sender(request, profile))
+        return withdraw(live.index, entry, sender=lambda: sender(request, profile))
 
     def nominate_for_round(
         entry: str, task: str, request: gr.Request, profile: gr.OAuthProfile | None
@@ -253,7 +253,7 @@ def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: 
             request: says where it comes from.
             profile: the user who has signed in with this browser.
         """
-        return nominate_entry(keeper.index, entry, task, sender=lambda: sender(request, profile))
+        return nominate_entry(live.index, entry, task, sender=lambda: sender(request, profile))
 
     handlers: list[tuple[gr.Button, Callable[..., SubmissionAnswer], list[Any], str]] = [
         (check_button, check_file, [file, card, by_index, validation_file, board], "check"),
@@ -262,16 +262,16 @@ def _add_page(keeper: Keeper, checks: FileChecks, callers: Callers, *, sign_in: 
     ]
     if withheld:
         handlers.append((nominate_button, nominate_for_round, [chosen, task], "nominate"))
-    at_once = {"concurrency_limit": AT_ONCE, "concurrency_id": LINE_ID}  # others see their place in the line
+    at_once = {"concurrency_limit": AT_ONCE, "concurrency_id": LINE_ID}  # waiting users see their position in the queue
     for button, handler, inputs, name in handlers:
         gr.on([], handler, inputs, answer, api_name=name, **at_once)
         button.click(_reported(handler), inputs, report, api_visibility="private", **at_once)
 
 
 def _reported(handler: Callable[..., SubmissionAnswer]) -> Callable[..., str]:
-    """Return a function that shows what a handler answers, from the same call.
+    """Return a function that calls a handler and renders its response in the same call.
 
-    One that is sent an answer to show would show anybody anything, and keep it.
+    A separate function that renders a response sent by the client would display, and store, arbitrary content.
     """
 
     @wraps(handler)
@@ -298,7 +298,7 @@ def _html(value: str, **options: Any) -> gr.HTML:
 
 
 def _uploaded(file: str | None, validation: str | None, by_index: bool) -> list[PredictionInput | None]:
-    """Return the files that the form sent, as they are to be read; None for each that it did not send."""
+    """Return the files that the form sent, with their reading options; None for each missing one."""
     return [PredictionInput(Path(each), by_index) if each else None for each in (file, validation)]
 
 
@@ -324,11 +324,11 @@ _LOOKS = {
     "transparent": "block_background_fill block_background_fill_dark",
     "*primary_800": "button_primary_background_fill_hover",
 }
-"""Settings of Gradio's theme, by the value that they have."""
+"""Settings of Gradio's theme, grouped by value."""
 
 
 def theme() -> gr.Theme:
-    """Build a theme: one accent colour dark enough to read on white, and system fonts, so that none is fetched."""
+    """Build the theme: one accent colour dark enough to read on white, and system fonts, so that none is downloaded."""
     fonts = ["system-ui", "-apple-system", "Segoe UI", "Roboto", "Helvetica Neue", "Arial", "sans-serif"]
     mono = ["ui-monospace", "Menlo", "Consolas", "monospace"]
     base = Soft(

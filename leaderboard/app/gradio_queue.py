@@ -1,7 +1,7 @@
-"""Gradio guarded: no addresses to fetch, no files but uploads, and bounds on what its queue keeps for readers.
+"""Gradio with restrictions: no URLs to fetch, no files except uploads, and limits on unread responses in its queue.
 
-Gradio keeps each answer until its session reads it, for up to 2,000 sessions that anybody may name, and each answer
-may have MiBs. It also keeps the ids of their calls, and of the last 10,000 calls the session's name, for good.
+Gradio keeps each response until its session reads it, for up to 2,000 sessions with arbitrary names, and a response may
+have MiBs. It also keeps, permanently, the ids of their calls, and the session names of the last 10,000 calls.
 """
 
 import asyncio
@@ -27,44 +27,44 @@ from shiftbench.leaderboard.app.line import Line, LineFullError, Ticket
 from shiftbench.leaderboard.app.uploads import Uploads
 
 LINE_ID = "line"
-"""Gradio's name of the functions whose calls wait in the line."""
+"""Concurrency id of the functions whose calls wait in the server's queue (``Line``)."""
 _SUBMISSIONS = ("submit", "withdraw", "nominate")
-"""Beginnings of the names of functions that need a submitter."""
+"""Prefixes of the names of functions that need a submitter."""
 
 MAX_UNREAD_BYTES = 32 * 2**20
-"""Of all answers that wait for a reader, as JSON; where there are more, those that wait longest are dropped."""
+"""Total size of unread responses as JSON; above it, those of the sessions that wait longest are dropped."""
 MAX_WAITING_SESSIONS = 1_500
-"""Sessions that have or await answers: more than there are connections, so those with a reader are never dropped."""
+"""Most sessions with pending calls or responses; more than connections, so sessions with a reader are never dropped."""
 SESSION_NAME = re.compile(r"[\w-]{0,100}", re.ASCII)
-"""Clients make names of letters and digits."""
+"""Clients generate names of letters and digits."""
 _MESSAGE_BYTES = 1_000
-"""A message in memory, beside its answer."""
+"""Assumed memory of a message, without its response."""
 _CALLS_REMEMBERED = 100
-"""Calls that Gradio has statistics of, which nothing here shows."""
+"""Number of calls for which Gradio keeps statistics, which are not used here."""
 
 
 class GuardedQueue(Queue):  # type: ignore[misc]
-    """A queue whose unread answers are bounded in all, and which refuses calls that no page or client makes.
+    """A queue with a limit on all unread responses, which rejects calls that no page or client makes.
 
-    Calls that check, score or compare wait in the server's line instead of the order in which they came; Gradio tells
-    each of them its place. Of other calls at most ``max_others`` wait.
+    Calls that check, score or compare wait in the server's queue (``Line``) instead of in order of arrival; Gradio
+    shows each caller its position. Of other calls at most ``max_others`` wait.
     """
 
     def __init__(self, *, line: Line, callers: Callers, max_others: int, **options: Any) -> None:
         super().__init__(max_size=None, **options)
         self._line, self._callers, self._max_others = line, callers, max_others
-        self._tickets: dict[str, Ticket] = {}  # by event, of those that wait or run
+        self._tickets: dict[str, Ticket] = {}  # by event id: those that wait or run
         self.ANALYTICS_MAX_EVENTS = _CALLS_REMEMBERED
         self.pending_messages_per_session = UnreadAnswers(self.pending_event_ids_session)
 
     def compute_analytics_summary(self, records: Any) -> dict[str, Any]:
-        """Count nothing: Gradio tabulates all calls after each one, and half a character in one fails the others."""
+        """Return no statistics: Gradio tabulates all calls after each one, and fails on lone surrogates in any."""
         return {}
 
     async def push(
         self, body: PredictBodyInternal, request: fastapi.Request, username: str | None
     ) -> tuple[bool, Any, Any]:
-        """Take a call, or say why not: Gradio answers that with status 400, or 503 where there is no place left."""
+        """Accept a call, or return the reason: Gradio then responds with status 400, or 503 if the queue is full."""
         if not SESSION_NAME.fullmatch(body.session_hash or ""):
             return False, "a session's name is up to 100 letters and digits", "error"
         if body.fn_index is not None and body.fn_index not in self.blocks.fns:
@@ -93,7 +93,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return taken
 
     def get_events(self) -> tuple[list[Event], bool, str] | None:
-        """Return the next call to answer: one whose turn in the line has come, else another one."""
+        """Return the next call to run: one whose turn in the line has come, else another one."""
         self._sort()
         waiting = self._events_in_line()
         for event in waiting:
@@ -108,7 +108,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return None
 
     async def process_events(self, events: list[Event], *arguments: Any) -> None:
-        """Answer a call, then leave the line."""
+        """Run a call, then leave the line."""
         try:
             await super().process_events(events, *arguments)
         finally:
@@ -117,12 +117,12 @@ class GuardedQueue(Queue):  # type: ignore[misc]
                     self._line.leave(ticket)
 
     async def remove_from_queue(self, event_id: str) -> None:
-        """Remove a call that waits, from the line, too."""
+        """Remove a waiting call, also from the line."""
         await super().remove_from_queue(event_id)
         self._leave_removed()
 
     async def clean_events(self, **which: Any) -> None:
-        """Remove the calls of a session that has gone, from the line, too."""
+        """Remove the calls of a closed session, also from the line."""
         await super().clean_events(**which)
         self._leave_removed()
 
@@ -131,12 +131,12 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return queue.queue if queue is not None else []
 
     def _sort(self) -> None:
-        """Sort the calls that Gradio shows their place by the order of the line."""
+        """Sort the waiting calls by the order of the line, since Gradio shows callers their position."""
         places = {id(ticket): place for place, ticket in enumerate(self._line.order(), start=1)}
         self._events_in_line().sort(key=lambda event: places.get(id(self._tickets.get(event._id)), 0))
 
     def _leave_removed(self) -> None:
-        """Leave the line for calls that neither wait nor are being answered."""
+        """Leave the line for calls that are neither waiting nor running."""
         there = {event._id for event in self._events_in_line()}
         there |= {event._id for job in self.active_jobs if job is not None for event in job}
         for event_id in self._tickets.keys() - there:
@@ -144,13 +144,13 @@ class GuardedQueue(Queue):  # type: ignore[misc]
 
 
 def _stay(_: Ticket) -> None:
-    """Do nothing: Gradio looks for calls whose turn has come."""
+    """Do nothing: Gradio polls for calls whose turn has come."""
 
 
 class UnreadAnswers(dict[str, "Messages"]):
-    """The messages of each session: in the order in which sessions were named, or began to have unread ones.
+    """The messages of each session, ordered by when the session was created or got its first unread message.
 
-    A session that was dropped is not there any more; what is sent to it is lost, which is no fault.
+    Dropped sessions are removed; messages sent to them are discarded silently.
     """
 
     def __init__(self, event_ids: dict[str, set[str]]) -> None:
@@ -159,17 +159,17 @@ class UnreadAnswers(dict[str, "Messages"]):
         self._event_ids = event_ids
 
     def __setitem__(self, session: str, _: object) -> None:
-        """Take a new session, whatever kind of queue Gradio would give it."""
+        """Add a new session, with our kind of queue instead of Gradio's."""
         if session not in self and len(self) >= MAX_WAITING_SESSIONS:
             self.drop(next((each for each, waiting in self.items() if not waiting.n_readers), next(iter(self))))
         super().__setitem__(session, Messages(self, session))
 
     def __missing__(self, _: str) -> asyncio.Queue[Any]:
-        """Return a queue that nobody reads, for what is sent to a session that was dropped."""
+        """Return a queue that nobody reads, for messages to a dropped session."""
         return asyncio.Queue()
 
     def __delitem__(self, session: str) -> None:
-        """Remove a session, which may have been dropped before."""
+        """Remove a session, which may have been dropped already."""
         self.drop(session)
 
     def drop(self, session: str) -> None:
@@ -180,7 +180,7 @@ class UnreadAnswers(dict[str, "Messages"]):
             self.n_bytes -= dropped.n_bytes
 
     def count(self, session: str, n_bytes: int) -> None:
-        """Count what came or was read; of what is too much the oldest is dropped."""
+        """Update the size of a session's unread messages; above the total limit, drop the oldest sessions."""
         messages = self[session]
         if n_bytes > 0 and messages.n_bytes == n_bytes:  # its first unread message
             super().__setitem__(session, self.pop(session))
@@ -198,7 +198,7 @@ class Messages(asyncio.Queue[Any]):
         self._unread, self._session = unread, session
 
     async def get(self) -> Any:
-        """Return the next message, and note that there is a reader while it is waited for."""
+        """Return the next message, and count a reader while waiting for it."""
         self.n_readers += 1
         try:
             return await super().get()
@@ -217,7 +217,7 @@ class Messages(asyncio.Queue[Any]):
 
     def _count(self, n_bytes: int) -> None:
         self.n_bytes += n_bytes
-        if self._unread.get(self._session) is self:  # else the session was dropped while this was being read
+        if self._unread.get(self._session) is self:  # else the session was dropped meanwhile
             self._unread.count(self._session, n_bytes)
 
 
@@ -227,33 +227,33 @@ def _size(message: Any) -> int:
 
 
 _FILES = (gr.File, gr.UploadButton)
-"""Components that mean a file. To all others Gradio would move a file, too, where a request holds what looks like
-one: it fetches from the address that is named, and opens any file of the machine where it runs in another server."""
+"""Components that accept files. For all others, too, Gradio would move a file if a request contains a file-like object:
+it fetches the given URL, and on other servers opens any file of the machine."""
 
 
 MAX_REMEMBERED_SESSIONS = 32
-"""Sessions whose last values Gradio remembers, some MiB for each; no page here needs them."""
+"""Number of sessions whose last values Gradio stores, some MiB each; no page here needs them."""
 MAX_UNREAD = 60
-"""Messages of one session that wait for a reader, some three for each call; Gradio would keep any number for good."""
+"""Most unread messages per session, about three per call; Gradio has no limit."""
 MAX_ARGUMENT = 2_000
-"""Letters of an argument, as JSON, that is no text of the form: an entry's id, a board's name."""
+"""Maximum length, as JSON, of an argument that is not a form text: an entry's id, a board's name."""
 _FILE_KEYS = frozenset({"path", "url", "meta"})
 _KINDS = {str: "a text", int: "a whole number", list: "a list of texts", NoneType: "null"}
 
 
 class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
-    """Blocks whose every call, by queue, HTTP or MCP, is checked, and fails without filling the log."""
+    """Blocks that check every call, by queue, HTTP or MCP, and do not fill the log when calls fail."""
 
     uploads: Uploads
     faults: FaultLog
     _queue: Queue
 
     def __init__(self, *, line: Line, callers: Callers, **options: Any) -> None:
-        self._line, self._callers = line, callers  # for the queue, which Gradio sets up at once
+        self._line, self._callers = line, callers  # set first: Gradio creates the queue in __init__
         super().__init__(**options)
 
     def queue(self, **options: Any) -> "GuardedBlocks":
-        """Set the queue up as Gradio does, with bounds on what it keeps."""
+        """Set up Gradio's queue, with limits on its memory."""
         super().queue(**options)
         made = self._queue
         self._queue = GuardedQueue(
@@ -269,7 +269,7 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
         return self
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *arguments: Any, **options: Any) -> Any:
-        """Refuse what no page or client sends, then go on as Gradio does."""
+        """Reject inputs that no page or client sends, then continue as Gradio does."""
         inputs = _complete(block_fn, inputs)
         for component, value in zip(block_fn.inputs, inputs, strict=False):
             self._check(component, value)
@@ -277,7 +277,7 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
         return await super().preprocess_data(block_fn, inputs, *arguments, **options)
 
     async def process_api(self, *arguments: Any, **options: Any) -> dict[str, Any]:
-        """Answer a call; of a fault only the first is written with its traceback, which Gradio would do for all."""
+        """Handle a call; only the first occurrence of a fault is logged with a traceback (Gradio would log all)."""
         unread = self._queue.pending_messages_per_session.get(options.get("session_hash") or "")
         if unread is not None and unread.qsize() > MAX_UNREAD:
             raise gr.Error("read the answers to earlier calls first", print_exception=False)
@@ -303,7 +303,7 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
 
 
 def _complete(block_fn: Any, inputs: Sequence[Any]) -> list[Any]:
-    """Return a call's inputs, with defaults for those at the end that were not sent; an empty text box is a text."""
+    """Return a call's inputs, with defaults for missing trailing ones; an empty text box becomes an empty string."""
     missing = block_fn.inputs[len(inputs) :]
     parameters = get_function_params(block_fn.fn)[len(inputs) :]
     if missing and not (len(missing) == len(parameters) and all(has_default for _, has_default, _, _ in parameters)):
@@ -314,7 +314,7 @@ def _complete(block_fn: Any, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _check_kinds(block_fn: Any, inputs: Sequence[Any]) -> None:
-    """Refuse arguments that are of another kind, or longer, than the function takes."""
+    """Reject arguments of the wrong type or above the maximum length."""
     for component, value in zip(block_fn.inputs, inputs, strict=False):
         if isinstance(component, gr.Textbox) and not isinstance(value, str):
             raise _refusal(f"{_signature(block_fn)}: a text is wanted, found {_clip_value(value)}")
@@ -334,10 +334,7 @@ def _check_kinds(block_fn: Any, inputs: Sequence[Any]) -> None:
 
 
 def _signature(block_fn: Any) -> str:
-    """Return how a function is called, as a refusal names it.
-
-    Such as ``board(name, page)``.
-    """
+    """Return a function's signature for error messages, such as ``board(name, page)``."""
     names = ", ".join(name for name, *_ in get_function_params(block_fn.fn))
     return f"{block_fn.api_name}({names})"
 
@@ -356,7 +353,7 @@ def _refusal(words: str) -> gr.Error:
 
 
 def _holds_file(value: Any) -> bool:
-    """Return whether anything in a value has a key of Gradio's file objects; nothing else that is sent here has."""
+    """Return whether a value contains a key of Gradio's file objects; no other valid input has these keys."""
     if isinstance(value, Mapping):
         return not _FILE_KEYS.isdisjoint(value) or any(map(_holds_file, value.values()))
     return isinstance(value, Sequence) and not isinstance(value, str) and any(map(_holds_file, value))

@@ -1,6 +1,6 @@
-"""The acts of a leaderboard's host through the server: a form, and the same address for programs.
+"""A host's actions through the server: a form, and the same URL for programs.
 
-Only accounts that the configuration names as hosts may act, signed in as submitters are. A program sends the form's
+Only accounts that the configuration lists as hosts may act; they sign in as submitters do. A program sends the form's
 fields with a token and ``Accept: application/json``; ``shiftbench board hide ... --to URL`` is one.
 """
 
@@ -22,7 +22,7 @@ from shiftbench.leaderboard.app.identity import (
     signed_in_submitter,
     space_name,
 )
-from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.signing_in import SignIns, sessions
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.shell import render
@@ -34,13 +34,13 @@ REFUSED, FORBIDDEN = 422, 403
 
 
 class HostPage:
-    """The page's answers."""
+    """Request handlers of the page."""
 
-    def __init__(self, keeper: Keeper, callers: Callers, hosts: Collection[str]) -> None:
-        self._keeper, self._callers, self._hosts = keeper, callers, frozenset(hosts)
+    def __init__(self, live: LiveIndex, callers: Callers, hosts: Collection[str]) -> None:
+        self._live, self._callers, self._hosts = live, callers, frozenset(hosts)
 
     def routes(self, sign_ins: SignIns) -> list[Route]:
-        """Return the page's routes, which know who has signed in; none where no host is named."""
+        """Return the page's routes with session support; none if no host is configured."""
         if not self._hosts:
             return []
         known = sessions(sign_ins)
@@ -53,7 +53,7 @@ class HostPage:
         return self._page(request, {}, "", [])
 
     async def _act(self, request: Request) -> Response:
-        if not is_own_page(request.headers):  # before a byte of the body is read
+        if not is_own_page(request.headers):  # before reading the body
             return self._page(request, {}, "", ["Send this form from the leaderboard's own page."], FORBIDDEN)
         async with request.form(max_files=0, max_fields=MAX_FIELDS, max_part_size=MAX_FIELD_BYTES) as form:
             fields = {key: value for key, value in form.items() if isinstance(value, str)}
@@ -68,10 +68,10 @@ class HostPage:
         except InvalidInput as error:
             return self._page(request, fields, "", [str(each) for each in error.problems], FORBIDDEN)
         try:
-            done = perform(self._keeper.index.store, _order(fields), host)
+            done = perform(self._live.index.store, _order(fields), host)
         except InvalidInput as error:
             return self._page(request, fields, "", [str(each) for each in error.problems], REFUSED)
-        self._keeper.index.refresh()
+        self._live.index.refresh()
         return self._page(request, {}, done, [])
 
     def _page(
@@ -97,7 +97,7 @@ class HostPage:
 
 
 def _order(fields: dict[str, str]) -> Order:
-    """Return what the form orders; InvalidInput for what is no act, or an erasure that is not confirmed."""
+    """Parse the form's action; InvalidInput for an unknown action, or an unconfirmed erasure."""
     act = fields.get("act", "")
     if act not in list(Act):
         raise InvalidInput(Problem("there is no such act", "act", f"'{act[:40]}'", f"one of {', '.join(Act)}"))

@@ -1,6 +1,6 @@
-"""Who sends a request: the machine's own user, or somebody that Hugging Face vouches for. Never what a form says.
+"""Identify who sends a request: the machine's own user, or one authenticated by Hugging Face; never by a form field.
 
-In the line a request counts as that of a user who has signed in, else of the address that it comes from.
+In the queue, a request counts as its signed-in user's, else as its IP address's.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 PROXY_HEADERS = ("x-forwarded-for", "x-forwarded-host", "x-real-ip", "forwarded")
 MCP_CALL = ("x-gradio-user", "mcp")
-"""The header with which Gradio's MCP server passes calls on, from this machine's own address, whoever called it."""
+"""Header with which Gradio's MCP server forwards calls, from this machine's own address, whoever made them."""
 TOKEN_HEADERS = ("x-hf-authorization", "authorization")
-"""Where clients of Gradio send a Hugging Face token."""
+"""Headers in which Gradio's clients send a Hugging Face token."""
 
 _TOKEN = re.compile(r"[!-~]{1,4096}")
 
@@ -31,11 +31,11 @@ _TOKEN = re.compile(r"[!-~]{1,4096}")
 def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
     """Return the submitter of a request to a server without sign-in: the machine's own user.
 
-    The address must be a loopback one and neither a proxy nor the MCP server may stand between. The host must be a
-    loopback name too and the origin the same host and port, or a page of another site, also one that this machine
-    serves at another port, could have the visitor's browser submit in their name.
+    The client address must be loopback, with no proxy or MCP server in between. The host must also be a loopback name
+    and the origin the same host and port; otherwise a page of another site, or on another port of this machine, could
+    make the visitor's browser submit in their name.
 
-    Raises: InvalidInput for everybody else.
+    Raises: InvalidInput for any other request.
     """
     host = headers.get("host", "")
     own_page = headers.get("origin", f"http://{host}") == f"http://{host}"
@@ -54,17 +54,17 @@ def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
 
 
 def space_name() -> str | None:
-    """Return the name of the Space that this server runs on, as Gradio tells it; None elsewhere."""
+    """Return the name of the Space that this server runs on, from Gradio's environment variables; None elsewhere."""
     return os.environ.get("SPACE_ID") if os.environ.get("SYSTEM") == "spaces" else None
 
 
 def is_mcp_call(client_host: str | None, headers: Mapping[str, str]) -> bool:
-    """Return whether Gradio's MCP server passes on somebody's call, which it does from this machine alone."""
+    """Return whether Gradio's MCP server forwards somebody's call, which it only does from this machine."""
     return client_host is not None and _is_loopback(client_host) and headers.get(MCP_CALL[0]) == MCP_CALL[1]
 
 
 def session_user(session: Mapping[str, Any]) -> str | None:
-    """Return the user name that Hugging Face gave for this browser's session, while its sign-in lasts; else None."""
+    """Return the Hugging Face user of this browser's session; None if nobody signed in or the sign-in expired."""
     info = session.get("oauth_info")
     if not isinstance(info, dict) or info.get("expires_at", 0) < time.time():
         return None
@@ -73,13 +73,12 @@ def session_user(session: Mapping[str, Any]) -> str | None:
 
 
 def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) -> str:
-    """Return the submitter of a request to a server with sign-in: by the browser's session, else by a token.
+    """Return the submitter of a request to a server with sign-in: from the browser's session, else from a token.
 
     Args:
         session_name: the user that signed in with this browser, if any.
-        headers: the request's. A session counts only where the browser says that one of this server's own pages
-            sends the request: browsers send its cookie with those of other sites, too.
-    Raises: InvalidInput when nobody has signed in, or the token is not one of a user.
+        headers: the request's. A session is accepted only if the browser states that the request comes from one of
+            this server's pages: browsers also send its cookie with requests from other sites.
     """
     names_its_page = "origin" in headers or "sec-fetch-site" in headers
     if session_name is not None and names_its_page and is_own_page(headers):
@@ -99,7 +98,7 @@ def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) ->
 
 
 def _token_user(token: str) -> str:
-    """Return the user whose token this is, as the Hub says; an unknown or an organisation's one is refused."""
+    """Return the user of a token according to the Hub; unknown tokens and organisation tokens are rejected."""
     from httpx2 import HTTPError
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
@@ -124,12 +123,12 @@ def _unreachable() -> Problem:
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
-    """Return whether a browser sends this from a page of this server, the port included; programs send no origin."""
+    """Return whether a browser sends this from a page of this server (same port); programs send no origin."""
     if "origin" not in headers:
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
     host = headers.get("host", "")
     origins = {f"https://{name.strip()}" for name in (host, *os.environ.get("SPACE_HOST", "").split(",")) if name}
-    if _is_loopback(_host_of(f"//{host}")):  # a browser counts it as safe without https
+    if _is_loopback(_host_of(f"//{host}")):  # browsers treat loopback as secure without https
         origins.add(f"http://{host}")
     return headers["origin"] in origins
 
@@ -153,38 +152,38 @@ def _is_loopback(host: str) -> bool:
 
 
 SECONDS_KNOWN = 3600.0
-"""How long a token counts as that of the user whom Hugging Face named for it, in the line alone."""
+"""How long a token is cached as belonging to the user that Hugging Face returned; only used for the queue."""
 MAX_KNOWN = 1_000
 _IPV6_PREFIX = 64
-"""Of an IPv6 address; a single customer has at least as many."""
+"""Prefix length by which IPv6 addresses are grouped: a single customer has at least a /64."""
 
 
 class Caller(NamedTuple):
-    """A client of the line, and whether it is a user who has signed in."""
+    """A client of the queue, and whether it is a signed-in user."""
 
     name: str
     is_signed_in: bool
 
 
 class Callers:
-    """Names the client of each request; remembers whose tokens were sent with earlier submissions."""
+    """Identifies the client of each request; caches the users of tokens sent with earlier submissions."""
 
     def __init__(self) -> None:
         self._users: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
         self._lock = threading.Lock()
 
     def of(self, request: HTTPConnection) -> Caller:
-        """Return who a request counts as."""
+        """Return the client of a request."""
         user = session_user(request.scope.get("session", {})) if is_own_page(request.headers) else None
         user = user or self._token_user(request.headers)
         if user is not None:
             return Caller(f"user {user}", is_signed_in=True)
         host = request.client.host if request.client else None
-        # Calls by MCP come from this machine, whoever made them: its own user does not wait behind them.
+        # MCP calls come from this machine, whoever made them; a separate name keeps them apart from its own user.
         return Caller("MCP" if is_mcp_call(host, request.headers) else address_name(host), is_signed_in=False)
 
     def learn(self, headers: Mapping[str, str], user: str) -> None:
-        """Remember whom Hugging Face named for a request's token, if it has one."""
+        """Cache the user that Hugging Face returned for a request's token, if it has one."""
         digest = _token_digest(headers)
         if digest is not None:
             with self._lock:
@@ -203,7 +202,7 @@ class Callers:
 
 
 def address_name(host: str | None) -> str:
-    """Return the client that an address is of: the address itself, or the first 64 bits of an IPv6 address.
+    """Return the client name of an address: the address itself, or the /64 network of an IPv6 address.
 
     >>> address_name("203.0.113.9"), address_name("::ffff:203.0.113.9")
     ('203.0.113.9', '203.0.113.9')
@@ -222,7 +221,7 @@ def address_name(host: str | None) -> str:
 
 
 def _token_digest(headers: Mapping[str, str]) -> bytes | None:
-    """Return the digest of a request's token; None without one. Tokens themselves are not kept."""
+    """Return the digest of a request's token; None without one. Tokens themselves are not stored."""
     for name in TOKEN_HEADERS:
         kind, _, token = headers.get(name, "").partition(" ")
         if kind == "Bearer" and token:

@@ -1,6 +1,6 @@
-"""Jobs that pages ask for and look at again until they are done: each runs in a thread of its own, by the line.
+"""Jobs that pages start and poll until they are done: each runs in its own thread when its turn in the queue comes.
 
-How many there are is bounded: those that wait or run by the line, those that ended by number and time.
+The number of waiting and running jobs is limited by the queue, that of finished ones by count and age.
 """
 
 import asyncio
@@ -14,18 +14,18 @@ from shiftbench.leaderboard.app.line import Line, Ticket
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_KEPT = 120.0
-"""How long the result of a job waits for a page that asks again."""
+"""How long a finished job's result is kept for a page that polls."""
 MAX_KEPT_OF_CLIENT, MAX_KEPT = 8, 100
-"""Results that wait at most: of one client, and of all."""
+"""Most unfetched results: per client, and in total."""
 _SECONDS_BETWEEN_LOOKS = 0.02
 
 Result = TypeVar("Result")
 
 
 class Job(Generic[Result]):
-    """One job; once ``done`` is set, it has a result or problems.
+    """A job; once ``done`` is set, it has a result or problems.
 
-    ``progress`` has the numbers of steps done and of all, where the job reports them.
+    ``progress`` is (steps done, total steps), if the job reports them.
     """
 
     def __init__(self, key: Hashable, line: Line, work: "Callable[[Job[Result]], Result]", faults: FaultLog) -> None:
@@ -43,18 +43,19 @@ class Job(Generic[Result]):
 
     @property
     def place(self) -> int:
-        """Return the job's place in the line: 1 for the next one; 0 where it does not wait."""
+        """Return the job's position in the queue: 1 for the next one; 0 if it is not waiting."""
         if self._running is not None:
             return 0
         places = [self._line.place(ticket) for ticket in list(self.tickets.values())]
         return min((place for place in places if place), default=0)
 
     def ask(self, client: str, *, comes_first: bool = False) -> None:
-        """Add a place for the job in the line for a client; it runs when the first of its places comes up.
+        """Enqueue the job for a client; it runs when its first ticket comes up.
 
-        Otherwise a client could keep a job from others by asking for it first, behind many jobs of its own.
+        Every client that requests the job gets a ticket. Otherwise a client could delay it for others by requesting it
+        first, behind many jobs of its own.
 
-        Raises: LineFullError where the client has no place left.
+        Raises: LineFullError if the client may not enqueue more.
         """
         if client in self.tickets or self._running is not None:
             return
@@ -66,7 +67,7 @@ class Job(Generic[Result]):
             self._line.leave(ticket)
 
     def report(self, n_done: int, n_steps: int) -> None:
-        """Record how far the job is, and let others run before its next step."""
+        """Record progress, and let other jobs run before the next step."""
         self.progress = n_done, n_steps
         if self._running is not None and n_done < n_steps:
             self._line.give_way(self._running)
@@ -97,7 +98,7 @@ class Job(Generic[Result]):
 
 
 class Jobs(Generic[Result]):
-    """Jobs by key, so that pages that ask for the same job share it; a page waits ``seconds`` before it says so."""
+    """Jobs by key, so that pages share a job with the same key; a page waits ``seconds`` before it shows the queue."""
 
     def __init__(self, line: Line, faults: FaultLog, seconds: float = 1.0) -> None:
         self._line, self._faults, self._seconds = line, faults, seconds
@@ -107,9 +108,9 @@ class Jobs(Generic[Result]):
     def ask(
         self, key: Hashable, client: str, work: Callable[[Job[Result]], Result], *, comes_first: bool = False
     ) -> Job[Result]:
-        """Return the job of a key: the one that goes on, or has ended and was not taken, or a new one.
+        """Return the job of a key: the running one, a finished one whose result was not fetched, or a new one.
 
-        Raises: LineFullError where the client has no place left in the line.
+        Raises: LineFullError if the client may not enqueue more.
         """
         with self._lock:
             self._forget_old()
@@ -119,26 +120,26 @@ class Jobs(Generic[Result]):
         return job
 
     def find(self, key: Hashable) -> Job[Result] | None:
-        """Return the job of a key; None where there is none, or its result has waited too long."""
+        """Return the job of a key; None if there is none, or its result has expired."""
         with self._lock:
             self._forget_old()
             return self._jobs.get(key)
 
     def forget(self, job: Job[Result]) -> None:
-        """Forget a job whose result was shown."""
+        """Remove a job whose result was shown."""
         with self._lock:
             if self._jobs.get(job.key) is job:
                 del self._jobs[job.key]
 
     async def wait(self, job: Job[Result]) -> bool:
-        """Wait as long as a page does, without holding a thread; return whether the job is done."""
+        """Wait up to ``seconds`` without blocking a thread; return whether the job is done."""
         end = time.monotonic() + self._seconds
         while not job.done.is_set() and time.monotonic() < end:
             await asyncio.sleep(_SECONDS_BETWEEN_LOOKS)
         return job.done.is_set()
 
     def _forget_old(self) -> None:
-        """Forget results that nobody came for: the oldest, and those of a client that has many."""
+        """Remove unfetched results that are too old, or the oldest if too many, in total or per client."""
         latest = time.monotonic() - SECONDS_KEPT
         ended = sorted(((job.ended, key) for key, job in self._jobs.items() if job.done.is_set()), key=lambda e: -e[0])
         of_client: dict[str, int] = {}

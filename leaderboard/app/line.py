@@ -1,10 +1,10 @@
-"""The one line in which checks, scorings and comparisons wait for their turn, fair to every client.
+"""The queue in which checks, scorings and comparisons wait, fair to every client.
 
-Logic alone, which no server is needed to test: it starts no thread, reads no clock and knows no request.
+Pure logic, testable without a server: no threads, no clock, no requests.
 
-Clients take turns, and whoever waits is overtaken by each other client at most once before its own turn. Two kinds of
-tickets overtake: those of signed-in users' submissions, and those of clients that run nothing while the clients ahead
-of them occupy all slots but the last, which is kept for such.
+Clients take turns: a waiting client is overtaken by each other client at most once before its own turn. Two kinds of
+tickets overtake: submissions of signed-in users, and tickets of clients that run nothing while the clients ahead of
+them occupy all slots but the last, which is reserved for such clients.
 """
 
 import threading
@@ -13,26 +13,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 AT_ONCE = 3
-"""Jobs that run at the same time. One client occupies at most all but one of these slots."""
+"""Number of concurrent jobs. One client occupies at most all but one of these slots."""
 MAX_CLIENTS = 100
-"""Clients that may wait at the same time: each of them has one place for sure. As many more may wait with a submission
-of a signed-in user: addresses cost nothing, so whoever has many of them could otherwise shut these users out."""
+"""Most waiting clients: each has one guaranteed ticket. The same number again may wait with a submission of a signed-in
+user: IP addresses are cheap, so an attacker with many of them could otherwise lock these users out."""
 MORE_PLACES = 100
-"""Places that clients share in addition to their first one."""
+"""Tickets that clients share in addition to their first one."""
 MAX_PAUSED = 16
-"""Jobs that may have given way and wait to go on: each holds a thread."""
+"""Most jobs paused by ``give_way``: each blocks a thread."""
 
 
 class LineFullError(Exception):
-    """No place in the line is left for a client; the text says whose jobs occupy it."""
+    """The queue is full for a client; the message states whose jobs occupy it."""
 
 
 @dataclass(eq=False)
 class Ticket:
-    """One job's place in the line; ``start`` is called when its turn has come, from any thread, and returns at once.
+    """One job's ticket; ``start`` is called when its turn comes, from any thread, and must return immediately.
 
-    ``comes_first`` marks a submission of a signed-in user; ``is_running`` that its turn has come and it has not left
-    yet.
+    ``comes_first`` marks a submission of a signed-in user; ``is_running`` is true from its turn until it leaves.
     """
 
     client: str
@@ -46,36 +45,36 @@ Start = Callable[[Ticket], object]
 
 @dataclass
 class _Waiting:
-    """The waiting tickets of one client, and the turn at which it began to wait for its next one."""
+    """The waiting tickets of one client, and the turn since which it has been waiting."""
 
     since: int
     tickets: list[Ticket] = field(default_factory=list)
 
 
 class Line:
-    """Tickets of clients, of which some run. Threads may share it.
+    """A queue of clients' tickets, some of them running. Thread-safe.
 
     Args:
-        at_once: jobs that run at the same time.
-        max_clients: clients that may wait, each with one ticket for sure: so many with a ticket that comes first, and
-            so many without.
-        more_places: further tickets of clients that wait already. A client gets another one only while that leaves
-            more of these places free than it occupies, so a single client never occupies more than half of them.
+        at_once: number of concurrent jobs.
+        max_clients: most waiting clients, each with one guaranteed ticket; counted separately for clients with and
+            without a ticket that comes first.
+        more_places: further tickets of waiting clients. A client gets another one only if more of these places remain
+            free than it occupies, so a single client never occupies more than half of them.
     """
 
     def __init__(self, at_once: int = AT_ONCE, max_clients: int = MAX_CLIENTS, more_places: int = MORE_PLACES) -> None:
         self._at_once, self._max_clients, self._more_places = at_once, max_clients, more_places
         self._waiting: dict[str, _Waiting] = {}  # ordered by ``since``
         self._running: Counter[str] = Counter()
-        self._last_start: dict[str, int] = {}  # of clients that started a job since the eldest one began to wait
+        self._last_start: dict[str, int] = {}  # clients that started a job since the longest-waiting one began to wait
         self._turn = 0
         self._n_paused = 0
         self._lock = threading.Lock()
 
     def enter(self, client: str, start: Start, *, comes_first: bool = False) -> Ticket:
-        """Join the line, or run at once where a slot is free.
+        """Join the queue, or run immediately if a slot is free.
 
-        Raises: LineFullError where the client has no place left.
+        Raises: LineFullError if the client may not enqueue more.
         """
         ticket = Ticket(client, start, comes_first)
         with self._lock:
@@ -92,7 +91,7 @@ class Line:
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """Return the ticket's slot or place to the line: its job has ended or is not wanted any more. Idempotent."""
+        """Release the ticket's slot or position, because its job has finished or was cancelled. Idempotent."""
         with self._lock:
             if ticket.is_running:
                 self._stop(ticket)
@@ -103,7 +102,7 @@ class Line:
         self._start_next()
 
     def give_way(self, ticket: Ticket) -> None:
-        """Wait for others in the middle of a long job: return at once where nobody waits, else when it may go on."""
+        """Pause a long job for others: return immediately if nobody waits, else block until its turn comes again."""
         go_on = threading.Event()
         with self._lock:
             if self._n_paused >= MAX_PAUSED or not (self._waiting.keys() - {ticket.client}):
@@ -118,12 +117,12 @@ class Line:
             self._n_paused -= 1
 
     def place(self, ticket: Ticket) -> int:
-        """Return a ticket's place: 1 for the next one; 0 for one that does not wait."""
+        """Return a ticket's position: 1 for the next one; 0 if it is not waiting."""
         order = self.order()
         return order.index(ticket) + 1 if ticket in order else 0
 
     def order(self) -> list[Ticket]:
-        """List the waiting tickets, the next one first, as they would run if nobody joined them."""
+        """List the waiting tickets in the order in which they would run if nobody else joined."""
         with self._lock:
             in_rounds = [
                 (number, not ticket.comes_first, waiting.since, ticket)
@@ -133,11 +132,11 @@ class Line:
         return [ticket for *_, ticket in sorted(in_rounds, key=lambda each: each[:3])]
 
     def _n_clients(self, *, comes_first: bool) -> int:
-        """Count the waiting clients that have a ticket which comes first, or those that have none."""
+        """Count the waiting clients that have a ticket that comes first, or those that have none."""
         return sum(any(each.comes_first for each in one.tickets) == comes_first for one in self._waiting.values())
 
     def _insert(self, ticket: Ticket, place: int | None) -> None:
-        """Insert a ticket among its client's, or at their end; a client that did not wait joins behind all others."""
+        """Insert a ticket at an index among its client's (None: at the end); new clients join behind all others."""
         if ticket.client not in self._waiting:
             self._turn += 1
             self._waiting[ticket.client] = _Waiting(self._turn)
@@ -147,10 +146,10 @@ class Line:
     def _stop(self, ticket: Ticket) -> None:
         ticket.is_running = False
         self._running[ticket.client] -= 1
-        self._running = +self._running  # a client that runs nothing is not remembered
+        self._running = +self._running  # drop clients with no running job
 
     def _start_next(self) -> None:
-        """Start as many jobs as there are free slots for."""
+        """Start as many jobs as there are free slots."""
         started: list[Ticket] = []
         with self._lock:
             while (client := self._next_client()) is not None:
@@ -161,7 +160,7 @@ class Line:
                 self._running[client] += 1
                 self._turn += 1
                 self._last_start[client] = self._turn
-                if waiting.tickets:  # behind all others
+                if waiting.tickets:  # the client rejoins behind all others
                     self._waiting[client] = _Waiting(self._turn, waiting.tickets)
                 since = self._eldest_since()
                 self._last_start = {each: turn for each, turn in self._last_start.items() if turn >= since}
@@ -169,11 +168,11 @@ class Line:
             ticket.start(ticket)
 
     def _eldest_since(self) -> int:
-        """Return the turn at which the client that waits longest began to wait; the next one where nobody waits."""
+        """Return the turn since which the longest-waiting client waits; the next turn if nobody waits."""
         return next((each.since for each in self._waiting.values()), self._turn + 1)
 
     def _next_client(self) -> str | None:
-        """Return the client whose turn it is; None where no slot is free for those who wait."""
+        """Return the client whose turn it is; None if there is no free slot for any waiting client."""
         n_running, since = self._running.total(), self._eldest_since()
         if n_running >= self._at_once:
             return None

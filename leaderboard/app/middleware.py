@@ -1,4 +1,4 @@
-"""What every request and answer passes: bounds on what is sent, headers, HEAD, a page where nothing is there."""
+"""Middleware for every request and response: size limits, security headers, HEAD, and pages with status 404."""
 
 import asyncio
 import base64
@@ -18,36 +18,36 @@ from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.addresses import GRADIO
 
 FRAMES = "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
-"""Who may show the pages inside theirs: Hugging Face shows a Space that way."""
+"""Sites that may frame the pages: Hugging Face shows a Space in a frame."""
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     f"img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; {FRAMES}"
 )
-"""No text of a user's could run even if it were not escaped."""
+"""User text could not run as script even if it were not escaped."""
 FORM_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' {scripts}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; "
     "worker-src 'self' blob:; form-action 'self'; "
     f"base-uri 'self'; {FRAMES}"
 )
-"""For Gradio's page, which has scripts and style sheets in its text: of scripts only those that this server sent.
-Gradio makes functions of the templates of its components, hence ``unsafe-eval``: it lets no text of a page run."""
+"""For Gradio's page, which has inline scripts and style sheets: only inline scripts that this server sent may run.
+Gradio compiles component templates to functions, hence ``unsafe-eval``; it does not allow inline scripts."""
 FILE_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; sandbox; {FRAMES}"
-"""For a picture as a file, which has its styles inside."""
+"""For picture files, which have inline styles."""
 EMBED_POLICY = PAGE_POLICY.replace(FRAMES, "frame-ancestors *")
-"""For what other pages show in a frame: a picture and a link."""
+"""For content that other sites may frame: a picture and a link."""
 OTHER_HEADERS = {"x-content-type-options": "nosniff", "referrer-policy": "strict-origin-when-cross-origin"}
 _SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script>", re.DOTALL)
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds the headers to every answer."""
+    """ASGI middleware that adds security headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add the headers to every answer; the form's page is read whole, because its policy lists its scripts."""
+        """Add the headers to every response; the form's page is buffered, because its policy lists its scripts."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -70,14 +70,14 @@ def _policy_of(path: str) -> str:
 
 
 class _FormPage:
-    """Holds an answer back until it is whole, for its policy lists the digests of the scripts in it."""
+    """Buffers a response until it is complete, since its policy lists the digests of its scripts."""
 
     def __init__(self, send: Send) -> None:
         self._send, self._parts = send, [b""]
         self._start: Message = {}
 
     async def send(self, message: Message) -> None:
-        """Take a part of the answer; the last one sends all."""
+        """Buffer a part of the response; the last part sends everything."""
         if message["type"] == "http.response.start":
             self._start = message
             return
@@ -92,7 +92,7 @@ class _FormPage:
 
 
 def form_policy(page: bytes) -> str:
-    """Return the policy of a page that has scripts in its text: these and the server's own run, no other."""
+    """Return the policy of a page with inline scripts: only these and the server's own scripts may run."""
     digests = (base64.b64encode(hashlib.sha256(script).digest()).decode() for script in _SCRIPT.findall(page))
     return FORM_POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
 
@@ -104,10 +104,10 @@ def _set_headers(message: Message, policy: str) -> None:
 
 
 class HeadAsGet:
-    """ASGI middleware that answers HEAD as GET; the web server sends no body then.
+    """ASGI middleware that handles HEAD as GET; the web server then sends no body.
 
-    FastAPI's routes take GET alone, so Gradio, mounted behind them, would answer that their pages are not there.
-    Gradio's endpoints are left alone: some of them answer without end.
+    FastAPI's routes only accept GET, so Gradio, mounted behind them, would respond with 404. Gradio's endpoints are
+    excluded: some of them stream forever.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -121,13 +121,13 @@ class HeadAsGet:
 
 
 class NotFoundPages:
-    """ASGI middleware that answers 404 with a page where a browser asks for one outside Gradio's endpoints."""
+    """ASGI middleware that replaces 404 responses by a page if the client accepts HTML, except Gradio's endpoints."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Replace answers of status 404 that have no page of their own."""
+        """Replace 404 responses that are not HTML."""
         wants_page = scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
         if not wants_page or scope["path"].startswith(GRADIO):
             await self.app(scope, receive, send)
@@ -149,16 +149,16 @@ class NotFoundPages:
 
 
 MAX_BODY_BYTES = 2**20
-"""Of a request that is no upload: a card, an entry's id, a board's name."""
+"""Limit for a request that is not an upload: a card, an entry's id, a board's name."""
 SECONDS_TO_BEGIN = 20.0
 BYTES_A_SECOND = 16 * 1024
-"""A body has to arrive at this rate, after ``SECONDS_TO_BEGIN`` in which nothing need arrive."""
+"""Minimum rate of a body, after a grace period of ``SECONDS_TO_BEGIN``."""
 _LOOK_AT_DISK = 2**20
 _NAMING_HEADERS = frozenset(
     {b"host", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-gradio-server"}
 )
 MAX_PATH_BYTES = 255
-"""Of an address without its query: as many as a file's name may have, at which the system would fail."""
+"""Limit on the path of a URL: the usual limit on file names, beyond which the operating system raises an error."""
 _TOO_LONG = (414, b"this address is too long\n")
 _TWO_LENGTHS = (400, b"say the length of the body, or send it in chunks, not both\n")
 _TOO_LARGE = (413, b"the request is too large\n")
@@ -167,13 +167,13 @@ _NO_ROOM = (503, b"there is no room for uploads now: try again in an hour\n")
 
 
 class BodyLimit:
-    """ASGI middleware that refuses bodies: 413 too large, 408 too slow, 503 an upload that the disk has no room for.
+    """ASGI middleware that rejects bodies: 413 too large, 408 too slow, 503 an upload for which the disk is too full.
 
-    Also refused are bodies of two lengths (400), of which a proxy might believe the other, and addresses longer than
-    any here (414).
+    Also rejected are requests with two body lengths (400), since a proxy might use the other one, and paths longer than
+    any route's (414).
 
-    Room is asked for as the bytes arrive: what a request only announces takes none. Paths of Gradio that nothing here
-    uses are answered 404. A fault of the application is answered 500 and written to the log once.
+    Disk space is checked as the bytes arrive: an announced length reserves none. Unused paths of Gradio get 404. A
+    fault of the application gets 500 and is logged once.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class BodyLimit:
         self._has_room, self._faults = has_room, faults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Count a request's body while it is passed on."""
+        """Count a request's body while passing it on."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -224,9 +224,9 @@ class BodyLimit:
         try:
             await self.app(scope, body.receive, noted)
         except ClientDisconnect:
-            pass  # the sender left, or sent what is no body: no fault of the application
+            pass  # the client disconnected, or sent an invalid body: not a fault of the application
         except Exception as fault:
-            if body.refusal is None:  # otherwise the fault is that the body ended early
+            if body.refusal is None:  # otherwise the fault is a consequence of the truncated body
                 self._faults.write(fault)
                 refusal = (500, b"this failed on the server\n")
         if not answered and (refusal := body.refusal or refusal) is not None:
@@ -234,7 +234,7 @@ class BodyLimit:
 
 
 class _Body:
-    """A request's body while it arrives; ``refusal`` says what it is refused with, if it is."""
+    """A request's body while it arrives; ``refusal`` is the response that rejects it, if any."""
 
     def __init__(self, receive: Receive, allowed: int, has_room: Callable[[], bool] | None) -> None:
         self.refusal: tuple[int, bytes] | None = None
@@ -243,9 +243,9 @@ class _Body:
         self._begun = asyncio.get_running_loop().time()
 
     async def receive(self) -> Message:
-        """Return the next message; once the body is refused, what a sender that has gone would look like."""
+        """Return the next message; once the body is rejected, pretend that the client disconnected."""
         if self._is_whole:
-            return await self._receive()  # which waits for the sender to go
+            return await self._receive()  # waits for the client to disconnect
         if self.refusal is None:
             try:
                 async with asyncio.timeout_at(self._begun + SECONDS_TO_BEGIN + self._arrived / BYTES_A_SECOND):
@@ -268,16 +268,16 @@ class _Body:
 
 
 class OwnAddress:
-    """ASGI middleware that gives the application this server's own address, whatever a request's headers name.
+    """ASGI middleware that replaces addresses in a request's headers by this server's own.
 
-    Gradio takes the address of its page and of its answers from ``X-Forwarded-Host`` and ``X-Gradio-Server``, which
-    anybody may send: ``/config`` and ``/gradio`` would name any host as theirs. The host that counts is that of the
-    request itself; on a Space, one of those that the Space has (``SPACE_HOST``).
+    Gradio takes the URL of its page and responses from ``X-Forwarded-Host`` and ``X-Gradio-Server``, which anybody may
+    send: ``/config`` and ``/gradio`` would then contain any host. Only the request's own host is used; on a Space, one
+    of the Space's hosts (``SPACE_HOST``).
 
-    Gradio has MCP tools run by a client of its own, which it sends for good to the address that the first request
-    names: anybody could have this server fetch from anywhere, and all later calls, tokens included, go there. So these
-    requests get the address that their connection came in at. The client repeats their headers, from an address that
-    may count as a proxy's, so ``X-Forwarded-For`` names who sent them.
+    Gradio runs MCP tools through its own client, which permanently uses the address in the first request: anybody could
+    make this server fetch from anywhere, and all later calls, tokens included, would go there. So these requests get
+    the address at which their connection arrived. The client repeats their headers, from an address that may count as a
+    proxy's, so ``X-Forwarded-For`` is set to the original sender.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -286,14 +286,14 @@ class OwnAddress:
         self._space_hosts = [name.encode() for name in hosts if name]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass every request on with headers that name no other address."""
+        """Pass every request on with headers that contain no other address."""
         if scope["type"] == "http":
             is_mcp = scope["path"].startswith(addresses.MCP)
             scope = _to_own_socket(scope) if is_mcp else {**scope, "headers": self._own_headers(scope["headers"])}
         await self.app(scope, receive, send)
 
     def _own_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Return headers that name this server; that a proxy passed the request on can still be seen."""
+        """Return headers with this server's host; it remains visible that a proxy forwarded the request."""
         sent = list(headers)
         host = next((value for name, value in sent if name == b"host"), b"")
         if self._space_hosts and host.lower() not in self._space_hosts:
@@ -303,13 +303,13 @@ class OwnAddress:
 
 
 def _to_own_socket(scope: Scope) -> Scope:
-    """Return a request for the MCP server as one that was sent to the address that its connection came in at."""
+    """Return an MCP request readdressed to the socket at which its connection arrived."""
     host, port = (scope.get("server") or ("", None))[:2]
     address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
     other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]
     if scope.get("client"):
         other_headers.append((b"x-forwarded-for", scope["client"][0].encode("latin-1")))
-    # The address without its last slash would be answered with this server's own one, which may be hidden.
+    # Without the trailing slash, Gradio would redirect to this server's own URL, which may be hidden.
     path = f"{addresses.MCP}/" if scope["path"] == addresses.MCP else scope["path"]
     return {**scope, "path": path, "scheme": "http", "headers": [(b"host", address.encode()), *other_headers]}
 

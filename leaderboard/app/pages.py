@@ -1,4 +1,4 @@
-"""The pages' routes: each reads what was asked for and has ``shiftbench.leaderboard.pages`` write it."""
+"""Routes of the pages: each parses the request and calls ``shiftbench.leaderboard.pages`` to render the response."""
 
 import io
 import json
@@ -28,8 +28,8 @@ from shiftbench.leaderboard.app.answers import (
 from shiftbench.leaderboard.app.comparing import Comparisons, Found, add_by_name, named_ids, no_comparison, waiting_page
 from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.jobs import Jobs
-from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.sharing import add_sharing_routes
 from shiftbench.leaderboard.app.showing import show_entry
 from shiftbench.leaderboard.app.sub_path import own_address
@@ -56,18 +56,18 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 A_YEAR = "public, max-age=31536000, immutable"
 
 
-def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers, title: str = "", text: str = "") -> None:
-    """Add the pages' routes; they are read only, and answer everybody alike.
+def add_pages(app: FastAPI, live: LiveIndex, line: Line, callers: Callers, title: str = "", text: str = "") -> None:
+    """Add the routes of all pages; they are read-only, and the same for every user.
 
     ``title`` and ``text`` are the host's, for the front page.
     """
-    _add_board(app, keeper, title, text)
-    add_entry_routes(app, keeper, line, callers)
-    add_forecast_routes(app, keeper)
-    add_sharing_routes(app, keeper)
+    _add_board(app, live, title, text)
+    add_entry_routes(app, live, line, callers)
+    add_forecast_routes(app, live)
+    add_sharing_routes(app, live)
     app.add_exception_handler(InvalidInput, _no_such_thing)
 
-    # The addresses of static files carry a digest of the content.
+    # URLs of static files contain a digest of the content.
     @app.get(addresses.STYLE_SHEET)
     def css() -> Response:
         return Response(style_sheet(), media_type="text/css", headers={"Cache-Control": A_YEAR})
@@ -78,11 +78,11 @@ def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers, title:
 
     @app.get(addresses.DATA)
     def data(task: str = "") -> Response:
-        return page_or_problems("Data", lambda: data_page(keeper.index.folders, task), "data")
+        return page_or_problems("Data", lambda: data_page(live.index.folders, task), "data")
 
     @app.get(addresses.ABOUT)
     def about() -> Response:
-        return page_answer("About", about_page(len(keeper.index.scored_ids()), keeper.index.updated()), "about")
+        return page_answer("About", about_page(len(live.index.scored_ids()), live.index.updated()), "about")
 
     @app.get(addresses.HEALTH)
     def healthz() -> Response:
@@ -90,83 +90,83 @@ def add_pages(app: FastAPI, keeper: Keeper, line: Line, callers: Callers, title:
 
 
 def _no_such_thing(request: Request, error: Exception) -> Response:
-    """Answer for rows and files that cannot be shown, such as those of a board that is not there."""
+    """Respond to a request for something that does not exist, such as the rows of an unknown board."""
     if isinstance(error, InvalidInput) and wants_page(request):
         return problems_answer("Leaderboard", error)
     return PlainTextResponse(f"{error}\n", 404)
 
 
-def _add_board(app: FastAPI, keeper: Keeper, title: str, text: str) -> None:
+def _add_board(app: FastAPI, live: LiveIndex, title: str, text: str) -> None:
     @app.get(addresses.BOARD)
     def board(request: Request) -> Response:
         entry = request.query_params.get("entry")
-        if entry is not None:  # the address that an entry had before it got a page of its own
+        if entry is not None:  # former URL of an entry's page
             return RedirectResponse(addresses.entry_address(entry))
         base = own_address(request)
         if "board" in request.query_params:
             picture = base + addresses.picture_address("png", addresses.board_address(request.query_params["board"]))
             return page_or_problems(
-                "", lambda: board_page(*_parse_query(request, keeper), base), "board", picture=picture
+                "", lambda: board_page(*_parse_query(request, live), base), "board", picture=picture
             )
         if "benchmark" in request.query_params or "q" in request.query_params:
             of = addresses.with_query(addresses.BOARD, [("benchmark", request.query_params.get("benchmark", ""))])
             picture = base + addresses.picture_address("png", of)
             return page_or_problems(
-                "", lambda: overall_page(*_parse_overall_query(request, keeper), base), "board", picture=picture
+                "", lambda: overall_page(*_parse_overall_query(request, live), base), "board", picture=picture
             )
         picture = base + addresses.picture_address("png", addresses.BOARD)
-        return page_or_problems("", lambda: front_page(keeper.index, title, text, base), "board", picture=picture)
+        return page_or_problems("", lambda: front_page(live.index, title, text, base), "board", picture=picture)
 
     @app.get(addresses.DOMAINS)
     def domains(board: str = "") -> Response:
-        return page_or_problems("Domains", lambda: domains_page(keeper.index, board), "board")
+        return page_or_problems("Domains", lambda: domains_page(live.index, board), "board")
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:
         if "board" in request.query_params:
-            return html_answer(rows_fragment(*_parse_query(request, keeper)))
-        return html_answer(overall_fragment(*_parse_overall_query(request, keeper)))
+            return html_answer(rows_fragment(*_parse_query(request, live)))
+        return html_answer(overall_fragment(*_parse_overall_query(request, live)))
 
     @app.get(addresses.BOARD_CSV)
     def board_as_csv(request: Request) -> Response:
-        return csv_answer("board.csv", board_csv(*_parse_query(request, keeper)))
+        return csv_answer("board.csv", board_csv(*_parse_query(request, live)))
 
     @app.get(addresses.OVERALL_CSV)
     def overall_as_csv(request: Request) -> Response:
-        return csv_answer("overall.csv", overall_csv(*_parse_overall_query(request, keeper)))
+        return csv_answer("overall.csv", overall_csv(*_parse_overall_query(request, live)))
 
 
-def _parse_query(request: Request, keeper: Keeper) -> tuple[Index, BoardQuery]:
-    index = keeper.index
+def _parse_query(request: Request, live: LiveIndex) -> tuple[Index, BoardQuery]:
+    index = live.index
     return index, BoardQuery.parse(request.query_params.multi_items(), index)
 
 
-def _parse_overall_query(request: Request, keeper: Keeper) -> tuple[Index, OverallQuery]:
-    index = keeper.index
+def _parse_overall_query(request: Request, live: LiveIndex) -> tuple[Index, OverallQuery]:
+    index = live.index
     return index, OverallQuery.parse(request.query_params.multi_items(), index)
 
 
-def add_forecast_routes(app: FastAPI, keeper: Keeper) -> None:
-    """Add the routes; they are read only, and answer everybody alike."""
+def add_forecast_routes(app: FastAPI, live: LiveIndex) -> None:
+    """Add the forecast routes; they are read-only, and the same for every user."""
 
     @app.get(addresses.FORECAST)
     def forecast(request: Request) -> Response:
-        return page_or_problems("Forecasts", lambda: forecast_page(*_resolve_request(request, keeper)))
+        return page_or_problems("Forecasts", lambda: forecast_page(*_resolve_request(request, live)))
 
     @app.get(addresses.FORECAST_CSV)
     def as_csv(request: Request) -> Response:
-        return csv_answer("forecasts.csv", forecast_csv(_resolve_request(request, keeper)[1]))
+        return csv_answer("forecasts.csv", forecast_csv(_resolve_request(request, live)[1]))
 
     @app.get(addresses.FORECAST_JSON)
     def as_json(request: Request) -> Response:
-        _, found = _resolve_request(request, keeper)
+        _, found = _resolve_request(request, live)
         compared = found.compared.model_copy(update={"left_out": tuple(found.left_out)})
         return JSONResponse(compared.model_dump(mode="json"))
 
 
-def _resolve_request(request: Request, keeper: Keeper) -> tuple[Shown, ForecastsFound]:
-    """Find the board that an address names, or all of them, and their forecasts."""
-    index, name = keeper.index, request.query_params.get("board")
+def _resolve_request(request: Request, live: LiveIndex) -> tuple[Shown, ForecastsFound]:
+    """Find the board in a URL, or all boards, and their forecasts."""
+    index, name = live.index, request.query_params.get("board")
     boards = index.boards()
     board = find_board(name, boards) if name else None
     method = request.query_params.get("method", "")
@@ -175,14 +175,14 @@ def _resolve_request(request: Request, keeper: Keeper) -> tuple[Shown, Forecasts
             Problem("there is no such method", "forecast", f"'{method[:80]}'", did_you_mean(method[:80], list(TITLES)))
         )
     shown = Shown(board, boards, index.benchmarks(), method)
-    return shown, keeper.forecasts.on([board] if board else boards)
+    return shown, live.forecasts.on([board] if board else boards)
 
 
 SECONDS_BETWEEN_LOOKS = 2
 
 
-def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers) -> None:
-    """Add the routes of entries; they are read only, and answer everybody alike. Comparisons wait in the line."""
+def add_entry_routes(app: FastAPI, live: LiveIndex, line: Line, callers: Callers) -> None:
+    """Add the entry routes; they are read-only, and the same for every user. Comparisons are queued."""
 
     @app.get(addresses.ENTRY)
     def entry(
@@ -191,12 +191,12 @@ def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers)
         query = EntryQuery(id, task, tab, shift, show)
         base = own_address(request)
         picture = base + addresses.picture_address("png", query.address())
-        return page_or_problems("Entry", lambda: show_entry(keeper, query, base), picture=picture)
+        return page_or_problems("Entry", lambda: show_entry(live, query, base), picture=picture)
 
     @app.get(addresses.SCORES)
     def scores(request: Request, id: str = "") -> Response:
         try:
-            return JSONResponse(keeper.index.scores(id).model_dump(mode="json"))
+            return JSONResponse(live.index.scores(id).model_dump(mode="json"))
         except InvalidInput as error:
             if wants_page(request):
                 return problems_answer("Scores", error)
@@ -204,16 +204,16 @@ def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers)
 
     @app.get(addresses.PREDICTIONS)
     def predictions(id: str = "") -> Response:
-        return page_or_problems("Predictions", lambda: _predictions(keeper.index, id))
+        return page_or_problems("Predictions", lambda: _predictions(live.index, id))
 
-    jobs: Jobs[Found] = Jobs(line, keeper.faults)
+    jobs: Jobs[Found] = Jobs(line, live.faults)
     comparisons = Comparisons(jobs)
 
     @app.get(addresses.COMPARE)
     async def compare(request: Request) -> Response:
         ids: Sequence[str] = request.query_params.getlist("id")
         task, add = request.query_params.get("task"), request.query_params.get("add", "")
-        index, base = await run_in_threadpool(lambda: keeper.index), own_address(request)
+        index, base = await run_in_threadpool(lambda: live.index), own_address(request)
         if add and (found_id := await run_in_threadpool(add_by_name, index, named_ids(ids), task, add)) is not None:
             return RedirectResponse(addresses.compare_address([*named_ids(ids), found_id], task), 303)
         try:
@@ -233,11 +233,11 @@ def add_entry_routes(app: FastAPI, keeper: Keeper, line: Line, callers: Callers)
 
     @app.get(addresses.ALL_SCORES)
     def all_scores() -> Response:
-        return Response(scores_parquet(keeper.index), media_type=PARQUET, headers=_attached("scores.parquet"))
+        return Response(scores_parquet(live.index), media_type=PARQUET, headers=_attached("scores.parquet"))
 
     @app.get(addresses.ALL_PREDICTIONS)
     def all_predictions() -> Response:
-        chunks = predictions_archive(keeper.index)
+        chunks = predictions_archive(live.index)
         return StreamingResponse(chunks, media_type="application/zip", headers=_attached("predictions.zip"))
 
 
@@ -249,7 +249,7 @@ def _attached(name: str) -> dict[str, str]:
 
 
 def _predictions(index: Index, identity: str) -> Response:
-    """Answer with an entry's prediction file, which lets anybody compute its scores again, where that is allowed."""
+    """Return an entry's prediction file, from which anybody can recompute its scores, if downloads are allowed."""
     entry = index.entry(identity)
     if not folder_of(entry.card, index.folders).has_public_labels:
         what = "predictions are not given out where labels are withheld"
@@ -262,13 +262,13 @@ def _predictions(index: Index, identity: str) -> Response:
 
 CHUNK = 1 << 20
 _PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike", HOST_NOTE)
-"""Columns of a board's rows that are about accounts, or about this server."""
+"""Columns of a board's rows that concern accounts or this server."""
 
 
 def scores_parquet(index: Index) -> bytes:
     """Build a table of all scores: the columns of ``shiftbench.leaderboard.board.rows.SCHEMA`` and of single domains.
 
-    Returns: Parquet, a row for each entry and task of boards with public labels; ``board`` names the board first.
+    Returns: Parquet, one row per entry and task of boards with public labels; the first column, ``board``, is the name.
     """
     frames = [
         index.frame(board).select(pl.lit(board.name).alias("board"), pl.exclude(*_PRIVATE, "words"))
@@ -281,25 +281,25 @@ def scores_parquet(index: Index) -> bytes:
 
 
 def shared_entries(index: Index) -> list[Entry]:
-    """List the entries whose predictions may be passed on in bulk: public labels, and a card that says so."""
+    """List the entries whose predictions may be shared in bulk: public labels, and a card that allows it."""
     return [entry for entry in map(index.entry, sorted(index.scored_ids())) if is_shared(index, entry)]
 
 
 def is_shared(index: Index, entry: Entry) -> bool:
-    """Return whether an entry's predictions may be passed on in bulk."""
+    """Return whether an entry's predictions may be shared in bulk."""
     return entry.card.allows_bulk and folder_of(entry.card, index.folders).has_public_labels
 
 
 def predictions_archive(index: Index) -> Iterator[bytes]:
-    """Build a ZIP archive of predictions piece by piece: ``<entry>.parquet`` and ``cards.jsonl``.
+    """Build a ZIP archive of predictions in pieces: ``<entry>.parquet`` and ``cards.jsonl``.
 
-    Predictions on validation rows are beside, ``<entry>.validation.parquet``, where an entry has them.
+    It also has predictions on validation rows, ``<entry>.validation.parquet``, for entries that have them.
 
-    Returns: its bytes, in pieces of about a MiB, so that no server holds all of it.
+    Returns: its bytes, in pieces of about a MiB, so that the archive is never in memory as a whole.
     """
     written = _Pieces()
     entries = shared_entries(index)
-    # Parquet is compressed as it is.
+    # Parquet is already compressed.
     with zipfile.ZipFile(written, "w", zipfile.ZIP_STORED) as archive:
         cards = [{"entry": entry.id, **entry.card.model_copy(update={"contact": None}).as_dict()} for entry in entries]
         archive.writestr("cards.jsonl", "".join(json.dumps(card, ensure_ascii=False) + "\n" for card in cards))
@@ -316,7 +316,7 @@ def predictions_archive(index: Index) -> Iterator[bytes]:
 
 
 class _Pieces(io.RawIOBase):
-    """What an archive is written to, and taken from piece by piece."""
+    """A write-only buffer for an archive, emptied piece by piece."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
@@ -329,7 +329,7 @@ class _Pieces(io.RawIOBase):
         return len(piece)
 
     def take(self) -> bytes:
-        """Return what was written since the last time."""
+        """Return and clear what was written since the last call."""
         taken = b"".join(self._pieces)
         self._pieces.clear()
         return taken

@@ -1,6 +1,6 @@
-"""The server's log of requests: an id for each, which its answer has as a header; slow ones, or all, as lines.
+"""The server's request log: an id per request, also sent as a response header; slow requests, or all, as lines.
 
-No line has an address of a visitor, a query or a header: what a visitor typed is in it as the path alone, escaped.
+No line contains a visitor's address, a query or a header: the only visitor input is the path, escaped.
 """
 
 import contextvars
@@ -16,18 +16,18 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADER = "X-Request-Id"
 SLOW_SECONDS = 5.0
-"""A request that takes longer is written down: pages answer in milliseconds, checks within this time or in line."""
+"""Slower requests are logged: pages respond in milliseconds, checks within this time or in the queue."""
 MAX_SLOW_A_MINUTE = 30
-"""Slow requests that are written in a minute, where not all are: anybody can be slow."""
+"""Most slow requests logged per minute, unless all are logged: anybody can be slow."""
 MAX_PATH = 200
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
-"""The id of the request that is being answered."""
+"""The id of the current request."""
 
 
 def write_line(level: str, event: str, facts: dict[str, Any], *, as_json: bool) -> None:
-    """Write one line of the server's log on standard error, in ASCII, whatever is in it.
+    """Write one line of the server's log to standard error, in ASCII.
 
-    As JSON it has ``at``, ``level``, ``event``, the request's ``id`` where there is one, and the facts.
+    As JSON it has ``at``, ``level``, ``event``, the request's ``id`` if there is one, and the facts.
     """
     known = {"id": request_id.get()} if request_id.get() and "id" not in facts else {}
     if as_json:
@@ -48,7 +48,7 @@ def escaped(text: str) -> str:
 
 
 class RequestLog:
-    """ASGI middleware, the outermost: names each request, and writes it down when it was slow, or where all are."""
+    """Outermost ASGI middleware: assigns an id to each request, and logs slow requests, or all."""
 
     def __init__(self, app: ASGIApp, *, as_json: bool, every: bool, slow_seconds: float) -> None:
         self.app = app
@@ -56,7 +56,7 @@ class RequestLog:
         self._minute, self._n_slow = 0, 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request under an id of its own."""
+        """Handle a request under a new id."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -67,7 +67,7 @@ class RequestLog:
         async def noted(message: Message) -> None:
             nonlocal status, n_bytes, seconds
             if message["type"] == "http.response.start":
-                # Until the answer begins: some streams end when the reader leaves.
+                # Time to the first byte: some streams only end when the client leaves.
                 status, seconds = message["status"], time.monotonic() - start
                 MutableHeaders(scope=message)[HEADER] = identity
             n_bytes += len(message.get("body", b""))
@@ -92,7 +92,7 @@ class RequestLog:
                            as_json=self._as_json)  # fmt: skip
 
     def _may_write(self) -> bool:
-        """Return whether this minute has room for one more slow request."""
+        """Return whether another slow request may be logged this minute."""
         minute = int(time.monotonic() // 60)
         if minute != self._minute:
             self._minute, self._n_slow = minute, 0

@@ -1,11 +1,11 @@
-"""The leaderboard as a web application: pages that are written here, and Gradio beside them for all that is sent.
+"""The leaderboard as a web application: static HTML pages, and Gradio for the API, sign-in and MCP.
 
     create_app   the whole application, for any ASGI server
-    serve        runs it until Ctrl-C
+    serve        run it until Ctrl-C
 
-Pages (``shiftbench.leaderboard.app.pages``) need no script and answer in milliseconds. Gradio has the form at
+Pages (``shiftbench.leaderboard.app.pages``) need no script and respond in milliseconds. Gradio has the form at
 ``/gradio``, the named endpoints (``shiftbench.leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
-It takes longer to load than all else, so it is loaded after the first page, or by the first request for it.
+It loads slowly, so it is loaded after the first page, or on the first request for it.
 """
 
 import gc
@@ -30,9 +30,9 @@ from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
 from shiftbench.leaderboard.app.host_page import HostPage
 from shiftbench.leaderboard.app.identity import Callers
-from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.later import AfterFirstPage, LaterGradio
 from shiftbench.leaderboard.app.line import AT_ONCE, Line
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.middleware import BodyLimit, HeadAsGet, NotFoundPages, OwnAddress, SecurityHeaders
 from shiftbench.leaderboard.app.pages import add_pages
 from shiftbench.leaderboard.app.request_log import RequestLog
@@ -52,11 +52,11 @@ SECONDS_TO_START = 60
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """How a server takes submissions.
+    """Settings of a server.
 
-    With ``sign_in`` submitters are Hugging Face users (on a Space, or by a token); without it only the machine itself
-    submits. A ``daily_quota`` of entries is one submitter's on a UTC day. From ``proxies`` alone the address that a
-    request says it was forwarded for is believed. Behind a proxy that gives the leaderboard a path of its site,
+    With ``sign_in`` submitters are Hugging Face users (on a Space, or by a token); without it only requests from the
+    machine itself may submit. ``daily_quota`` is the number of entries per submitter and UTC day. ``X-Forwarded-For``
+    is accepted only from ``proxies``. Behind a proxy that serves the leaderboard below a path of its site,
     ``root_path`` is that path, such as ``/domains``.
     """
 
@@ -73,7 +73,7 @@ class ServerSettings:
 
     @classmethod
     def of(cls, config: BoardConfig) -> "ServerSettings":
-        """Return what a configuration says."""
+        """Build the settings from a configuration."""
         return cls(
             sign_in=config.submissions.sign_in,
             daily_quota=config.submissions.quota or None,
@@ -89,10 +89,10 @@ class ServerSettings:
 
 
 def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerSettings = ServerSettings()) -> FastAPI:
-    """Build the application over some datasets and a store.
+    """Build the application for datasets and a store.
 
-    Raises: InvalidInput for withheld labels without a quota, with a store on the Hub that is not private, or that two
-        folders split into different halves.
+    Raises: InvalidInput for withheld labels without a quota, with a store on the Hub that is not private, or with two
+        folders that split them into different halves.
     """
     _refuse_unguarded(folders, store, settings)
     index = Index(folders, store, background=True)
@@ -101,7 +101,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     uploads = Uploads(kept, limits.free_mib * 2**20 if settings.limits else None)
     faults, checker = FaultLog(as_json=logged.json_lines), Checker(AT_ONCE)
     line, callers, sign_ins = Line(AT_ONCE, limits.clients_in_line, limits.more_places), Callers(), SignIns()
-    keeper = Keeper(index, faults)
+    live = LiveIndex(index, faults)
     sign_in, quota = settings.sign_in, settings.daily_quota
 
     def mount() -> FastAPI:
@@ -109,7 +109,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
 
         return mount_gradio(
             app,
-            keeper,
+            live,
             checker,
             uploads,
             line,
@@ -129,9 +129,9 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         async with uploads.sweep_while_serving():
-            keeper.start()
+            live.start()
             yield
-            keeper.stop()
+            live.stop()
             checker.close()
             await gradio.stop()
 
@@ -144,14 +144,14 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
         redirect_slashes=False,
         lifespan=lifespan,
     )
-    add_pages(app, keeper, line, callers, settings.title, settings.text)
+    add_pages(app, live, line, callers, settings.title, settings.text)
     add_upload(app, uploads)
-    submitting = SubmitPage(keeper, uploads, checker, line, callers, sign_in=sign_in, daily_quota=quota)
+    submitting = SubmitPage(live, uploads, checker, line, callers, sign_in=sign_in, daily_quota=quota)
     app.router.routes += submitting.routes(sign_ins)
-    app.router.routes += HostPage(keeper, callers, settings.hosts if sign_in else ()).routes(sign_ins)
+    app.router.routes += HostPage(live, callers, settings.hosts if sign_in else ()).routes(sign_ins)
     app.router.routes += sign_in_routes(sign_ins)
     app.router.default = gradio
-    # Without it Gradio lets pages of other sites read its answers: on the Internet any, on this machine any port's.
+    # Without it, Gradio lets pages of other sites read its responses.
     app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(HeadAsGet)
     app.add_middleware(NotFoundPages)
@@ -175,7 +175,7 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
 
 
 def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: ServerSettings) -> None:
-    """Refuse to serve withheld labels in a way that would tell of them."""
+    """Raise InvalidInput if the settings would leak withheld labels."""
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if withheld and settings.daily_quota is None:
         what = "a leaderboard on withheld labels needs a quota"
@@ -192,7 +192,7 @@ class Server:
     def __init__(
         self, app: FastAPI, host: str, port: int, proxies: Sequence[str] = (), connections: int | None = None
     ) -> None:
-        """Start it in a thread of its own, and wait until it answers; ``proxies`` as in ``ServerSettings``."""
+        """Start the server in a new thread, and wait until it responds; ``proxies`` as in ``ServerSettings``."""
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         config = uvicorn.Config(
             app,
@@ -200,7 +200,7 @@ class Server:
             port=port,
             http=bounded_connections(connections),
             ws="none",
-            # Otherwise uvicorn believes everybody on this machine.
+            # By default, uvicorn trusts every client on this machine.
             forwarded_allow_ips=list(proxies),
             log_level="warning",
             timeout_graceful_shutdown=2,
@@ -229,23 +229,23 @@ def serve(
     *,
     block: bool = True,
 ) -> Server:
-    """Serve the leaderboard at an address (port 0: any free one) and note where, until Ctrl-C.
+    """Serve the leaderboard at an address (port 0: any free one), log its URL, and run until Ctrl-C.
 
-    Without ``block`` it returns at once; ``close()`` the result to stop.
+    Without ``block`` it returns immediately; call ``close()`` on the result to stop.
 
-    Raises: InvalidInput when the port cannot be had; KeyboardInterrupt after Ctrl-C, with the server closed.
+    Raises: InvalidInput if the port is unavailable; KeyboardInterrupt after Ctrl-C, with the server closed.
     """
     port = usable_port(host, port)
     with _stop_event() if block else nullcontext() as stopped:
         connections = settings.limits.connections if settings.limits else None
         server = Server(create_app(folders, store, settings), host, port, settings.proxies, connections)
         if stopped is not None:
-            # What the start has made stays: collections need not look through it between requests.
+            # Objects created at the start are permanent: exclude them from garbage collection.
             gc.freeze()
             gc.enable()
             log.info("the leaderboard is at %s", server.url)
             while not stopped.wait(0.5):
-                pass  # with a limit, since a signal that came to another thread ends no wait of this one
+                pass  # with a timeout, since a signal delivered to another thread does not interrupt this wait
             server.close()
             raise KeyboardInterrupt
     return server
@@ -253,9 +253,9 @@ def serve(
 
 @contextmanager
 def _stop_event() -> Iterator[threading.Event]:
-    """Return an event that is set by Ctrl-C, or by the signal that containers are ended with.
+    """Return an event that is set by Ctrl-C (SIGINT) or SIGTERM, which stops containers.
 
-    An event, because an exception might be raised in the middle of what starts the server, and be lost there.
+    An exception might instead be raised, and lost, in the middle of the server's start.
     """
     stopped = threading.Event()
     signals = (signal.SIGINT, signal.SIGTERM)
@@ -268,9 +268,9 @@ def _stop_event() -> Iterator[threading.Event]:
 
 
 def usable_port(host: str, port: int) -> int:
-    """Return a port that can be listened on; for 0 any free one.
+    """Return a port that can be listened on; for 0, any free one.
 
-    Raises: InvalidInput when it is taken, or the address is none of this machine's.
+    Raises: InvalidInput if it is in use, or the address does not belong to this machine.
     """
     try:
         family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -1,8 +1,8 @@
-"""Pictures of pages as files, for links and for frames on other pages: ``/picture.svg``, ``/picture.png``, ``/embed``.
+"""Pictures of pages as files, for links and frames on other sites: ``/picture.svg``, ``/picture.png``, ``/embed``.
 
-Each takes the address of a page (``of``) and, where the page has several pictures, the name of one; without a name it
-is the picture that stands for the page: the gap of a board's leaders, of an entry's worst shifts, or the differences of
-a comparison. They are drawn from the entries at each request, so what is embedded stays up to date.
+Parameters: the URL of a page (``of``) and, if the page has several pictures, the picture's name. Without a name, it is
+the page's main picture: the gaps of a board's leaders, those of an entry's worst shifts, or a comparison's differences.
+Pictures are drawn at each request, so embedded ones stay up to date.
 """
 
 import threading
@@ -16,7 +16,7 @@ from fastapi.responses import Response
 
 from shiftbench.leaderboard.app.answers import html_answer
 from shiftbench.leaderboard.app.comparing import compared
-from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.showing import find_entry_page
 from shiftbench.leaderboard.app.sub_path import own_address
 from shiftbench.leaderboard.board import Board, Index, find_benchmark, find_board
@@ -37,13 +37,13 @@ from shiftbench.scoring.reports.pictures.words import shift_name
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_FRESH = 300
-"""How long whoever shows a picture may keep it."""
+"""Cache lifetime of a picture."""
 _AT_ONCE = threading.BoundedSemaphore(1)
-"""PNG that are made at once: each takes a fifth of a second of a processor."""
+"""Limits concurrent PNG rendering, which takes a fifth of a second of processor time each."""
 
 
 class SharedPicture(NamedTuple):
-    """A picture with what it is called and says, and the address of its page."""
+    """A picture with its title and a sentence, and the URL of its page."""
 
     title: str
     sentence: str
@@ -51,24 +51,24 @@ class SharedPicture(NamedTuple):
     address: str
 
 
-def add_sharing_routes(app: FastAPI, keeper: Keeper) -> None:
-    """Add the routes; they are read only, and answer everybody alike."""
+def add_sharing_routes(app: FastAPI, live: LiveIndex) -> None:
+    """Add the sharing routes; they are read-only, and the same for every user."""
     fresh = {"Cache-Control": f"public, max-age={SECONDS_FRESH}"}
 
     @app.get(f"{addresses.PICTURE}.svg")
     def svg(of: str = "", name: str = "") -> Response:
-        shared = find_picture(keeper, of, name)
+        shared = find_picture(live, of, name)
         return Response(svg_file(shared.drawn, shared.title), media_type="image/svg+xml", headers=fresh)
 
     @app.get(f"{addresses.PICTURE}.png")
     def png(of: str = "", name: str = "") -> Response:
-        shared = find_picture(keeper, of, name)
+        shared = find_picture(live, of, name)
         text = svg_file(shared.drawn, shared.title) if name else card_svg(shared.drawn, shared.title, shared.sentence)
         return Response(_png(text, 2.0 if name else 1.0), media_type="image/png", headers=fresh)
 
     @app.get(addresses.EMBED)
     def embed(request: Request, of: str = "", name: str = "") -> Response:
-        shared = find_picture(keeper, of, name)
+        shared = find_picture(live, of, name)
         return html_answer(render("embed.html", shared=shared, base=own_address(request), style_sheet=style_address()))
 
 
@@ -78,23 +78,23 @@ def _png(text: str, zoom: float) -> bytes:
         return png_file(text, zoom=zoom)
 
 
-def find_picture(keeper: Keeper, of: str, name: str) -> SharedPicture:
+def find_picture(live: LiveIndex, of: str, name: str) -> SharedPicture:
     """Draw a page's picture.
 
-    Raises: InvalidInput where no page is at that address, or it has no such picture.
+    Raises: InvalidInput if there is no page at that URL, or it has no such picture.
     """
     parts = urlsplit(of[:2_000])
     pairs = parse_qsl(parts.query)
     query = dict(pairs)
     if parts.path == addresses.ENTRY:
         keys = ("id", "task", "tab", "shift", "show")
-        found = find_entry_page(keeper, EntryQuery(*(query.get(key, "") for key in keys)), "")
+        found = find_entry_page(live, EntryQuery(*(query.get(key, "") for key in keys)), "")
         return _of_entry(found, name, of)
     if parts.path == addresses.COMPARE:
         ids = [value for key, value in pairs if key == "id" and value]
-        return _of_comparison(keeper.index, ids, query.get("task"), of)
+        return _of_comparison(live.index, ids, query.get("task"), of)
     if parts.path == addresses.BOARD:
-        return _of_board(keeper.index, query, of)
+        return _of_board(live.index, query, of)
     raise InvalidInput(Problem("this page has no picture", "picture", f"'{of[:80]}'", "take the link from a page"))
 
 
@@ -126,7 +126,7 @@ def _of_comparison(index: Index, ids: list[str], task: str | None, of: str) -> S
 
 
 def _of_board(index: Index, query: Mapping[str, str], of: str) -> SharedPicture:
-    """Draw a board's leaders; of a benchmark, or without a name, those of the board whose figure shows most."""
+    """Draw the leaders of a board, or of the fullest board of a benchmark or of all."""
     boards: Sequence[Board] = index.boards()
     if query.get("board"):
         boards = [find_board(query["board"], boards)]

@@ -1,4 +1,4 @@
-"""From an address to what an entry's page shows: read from the store, computed where it is wanted."""
+"""Collect the content of an entry's page: read from the store, parts computed on demand."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 from fastapi.responses import Response
 
 from shiftbench.leaderboard.app.answers import page_answer
-from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.board import Board, Index
 from shiftbench.leaderboard.board.places import BoardPlace, effective_robustness_of, place_of
 from shiftbench.leaderboard.pages.entry_page import (
@@ -30,9 +30,9 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 GONE = 410
 
 
-def show_entry(keeper: Keeper, query: EntryQuery, base: str) -> Markup | Response:
-    """Build the page of an entry, or the answer that there is none."""
-    index, identity = keeper.index, query.id
+def show_entry(live: LiveIndex, query: EntryQuery, base: str) -> Markup | Response:
+    """Build the page of an entry, or the response that it is gone."""
+    index, identity = live.index, query.id
     for what, day in (("hidden", index.hidden_at(identity)), ("erased", index.erased_at(identity)),
                       ("withdrawn", index.withdrawn_at(identity))):  # fmt: skip
         if day is not None:
@@ -43,15 +43,15 @@ def show_entry(keeper: Keeper, query: EntryQuery, base: str) -> Markup | Respons
         if not folder.has_public_labels:
             tasks = sorted(task for (_, task), each in nominated_entries(index.store).items() if each == identity)
             return released_page(entry, folder, index.releases(entry), tasks, index.host_notes(identity))
-    return entry_html(replace(find_entry_page(keeper, query, base), host_notes=index.host_notes(identity)))
+    return entry_html(replace(find_entry_page(live, query, base), host_notes=index.host_notes(identity)))
 
 
-def find_entry_page(keeper: Keeper, query: EntryQuery, base: str) -> EntryPage:
-    """Return what the page of an entry shows.
+def find_entry_page(live: LiveIndex, query: EntryQuery, base: str) -> EntryPage:
+    """Return the content of an entry's page.
 
-    Raises: InvalidInput when there is no such entry, or it has no such task, or no scores may be shown.
+    Raises: InvalidInput if there is no such entry, it has no such task, or its scores may not be shown.
     """
-    index, identity, task = keeper.index, query.id, query.task
+    index, identity, task = live.index, query.id, query.task
     reasons = index.reasons(identity)
     try:
         entry = index.entry(identity)
@@ -81,9 +81,9 @@ def find_entry_page(keeper: Keeper, query: EntryQuery, base: str) -> EntryPage:
 
     def forecast(task: TaskScores) -> EntryForecast | None:
         board = _board_of(index, entry, task)
-        return _forecast_of(keeper, entry, board) if board else None
+        return _forecast_of(live, entry, board) if board else None
 
-    scores = index.scores(identity)  # refused where labels are withheld
+    scores = index.scores(identity)  # raises InvalidInput on withheld labels
     if task and task not in (names := [each.task for each in scores.tasks]):
         cure = did_you_mean(task[:80], names)
         raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
@@ -102,11 +102,11 @@ def find_entry_page(keeper: Keeper, query: EntryQuery, base: str) -> EntryPage:
     )
 
 
-def _forecast_of(keeper: Keeper, entry: Entry, board: Board) -> EntryForecast:
+def _forecast_of(live: LiveIndex, entry: Entry, board: Board) -> EntryForecast:
     """Return an entry's forecasts on a board, or why there are none."""
-    forecasts = keeper.forecasts.of(entry.id)
+    forecasts = live.forecasts.of(entry.id)
     if forecasts is None:
-        return EntryForecast(board.name, None, keeper.forecasts.failure(entry.id) or "it is still to be computed")
+        return EntryForecast(board.name, None, live.forecasts.failure(entry.id) or "it is still to be computed")
     return EntryForecast(
         board.name, forecasts.of(board.task), forecasts.reasons.get(board.task, "there is none of this task")
     )

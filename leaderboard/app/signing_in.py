@@ -1,11 +1,11 @@
-"""Signing in with Hugging Face, and out again.
+"""Sign-in with Hugging Face, and sign-out.
 
-Gradio has routes for it, too. They keep the whole answer of Hugging Face in the cookie, access token included, fail on
-a query that they did not write, and print several lines for whoever asks, so these stand in their place.
+Gradio also has routes for this. But they store Hugging Face's whole response in the cookie, access token included, fail
+on unexpected queries, and print several lines per request, so these routes replace them.
 
-    SIGN_IN   leads to Hugging Face's page
-    SIGNED_IN where that leads back to; begins the sign-in
-    SIGN_OUT  a page with a button, because a link to an address that signs out could stand on any page
+    SIGN_IN   redirects to Hugging Face's page
+    SIGNED_IN callback of that page; starts the session
+    SIGN_OUT  a page with a button, since any site could link to a URL that signs out on GET
 """
 
 import hashlib
@@ -34,13 +34,13 @@ from shiftbench.scoring.reports.frame.html import join, tag
 from shiftbench.scoring.reports.frame.site import box
 
 MAX_ENDED = 10_000
-"""Ended sign-ins that are remembered, until they would have expired anyway."""
+"""Number of ended sign-ins to remember until they would have expired anyway."""
 _USER, _SIGN_IN = "oauth_info", "sign_in"
-"""Keys of a session; Gradio's button looks for the first."""
+"""Keys of a session; Gradio's button reads the first."""
 
 
 class SignIns:
-    """The sign-ins that a server began, and which of them were ended. Safe to be used by several threads."""
+    """The sign-ins that this server started, and those that were ended. Thread-safe."""
 
     def __init__(self) -> None:
         self._server = secrets.token_urlsafe(9)
@@ -50,18 +50,18 @@ class SignIns:
         self._lock = threading.Lock()
 
     def begin(self, session: dict[str, Any], user: str, expires_at: float) -> None:
-        """Write a new sign-in into a session in place of all that it held: the user's name and when it ends."""
+        """Replace a session's content by a new sign-in: the user's name and expiry time."""
         with self._lock:
             self._n_begun += 1
             number = self._n_begun
         session.clear()
-        # Gradio reads the empty ones.
+        # Gradio reads the empty fields, too.
         userinfo = {"preferred_username": user, "name": user, "profile": "", "picture": ""}
         session[_USER] = {"expires_at": expires_at, "userinfo": userinfo}
         session[_SIGN_IN] = [self._server, number]
 
     def end(self, session: dict[str, Any]) -> None:
-        """End a session's sign-in, whichever cookie names it later."""
+        """End a session's sign-in, so that copies of its cookie become invalid."""
         if self.is_current(session):
             with self._lock:
                 self._ended[session[_SIGN_IN][1]] = session[_USER]["expires_at"]
@@ -69,7 +69,7 @@ class SignIns:
         session.clear()
 
     def is_current(self, session: dict[str, Any]) -> bool:
-        """Return whether a session's sign-in began at this server and has neither been ended nor expired."""
+        """Return whether a session's sign-in was started by this server and has neither been ended nor expired."""
         server, number = session.get(_SIGN_IN) or ("", 0)
         expires_at = (session.get(_USER) or {}).get("expires_at", 0.0)
         with self._lock:
@@ -77,7 +77,7 @@ class SignIns:
         return bool(server == self._server and not is_ended and expires_at > time.time())
 
     def _forget_some(self) -> None:
-        """Keep the number of ended sign-ins bounded; where one is forgotten early, all older sign-ins end with it."""
+        """Bound the number of remembered sign-ins; if one must be forgotten early, all older sign-ins end with it."""
         if len(self._ended) > MAX_ENDED:
             now = time.time()
             self._ended = {number: expires_at for number, expires_at in self._ended.items() if expires_at > now}
@@ -88,14 +88,14 @@ class SignIns:
 
 
 class CurrentSignIns:
-    """ASGI middleware, inside the one that reads the cookie: a sign-in that has ended signs nobody in."""
+    """ASGI middleware, inside the session middleware, that clears sessions whose sign-in has ended."""
 
     def __init__(self, app: ASGIApp, sign_ins: SignIns) -> None:
         self.app = app
         self._sign_ins = sign_ins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Empty the session of a sign-in that does not count; the answer then deletes the cookie."""
+        """Clear the session of an invalid sign-in; the response then deletes the cookie."""
         session = scope.get("session")
         if session is not None and _USER in session and not self._sign_ins.is_current(session):
             session.clear()
@@ -103,7 +103,7 @@ class CurrentSignIns:
 
 
 def sessions(sign_ins: SignIns) -> list[Middleware]:
-    """Return what reads and writes the session's cookie as Gradio does, which reads the same one; none but on a Space.
+    """Return the middleware for the session cookie, which Gradio reads as well; empty outside a Space.
 
     Gradio (``gradio.oauth.attach_oauth``) signs it with the Space's secret.
     """
@@ -115,13 +115,13 @@ def sessions(sign_ins: SignIns) -> list[Middleware]:
 
 
 _TARGET = "target"
-"""Key of the session: the page that somebody signs in for."""
+"""Session key of the page to return to after sign-in."""
 _MAX_TARGET = 1_000
 _UNREACHABLE = 502
 
 
 def sign_in_routes(sign_ins: SignIns) -> list[Route]:
-    """Return the routes; where the server runs on no Space nobody signs in."""
+    """Return the sign-in routes; outside a Space, only those to sign out."""
     known = sessions(sign_ins)
 
     async def ask_to_sign_out(_: Request) -> Response:
@@ -162,7 +162,7 @@ def _hugging_face_routes(sign_ins: SignIns) -> list[Route]:
         except HTTPError:
             return _not_signed_in(request, "Hugging Face cannot be reached now.", _UNREACHABLE)
         except (OAuthError, JoseError, ValueError):
-            # What the address says of it is not shown: anybody could have written it.
+            # The error text in the URL is not shown: anybody could have written it.
             return _not_signed_in(request, "Hugging Face has not signed you in.", 400)
         user = (token.get("userinfo") or {}).get("preferred_username")
         if not isinstance(user, str) or not user:
@@ -179,7 +179,7 @@ def _hugging_face_routes(sign_ins: SignIns) -> list[Route]:
 
 
 def _provider() -> Any:
-    """Return Hugging Face as the provider of identities, as a Space's environment describes it."""
+    """Return Hugging Face as an OpenID provider, configured from a Space's environment."""
     from authlib.integrations.starlette_client import OAuth  # type: ignore[import-untyped]
 
     environment = os.environ
@@ -193,13 +193,13 @@ def _provider() -> Any:
 
 
 def _own_address(request: Request) -> str:
-    """Return this server's address as Hugging Face knows it: a Space's first host."""
+    """Return this server's URL as registered with Hugging Face: the Space's first host."""
     host = os.environ.get("SPACE_HOST", "").split(",")[0].strip()
     return f"https://{host}" if host else own_address(request)
 
 
 def own_path(target: str) -> str:
-    """Return an address's path and query, which lead to no other host; the submit page's where it has none."""
+    """Return a URL's path and query, which cannot lead to another host; the submit page's if it has none."""
     try:
         parts = urlsplit(target[:_MAX_TARGET])
     except ValueError:
@@ -211,7 +211,7 @@ def own_path(target: str) -> str:
 
 
 def _not_signed_in(request: Request, words: str, status: int) -> Response:
-    """Answer that somebody has not been signed in, with a link to begin again, which opens outside any frame."""
+    """Respond that the sign-in failed, with a link to try again that opens outside any frame."""
     request.session.clear()
     again = tag("a", "Sign in with Hugging Face", href=addresses.SIGN_IN, target="_blank", class_="sb-button")
     body = join([box("Not signed in", words, "Begin again:"), tag("p", again, class_="sb-actions")])

@@ -1,6 +1,6 @@
-"""The leaderboard as a Hugging Face Space: the files that make one, creating it, and what runs in it.
+"""The leaderboard as a Hugging Face Space: its files, its creation, and its program.
 
-The Space holds the project's own source, so that what is shown is what this installation computes.
+The Space contains a copy of this installation's source, so both compute the same scores.
 """
 
 import importlib
@@ -21,14 +21,14 @@ from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput, Problem
 
 ROOMS = ("validation", "metrics", "builders", "scoring", "leaderboard")
-"""Packages that the Space needs."""
+"""Packages required on the Space."""
 _ROOMS_OF_0_2_0 = ("validation", "builders", "leaderboard")
-"""Top-level packages of a Space that version 0.2.0 or an earlier one made."""
+"""Top-level packages of Spaces made by version 0.2.0 or earlier."""
 _SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js", ".pyi")
 PORT = 7860
-"""Where a Space expects its application, unless it says otherwise."""
+"""The default port of a Space's application."""
 PROXIES = ("10.0.0.0/8",)
-"""Where Hugging Face's own proxy has its address: a Space is reached through it alone."""
+"""Address range of Hugging Face's proxy, the only way to reach a Space."""
 
 _PROGRAM = '''"""The leaderboard; made by ``shiftbench board publish-space``."""
 
@@ -40,15 +40,15 @@ run_space({data!r}, {store!r}, daily_quota={quota})
 
 @dataclass(frozen=True)
 class SpaceConfig:
-    """What a Space shows and takes.
+    """Settings of a Space.
 
     Attributes:
-        data: dataset repositories on the Hub, of folders that ``shiftbench data publish`` sent; private ones with the
-            gold of withheld labels are read with the Space's secret ``HF_TOKEN``.
-        store: dataset repository of the entries; the secret ``HF_TOKEN`` must be able to write to it.
+        data: dataset repositories on the Hub, published with ``shiftbench data publish``; private ones with the gold of
+            withheld labels are read with the Space's secret ``HF_TOKEN``.
+        store: dataset repository of the entries; the secret ``HF_TOKEN`` must have write access.
         title: the Space's title.
-        daily_quota: entries that one submitter may send on a UTC day.
-        bert_score: generated text is scored, too, for which PyTorch is installed.
+        daily_quota: number of entries per submitter and UTC day.
+        bert_score: whether to score generated text as well, which installs PyTorch.
     """
 
     data: tuple[str, ...]
@@ -59,7 +59,7 @@ class SpaceConfig:
 
 
 def space_files(config: SpaceConfig) -> dict[str, bytes]:
-    """Build the files of a Space: its card, program, requirements, and the source of the rooms that it needs."""
+    """Build the files of a Space: its card, program, requirements, and the source of the required packages."""
     return {
         "README.md": _readme(config).encode(),
         "app.py": _PROGRAM.format(data=list(config.data), store=config.store, quota=config.daily_quota).encode(),
@@ -71,7 +71,7 @@ def space_files(config: SpaceConfig) -> dict[str, bytes]:
 def requirements(*, bert_score: bool) -> list[str]:
     """Return the Space's requirements, those of the package and its page, pinned to the versions installed here.
 
-    One that is not (the page's own packages, on a machine that only publishes) is left as the package declares it.
+    A requirement that is not installed here (such as the page's, on a machine that only publishes) is not pinned.
     """
     return sorted(map(_pinned, _needs(bert_score=bert_score)), key=str.casefold)
 
@@ -95,16 +95,16 @@ def _installed_version(name: str) -> str | None:
 
 
 def _gradio_version() -> str:
-    """Return the version of Gradio that is installed here, or else the oldest one that the package takes."""
+    """Return the installed version of Gradio, or else the oldest supported one."""
     (need,) = (need for need in _needs(bert_score=False) if need.name == "gradio")
     return _installed_version("gradio") or next(each.version for each in need.specifier if each.operator == ">=")
 
 
 def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -> str:
-    """Create a Space, or bring it up to date, in one commit; files of earlier versions that it lacks now are removed.
+    """Create or update a Space in one commit; files of earlier versions that are no longer needed are removed.
 
-    Returns: its address.
-    Raises: InvalidInput when the Hub refuses.
+    Returns: its URL.
+    Raises: InvalidInput if the Hub rejects the request.
     """
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
@@ -127,7 +127,7 @@ def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -
 
 
 def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
-    """Fetch the datasets and serve the leaderboard; what a Space's ``app.py`` calls."""
+    """Download the datasets and serve the leaderboard; called by a Space's ``app.py``."""
     from shiftbench.leaderboard.app.server import ServerSettings, serve
     from shiftbench.leaderboard.store import open_store
 
@@ -177,7 +177,7 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 
 
 def check_names(repo_id: str, config: SpaceConfig) -> None:
-    """Raise InvalidInput naming all that cannot be names of repositories: of the Space, of data and entries."""
+    """Raise InvalidInput with every invalid repository name: of the Space, the data and the entries."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 

@@ -1,6 +1,6 @@
-"""Serving below a path of another site, such as https://example.org/domains, behind a proxy that passes the path on.
+"""Serve below a path of another site, such as https://example.org/domains, behind a proxy that keeps the path.
 
-All pages are written as if they were at the root; what leads to one is given the path on its way out.
+All pages are written for the root; links and redirects get the path prepended in the response.
 """
 
 import re
@@ -15,13 +15,13 @@ _KEY = "shiftbench.root_path"
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 _ATTRIBUTE = re.compile(rb'(\b(?:href|src|action|formaction|data-[a-z-]+)=\\?")(?=/(?!/))')
 _ADDRESS = re.compile(r"(^|; url=)(?=/(?!/))")
-"""What leads to this server: an address that begins with one slash, for two begin that of another host."""
+"""Matches URLs of this server: those with one leading slash, since two begin another host's URL."""
 
 
 def checked_root_path(text: str) -> str:
-    """Return a path below which a server is reached, with a slash before and none after; '' for the root.
+    """Return a server's normalised root path: with a leading and no trailing slash, or '' for the root.
 
-    Raises: InvalidInput for what is no such path.
+    Raises: InvalidInput for an invalid path.
 
     >>> checked_root_path("domains/"), checked_root_path("/")
     ('/domains', '')
@@ -34,24 +34,24 @@ def checked_root_path(text: str) -> str:
 
 
 def own_address(request: Request) -> str:
-    """Return the server's own address, such as https://host/domains: the one by which it was reached."""
+    """Return the server's own URL, such as https://host/domains, as the client reached it."""
     return f"{request.url.scheme}://{request.url.netloc}{root_path_of(request)}"
 
 
 def root_path_of(request: Request) -> str:
-    """Return the path below which the server was reached, '' for the root."""
+    """Return the path below which the server was reached; '' for the root."""
     return str(request.scope.get(_KEY, ""))
 
 
 class CutPath:
-    """ASGI middleware, outside all that looks at addresses: a request is passed on as one to the root."""
+    """ASGI middleware, outside all that reads paths: removes the root path from requests."""
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
         self.app = app
         self._path = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Cut the path off where it is there; others ask past the proxy, as health checks do."""
+        """Remove the path if present; requests that bypass the proxy, such as health checks, lack it."""
         if scope["type"] == "http":
             path = scope["path"]
             if path == self._path or path.startswith(f"{self._path}/"):
@@ -61,10 +61,10 @@ class CutPath:
 
 
 class AddPath:
-    """ASGI middleware, inside what reads or packs pages: what leads to this server leads below its path.
+    """ASGI middleware, inside all that reads or compresses pages: prepends the root path to links and redirects.
 
-    Of pages only attributes are rewritten: a quote in anybody's text is escaped, so no text can look like one. Gradio's
-    page has our header as JSON, with a backslash before each quote.
+    Only attributes in pages are rewritten: quotes in user text are escaped, so no text can look like an attribute.
+    Gradio's page contains our header as JSON, with a backslash before each quote.
     """
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
@@ -72,7 +72,7 @@ class AddPath:
         self._path = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Keep a page back until it is whole, for its length changes; let everything else through."""
+        """Buffer a page until it is complete, since its length changes; pass everything else through."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

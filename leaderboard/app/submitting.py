@@ -1,11 +1,11 @@
-"""The submit page: a form that works without script, and the route that its buttons post file and card to.
+"""The submit page: a form that works without script, and the route that receives its file and card.
 
-What it takes is bounded as Gradio's is (``middleware``), and goes the same way: the same line, the same checks in
-processes of their own, the same quota, the same rule about senders. Only this server's own pages may post here. What
-takes longer than a page waits is answered with its place in the line and a secret address, at which the browser asks
-again by itself.
-Where submitters sign in, Hugging Face's page does that without script, too, and the session (a signed cookie, which
-Gradio reads as well) names the submitter here as it does there.
+Limits and processing are the same as in Gradio (``middleware``): the same queue, checks in worker processes, quota and
+rules about senders. Only this server's own pages may post here. If a job takes longer than a page waits, the response
+shows its position in the queue, and the browser reloads a secret URL until it is done.
+
+With sign-in, Hugging Face's page also works without script, and the session (a signed cookie, which Gradio reads as
+well) identifies the submitter here as it does there.
 """
 
 import secrets
@@ -30,8 +30,8 @@ from shiftbench.leaderboard.app.identity import (
     space_name,
 )
 from shiftbench.leaderboard.app.jobs import Job, Jobs
-from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line, LineFullError
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.signing_in import SignIns, sessions
 from shiftbench.leaderboard.app.uploads import Uploads
 from shiftbench.leaderboard.board.submission import (
@@ -53,25 +53,25 @@ from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_OF_PATIENCE = 5.0
-"""How long a page waits for an answer before it says which place in the line it has."""
+"""How long a page waits for a result before it shows the position in the queue."""
 SECONDS_BETWEEN_LOOKS = 2
 MAX_FIELDS, MAX_FIELD_BYTES = 40, 128 * 1024
 ACCEPTED, REFUSED, FORBIDDEN, GONE, BUSY = 202, 422, 403, 410, 503
 
 
 class _Answered(NamedTuple):
-    """What was sent, as the form shows it again, and the answer to it."""
+    """The submitted values, to fill the form again, and the response."""
 
     sent: Sent
     answer: SubmissionAnswer
 
 
 class SubmitPage:
-    """The page's answers."""
+    """Request handlers of the page."""
 
     def __init__(
         self,
-        keeper: Keeper,
+        live: LiveIndex,
         uploads: Uploads,
         checks: FileChecks,
         line: Line,
@@ -80,12 +80,12 @@ class SubmitPage:
         sign_in: bool,
         daily_quota: int | None,
     ) -> None:
-        self._keeper, self._uploads, self._checks, self._callers = keeper, uploads, checks, callers
+        self._live, self._uploads, self._checks, self._callers = live, uploads, checks, callers
         self._sign_in, self._daily_quota = sign_in, daily_quota
-        self._jobs: Jobs[_Answered] = Jobs(line, keeper.faults, SECONDS_OF_PATIENCE)
+        self._jobs: Jobs[_Answered] = Jobs(line, live.faults, SECONDS_OF_PATIENCE)
 
     def routes(self, sign_ins: SignIns) -> list[Route]:
-        """Return the page's routes, which know who has signed in."""
+        """Return the page's routes with session support."""
 
         async def moved(_: Request) -> Response:
             return RedirectResponse(addresses.SUBMIT, 308)
@@ -101,11 +101,11 @@ class SubmitPage:
         self, request: Request, sent: Sent = NOTHING_SENT, answer: SubmissionAnswer | None = None
     ) -> Response:
         access = _access(request) if self._sign_in else Access()
-        body = submit_page(self._keeper.index.folders, sent, answer, access=access, daily_quota=self._daily_quota)
+        body = submit_page(self._live.index.folders, sent, answer, access=access, daily_quota=self._daily_quota)
         is_refused = answer is not None and not answer["ok"] and sent.values.get("do") != "check"
         page = page_answer("Submit", body, "submit", REFUSED if is_refused else 200)
         if self._sign_in:
-            page.headers["Cache-Control"] = "no-store"  # it may name the user who has signed in
+            page.headers["Cache-Control"] = "no-store"  # it may contain the signed-in user's name
         return page
 
     def _sender(self, request: Request) -> str:
@@ -116,7 +116,7 @@ class SubmitPage:
         return user
 
     def _ask(self, form: FormData, request: Request) -> Job[_Answered] | Response:
-        """Keep what was sent, and return the job that answers it; where it cannot be read, the refusal."""
+        """Store the upload, and return the job that handles it, or the rejection if the card is invalid."""
         values = {key: value for key, value in form.items() if isinstance(value, str)}
         kept = _save_upload(form.get("file"), self._uploads) or self._uploads.find(values.pop("kept", ""))
         held_out = _save_upload(form.get("validation"), self._uploads)
@@ -125,7 +125,7 @@ class SubmitPage:
             text, values, filled = fill_in(_card_text(form, values), values, sent.file_name)
             card_with(text, values)
         except InvalidInput as error:
-            return self._form_page(request, sent, refusal_answer(self._keeper.index, error.problems))
+            return self._form_page(request, sent, refusal_answer(self._live.index, error.problems))
         by_index, is_submission = values.get("labels_by_index") == "yes", values.get("do") == "submit"
         files = [PredictionInput(each, by_index) if each else None for each in (kept, held_out)]
 
@@ -134,7 +134,7 @@ class SubmitPage:
             hub, note = (None, "") if is_submission else _ask_hub(values)
             if is_submission:
                 found = submit(
-                    self._keeper.index,
+                    self._live.index,
                     files[0],
                     card,
                     sender=partial(self._sender, request),
@@ -144,7 +144,7 @@ class SubmitPage:
                     board=board,
                 )
             else:
-                found = check(self._keeper.index, files[0], card, self._checks, validation=files[1], board=board)
+                found = check(self._live.index, files[0], card, self._checks, validation=files[1], board=board)
             found["note"] = " ".join(each for each in (found["note"], note) if each)
             return _Answered(Sent(values, sent.kept, filled, hub), found)
 
@@ -154,15 +154,15 @@ class SubmitPage:
         )
 
     def _change_entry(self, form: FormData, request: Request) -> Response:
-        """Withdraw an entry of the sender's, or nominate it for the next round."""
+        """Withdraw an entry of the sender, or nominate it for the next round."""
         identity, task = (str(form.get(name, ""))[:100] for name in ("entry", "task"))
         known = partial(self._sender, request)
         if form.get("do") == "withdraw":
-            return self._form_page(request, NOTHING_SENT, withdraw(self._keeper.index, identity, sender=known))
-        return self._form_page(request, NOTHING_SENT, nominate_entry(self._keeper.index, identity, task, sender=known))
+            return self._form_page(request, NOTHING_SENT, withdraw(self._live.index, identity, sender=known))
+        return self._form_page(request, NOTHING_SENT, nominate_entry(self._live.index, identity, task, sender=known))
 
     async def _job_page(self, request: Request, job: Job[_Answered]) -> Response:
-        """Show the answer to a job; while there is none, its place, and ask again."""
+        """Show a job's result; until it is done, show its position and reload."""
         if not await self._jobs.wait(job):
             where = f"Number {job.place} in line" if job.place else "It is being checked"
             body = tag("div", box("Your file has arrived", f"{where}."), role="status", id="submit-answer")
@@ -185,7 +185,7 @@ class SubmitPage:
         return await self._job_page(request, job)
 
     async def _send(self, request: Request) -> Response:
-        if not is_own_page(request.headers):  # before a byte of the body is read
+        if not is_own_page(request.headers):  # before reading the body
             return page_answer(
                 "Submit", box("Not accepted", "Send this form from the leaderboard's own page."), "submit", FORBIDDEN
             )
@@ -201,12 +201,12 @@ class SubmitPage:
 
 
 def _session_user(request: Request) -> str | None:
-    """Return the user who has signed in with this browser; where the server runs on no Space there are no sessions."""
+    """Return the user who has signed in with this browser; None outside a Space, where there are no sessions."""
     return session_user(request.scope.get("session", {}))
 
 
 def _access(request: Request) -> Access:
-    """Return how somebody submits where submitters sign in: they have done so, or may, or no browser can."""
+    """Return whether the visitor has signed in, and where to do so (nowhere outside a Space)."""
     name = _session_user(request)
     is_space = space_name() is not None
     address = f"{addresses.SIGN_IN}?{urlencode({'_target_url': addresses.SUBMIT})}" if is_space else None
@@ -214,7 +214,7 @@ def _access(request: Request) -> Access:
 
 
 def _card_text(form: FormData, values: dict[str, str]) -> str:
-    """Return the card's text: that of its file, else the one typed."""
+    """Return the card's text: from its file, else as typed."""
     file = form.get("card_file")
     if not isinstance(file, UploadFile) or not file.filename:
         return values.get("card", "")
@@ -225,7 +225,7 @@ def _card_text(form: FormData, values: dict[str, str]) -> str:
 
 
 def _ask_hub(values: dict[str, str]) -> tuple[HubFacts | None, str]:
-    """Read what the Hub says of the model that the form names; what went wrong is a note beside the answer."""
+    """Read the Hub's facts about the model in the form; an error becomes a note in the response."""
     try:
         return find_hub_facts(values.get("model_url"), values.get("base_model")), ""
     except InvalidInput as error:
@@ -233,7 +233,7 @@ def _ask_hub(values: dict[str, str]) -> tuple[HubFacts | None, str]:
 
 
 def _save_upload(sent: UploadFile | str | None, uploads: Uploads) -> Path | None:
-    """Keep what was sent as other uploads are kept, and return its path; None where no file was chosen."""
+    """Store an uploaded file and return its path; None if no file was chosen."""
     if not isinstance(sent, UploadFile) or not sent.filename:
         return None
     return uploads.keep(sent.filename, sent.file, sent.size or 0)

@@ -1,8 +1,8 @@
-"""Uploads: a plain endpoint at the address where Gradio has its own, and the one folder that a server keeps them in.
+"""Uploads: a plain endpoint at the URL of Gradio's own, and the folder in which a server stores them.
 
-Gradio's endpoint writes named files while they arrive and leaves behind those that never arrive whole. Here a file
-has no name until it is whole, so whatever ends an upload, or the server, leaves nothing. Gradio's form and clients
-(``gradio_client.handle_file``) notice no difference: a file is sent as ``files``, and the answer lists its path.
+Gradio's endpoint writes named files while they arrive and leaves incomplete ones behind. Here a file has no name until
+it is complete, so interrupted uploads leave nothing. Gradio's form and clients (``gradio_client.handle_file``) need no
+change: a file is sent as ``files``, and the response lists its path.
 """
 
 import asyncio
@@ -30,32 +30,32 @@ from shiftbench.leaderboard.pages import addresses
 from shiftbench.validation.operating_system import free_file_entries
 
 SECONDS_KEPT = 3600.0
-"""How long an uploaded file stays on disk where there is room; accepted ones are copied into the store."""
+"""How long an uploaded file stays on disk if there is space; accepted ones are copied into the store."""
 MIN_FREE_BYTES = 2**30
-"""Of the disk that uploads go to: anybody may upload, and a store on a full disk takes no entry."""
+"""Free space to leave on the uploads' disk: anybody may upload, and a store on a full disk accepts no entries."""
 MIN_FREE_FILES = 20_000
-"""Files that the same disk must be able to hold beside the uploads: a disk may run out of them with bytes to spare."""
+"""Free inodes to leave on the same disk: a disk may run out of them with bytes to spare."""
 MAX_KEPT = 50_000
-"""Uploads that are kept at most: a tiny one takes a file and a folder, and hundreds can arrive in a second."""
+"""Most stored uploads: even a tiny one takes a file and a folder, and hundreds can arrive in a second."""
 SECONDS_SURE = 300.0
-"""How long an upload is kept though there is no room for others: whoever sent it is about to submit it."""
+"""Minimum lifetime of an upload even if space is short, so that its sender can submit it."""
 _PREFIX, _LOCK = "shiftbench-", ".lock"
 _MAX_NAME = 60
-"""Characters of a file's name that are kept; file systems allow 255 bytes, and a character has up to four."""
+"""Maximum length of a stored file name; file systems allow 255 bytes, and a character has up to four."""
 _NOT_WRITTEN = "the server could not write this file and has removed it: try again in an hour"
 _UNUSUAL = re.compile(r"[^\w.-]+")
 
 
 class Uploads:
-    """The folder of one server, locked while the server lives; folders of servers that ended are deleted."""
+    """The upload folder of one server, locked while the server runs; folders of crashed servers are deleted."""
 
     def __init__(self, seconds_kept: float | None = None, min_free_bytes: int | None = None) -> None:
-        """Make the folder; files stay for ``SECONDS_KEPT``, and ``MIN_FREE_BYTES`` free, unless it says otherwise."""
+        """Create the folder; the defaults are ``SECONDS_KEPT`` and ``MIN_FREE_BYTES``."""
         self._seconds_kept, self._min_free_bytes = seconds_kept, min_free_bytes
-        # Gradio copies what lies outside of its own folder, which it finds in the same way.
+        # Gradio copies files from outside its own folder, whose path it determines in the same way.
         home = Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir(), "gradio")).resolve()
         home.mkdir(parents=True, exist_ok=True)
-        with FileLock(home / f"{_PREFIX}starting.lock"):  # otherwise a folder could be swept before it is locked
+        with FileLock(home / f"{_PREFIX}starting.lock"):  # otherwise a new folder could be deleted before it is locked
             _sweep_ended(home)
             self.folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=home))
             self._lock = FileLock(self.folder / _LOCK)
@@ -68,18 +68,18 @@ class Uploads:
         return Path(path) in self._arrived and Path(path).is_file()
 
     def secret(self, path: Path) -> str:
-        """Return what names a file that was uploaded to whoever sent it: a part that nobody can guess, and its name."""
+        """Return the secret name by which the sender refers to an uploaded file: a random part, and the file name."""
         return path.relative_to(self.folder).as_posix()
 
     def find(self, secret: str) -> Path | None:
-        """Return the file that a ``secret`` names; None where there is none, or it has been deleted."""
+        """Return the file of a ``secret``; None if there is none, or it has been deleted."""
         path = self.folder / secret
         return path if self.holds(str(path)) else None
 
     def has_room(self, n_bytes: int = 0) -> bool:
-        """Return whether the disk has room for so many more bytes; what arrives is on it from the first byte on.
+        """Return whether the disk has space for ``n_bytes`` more; bytes that are arriving are already on it.
 
-        Where it has none, the oldest uploads leave first, or whoever fills the disk would shut everybody out.
+        If it has not, the oldest uploads are deleted first, so that nobody can block others by filling the disk.
         """
         while not self._disk_has_room(n_bytes):
             if not self._delete(1, older_than=SECONDS_SURE):
@@ -92,7 +92,7 @@ class Uploads:
         return has_entries and shutil.disk_usage(self.folder).free >= (self._min_free_bytes or MIN_FREE_BYTES) + n_bytes
 
     def keep(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
-        """Store a file that arrived whole under its name in the folder, below a part that nobody can guess."""
+        """Store a complete file under its name in a new subfolder with a random name."""
         if not self.has_room(n_bytes):
             raise HTTPException(503, "the server has no space for uploads now: try again in an hour")
         folder = self.folder / secrets.token_urlsafe(16)
@@ -111,15 +111,15 @@ class Uploads:
         return path
 
     def sweep(self) -> None:
-        """Delete the files that arrived longer ago than they are kept."""
+        """Delete expired files."""
         self._delete(len(self._arrived), older_than=self._age())
 
     def _age(self) -> float:
         return SECONDS_KEPT if self._seconds_kept is None else self._seconds_kept
 
     def _delete(self, most: int, older_than: float = 0.0) -> int:
-        """Delete the oldest uploads, at most so many, that arrived so many seconds ago; returns how many there were."""
-        latest = time.monotonic() - older_than  # the clock on the wall may jump
+        """Delete up to ``most`` of the oldest uploads, if older than ``older_than`` seconds; return how many."""
+        latest = time.monotonic() - older_than  # wall-clock time may jump
         with self._arriving:
             old = [path for path, arrived in islice(self._arrived.items(), most) if arrived <= latest]
             for path in old:
@@ -130,7 +130,7 @@ class Uploads:
 
     @asynccontextmanager
     async def sweep_while_serving(self) -> AsyncIterator[None]:
-        """Delete old uploads from time to time while the server runs, and delete the folder when it stops."""
+        """Delete expired uploads periodically while the server runs, and the folder when it stops."""
 
         async def sweep_again() -> None:
             while True:
@@ -147,7 +147,7 @@ class Uploads:
 
 
 def add_upload(app: FastAPI, uploads: Uploads) -> None:
-    """Add the endpoint; it comes before Gradio's because routes of the application come before what is mounted."""
+    """Add the endpoint; it takes precedence over Gradio's because routes come before mounted applications."""
 
     @app.post(addresses.UPLOAD)
     async def upload(request: Request) -> Response:
@@ -158,18 +158,18 @@ def add_upload(app: FastAPI, uploads: Uploads) -> None:
             path = await run_in_threadpool(uploads.keep, file.filename or "file", file.file, file.size or 0)
         return JSONResponse([str(path)])
 
-    # Gradio's form asks how far an upload is, and complains where nobody answers.
+    # Gradio's form polls the upload's progress, and shows an error without a response.
     @app.get(addresses.UPLOAD_PROGRESS)
     def progress() -> Response:
         return PlainTextResponse('data: {"msg": "done"}\n\n', media_type="text/event-stream")
 
 
 def _sweep_ended(home: Path) -> None:
-    """Delete the folders of servers that ended without doing so: nobody holds their locks."""
+    """Delete temporary folders left by crashed servers (those whose lock is free)."""
     for folder in home.glob(f"{_PREFIX}*/"):
         lock = FileLock(folder / _LOCK, timeout=0)
         try:
             with lock:
                 shutil.rmtree(folder, ignore_errors=True)
         except Timeout:
-            continue  # its server runs
+            continue  # its server is running

@@ -1,1 +1,1 @@
-"""All entries that may be passed on as one dataset folder (``open_archive``), and back into a store."""
+"""Write all shareable entries of a store as one dataset folder (``open_archive``), and load it into a store."""

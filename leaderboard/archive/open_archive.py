@@ -1,19 +1,19 @@
-"""The open archive: all entries of a store that may be shared, as one dataset folder for research.
+"""The open archive: all shareable entries of a store, as one dataset folder for research.
 
-    predictions/<entry>.parquet   config ``predictions``: what each run said of each test text, with confidences
-    validation/<entry>.parquet    the same of validation texts, for forecasts; config ``validation`` where any entry
+    predictions/<entry>.parquet   config ``predictions``: each run's output for each test text, with confidences
+    validation/<entry>.parquet    the same for validation texts, for forecasts; config ``validation`` if any entry
                                   has them
     entries.parquet               config ``entries``: the models, with the whole card as JSON
-    scores.parquet                config ``scores``: one score of one run a row
+    scores.parquet                config ``scores``: one row per score and run
     figures.parquet               config ``figures``: means, drops and scores with their intervals
     README.md, croissant.json     descriptions (written by the caller)
 
-In it are entries whose card has ``share_predictions: true``, on data with public labels. Accounts, contacts and ids of
-the store are not: an entry's id here is made of its card and predictions alone (those on validation rows too), so it is
-the one that a store filled from the archive gives it (``fill_store``).
+It contains the entries whose card has ``share_predictions: true``, on data with public labels. It contains no accounts,
+contacts or ids of the store: an entry's id here is computed from its card and predictions only (including those on
+validation rows), so a store filled from the archive assigns the same id (``fill_store``).
 
-The folder appears when it is whole. Until then what is done lies in a hidden one beside it, and the same command goes
-on from there. The same store gives the same bytes with the same library versions.
+The folder appears when it is complete. Until then a hidden folder next to it holds the finished parts, and the same
+command resumes there. The same store gives the same bytes with the same library versions.
 """
 
 import json
@@ -42,7 +42,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 ENTRIES, SCORES, FIGURES, PREDICTIONS, VALIDATION = "entries", "scores", "figures", "predictions", "validation"
 _DONE = ".done"
-"""Folder with a file for each finished entry of the store, which holds its id in the archive."""
+"""Folder with a file for each finished entry of the store, which contains its id in the archive."""
 
 PREDICTION_SCHEMA = pl.Schema(
     {
@@ -53,7 +53,7 @@ PREDICTION_SCHEMA = pl.Schema(
         "probabilities": pl.List(pl.Float64()),
     }
 )
-"""Sorted by source, seed and id; ``confidence`` and ``probabilities`` are null where an entry has none."""
+"""Sorted by source, seed and id; ``confidence`` and ``probabilities`` are null if an entry has none."""
 _FACTS = ("name", "model", "base_model", "family", "parameters", "paradigm", "shots", "data", "settings", "subset")
 ENTRY_SCHEMA = pl.Schema(
     {
@@ -65,11 +65,11 @@ ENTRY_SCHEMA = pl.Schema(
         "card": pl.String(),
     }
 )
-"""One row an entry, sorted by ``entry``; facts that a card does not have are null, ``card`` is the card as JSON."""
+"""One row per entry, sorted by ``entry``; facts that a card does not state are null, ``card`` is the card as JSON."""
 SCORE_SCHEMA = pl.Schema(
     {"entry": pl.String(), **{name: dtype for name, dtype in SCORE_COLUMNS.items() if name != "replicates"}}
 )
-"""``SCORE_COLUMNS`` without replicates, and the entry."""
+"""``SCORE_COLUMNS`` without replicates, plus the entry."""
 FIGURE_SCHEMA = pl.Schema(
     {
         **dict.fromkeys(("entry", "task", "figure", "metric", "source", "target"), pl.String()),
@@ -77,8 +77,8 @@ FIGURE_SCHEMA = pl.Schema(
         "is_drop": pl.Boolean(),
     }
 )
-"""Figures as ``shiftbench.scoring.interchange.figures`` has them; null: of a whole task (source, target), no
-interval."""
+"""Scores, means and drops in the format of ``shiftbench.scoring.interchange.figures``; source and target are null for
+those of a whole task, bounds if there is no interval."""
 _TITLES = {
     PREDICTIONS: "Predictions of each trained model for each test text",
     VALIDATION: "Predictions of trained models for validation texts, for forecasts",
@@ -96,12 +96,12 @@ _SCHEMAS = {
 _TABLES = (ENTRIES, SCORES, FIGURES)
 
 Describe = Callable[[Sequence[Config], pl.DataFrame], Mapping[str, str]]
-"""From the archive's configs and its entries to the text files that describe them, by name."""
+"""Function from the archive's configs and entries to the text files that describe them, by file name."""
 
 
 @dataclass(frozen=True)
 class Archived:
-    """The content of an archive: ids of its entries, number of predictions, and reasons for entries left out."""
+    """The content of an archive: ids of its entries, number of predictions, and reasons for excluded entries."""
 
     entries: tuple[str, ...]
     predictions: int
@@ -111,7 +111,7 @@ class Archived:
 def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, describe: Describe) -> Archived:
     """Write the archive of a store.
 
-    Raises: InvalidInput when the place is taken, or no entry may be passed on.
+    Raises: InvalidInput if the path exists already, or no entry may be shared.
     """
     check_new_folder(out, "--out")
     part = out.absolute().with_name(f".{out.absolute().name}-{METRIC_VERSION}.part")
@@ -132,7 +132,7 @@ def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, des
 def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], part: Path) -> str:
     """Write the files of one entry unless they exist; return its id in the archive.
 
-    Raises: InvalidInput saying why it may not be passed on, or cannot be read.
+    Raises: InvalidInput if the entry may not be shared, or cannot be read.
     """
     entry = store.entry(identity)
     folder = _refuse_closed(entry, folders)
@@ -160,14 +160,14 @@ def _archived(store: Store, identity: str, folders: Sequence[DatasetFolder], par
 
 
 def _sent_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return checked rows as an entry filled from the archive has them, which its id is made of."""
-    # A column without a value is no column: the archive has it for all entries.
+    """Return checked rows in the form in which an archived entry would be submitted, from which its id is computed."""
+    # Drop all-null columns: the archive has every column for all entries.
     empty = [name for name in rows.columns if rows[name].is_null().all()]
     return rows.drop("task", "target", *empty).sort("source", "seed", "id")
 
 
 def _refuse_closed(entry: Entry, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Return an entry's dataset; InvalidInput when the entry may not be shared, or the dataset is not here."""
+    """Return an entry's dataset; InvalidInput if the entry may not be shared, or the dataset is missing."""
     folder = folder_of(entry.card, folders)
     if not folder.has_public_labels:
         raise InvalidInput(Problem("labels are withheld: nothing of the entry leaves the store", entry.id))
@@ -202,7 +202,7 @@ def _write(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> None:
 def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> int:
     """Write the joined tables and their description into the folder; return the number of predictions."""
     for path in [*(part / PREDICTIONS).glob("*.parquet"), *(part / VALIDATION).glob("*.parquet")]:
-        if path.stem not in ids:  # the entry was withdrawn after an interrupted command wrote its file
+        if path.stem not in ids:  # the entry was withdrawn after an interrupted run wrote its file
             path.unlink()
     for name in _TABLES:
         _write(pl.concat([pl.read_parquet(part / name / f"{each}.parquet") for each in ids]), _SCHEMAS[name],
@@ -213,7 +213,7 @@ def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> in
     rows |= {name: _n_rows(part / f"{name}.parquet") for name in _TABLES}
     for name, text in describe(archive_configs(rows), pl.read_parquet(part / f"{ENTRIES}.parquet")).items():
         (part / name).write_text(text, encoding="utf-8")
-    for name in (_DONE, *_TABLES):  # the marker that the others are complete goes first
+    for name in (_DONE, *_TABLES):  # first remove the marker that the others are complete
         shutil.rmtree(part / name)
     if out.exists():
         out.rmdir()
@@ -222,12 +222,12 @@ def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> in
 
 
 def _n_rows(path: Path) -> int:
-    """Count the rows of a table, or of all that a pattern matches."""
+    """Count the rows of a table, or of all tables that match a pattern."""
     return int(pl.scan_parquet(path, glob="*" in path.name).select(pl.len()).collect().item())
 
 
 def archive_configs(rows: Mapping[str, int]) -> list[Config]:
-    """List what an archive offers under each config name that has ``rows``; the default, the predictions, first."""
+    """List the archive's configs that have ``rows``; the default, the predictions, first."""
     paths = {name: f"{name}/*.parquet" for name in (PREDICTIONS, VALIDATION)} | {
         name: f"{name}.parquet" for name in _TABLES
     }
@@ -253,10 +253,10 @@ _READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabili
 
 
 def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) -> tuple[int, dict[str, str]]:
-    """Submit the entries of an archive to a store; entries that the store has stay as they are.
+    """Submit the entries of an archive to a store; entries already in the store are unchanged.
 
-    Returns: how many entries of the archive are in the store now, and why which others are not.
-    Raises: InvalidInput when the folder is no archive.
+    Returns: number of the archive's entries now in the store, and the reasons for the others.
+    Raises: InvalidInput if the folder is not an archive.
     """
     table = archive / f"{ENTRIES}.parquet"
     if not table.is_file():
@@ -294,7 +294,7 @@ def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequ
 
 
 def _sent_predictions(path: Path) -> pl.DataFrame:
-    """Read predictions in the order that entries have them, without columns that the entry did not have."""
+    """Read predictions in submission order, without columns that the entry did not have."""
     rows = _read_table(path, PREDICTIONS)
     names = [name for name in _READ[PREDICTIONS] if name in rows.columns and not rows[name].is_null().all()]
     return rows.select(names).sort("source", "seed", "id")

@@ -55,7 +55,7 @@ def stamp(folder: DatasetFolder) -> str:
     return json.dumps(parts, separators=(",", ":"))
 
 
-def made_with(rows: pl.DataFrame) -> pl.DataFrame:
+def add_versions(rows: pl.DataFrame) -> pl.DataFrame:
     """Add columns with the versions that rows were computed with: metric version and encoders; null without a stamp."""
     names = ("metric_version", "depth_encoder", "token_encoder")
     parts = [pl.col("stamp").str.json_path_match(f"$[{n}]").alias(name) for n, name in enumerate(names, start=1)]

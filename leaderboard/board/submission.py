@@ -75,7 +75,7 @@ def check(
                 "number of such answers is limited."
             )
             return _accepted(note=note)
-        if takes_long(frame, folder):
+        if is_slow_to_score(frame, folder):
             note = "Scoring generated text takes minutes: the board shows the scores some time after submission."
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
@@ -125,7 +125,7 @@ def submit(
             index.folders,
             submitter,
             daily_quota=daily_quota,
-            score=lambda rows: not (index.background and takes_long(rows, folder)),
+            score=lambda rows: not (index.background and is_slow_to_score(rows, folder)),
             checks=checks,
             validation=held_out,
             ask_hub=ask_hub,
@@ -167,7 +167,7 @@ def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) ->
     return _accepted(note=note)
 
 
-def takes_long(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
+def is_slow_to_score(predictions: pl.DataFrame, folder: DatasetFolder) -> bool:
     """Return whether scoring takes minutes, as BERTScore does on many generated texts."""
     if token_encoder(folder) is None:
         return False

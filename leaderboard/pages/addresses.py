@@ -1,11 +1,11 @@
-"""The addresses of all pages: whatever links to one, or answers at one, has it from here."""
+"""The URLs of all pages, defined only here: used by every link and every route."""
 
 from collections.abc import Iterable, Sequence
 from urllib.parse import urlencode
 
 BOARD = "/"
 ROWS = "/rows"
-"""The rows of a board alone, which the page's script asks for."""
+"""Only a board's rows, fetched by the page's script."""
 BOARD_CSV = "/board.csv"
 OVERALL_CSV = "/overall.csv"
 ENTRY = "/entry"
@@ -16,14 +16,14 @@ ALL_PREDICTIONS = "/predictions.zip"
 COMPARE = "/compare"
 SUBMIT = "/submit"
 PLAIN_SUBMIT = "/submit-plain"
-"""The address that ``SUBMIT`` had before; it leads there."""
+"""Former path of ``SUBMIT``, which redirects there."""
 GRADIO_PAGE = "/gradio"
-"""The interface that users of a Space expect, beside the page at ``SUBMIT``."""
+"""Gradio's interface, which users of a Space expect, in addition to the page at ``SUBMIT``."""
 SIGN_IN = "/login/huggingface"
-"""Where the server runs on a Space: it leads to Hugging Face's page, back to ``SIGNED_IN``, then to ``_target_url``."""
+"""On a Space: redirects to Hugging Face's page, back to ``SIGNED_IN``, then to ``_target_url``."""
 SIGNED_IN = "/login/callback"
 SIGN_OUT = "/logout"
-"""Gradio's button leads here; its own endpoint there would sign out whoever fetches it."""
+"""Gradio's button links here; Gradio's own endpoint would sign out whoever fetches it."""
 FORECAST = "/forecast"
 FORECAST_CSV = "/forecast.csv"
 FORECAST_JSON = "/forecast.json"
@@ -31,17 +31,17 @@ DOMAINS = "/domains"
 DATA = "/data"
 ABOUT = "/about"
 PICTURE = "/picture"
-"""Followed by .svg or .png: a picture of a page as a file."""
+"""Followed by .svg or .png: a picture of a page, as a file."""
 EMBED = "/embed"
-"""A page's picture in a frame on other pages."""
+"""A page's picture, for frames on other sites."""
 HOST = "/host"
-"""The acts of the leaderboard's host."""
+"""Form for the actions of the leaderboard's host."""
 HEALTH = "/healthz"
 STYLE_SHEET = "/static/page.css"
 SCRIPT = "/static/page.js"
 
 GRADIO = "/gradio_api"
-"""What Gradio answers at, beside its page."""
+"""Root of Gradio's API."""
 OPENAPI = f"{GRADIO}/openapi.json"
 MCP = f"{GRADIO}/mcp"
 UPLOAD = f"{GRADIO}/upload"
@@ -53,14 +53,14 @@ OPEN = tuple(
         *("startup-events", "theme.css", "upload", "user"),
     )
 )
-"""Below ``GRADIO``, what its form and its clients need. Others fetch from addresses that a request names, write files
-that nothing deletes, or pass the queue by."""
+"""Paths below ``GRADIO`` that its form and clients need. Others fetch URLs from requests, write files that nothing
+deletes, or bypass the queue."""
 CLOSED = (f"{GRADIO}/call/v2", "/monitoring")
-"""Of Gradio, for things that no page here has, though they begin like ones in ``OPEN``, or are elsewhere."""
+"""Paths of unused Gradio features that match a prefix in ``OPEN``, or are outside ``GRADIO``."""
 
 
 def board_address(name: str) -> str:
-    """Return the address of a board.
+    """Return the URL of a board.
 
     >>> board_address("dr/nli:fewshot@0123abcd")
     '/?board=dr/nli:fewshot@0123abcd'
@@ -69,7 +69,7 @@ def board_address(name: str) -> str:
 
 
 def entry_address(identity: str, task: str | None = None, more: Iterable[tuple[str, str]] = ()) -> str:
-    """Return the address of an entry's page, below the leaderboard's own; without a task it shows the first.
+    """Return the URL of an entry's page, relative to the server; without a task it shows the first one.
 
     >>> entry_address("0123456789abcdef", "nli"), entry_address("0123456789abcdef", None, [("tab", "errors")])
     ('/entry?id=0123456789abcdef&task=nli', '/entry?id=0123456789abcdef&tab=errors')
@@ -78,7 +78,7 @@ def entry_address(identity: str, task: str | None = None, more: Iterable[tuple[s
 
 
 def compare_address(identities: Sequence[str], task: str | None = None) -> str:
-    """Return the address of the page that compares entries; with one, it asks for the others.
+    """Return the URL of the page that compares entries; with a single entry, the page asks for more.
 
     >>> compare_address(["0123456789abcdef", "fedcba9876543210"], "nli")
     '/compare?id=0123456789abcdef&id=fedcba9876543210&task=nli'
@@ -87,17 +87,17 @@ def compare_address(identities: Sequence[str], task: str | None = None) -> str:
 
 
 def scores_address(identity: str) -> str:
-    """Return the address of an entry's scores as JSON."""
+    """Return the URL of an entry's scores as JSON."""
     return with_query(SCORES, [("id", identity)])
 
 
 def predictions_address(identity: str) -> str:
-    """Return the address of an entry's prediction file."""
+    """Return the URL of an entry's prediction file."""
     return with_query(PREDICTIONS, [("id", identity)])
 
 
 def domains_address(board: str) -> str:
-    """Return the address of a board's domains.
+    """Return the URL of a board's domains.
 
     >>> domains_address("dr/nli")
     '/domains?board=dr/nli'
@@ -106,7 +106,7 @@ def domains_address(board: str) -> str:
 
 
 def forecast_address(board: str | None = None, path: str = FORECAST) -> str:
-    """Return the address of forecasts on a board, or on all boards; ``path`` may be that of a download.
+    """Return the URL of forecasts on a board, or on all boards; ``path`` may be that of a download.
 
     >>> forecast_address("dr/nli"), forecast_address()
     ('/forecast?board=dr/nli', '/forecast')
@@ -115,7 +115,7 @@ def forecast_address(board: str | None = None, path: str = FORECAST) -> str:
 
 
 def data_address(task: str) -> str:
-    """Return the address of a task's data page; the task is named as on that page.
+    """Return the URL of a task's data page; the task's name is the one on that page.
 
     >>> data_address("dr/nli@0123abcd")
     '/data?task=dr/nli@0123abcd'
@@ -124,7 +124,7 @@ def data_address(task: str) -> str:
 
 
 def picture_address(kind: str, of: str, name: str = "") -> str:
-    """Return the address of a picture of a page, as 'svg' or 'png'; without a name, of the one that stands for it.
+    """Return the URL of a page's picture, as 'svg' or 'png'; without a name, of its main picture.
 
     >>> picture_address("png", "/entry?id=0123456789abcdef", "depth")
     '/picture.png?of=/entry?id%3D0123456789abcdef&name=depth'
@@ -134,9 +134,9 @@ def picture_address(kind: str, of: str, name: str = "") -> str:
 
 
 def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:
-    """Return a path with a query, encoded; the path alone without pairs.
+    """Return a path with an encoded query, or only the path if there are no pairs.
 
-    The letters of board names stay as they are, so that a board has one address, which can be read.
+    Characters of board names are not escaped, so that a board has a single, readable URL.
 
     >>> with_query(BOARD, [("q", "a&b"), ("board", "dr/nli")]), with_query(BOARD, [])
     ('/?q=a%26b&board=dr/nli', '/')

@@ -1,7 +1,7 @@
-"""The answer above a table: who leads, who cannot be told from the leader, and what the shift costs.
+"""The summary above a table: the leader, entries not significantly different from it, and its drop.
 
-It is made from the tests behind the ranks (max-t over all entries of the table), never from sorting alone; the words
-are those of ``templates/answer.html``.
+It is based on the tests behind the ranks (max-t over all entries of the table), never on sorting only. The text is in
+``templates/answer.html``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +19,14 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """What the ranks of a table say; without a ranked entry ``leader`` is None.
+    """Summary of a table's ranks; ``leader`` is None without a ranked entry.
 
-    ``where`` is what the score is on, such as 'on unseen domains'; ``leader`` and ``tied`` are names with addresses, of
-    more ties than can be named ``n_more`` are left. ``is_tested`` is whether ties with the leader are known,
-    ``is_round`` whether a round of withheld labels has spoken. ``drop`` is None where the leader has none or is
-    ``at_floor``, and ``is_outside`` whether that is because it was trained on none of the domains. ``corrected`` is the
-    leader's score without what being chosen as the best adds to it, where that shows; ``is_of_models`` is whether the
-    answer holds for these trained models alone.
+    ``where`` states what the score is on, such as 'on unseen domains'. ``leader`` and ``tied`` are (name, URL);
+    ``n_more`` counts further ties. ``is_tested``: whether ties with the leader are known. ``is_round``: whether the
+    ranks come from a round on withheld labels. ``drop`` is None if the leader has none or is ``at_floor``;
+    ``is_outside``: whether that is because it was trained on none of the domains. ``corrected`` is the leader's score
+    minus its selection bias, if that changes the displayed score. ``is_of_models``: whether the summary only holds for
+    these trained models.
     """
 
     where: str
@@ -46,13 +46,13 @@ class Answer:
 
 
 def answer(ranked: pl.DataFrame, where: str, address: Callable[[Row], str], *, has_public_labels: bool) -> Answer:
-    """Read the answer off ranked rows, best first, with the columns of ``board.ranks.INTERVALS``.
+    """Build the summary from ranked rows, best first, with the columns of ``board.ranks.INTERVALS``.
 
     Args:
-        ranked: the complete rows; of lines of an overall board ``model`` is the name.
+        ranked: the complete rows; on an overall board ``model`` is the name.
         where: what the score is on.
-        address: of a row's page.
-        has_public_labels: otherwise the last round has spoken.
+        address: returns the URL of a row's page.
+        has_public_labels: if false, the ranks come from the last round.
     """
     if ranked.is_empty():
         return Answer(where, is_round=not has_public_labels)
@@ -85,9 +85,9 @@ def answer(ranked: pl.DataFrame, where: str, address: Callable[[Row], str], *, h
 
 
 def reasons(entries: pl.DataFrame, figures: Sequence[str], *, has_public_labels: bool) -> list[tuple[str, str]]:
-    """List the reasons to trust the figures that hold for any of some rows: the part of the About page, and words.
+    """List the reasons to trust the scores that apply to any of the rows: (part of the About page, label).
 
-    ``entries`` are without the rows that papers report; ``figures`` are shown of each, by their columns.
+    ``entries`` exclude the rows that papers report; ``figures`` are the displayed score columns.
     """
     known = [
         ("scored", "Scored from predictions", _has_value(entries, figures)),

@@ -1,4 +1,4 @@
-"""The columns of a board's table: what each one holds, how it is written, and which way is better."""
+"""The columns of a board's table: content, format, and which direction is better."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -14,7 +14,7 @@ Kind = Literal["score", "drop", "count", "text", "scenarios"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column; ``words`` explain it below the table, ``is_simple`` ones are always shown, beside the picture."""
+    """A column; ``words`` explain it below the table; ``is_simple`` columns are always shown, next to the picture."""
 
     key: str
     head: str
@@ -29,7 +29,7 @@ class Column:
 
     @property
     def first_order(self) -> Literal["asc", "desc"]:
-        """Which way a first click sorts: the best on top, else as an alphabet."""
+        """Sort order of the first click: best first; alphabetical for text."""
         return "desc" if self.kind in ("score", "count") or self.key == "date" else "asc"
 
 
@@ -69,7 +69,7 @@ _FACTS = (
 
 
 def columns_of(board: Board) -> list[Column]:
-    """List the columns that a board's table can have, after rank, name and picture."""
+    """List the possible columns of a board's table, after rank, name and picture."""
     info, names = board.info, titles(board.info)
     in_domain, under_shift, loss, *others = _GRID
     if not board.folder.has_public_labels:
@@ -111,7 +111,7 @@ _DEPTH = "Depth F1: texts weigh more the further they lie from the source's"
 
 
 def _texts(board: Board, domain: str) -> str:
-    """Write what a data set's score is on, with what texts it has where its spec says so."""
+    """Format what a data set's score is on, with its text sources if the spec states them."""
     facts = board.info.domains[domain].provenance
     of = f", which has {', '.join(facts.text_sources)}" if facts and facts.text_sources else ""
     return f"score on this data set, out of distribution{of}"

@@ -1,11 +1,11 @@
-"""The rows of boards for programs: plain JSON data, and CSV. Figures are fractions."""
+"""The rows of boards for programs: plain JSON data, and CSV. Scores are fractions."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from shiftbench.leaderboard.board import Board, Index, find_benchmark, find_board
 from shiftbench.leaderboard.board.boards import ROUND
-from shiftbench.leaderboard.board.index_cache import made_with
+from shiftbench.leaderboard.board.index_cache import add_versions
 from shiftbench.leaderboard.board.overall import BESIDE, MEANS
 from shiftbench.leaderboard.board.rows import FIGURES, NO_INTERVAL, OOD, PARTS, SHARES
 from shiftbench.leaderboard.pages.board_columns import columns_of
@@ -33,29 +33,29 @@ _RANK_FACTS = ("rank_about", "with_leader", "corrected")
 
 
 def board_rows(index: Index, board: Board) -> list[dict[str, Any]]:
-    """Write a board's rows as plain JSON data, best first, and after them what papers report.
+    """Format a board's rows as plain JSON data, best first, followed by those that papers report.
 
-    Returns: of each row the facts of its card, ``rank`` and ``rank_interval`` (null of what is not ranked),
-        ``rank_about``, ``with_leader`` and ``corrected`` (see ``shiftbench.leaderboard.board.ranks.INTERVALS``),
-        ``at_floor`` (mean ST at chance), ``data`` (content hash), ``metric_version`` and the encoders of depths and
-        of BERTScore (``id@revision``, null where none is used; all of them null of what papers report), ``missing``
-        (what it lacks), ``scenario_shares``, ``reported`` (the paper's table; null of entries), ``footnotes``, and
-        the board's figures as ``{"value", "low", "high", "no_interval", "placebo"}``, null where undefined; those by
-        lambda under ``depth_f1``, those of single domains under ``ood``. Where labels are withheld these are what the
-        last ``round`` released, and nothing else is there but ``with_leader``.
+    Returns: for each row the facts of its card; ``rank`` and ``rank_interval`` (null if not ranked); ``rank_about``,
+        ``with_leader`` and ``corrected`` (see ``shiftbench.leaderboard.board.ranks.INTERVALS``); ``at_floor`` (mean ST
+        at chance); ``data`` (content hash), ``metric_version`` and the encoders of depths and of BERTScore
+        (``id@revision``, null if none is used), all null for rows of papers; ``missing`` (what it lacks);
+        ``scenario_shares``; ``reported`` (the paper's table; null for entries); ``footnotes``; and the board's scores
+        as ``{"value", "low", "high", "no_interval", "placebo"}``, null if undefined, by lambda under ``depth_f1`` and
+        by domain under ``ood``. On withheld labels, the scores are those released by the last ``round``, with only
+        ``with_leader`` in addition.
     """
-    table = made_with(whole_table(index, board))
+    table = add_versions(whole_table(index, board))
     away = [name for name in table.columns if name.startswith(OOD) and not name.endswith((*PARTS[1:], NO_INTERVAL))]
     return [_nested(row, [name.removeprefix(OOD) for name in away]) for row in table.iter_rows(named=True)]
 
 
 def board_csv(index: Index, query: BoardQuery) -> str:
-    """Write the rows that a question asks for, of all pages, as CSV; figures are fractions, with bounds and placebo.
+    """Format the rows that match a query, on all pages, as CSV; scores are fractions, with bounds and placebo.
 
-    Raises: InvalidInput when there is no such board.
+    Raises: InvalidInput if there is no such board.
     """
     board = find_board(query.board, index.boards())
-    table = made_with(whole_table(index, board))
+    table = add_versions(whole_table(index, board))
     matched = matching(table, query, columns_of(board))
     names = ["rank", "rank_low", "rank_high", *_RANK_FACTS, "reported", *_FACTS, *(f"share.{name}" for name in SHARES)]
     names.append(ROUND)
@@ -71,12 +71,12 @@ def board_csv(index: Index, query: BoardQuery) -> str:
 
 
 def overall_csv(index: Index, query: OverallQuery) -> str:
-    """Write the lines of an overall board that a question asks for, of all pages, as CSV; figures are fractions.
+    """Format the lines of an overall board that match a query, on all pages, as CSV; scores are fractions.
 
-    Of each task it has the id of the entry that counts, its score with both bounds and its place on the task's board,
-    empty where a model does not cover the task.
+    For each task it has the id of the entry that counts, its score with both bounds, and its rank on the task's board;
+    empty if the model does not cover the task.
 
-    Raises: InvalidInput when there is no such benchmark.
+    Raises: InvalidInput if there is no such benchmark.
     """
     benchmark = find_benchmark(query.benchmark, index.benchmarks())
     bounds = ("", ".low", ".high")

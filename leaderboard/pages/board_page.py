@@ -1,4 +1,4 @@
-"""A task's board: the ways to others, the answer in words, one page of rows or the scatter plot, how to read them."""
+"""A task's board: navigation, the text summary, one page of rows or the scatter plot, and the legend."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,10 +53,10 @@ from shiftbench.validation.vocabulary import TaskKind
 
 @dataclass(frozen=True)
 class BoardPage:
-    """What ``templates/board.html`` shows, of a task's board or of a benchmark's.
+    """Content of ``templates/board.html``, for a task's board or a benchmark's.
 
-    ``best_of_tasks`` stands in the place of the answer where no model covers all tasks: task, name, address, score and
-    a remark of the best entry of each.
+    ``best_of_tasks`` replaces the summary if no model covers all tasks: for each task its name, and the best entry's
+    name, URL, score and a remark.
     """
 
     benchmarks: Sequence[Choice]
@@ -75,9 +75,9 @@ class BoardPage:
 
 
 def board_page(index: Index, query: BoardQuery, base: str = "") -> Markup:
-    """Build the page of a board; ``base`` is the server's own address.
+    """Build the page of a board; ``base`` is the server's own URL.
 
-    Raises: InvalidInput when there is no such board.
+    Raises: InvalidInput if there is no such board.
     """
     boards = index.boards()
     if not boards:
@@ -120,7 +120,7 @@ def board_page(index: Index, query: BoardQuery, base: str = "") -> Markup:
 
 
 def fullest_board(index: Index, boards: Sequence[Board]) -> Board:
-    """Return the board whose figure shows most: models with both scores, then models with one."""
+    """Return the board with the most informative picture: most models with both scores, then most ranked models."""
 
     def weight(board: Board) -> tuple[int, int]:
         scores = [pl.col(name).is_not_null() for name in gap_keys(board)[:2]]
@@ -132,9 +132,9 @@ def fullest_board(index: Index, boards: Sequence[Board]) -> Board:
 
 
 def share_of(index: Index, board: Board, base: str, address: str, name: str | None = None) -> Share | None:
-    """Return how a page with a board's figure is shared and cited; None before there is an entry.
+    """Return how to share and cite a page with a board's picture; None if there is no entry.
 
-    ``name`` is what stands in the title in the place of the board's.
+    ``name`` replaces the board's name in the title.
     """
     frame = index.frame(board)
     newest = frame["date"].max()
@@ -147,12 +147,12 @@ def share_of(index: Index, board: Board, base: str, address: str, name: str | No
 
 
 def no_data() -> Markup:
-    """Build what a server without datasets shows."""
+    """Build the page of a server without datasets."""
     return render("no_data.html")
 
 
 def choices(index: Index, board: Board | Benchmark) -> tuple[list[Choice], list[Choice]]:
-    """List the benchmarks, and the tasks of the one that a board belongs to, as links."""
+    """List the benchmarks, and the tasks of the given board's benchmark, as links."""
     benchmarks = index.benchmarks()
     content = board.folder.content_hash
     of_benchmarks = [
@@ -181,19 +181,19 @@ def views_of(board: Board, chosen: str) -> list[Choice]:
 
 
 def overall_address(benchmark: Benchmark) -> str:
-    """Return the address of a benchmark's overall board."""
+    """Return the URL of a benchmark's overall board."""
     return OverallQuery(benchmark=benchmark.name).address()
 
 
 def gap_keys(board: Board) -> tuple[str, str, str]:
-    """Return the columns of a board's scores in domain and under shift, and of what is lost between them."""
+    """Return the columns of a board's in-domain score, its score under shift, and the drop."""
     return ("mean_ss", "mean_st", "average_drop") if board.info.id_domain is None else ("id_score", "mean_ood", "drop")
 
 
 def rows_fragment(index: Index, query: BoardQuery) -> Markup:
-    """Build the table with its pager, or the scatter plot, which the page's script puts in the place of the last one.
+    """Build the table with its pager, or the scatter plot; the page's script replaces the old one with it.
 
-    Raises: InvalidInput when there is no such board.
+    Raises: InvalidInput if there is no such board.
     """
     board = find_board(query.board, index.boards())
     table = whole_table(index, board)
@@ -204,7 +204,7 @@ def rows_fragment(index: Index, query: BoardQuery) -> Markup:
 
 
 def _table(index: Index, board: Board, query: BoardQuery, table: pl.DataFrame, matched: pl.DataFrame) -> Table:
-    """Arrange the rows that a question asks for, and what surrounds them."""
+    """Build the table of the rows that match a query, with headings, filters and pager."""
     is_public, notes = board.folder.has_public_labels, state_notes(index, query)
     caption, chips = f"{board.name}, in points", filters(table, query)
     has_entries = not table.filter(~group_is(REPORTED)).is_empty()
@@ -212,7 +212,7 @@ def _table(index: Index, board: Board, query: BoardQuery, table: pl.DataFrame, m
     if matched.is_empty():
         facts = {"all": query.address_of_all(), **begin}
         return Table(caption, query, notes, chips, empty="no match" if has_entries else "no entries", facts=facts)
-    # Rows of papers are folded, unless they are all there is.
+    # Rows of papers are folded unless there are no others.
     scored = matched.filter(~group_is(REPORTED))
     is_folded = query.reported != "shown" and not scored.is_empty()
     rows = scored if is_folded else matched
@@ -271,7 +271,7 @@ def _head(query: BoardQuery, column: Column) -> Head:
 
 
 def _group(group: int, paper: ReportedTable | None, rows: Sequence[Row], board: Board) -> Group:
-    """Return rows with the name of what they are, where they are not ranked."""
+    """Build a group of rows, with a title if they are not ranked."""
     if group == RANKED:
         return Group(rows)
     if group == PARTIAL or paper is None:
@@ -282,7 +282,7 @@ def _group(group: int, paper: ReportedTable | None, rows: Sequence[Row], board: 
 
 
 def _count(matched: pl.DataFrame, rows: pl.DataFrame, table: pl.DataFrame, number: int, n_shown: int) -> str:
-    """Write which rows are shown, of how many."""
+    """Format the range and number of rows on the page."""
     groups = dict(matched["group"].value_counts().iter_rows())
     named = ((RANKED, "ranked"), (PARTIAL, "not ranked"), (REPORTED, "reported by papers"))
     parts = [f"{groups[group]:,} {words}" for group, words in named if groups.get(group)]
@@ -291,7 +291,7 @@ def _count(matched: pl.DataFrame, rows: pl.DataFrame, table: pl.DataFrame, numbe
 
 
 def _begin(board: Board) -> Markup:
-    """Build what an empty board says."""
+    """Build the text of an empty board."""
     info = board.info
     has_baseline = info.kind is TaskKind.CLASSIFICATION and (info.id_domain or next(iter(info.domains))) in info.domains
     return render("begin.html", why=board.why_no_shift, task=board.task, has_baseline=has_baseline)

@@ -1,4 +1,4 @@
-"""What a reader asks of a table, from the address of the page and back into one: filters, search, order, page."""
+"""A table's query, parsed from a page's URL and formatted as one: filters, search, order, page."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
 PAGE_ROWS = 50
 MAX_SEARCH = 100
 RANKED, PARTIAL, REPORTED = 0, 1, 2
-"""Groups of rows: they stand in this order however the table is sorted."""
+"""Groups of rows, which always appear in this order, however the table is sorted."""
 PICTURES = {
     "score": "score in domain",
     "parameters": "size",
@@ -23,14 +23,14 @@ PICTURES = {
     "released": "release",
     "date": "submission",
 }
-"""What the scatter plot can have across, by its value in the address."""
+"""Horizontal axes of the scatter plot, by their value in the URL."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableQuery:
-    """A reader's question about a table. What was not asked is empty; ``notes`` say what was asked and is not known.
+    """A query on a table. Unset fields are empty; ``notes`` are messages about invalid parameters.
 
-    ``view`` is 'full' where all columns are asked for, with both ends of each interval.
+    ``view`` is 'full' for all columns with both ends of each interval.
     """
 
     q: str = ""
@@ -41,10 +41,10 @@ class TableQuery:
     notes: tuple[str, ...] = ()
 
     def address(self, path: str = BOARD, **changes: Any) -> str:
-        """Return the address of this question, or of one that differs in some fields, which begins at page 1."""
+        """Return the URL of this query, or of one with changed fields, which starts at page 1."""
         asked = replace(self, **{"page": 1, **changes}) if changes else self
         pairs = []
-        # What a table shows comes first, then how it is shown.
+        # First the parameters of the content, then those of its display.
         own = [field for field in fields(self) if field.name not in _SHARED]
         for field in (*own, *fields(TableQuery)):
             name, value = field.name, getattr(asked, field.name)
@@ -54,12 +54,12 @@ class TableQuery:
         return with_query(path, pairs)
 
     def next_order(self, key: str, first: str) -> str:
-        """Return the order of the next click on a heading: that of a first click, or the other way round."""
+        """Return the order after a click on a heading: ``first``, or reversed if the table is already sorted by it."""
         return {"asc": "desc", "desc": "asc"}[self.order] if self.sort == key else first
 
     @property
     def asked(self) -> list[tuple[str, str]]:
-        """List all but the search and the page, as the fields that a form keeps without showing them."""
+        """List the parameters other than search and page, for hidden fields of a form."""
         every = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
         left_out = ("q", "page", "notes")
         return [(name, str(value)) for name, value, usual in every if name not in left_out and value != usual]
@@ -69,10 +69,10 @@ _SHARED = frozenset(field.name for field in fields(TableQuery))
 
 
 def how_it_is_shown(one: Mapping[str, str], first_orders: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
-    """Read search, order, page and view, as values of fields of ``TableQuery``.
+    """Parse search, order, page and view, as values of fields of ``TableQuery``.
 
-    ``first_orders`` is what the table can be sorted by, with the order of a first click; what is unknown is left out,
-    with a note in ``notes``.
+    ``first_orders`` maps sortable columns to their first order. Invalid values are replaced by defaults, with a message
+    in ``notes``.
     """
     sort = one.get("sort") or "rank"
     if sort not in first_orders:
@@ -111,15 +111,15 @@ FILTERS: dict[str, tuple[str, pl.Expr, dict[str, str]]] = {
     "released": ("Released", pl.col("released").str.head(4), {}),
     "year": ("Submitted", pl.col("date").str.head(4), {}),
 }
-"""Filters: their label, the value of a row, and words for values that are not their own."""
+"""Filters: label, expression of a row's value, and labels for values that need one."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoardQuery(TableQuery):
-    """A reader's question about a board.
+    """A query on a board.
 
-    ``reported`` is 'shown' where the rows of papers are unfolded; ``x`` is what the scatter plot has across, a key of
-    ``PICTURES``, empty where the table is asked for.
+    ``reported`` is 'shown' if the rows of papers are unfolded. ``x`` is the horizontal axis of the scatter plot (a key
+    of ``PICTURES``), or empty for the table.
     """
 
     board: str = ""
@@ -134,9 +134,9 @@ class BoardQuery(TableQuery):
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "BoardQuery":
-        """Read the parameters of an address; an unknown way to show the table is left out, with a note.
+        """Parse the parameters of a URL; invalid values are replaced by defaults, with a note.
 
-        The first board of the index that has entries is the default. InvalidInput when there is no such one.
+        The default board is the index's first with entries. InvalidInput if the named board does not exist.
         """
         one = {name: value.strip() for name, value in pairs}
         notes: list[str] = []
@@ -153,12 +153,12 @@ class BoardQuery(TableQuery):
         return cls(board=board.name if board else "", notes=tuple(notes), **parsed)
 
     def address_of_all(self) -> str:
-        """Return the address of the same board without search and filters."""
+        """Return the URL of the same board without search and filters."""
         return BoardQuery(board=self.board, view=self.view, x=self.x).address()
 
 
 def whole_table(index: Index, board: Board) -> pl.DataFrame:
-    """Build the table of a board's entries and, below them, what papers report, with the group of each row."""
+    """Build the table of a board's entries, followed by the rows that papers report, with the group of each row."""
     entries = index.frame(board).join(index.near_copies(board), on="id", how="left", maintain_order="left")
     group = pl.when("complete").then(pl.lit(RANKED)).otherwise(pl.lit(PARTIAL))
     entries = entries.with_columns(group=group, reported=pl.lit(None, pl.String))
@@ -167,7 +167,7 @@ def whole_table(index: Index, board: Board) -> pl.DataFrame:
 
 
 def reported_frame(tables: Sequence[ReportedTable]) -> pl.DataFrame:
-    """Build the rows that papers report in the columns of a board: no id, no rank, no interval."""
+    """Build the rows that papers report with a board's columns: no id, no rank, no interval."""
     rows = [
         {
             "name": row.name,
@@ -187,10 +187,10 @@ def reported_frame(tables: Sequence[ReportedTable]) -> pl.DataFrame:
 
 
 def matching(table: pl.DataFrame, query: BoardQuery, columns: Sequence[Column]) -> pl.DataFrame:
-    """Keep the rows that a question asks for, in its order: missing values last, whichever way.
+    """Select and sort the rows that match a query; nulls come last in either direction.
 
-    Entries that cover the grid come first, then partial ones, then each paper's table: scores over other shifts never
-    stand between ranked ones.
+    Complete entries come first, then partial ones, then each paper's table, so that scores over other shifts are never
+    between ranked ones.
     """
     conditions = [
         expression == getattr(query, name) for name, (_, expression, _) in FILTERS.items() if getattr(query, name)
@@ -203,7 +203,7 @@ def matching(table: pl.DataFrame, query: BoardQuery, columns: Sequence[Column]) 
     column = next((column for column in columns if column.key == query.sort), None)
     if column is not None or query.sort == "name":
         key = pl.col("name" if column is None else "submitted_at" if column.key == "date" else column.key)
-        if column is not None and column.kind == "drop":  # a drop of a model without skill leads nothing
+        if column is not None and column.kind == "drop":  # models at chance have small drops and must not lead
             by.append(pl.col("at_floor").fill_null(value=False))
             descending.append(False)
         by.append(key.str.to_lowercase() if column is None or column.kind == "text" else key)
@@ -215,7 +215,7 @@ def matching(table: pl.DataFrame, query: BoardQuery, columns: Sequence[Column]) 
 
 
 def group_is(group: int) -> pl.Expr:
-    """Return an expression: whether a row is of a group."""
+    """Return a mask of the rows in a group."""
     return pl.col("group") == group
 
 
@@ -230,15 +230,15 @@ COVERAGE = "n_tasks"
 
 @dataclass(frozen=True, kw_only=True)
 class OverallQuery(TableQuery):
-    """A reader's question about a benchmark's overall board."""
+    """A query on a benchmark's overall board."""
 
     benchmark: str = ""
 
     @classmethod
     def parse(cls, pairs: Iterable[tuple[str, str]], index: Index) -> "OverallQuery":
-        """Read the parameters of an address; an unknown way to show the table is left out, with a note.
+        """Parse the parameters of a URL; invalid values are replaced by defaults, with a note.
 
-        The first benchmark of the index that has entries is the default. InvalidInput when there is no such one.
+        The default benchmark is the index's first with entries. InvalidInput if the named benchmark does not exist.
         """
         one = {name: value.strip() for name, value in pairs}
         notes: list[str] = []
@@ -249,7 +249,7 @@ class OverallQuery(TableQuery):
 
 
 def matching_lines(frame: pl.DataFrame, query: OverallQuery) -> pl.DataFrame:
-    """Keep the lines that a question asks for, in its order: ranked lines first, missing values last."""
+    """Select and sort the lines that match a query: ranked lines first, nulls last."""
     matched = frame.with_row_index("place")
     if query.q:
         matched = matched.filter(pl.col("words").str.contains(query.q.lower(), literal=True))

@@ -1,4 +1,4 @@
-"""One page of a table's rows as plain values, for ``templates/rows.html``: of a task's board, or of a benchmark's."""
+"""One page of a table's rows as plain values for ``templates/rows.html``: of a task's board, or of a benchmark's."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,16 +23,16 @@ from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
 
 LEADING_SET = "in the leading set"
-"""What is said of released rows that are not told apart from the one with the best score, which is not shown."""
+"""Badge of released rows not significantly different from the row with the best score, which is not shown."""
 Facts = Mapping[str, Any]
-"""One row of a table, as ``board_query.whole_table`` or ``overall_frame`` has it."""
+"""One row of a table, from ``board_query.whole_table`` or ``overall_frame``."""
 _COPIES_NAMED = 2
 _SIZES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure, or words; ``mark`` says before them how it stands among the others, ``address`` leads to its entry."""
+    """A score, or text; ``mark`` is its standing, shown before it; ``address`` links to its entry."""
 
     kind: str
     head: str
@@ -47,7 +47,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: its place, its name with what is to be said of it, its gap, its figures."""
+    """A row: rank, name with badges and notes, gap, and cells."""
 
     id: str
     name: str
@@ -67,7 +67,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Rows below each other, and what is said above them where they are not ranked."""
+    """Consecutive rows, and their heading if they are not ranked."""
 
     rows: Sequence[Row]
     title: str = ""
@@ -77,7 +77,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Pages:
-    """The numbers of the pages that are linked, 0 for a gap between them."""
+    """The page numbers to link; 0 stands for a gap."""
 
     number: int
     numbers: Sequence[int]
@@ -86,7 +86,7 @@ class Pages:
 
 @dataclass(frozen=True)
 class Table:
-    """A page of rows and what surrounds them; ``empty`` says what stands in their place."""
+    """A page of rows with headings, filters and pager; ``empty`` is the reason why there are no rows."""
 
     caption: str
     query: TableQuery
@@ -111,7 +111,7 @@ class Table:
 
     @property
     def views(self) -> list[Choice]:
-        """List the two ways to show the table."""
+        """List the two views of the table."""
         return [
             Choice(words, self.query.address(view=view, page=self.query.page), self.query.view == view, rows=True)
             for words, view in (("Simple", ""), ("Full", "full"))
@@ -119,10 +119,10 @@ class Table:
 
 
 def store_notes(index: Index) -> list[tuple[str, str]]:
-    """List what a reader should know of the store's state, each with a word in bold."""
+    """List messages on the store's state: (bold word, text)."""
     notes = []
     if index.store.behind:
-        # Not the reason itself, which may name the server's folders or a private repository.
+        # Without the reason, which may contain the server's paths or a private repository.
         notes.append(("Last known.", "The store of entries cannot be reached now, so newer entries may be missing."))
     if index.unread:
         words = f"{index.unread:,} entries are still being read; ranks may change until all are here."
@@ -135,12 +135,12 @@ def store_notes(index: Index) -> list[tuple[str, str]]:
 
 
 def state_notes(index: Index, query: TableQuery) -> list[tuple[str, str]]:
-    """List what a reader should know of the table's state, each with a word in bold or none."""
+    """List messages on the table's state: (bold word or empty, text)."""
     return store_notes(index) + [("", note) for note in query.notes]
 
 
 def filters(table: pl.DataFrame, query: BoardQuery) -> list[tuple[str, list[Choice]]]:
-    """List the filters that tell rows of a table apart, each value with the address that adds it or takes it back."""
+    """List the filters with several values in the table, each value with the URL that toggles it."""
     found = []
     table = table.filter(pl.col("group") != REPORTED)
     for name, (label, expression, words) in FILTERS.items():
@@ -148,7 +148,7 @@ def filters(table: pl.DataFrame, query: BoardQuery) -> list[tuple[str, list[Choi
         values = table.select(expression.drop_nulls().unique().sort()).to_series().to_list()
         order = [each for each in (*words, *values) if each in values] if words else values
         shown = list(dict.fromkeys([*order, *([asked] if asked else [])]))
-        # A value that all rows have tells none apart.
+        # A filter with a single value is useless.
         if asked or (shown and table.select(expression.n_unique()).item() > 1):
             choices = [
                 Choice(
@@ -164,7 +164,7 @@ def filters(table: pl.DataFrame, query: BoardQuery) -> list[tuple[str, list[Choi
 
 
 def pages_of(number: int, n_rows: int) -> Pages | None:
-    """Return the pages of a table to link: the first, the last, and those near this one; None of a single page."""
+    """Return the page numbers to link: the first, the last, and those near this one; None for a single page."""
     last = last_page(n_rows)
     if last == 1:
         return None
@@ -176,12 +176,12 @@ def pages_of(number: int, n_rows: int) -> Pages | None:
 
 
 def last_page(n_rows: int) -> int:
-    """Return the number of the last page of so many rows."""
+    """Return the number of the last page for ``n_rows`` rows."""
     return max(-(-n_rows // PAGE_ROWS), 1)
 
 
 def shown_rows(page: int, n_shown: int, n_found: int, word: str) -> str:
-    """Format which rows of how many stand on a page.
+    """Format the range of rows on a page.
 
     >>> shown_rows(2, 20, 70, "row"), shown_rows(1, 1, 1, "row")
     ('51–70 of 70 rows', '1–1 of 1 row')
@@ -191,13 +191,13 @@ def shown_rows(page: int, n_shown: int, n_found: int, word: str) -> str:
 
 
 def sort_head(query: TableQuery, key: str, words: str, first: str, *, kind: Any = "", title: str = "") -> Head:
-    """Build a heading that sorts: the best first (``first``), and the other way when it is chosen again."""
+    """Build a sortable heading: the first click sorts in the order ``first``, the next one reverses it."""
     order: Any = {"asc": "ascending", "desc": "descending"}[query.order] if query.sort == key else ""
     return Head(words, kind, title, key, query.address(sort=key, order=query.next_order(key, first)), order)
 
 
 def estimate(row: Facts, key: str) -> Estimate:
-    """Return a row's figure; unknown where it has none."""
+    """Return a row's score, or ``UNKNOWN`` if it has none."""
     value = row.get(key)
     if value is None:
         return UNKNOWN
@@ -206,7 +206,7 @@ def estimate(row: Facts, key: str) -> Estimate:
 
 
 def gap_scale(table: pl.DataFrame, shown: pl.DataFrame, home: str, away: str) -> GapScale:
-    """Return the scale that holds the gaps of all ranked rows, so that pages share it, and those of the rows shown."""
+    """Return a scale that covers the gaps of all ranked rows (so that pages share it) and of the shown rows."""
     ranked = table.filter(pl.col("group") == RANKED) if "group" in table.columns else table.filter("complete")
     ends: list[float | None] = []
     for rows in (ranked, shown):
@@ -246,7 +246,7 @@ def board_row(row: Facts, board: Board, columns: Sequence[Column], gap_keys: tup
 
 
 def rank_words(row: Facts) -> tuple[str, str]:
-    """Return the ranks that a row may have in a bracket, and the same in words."""
+    """Format a row's interval of ranks, briefly and in full."""
     if row["rank"] is None or row["rank_low"] is None:
         return "", ""
     low, high = row["rank_low"], row["rank_high"]
@@ -257,7 +257,7 @@ def rank_words(row: Facts) -> tuple[str, str]:
 
 
 def badges(row: Facts) -> list[Badge]:
-    """List what is first to be known of an entry: whether it is above chance, leads, or is tied with the leader."""
+    """List an entry's badges: whether it is above chance, leads, or is tied with the leader."""
     if row.get("at_floor"):
         words = "its score under shift is not shown to beat guessing or one label for all texts: its drops say nothing"
         return [Badge("not above chance", "warn", words)]
@@ -271,7 +271,7 @@ def badges(row: Facts) -> list[Badge]:
 
 
 def _notes(row: Facts) -> list[tuple[str, str]]:
-    """List what stands after a name, each with a longer word on it or none: kind, training, copies, what it lacks."""
+    """List the notes after a name, each with a tooltip or none: paradigm, training, copies, missing shifts."""
     size = [short_count(row["parameters"])] if row["parameters"] is not None else []
     notes = [(row["same_name"], "first digits of the entry's id")] if row["same_name"] else []
     if row.get(HOST_NOTE):
@@ -302,7 +302,7 @@ def _notes(row: Facts) -> list[tuple[str, str]]:
 
 
 def is_outside(row: Facts) -> bool:
-    """Return whether a row is of a model that was trained on none of the board's domains."""
+    """Return whether a row's model was trained on none of the board's domains."""
     return row["trained_on"] in OUTSIDE_SOURCES or row["basis"] in OUTSIDE_BASES.values()
 
 
@@ -338,6 +338,6 @@ def short_count(number: int) -> str:
     """
     if number < 10_000:
         return str(number)
-    # 999,900 is 1M, as three digits cannot tell it from that.
+    # 999,900 is written as 1M, since it rounds to that with three digits.
     size, letter = next(each for each in _SIZES if number >= 0.9995 * each[0])
     return f"{number / size:.3g}{letter}"

@@ -1,7 +1,7 @@
-"""The page that compares entries: of 2 to 4 a sentence, differences by target, means, texts on which they disagree.
+"""The page that compares 2 to 4 entries: a sentence, differences by target, means, texts on which they disagree.
 
-More are compared in pairs, in groups that share shifts. Everything is drawn on the server and works by links and a
-form; who is better is said in words, not by colour alone.
+More entries are compared pairwise, in groups that share shifts. Everything is drawn on the server and works with links
+and a form; results are stated in text, not only by colour.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ from shiftbench.validation.report import counted, quote_names
 
 TIE = "\N{ALMOST EQUAL TO}"
 _LEAST_REACH = 0.02
-"""The colours' scale reaches this far at least, so that small differences do not look large."""
+"""Minimum range of the colour scale, so that small differences do not look large."""
 
 
 @dataclass(frozen=True)
 class EntryOption:
-    """An entry that may be chosen: its id, and the words that stand for it."""
+    """A selectable entry: its id and label."""
 
     id: str
     label: str
@@ -45,10 +45,10 @@ class EntryOption:
 
 @dataclass(frozen=True)
 class Compared:
-    """What is compared: the entries, the first one before, their scores, and a comparison for each other one.
+    """A comparison: the entries, their scores, and a comparison of the first entry with each other one.
 
-    ``scores`` are in the order of the sides; ``downloadable`` has ids of those whose predictions may be; ``year`` is
-    that of the newest entry; ``disagreements`` are of the first two, on the shift where they differ most.
+    ``scores`` are in the order of ``sides``; ``downloadable`` has the ids of entries with downloadable predictions;
+    ``year`` is the newest entry's; ``disagreements`` are those of the first two, on the shift where they differ most.
     """
 
     sides: Sequence[ComparedEntry]
@@ -62,18 +62,18 @@ class Compared:
 
     @property
     def names(self) -> list[str]:
-        """Return what the entries are called, each differently."""
+        """Return distinct names of the entries."""
         return distinct_names(self.sides)
 
     @property
     def page(self) -> ComparisonPage:
-        """Return what is drawn of it."""
+        """Return the drawings and sentences of the comparison."""
         names, where = self.names, f"{self.benchmark}/{self.task}"
         pairs = zip(self.pairs, names[1:], strict=True)
         return ComparisonPage([PairPage(pair, (names[0], name), where) for pair, name in pairs])
 
     def share(self, base: str) -> Share:
-        """Return how the comparison is shared and cited; ``base`` is the server's address."""
+        """Return how to share and cite the comparison; ``base`` is the server's URL."""
         names, first, page = self.names, self.pairs[0], self.page
         return Share(
             base,
@@ -87,7 +87,7 @@ class Compared:
 
     @property
     def own_scores(self) -> list[tuple[str, str, Estimate]]:
-        """List each entry's name, address and mean score under shift, with its interval."""
+        """List each entry's name, URL and mean score under shift, with its interval."""
         tasks = [next(task for task in scores.tasks if task.task == self.task) for scores in self.scores]
         return [
             (name, entry_address(side.id, self.task), task.id_ood.mean_ood if task.id_ood else task.summary.mean_st)
@@ -96,13 +96,13 @@ class Compared:
 
     @property
     def command(self) -> str:
-        """Return the command that checks the comparison from the entries' files; empty where one may not be had."""
+        """Return the command that recomputes the comparison; empty if some predictions cannot be downloaded."""
         may_check = {side.id for side in self.sides} <= self.downloadable
         return compare_command(self.sides, self.task) if may_check else ""
 
     @property
     def copies(self) -> list[tuple[str, str]]:
-        """List the comparison in formats to copy."""
+        """List the comparison in copyable formats."""
         names = self.names
         named = [
             pair.model_copy(update={"a": names[0], "b": name}) for pair, name in zip(self.pairs, names[1:], strict=True)
@@ -117,9 +117,9 @@ class Compared:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """Entries in order of their score, that score as a fraction, and their pairs by ids, in both directions.
+    """Entries sorted by score, their scores as fractions, and their comparisons by pair of ids, in both directions.
 
-    A pair that shares no shift is not in ``pairs``; a score that is not defined is None.
+    A pair that shares no shift is not in ``pairs``; an undefined score is None.
     """
 
     sides: Sequence[ComparedEntry]
@@ -129,7 +129,7 @@ class Pairwise:
 
     @property
     def groups(self) -> list["PairGroup"]:
-        """List the groups of entries that are joined by shared shifts, the largest first."""
+        """List the groups of entries connected by shared shifts, the largest first."""
         names = distinct_names(self.sides)
         left, found = list(range(len(self.sides))), []
         while left:
@@ -145,7 +145,7 @@ class Pairwise:
 
     @property
     def answer(self) -> str:
-        """Return how many pairs cannot be compared, which entries none is shown to beat, how many differ."""
+        """Return the numbers of incomparable and of decided pairs, and the entries that no other is shown to beat."""
         names = distinct_names(self.sides)
         compared = {ids: each for ids, pair in self.pairs.items() if (each := ranked(pair)).value is not None}
         n_compared, n_pairs = len(compared) // 2, len(names) * (len(names) - 1) // 2
@@ -155,13 +155,13 @@ class Pairwise:
         unbeaten = [name for side, name in zip(self.sides, names, strict=True) if side.id in met - beaten]
         n_decided = sum(winner(each) == "a" for each in compared.values())
         decided = f"{n_decided} of {counted(n_compared, 'pair')} can be told apart"
-        if not unbeaten:  # where pairs are over different shifts
+        if not unbeaten:  # possible if pairs are over different shifts
             return f"{apart} Each entry that was compared is shown to be worse than another one: {decided}.".lstrip()
         return f"{apart} No entry here is shown to be better than {quote_names(unbeaten)}: {decided}.".lstrip()
 
     @property
     def notes(self) -> list[str]:
-        """List what the tests are about, and which runs failed."""
+        """List what the tests apply to, and which runs failed."""
         n_recipes = sum(pair.about == RECIPES for pair in self.pairs.values()) // 2
         n_pairs = len(self.pairs) // 2
         about = {0: f"All results hold for {TRAINED_MODELS}", n_pairs: "All results hold for training the models again"}
@@ -182,7 +182,7 @@ class Pairwise:
 
 @dataclass(frozen=True)
 class PairGroup:
-    """Entries of a comparison in pairs that share shifts, by their places; a single one shares none with any other."""
+    """A group of entries that share shifts, by index; a single one shares none with any other entry."""
 
     pairwise: Pairwise
     members: Sequence[int]
@@ -190,7 +190,7 @@ class PairGroup:
 
     @property
     def title(self) -> str:
-        """Return what stands above the group."""
+        """Return the group's heading."""
         if len(self.members) == 1:
             return f"{self.names[self.members[0]]} shares no shift with any other"
         n = len(self.members)
@@ -203,7 +203,7 @@ class PairGroup:
 
     @property
     def rows(self) -> list[tuple[str, str, Estimate, list[int]]]:
-        """List each entry: name, address, score, and how many it beats, ties with and is beaten by."""
+        """List each entry: name, URL, score, and its numbers of wins, ties and losses."""
         found = []
         for n, side in zip(self.members, self._sides, strict=True):
             mine = [ranked(pair) for (first, _), pair in self.pairwise.pairs.items() if first == side.id]
@@ -215,7 +215,7 @@ class PairGroup:
 
     @property
     def matrix(self) -> Matrix:
-        """Build the differences, the row's score minus the column's; each cell leads to its pair."""
+        """Build the matrix of differences, the row's score minus the column's; each cell links to its pair."""
         pairs = self.pairwise.pairs
         decided = [abs(each.value or 0.0) for pair in pairs.values() if winner(each := ranked(pair))]
         most = max([_LEAST_REACH, *decided])
@@ -255,7 +255,7 @@ def ranked(pair: Comparison) -> Difference:
 
 @dataclass(frozen=True)
 class Chooser:
-    """The form: what is chosen (ids with labels), what a search found, and what may be added."""
+    """The form: selected entries, search results, and entries that may be added."""
 
     chosen: Sequence[EntryOption] = ()
     choices: Sequence[EntryOption] = ()
@@ -264,18 +264,18 @@ class Chooser:
     found: Sequence[EntryOption] = field(default=())
 
     def without(self, identity: str) -> str:
-        """Return the address of the page without an entry."""
+        """Return the page's URL without an entry."""
         return compare_address([each.id for each in self.chosen if each.id != identity], self.task)
 
     def with_one(self, identity: str) -> str:
-        """Return the address of the page with one more entry."""
+        """Return the page's URL with one more entry."""
         return compare_address([*(each.id for each in self.chosen), identity], self.task)
 
 
 def compare_page(
     chooser: Chooser, compared: Compared | Pairwise | None, *, problems: Sequence[str] = (), base: str = ""
 ) -> Markup:
-    """Build the page of a comparison, or of the ``problems`` why there is none; ``base`` is the server's address."""
+    """Build the page of a comparison, or of the ``problems`` that prevent it; ``base`` is the server's URL."""
     share = compared.share(base) if isinstance(compared, Compared) else None
     return render(
         "compare.html",
@@ -291,7 +291,7 @@ def compare_page(
 
 
 def comparison_picture(compared: Compared) -> tuple[str, str, Markup]:
-    """Return the picture that stands for a comparison: its title, what it says, and the forest of the first pair."""
+    """Return a comparison's main picture: its title, a sentence, and the forest plot of the first pair."""
     pair = compared.page.pairs[0]
     if pair.ranked is None:
         return " and ".join(pair.names), pair.sentence, PairPage(pair.pair, pair.names, pair.where).forest.drawn
@@ -301,9 +301,8 @@ def comparison_picture(compared: Compared) -> tuple[str, str, Markup]:
 def comparing_page(
     n_entries: int, seconds: float, progress: tuple[int, int] | None = None, *, place: int = 0
 ) -> Markup:
-    """Build what is shown while a comparison is made: the page's script asks again, or the browser by itself.
+    """Build the page shown while a comparison runs; the page's script, or else the browser, reloads it.
 
-    ``progress`` is the number of pairs done and of all, where that is known; ``place`` that in the line, 0 where it
-    does not wait there.
+    ``progress`` is (pairs done, total), if known; ``place`` is the position in the queue, 0 if the job is not waiting.
     """
     return render("comparing.html", n_entries=n_entries, seconds=seconds, progress=progress, place=place)

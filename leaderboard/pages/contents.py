@@ -1,4 +1,4 @@
-"""What a prediction file or a dataset folder covers, in words: tasks, sources, targets, seeds."""
+"""Text summaries of a prediction file or a dataset folder: tasks, sources, targets, seeds."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import NO_SOURCE
 
 _NAMED = 12
-"""Names that are listed; of more the number stands behind the first ones."""
+"""Most names listed; for more, the number of the others is added."""
 
 
 def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
-    """List what checked predictions (``CHECKED_PREDICTIONS``) cover: sorted sources, targets and seeds by task."""
+    """Return the sorted sources, targets and seeds of checked predictions (``CHECKED_PREDICTIONS``) by task."""
     return {
         str(task): {f"{name}s": rows[name].unique().sort().to_list() for name in ("source", "target", "seed")}
         for (task,), rows in predictions.group_by("task", maintain_order=True)
@@ -24,7 +24,7 @@ def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
 
 
 def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Iterator[str]:
-    """Write what checked predictions cover: a line for each task, and what of the dataset they have nothing on."""
+    """Format what checked predictions cover, one line per task, and which parts of the dataset they lack."""
     covered = coverage_of(predictions)
     for task, runs in covered.items():
         sources, targets = runs["sources"], runs["targets"]
@@ -46,7 +46,7 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
 
 
 def next_for_predictions(path: Path, data: Path, card: Path | None) -> str:
-    """Write the command that comes next: scoring, or submitting where there is a card."""
+    """Format the next command: scoring, or submitting if there is a card."""
     where = f"{quote(str(path))} --data {quote(str(data))}"
     if card is not None:
         return f"next: shiftbench submit {where} --card {quote(str(card))} --to URL_OR_STORE"
@@ -54,7 +54,7 @@ def next_for_predictions(path: Path, data: Path, card: Path | None) -> str:
 
 
 def folder_lines(folder: DatasetFolder) -> Iterator[str]:
-    """Write what a dataset folder has: a line for each task."""
+    """Format the content of a dataset folder, one line per task."""
     for name, info in folder.manifest.tasks.items():
         splits = {split: sum(split in facts.splits for facts in info.domains.values()) for split in ("train", "test")}
         n_tests = sum(facts.splits["test"].rows for facts in info.domains.values() if "test" in facts.splits)
@@ -69,7 +69,7 @@ def folder_lines(folder: DatasetFolder) -> Iterator[str]:
 
 
 def next_for_folder(folder: DatasetFolder, data: Path) -> str:
-    """Write the command that comes next: a baseline on the first task."""
+    """Format the next command: a baseline on the first task."""
     task = next(iter(folder.manifest.tasks))
     return f"next: shiftbench train majority {task} --data {quote(str(data))} --out preds.parquet"
 

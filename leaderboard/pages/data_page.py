@@ -1,4 +1,4 @@
-"""The data page: what a task's domains are, how large, how alike, how far apart, and where they come from."""
+"""The data page: a task's domains, their sizes, similarities and distances, and their sources."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 @dataclass(frozen=True)
 class DataPage:
-    """What ``templates/data.html`` shows of a task; matrices, depths and statistics may not be known."""
+    """Content of ``templates/data.html``; matrices, depths and statistics may be missing."""
 
     menu: Sequence[tuple[str, Sequence[Choice]]]
     notices: Markup
@@ -43,7 +43,7 @@ class DataPage:
 
     @property
     def sources(self) -> list[tuple[SourceFacts, list[int], list[str]]]:
-        """List where the texts come from: the source, the years that it names, and its files that match no record."""
+        """List the sources of the texts: the source, its publication years, and its files that match no record."""
         of_task = dict.fromkeys(source for facts in self.info.domains.values() for source in facts.sources)
         known = [self.folder.manifest.sources[each] for each in of_task]
         return [
@@ -53,14 +53,14 @@ class DataPage:
 
 
 def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
-    """Build the page of a task, ``benchmark/task`` (with ``@hash`` where versions differ); the first task without.
+    """Build the page of a task, ``benchmark/task`` (with ``@hash`` if there are several versions); default: the first.
 
-    Raises: InvalidInput when there is no such task, proposing the nearest name.
+    Raises: InvalidInput if there is no such task, suggesting the nearest name.
     """
     tasks = _tasks(folders)
     if not tasks:
         return render("no_data.html")
-    # Boards of several versions all name theirs; here the first one needs no name.
+    # With several versions, board names always have a hash, but here the first version needs none.
     by_version = {f"{each.partition('@')[0]}@{folder.content_hash[:8]}": each for each, (folder, _) in tasks.items()}
     wanted = by_version.get(name, name) or next(iter(tasks))
     if wanted not in tasks:
@@ -89,7 +89,7 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
 
 def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, str]]:
     tasks: dict[str, tuple[DatasetFolder, str]] = {}
-    # A public and a gold folder of one version have one hash.
+    # A public and a gold folder of one version have the same hash.
     for folder in {folder.content_hash: folder for folder in folders}.values():
         for task in folder.manifest.tasks:
             name = f"{folder.manifest.benchmark}/{task}"
@@ -98,7 +98,7 @@ def _tasks(folders: Sequence[DatasetFolder]) -> dict[str, tuple[DatasetFolder, s
 
 
 def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> list[tuple[str, list[Choice]]]:
-    """List the tasks by benchmark; of placebos, which have the texts of their task, only the one that is shown."""
+    """List the tasks by benchmark; placebos, which have the same texts as their task, only if selected."""
 
     def choice(name: str) -> Choice:
         folder, task = tasks[name]
@@ -112,7 +112,7 @@ def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> list[tupl
 
 
 def _matrix(caption: str, corner: str, cells: dict[tuple[str, str], float]) -> Matrix:
-    """Build a matrix of values from 0 to 1, shaded by them."""
+    """Build a matrix of values from 0 to 1, shaded by value."""
     rows, columns = (list(dict.fromkeys(pair[end] for pair in cells)) for end in (0, 1))
     columns = rows if set(columns) == set(rows) else columns
 
@@ -133,7 +133,7 @@ def _depths(folder: DatasetFolder, task: str) -> list[tuple[str, Markup]]:
 
 @lru_cache(maxsize=64)
 def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, list[float]]]:
-    """Compute quantiles of the depths of each target's test texts, by source and target; data never changes."""
+    """Compute quantiles of the depths of each target's test texts, by source and target (cached)."""
     folder = DatasetFolder.open(path)
     pairs = folder.manifest.tasks[task].depth_pairs
     quantiles: dict[str, dict[str, list[float]]] = {}
@@ -149,13 +149,13 @@ def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, l
 
 @lru_cache(maxsize=64)
 def _read_statistics(path: str, content_hash: str, task: str) -> TaskStatistics | None:
-    """Read a task's statistics; placebos have none."""
+    """Read a task's statistics; None for placebos, which have none."""
     folder = DatasetFolder.open(path)
     return read_statistics(folder.path, task) if (folder.path / "statistics" / f"{task}.json").is_file() else None
 
 
 @lru_cache(maxsize=64)
 def _samples(path: str, content_hash: str, task: str) -> dict[str, tuple[SampleRow, ...]]:
-    """Read three rows of each domain once; data never changes."""
+    """Read three rows of each domain; cached, as data never changes."""
     folder = DatasetFolder.open(path)
     return {domain: sample_rows(folder, task, domain) for domain in folder.task(task).domains}

@@ -1,4 +1,4 @@
-"""A board by domain: the hardest target and the best source over all models, and whether that hangs on one of them."""
+"""Per-domain results of a board: the hardest target and the best source, and whether they depend on a single model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class DomainsPage:
-    """What ``templates/domains.html`` shows; gaps are from models of the domain itself to models of others."""
+    """Content of ``templates/domains.html``; gaps are between models trained on the domain and models of others."""
 
     benchmarks: Sequence[Choice]
     tasks: Sequence[Choice]
@@ -36,7 +36,7 @@ class DomainsPage:
 def domains_page(index: Index, name: str) -> Markup:
     """Build the page of a board's domains.
 
-    Raises: InvalidInput when there is no such board, or its labels are withheld: scores by domain would tell of them.
+    Raises: InvalidInput if there is no such board, or its labels are withheld, since scores by domain would leak them.
     """
     board = find_board(name, index.boards())
     if not board.folder.has_public_labels:
@@ -62,7 +62,7 @@ def domains_page(index: Index, name: str) -> Markup:
 
 
 def _own_models(into: Estimate, lost: Estimate) -> Estimate:
-    """Return the mean score of models of a domain on it, which is what others score there and what they lose."""
+    """Return the mean score on a domain of models trained on it: the others' score plus their drop."""
     if into.value is None or lost.value is None:
         return Estimate(value=None)
     return Estimate(value=into.value + lost.value)

@@ -1,4 +1,4 @@
-"""An entry's page: model and submitter, how robust it is on one task, its errors, how sure that is, its card."""
+"""An entry's page: model and submitter, robustness on one task, errors, calibration, card."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ _YEAR = re.compile(r"\byear\s*=\s*[{\"]?\s*(\d{4})\b")
 
 @dataclass(frozen=True)
 class EntryForecast:
-    """Forecasts of an entry on a task, with the name of its board; or the ``reason`` why there are none."""
+    """An entry's forecasts on a task, with the board's name; or the ``reason`` why there are none."""
 
     board: str
     task: TaskForecast | None
@@ -46,7 +46,7 @@ class EntryForecast:
 
     @property
     def tables(self) -> list[tuple[str, Markup]]:
-        """List the tables: every shift by the main method, and how all methods did."""
+        """List the tables: every shift by the main method, and the errors of all methods."""
         if self.task is None:
             return []
         tables = [("Forecasts on every shift", shifts_table(self.task))]
@@ -56,7 +56,7 @@ class EntryForecast:
 
 @dataclass(frozen=True)
 class EntryQuery:
-    """What an address asks to see of an entry: a task, a tab, a shift, what the matrix shows; defaults where empty."""
+    """The part of an entry's page that a URL requests: task, tab, shift and matrix; defaults if empty."""
 
     id: str
     task: str = ""
@@ -66,11 +66,11 @@ class EntryQuery:
 
     @property
     def chosen_tab(self) -> str:
-        """Return the tab that is shown."""
+        """Return the selected tab."""
         return next((tab for tab in TABS if tab.lower() == self.tab), TABS[0])
 
     def address(self, **changes: str) -> str:
-        """Return the address of the same page with other values."""
+        """Return the page's URL with other query parameters."""
         other = replace(self, **changes)
         pairs = [
             ("tab", other.tab if other.tab != TABS[0].lower() else ""),
@@ -82,7 +82,7 @@ class EntryQuery:
 
 @dataclass(frozen=True)
 class EntryPage:
-    """What the template is given: the entry (None where its card cannot be read), its task, and where it stands."""
+    """Data of the template: the entry (None if its card cannot be read), its task, and its place on the board."""
 
     query: EntryQuery
     entry: Entry | None
@@ -97,7 +97,7 @@ class EntryPage:
 
     @property
     def tabs(self) -> list[Choice]:
-        """List the tabs that there is something on."""
+        """List the tabs with content."""
         chosen, has_scores = self.query.chosen_tab, self.it is not None and bool(self.it.shifts)
         has_confidence = self.it is not None and self.it.task.confidence is not None
         kept = {"Overview": has_scores, "Errors": has_scores, "Confidence": has_confidence}
@@ -110,7 +110,7 @@ class EntryPage:
 
     @property
     def tasks(self) -> list[Choice]:
-        """List the entry's tasks, where there are several."""
+        """List the entry's tasks, if there are several."""
         names = shown_tasks(self.it.scores) if self.it else []
         chosen = self.it.task.task if self.it else ""
         return [
@@ -120,13 +120,13 @@ class EntryPage:
         ]
 
     def task_words(self, name: str) -> str:
-        """Return a task's plain name."""
+        """Return a task's display name."""
         info = self.folder.manifest.tasks.get(name) if self.folder else None
         return plain_task_name(name, info.title if info else "")
 
     @property
     def model_facts(self) -> dict[str, str | int | bool]:
-        """Return what the card or the Hub says of the model, by key of the card."""
+        """Return the facts about the model from the card or the Hub, by key of the card."""
         assert self.entry is not None
         return {key: fact.value for key, fact in model_facts(self.entry.card, self.entry.hub).items()}
 
@@ -143,7 +143,7 @@ class EntryPage:
 
     @property
     def facts(self) -> list[CardFact]:
-        """List what is known of the model: the card, and what the Hub says where the card is silent."""
+        """List the facts about the model: the card's, and the Hub's if the card does not state them."""
         assert self.entry is not None
         found = model_facts(self.entry.card, self.entry.hub)
         of_hub = [
@@ -160,12 +160,12 @@ class EntryPage:
 
     @property
     def years(self) -> tuple[int, int] | None:
-        """Return the first and last year in which the texts that it was tested on were published, where known."""
+        """Return the first and last publication year of the test texts, if known."""
         return public_years(self.folder, self.it.task.task) if self.folder and self.it else None
 
     @property
     def shared(self) -> Share:
-        """Return how the entry is shared and cited."""
+        """Return how to share and cite the entry."""
         assert self.entry is not None
         card, task = self.entry.card, self.it.task.task if self.it else None
         return Share(
@@ -180,12 +180,12 @@ class EntryPage:
 
     @property
     def share(self) -> str:
-        """Return the address of this tab's pictures, with KIND in the place of svg or png."""
+        """Return the URL of this tab's pictures, with KIND in place of svg or png."""
         return picture_address("KIND", self.query.address())
 
     @property
     def ranks_over_time(self) -> Picture | None:
-        """Draw the ranks over time, where they changed days."""
+        """Draw the rank over time; None unless there are several days."""
         if self.place is None or len(self.place.history) < 2:
             return None
         caption = "Entries that have been withdrawn do not count."
@@ -193,7 +193,7 @@ class EntryPage:
 
 
 WrongTexts = Callable[[str, str, str, int], Sequence[WrongExample]]
-"""Task, source, target and how many at most -> what was predicted wrong there."""
+"""Function from task, source, target and maximum number to misclassified texts."""
 
 
 def entry_page(
@@ -211,12 +211,12 @@ def entry_page(
     copies: Mapping[str, tuple[str, str]] | None = None,
     base: str = "",
 ) -> EntryPage:
-    """Return what the page of an entry shows on one task, its first without one that it has.
+    """Return the content of an entry's page for one task; by default the first.
 
-    ``scores`` is None where it has none here, for ``reasons``. The callables
-    give a task's parts, where the tab shows them: wrong ``examples``, means over ``unseen`` domains, the score
-    ``above_line``, ``place`` and ``forecast``. ``copies`` are, by task, id and name of the earlier entry with the same
-    predictions, which has the row on the board; ``base`` is the server's own address.
+    ``scores`` is None if the entry has none here, for ``reasons``. The callables compute parts of a task's page when a
+    tab shows them: misclassified ``examples``, means over ``unseen`` domains, the score ``above_line``, ``place`` and
+    ``forecast``. ``copies`` maps a task to id and name of the earlier entry with the same predictions, whose row is on
+    the board; ``base`` is the server's own URL.
     """
     task = find_task(scores, query.task) if scores else None
     if entry is None or scores is None or task is None:
@@ -246,15 +246,15 @@ def entry_page(
 
 
 def entry_html(page: EntryPage) -> Markup:
-    """Write the page of an entry."""
+    """Render the page of an entry."""
     about = notices([page.folder] if page.folder else [])
     return render("entry.html", page=page, notices=about, source_name=source_name, short_count=short_count)
 
 
 def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
-    """Return the first and last year in which the texts of a task's test sets were published, by their citations.
+    """Return the first and last publication year of a task's test texts, from the citations.
 
-    Returns: None where no source names a year.
+    Returns: None if no source's citation has a year.
     """
     manifest = folder.manifest
     tested = [facts for facts in folder.task(task).domains.values() if "test" in facts.splits]
@@ -264,7 +264,7 @@ def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
 
 
 def citation_years(citation: str) -> list[int]:
-    """Return the years that a BibTeX citation names.
+    """Return the years in a BibTeX citation.
 
     >>> citation_years("@inproceedings{key, year = {2018}}")
     [2018]
@@ -297,7 +297,7 @@ def _draw_ranks(place: BoardPlace) -> Markup:
 
 
 def gone_page(identity: str, what: str, since: str) -> Markup:
-    """Build the page of an entry that is withdrawn, hidden or erased: since when (where that can be read), no more."""
+    """Build the page of an entry that is withdrawn, hidden or erased: only since when, if known."""
     return render("entry_gone.html", id=identity, what=what, day=since[:10])
 
 
@@ -308,7 +308,7 @@ def released_page(
     nominated: Sequence[str],
     host_notes: Sequence[str] = (),
 ) -> Markup:
-    """Build the page of an entry on withheld labels, with what the last round released of it, by board."""
+    """Build the page of an entry on withheld labels, with its results in the last rounds, by board."""
     shown = EntryPage(EntryQuery(entry.id), entry, None, folder=folder, host_notes=host_notes)
     given = {"page": shown, "notices": notices([folder]), "short_count": short_count}
     return render("entry_released.html", **given, releases=releases, nominated=nominated)

@@ -1,4 +1,4 @@
-"""The forecast page: all methods on a board's entries, or on those of all boards, beside the truth."""
+"""The forecast page: all methods on the entries of one or all boards, compared with the true scores."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _FLOOR_NAMES = dict(zip(FLOORS, ("source accuracy", "mean drop"), strict=True))
 
 
 class Shown(NamedTuple):
-    """What the page is about: a board (None: all together) of those there are, and the method of its picture."""
+    """Selection of the page: a board (None: all), the available boards, and the method of the picture."""
 
     board: Board | None
     boards: Sequence[Board]
@@ -43,7 +43,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class ForecastPage:
-    """What the template ``forecast.html`` shows."""
+    """Content of the template ``forecast.html``."""
 
     shown: Shown
     found: ForecastsFound
@@ -54,12 +54,12 @@ class ForecastPage:
 
     @property
     def title(self) -> str:
-        """Return the board, in words."""
+        """Return the board's display name."""
         return "all boards" if self.shown.board is None else board_name(self.shown.board)
 
     @property
     def notices(self) -> Markup:
-        """Return warnings of the data."""
+        """Return warnings about the data."""
         board = self.shown.board
         return notices([board.folder] if board else [each.folder for each in self.shown.benchmarks])
 
@@ -75,7 +75,7 @@ class ForecastPage:
 
     @property
     def withheld(self) -> str:
-        """Return which boards withhold the labels that forecasts are compared with; empty where they are public."""
+        """Return which boards lack true scores because their labels are withheld; empty if they are public."""
         board, boards = self.shown.board, self.shown.boards
         if board is not None and not board.folder.has_public_labels:
             return "this board"
@@ -88,7 +88,7 @@ class ForecastPage:
 
     @cached_property
     def part(self) -> BoardStandings | None:
-        """Return the standings that the page shows: those of its board, or of all boards together."""
+        """Return the standings to show: those of the board, or of all boards pooled."""
         parts = self.found.compared.boards
         pooled = next((part for part in parts if part.board is None), None)
         if self.shown.board is None and pooled is not None:
@@ -99,13 +99,13 @@ class ForecastPage:
 
     @property
     def answer(self) -> str:
-        """Return which method errs least, and whether any is shown to beat a floor."""
+        """Return which method has the smallest error, and whether any is shown to beat a naive baseline."""
         assert self.part is not None
         return answer_words(self.part)
 
     @property
     def counts(self) -> str:
-        """Return how many models and entries the figures are over."""
+        """Return how many models and entries the results are based on."""
         assert self.part is not None
         n = self.found.n_entries
         validation = sum(each.task.n_validation > 0 for each in self.found.found)
@@ -118,14 +118,14 @@ class ForecastPage:
 
     @property
     def table(self) -> Markup:
-        """Build the table of a row a method, the smallest mean error first; methods that lack domains stand last."""
+        """Build the table with one row per method, by mean error; methods that lack domains come last."""
         assert self.part is not None
         return table_box(method_table("Methods, in points, by mean error; those that lack domains last",
                                       self.part.standings))  # fmt: skip
 
     @cached_property
     def marks(self) -> dict[str, list[ForecastMark]]:
-        """List each method's forecasts beside the truth."""
+        """List each method's forecasts with the true scores."""
         drawn: dict[str, list[ForecastMark]] = {}
         for each in self.found.found:
             for shift in each.task.shifts:
@@ -137,7 +137,7 @@ class ForecastPage:
 
     @cached_property
     def method(self) -> str:
-        """Return the method of the picture: the one asked for, else the best one."""
+        """Return the method of the picture: the requested one, else the best one."""
         assert self.part is not None
         best = next(each.method for each in sort_methods(self.part.standings) if each.method in self.marks)
         return self.shown.method if self.shown.method in self.marks else best
@@ -154,7 +154,7 @@ class ForecastPage:
 
     @property
     def picture(self) -> Markup:
-        """Draw the method's forecasts over the truth."""
+        """Draw the method's forecasts against the true scores."""
         metrics = {metric_name(each.task.metric) for each in self.found.found}
         metric = metrics.pop() if len(metrics) == 1 else "score"
         return forecast_plane(TITLES[self.method], self.marks[self.method], metric)
@@ -166,13 +166,13 @@ def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:
 
 
 def forecast_csv(found: ForecastsFound) -> str:
-    """Write all forecasts beside the truth as CSV, fractions (see ``forecast_rows``)."""
+    """Format all forecasts with the true scores as CSV, as fractions (see ``forecast_rows``)."""
     rows = forecast_rows(found)
     return guarded_csv(rows.columns, rows.iter_rows())
 
 
 def answer_words(part: BoardStandings) -> str:
-    """Write in two sentences which method errs least, and whether any is shown to beat a floor."""
+    """Format, in two sentences, the method with the smallest error, and whether any is shown to beat a baseline."""
     best = sort_methods(part.standings)[0]
     domains = counted(best.n_domains, "target domain")
     floors = [
@@ -188,7 +188,7 @@ def answer_words(part: BoardStandings) -> str:
 
 
 def _shown_to_beat(standings: Sequence[MethodErrors]) -> str:
-    """Write which methods are shown to beat a floor, with p corrected over all tests of the table."""
+    """Format which methods are shown to beat a naive baseline, with p corrected over all tests of the table."""
     tests = [
         (each, floor, p, each.skill.get(floor) or 0.0)
         for each in standings

@@ -1,4 +1,4 @@
-"""The front page: the question, the gap of one task's models as a picture, what the data say, and where to go."""
+"""The front page: the question, a picture of the gaps on one task, headline results, and links."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MOST_LINES = 8
 
 @dataclass(frozen=True)
 class Front:
-    """What ``templates/front.html`` shows; without a ranked entry anywhere there is no board."""
+    """Content of ``templates/front.html``; the board's fields are empty if no entry is ranked."""
 
     notices: Markup
     state: Sequence[tuple[str, str]]
@@ -52,9 +52,9 @@ class Front:
 
 
 def front_page(index: Index, title: str = "", text: str = "", base: str = "") -> Markup:
-    """Build the front page: of the board with most ranked models, and a card for each benchmark.
+    """Build the front page: the board with most ranked models, and a card for each benchmark.
 
-    ``title`` and ``text`` are the host's, in the place of the project's own; ``base`` is the server's own address.
+    ``title`` and ``text`` are the host's, replacing the project's; ``base`` is the server's own URL.
     """
     benchmarks = index.benchmarks()
     if not benchmarks:
@@ -114,7 +114,7 @@ def _of(benchmarks: Sequence[Benchmark], board: Board) -> Benchmark:
 
 
 def _card(index: Index, benchmark: Benchmark) -> Card:
-    """Build the card of a benchmark: the leader of its fullest board, its entries, its domains, its newest entry."""
+    """Build a benchmark's card: the leader of its fullest board, its entries, domains, and newest entry."""
     board = fullest_board(index, benchmark.boards)
     best = next(index.frame(board).lazy().filter("complete").head(1).collect().iter_rows(named=True), None)
     every = pl.concat([index.frame(each).select("id", "date") for each in benchmark.boards]).unique("id")

@@ -1,4 +1,4 @@
-"""The links that a card names, which ``templates/links.html`` writes."""
+"""The links in a card, rendered by ``templates/links.html``."""
 
 import re
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCI
 
 
 def card_links(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the addresses of a card's values by its key, https alone, in their order on the page.
+    """Return a card's https URLs by key, in display order.
 
-    A base model that is written as 'user/name' leads to the Hub.
+    A base model given as 'user/name' links to the Hub.
 
     >>> card_links({"base_model": "lab/model", "url": "javascript:alert(1)"})
     {'base_model': 'https://huggingface.co/lab/model'}

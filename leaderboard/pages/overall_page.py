@@ -1,4 +1,4 @@
-"""A benchmark's overall board: one line for each model of a submitter, a column for each task."""
+"""A benchmark's overall board: one line per submitter and model, one column per task."""
 
 from collections.abc import Sequence, Set
 from typing import Any
@@ -54,9 +54,9 @@ from shiftbench.validation.report import counted
 
 
 def overall_page(index: Index, query: OverallQuery, base: str = "") -> Markup:
-    """Build the page of a benchmark; of one with a single task that task's board; ``base`` is the server's address.
+    """Build the page of a benchmark, or its task's board if it has only one task; ``base`` is the server's URL.
 
-    Raises: InvalidInput when there is no such benchmark.
+    Raises: InvalidInput if there is no such benchmark.
     """
     benchmarks = index.benchmarks()
     if not benchmarks:
@@ -93,9 +93,9 @@ def overall_page(index: Index, query: OverallQuery, base: str = "") -> Markup:
 
 
 def overall_fragment(index: Index, query: OverallQuery) -> Markup:
-    """Build the table of lines with its pager, which the page's script puts in the place of the last one.
+    """Build the table of lines with its pager; the page's script replaces the old one with it.
 
-    Raises: InvalidInput when there is no such benchmark.
+    Raises: InvalidInput if there is no such benchmark.
     """
     benchmark = find_benchmark(query.benchmark, index.benchmarks())
     if len(benchmark.boards) == 1:
@@ -113,7 +113,7 @@ def _table(index: Index, benchmark: Benchmark, query: OverallQuery) -> Table:
     number = min(query.page, last_page(matched.height))
     shown = matched.slice((number - 1) * PAGE_ROWS, PAGE_ROWS)
     ranked = int(matched["complete"].sum())
-    # A column without a value is not drawn: before a model covers all tasks there is no mean and no gap.
+    # Columns without values are omitted: if no model covers all tasks, there is no mean and no gap.
     has_means = frame["mean_st"].count() > 0
     boards = [board for board in benchmark.boards if frame[f"{board.task}:id"].count() > 0]
     heads = [sort_head(query, "rank", "#", "asc", kind="rank")] if has_means else []
@@ -136,7 +136,7 @@ def _table(index: Index, benchmark: Benchmark, query: OverallQuery) -> Table:
     heads.append(
         sort_head(query, COVERAGE, "Tasks", "desc", kind="num", title="tasks with an entry that covers every shift")
     )
-    # Entries that are not shown to be above chance on a task.
+    # Entries not shown to be above chance on a task.
     floor_ids = {each for board in boards for each in index.frame(board).filter(pl.col("at_floor"))["id"]}
     rows = [
         _row(row, benchmark, boards, floor_ids, has_means=has_means, has_gap=scale is not None)
@@ -162,7 +162,7 @@ def _table(index: Index, benchmark: Benchmark, query: OverallQuery) -> Table:
 def _row(
     row: Facts, benchmark: Benchmark, boards: Sequence[Any], at_floor: Set[str], *, has_means: bool, has_gap: bool
 ) -> Row:
-    """Build the line of a model: its mean over tasks, and the score of each task as a link to the entry that counts."""
+    """Build the line of a model: its mean over tasks, and each task's score, linked to the entry that counts."""
     size = [short_count(row["parameters"])] if row["parameters"] is not None else []
     gap = Gap.of(row["model"], *(estimate(row, key) for key in ("mean_ss", "mean_st", "average_drop")))
     cells = [Cell("score", "Mean", estimate(row, "mean_st"))] if has_means else []
@@ -200,7 +200,7 @@ def _row(
 
 
 def _best_of_tasks(index: Index, benchmark: Benchmark) -> list[tuple[str, str, str, float | None, str]]:
-    """List the best ranked entry of each task; without a name where none is shown to be above chance."""
+    """List the best ranked entry of each task, without its name if it is not shown to be above chance."""
     found = []
     for board in benchmark.boards:
         ranked = index.frame(board).filter("complete")
@@ -219,7 +219,7 @@ def _only_board(benchmark: Benchmark, query: OverallQuery) -> BoardQuery:
 
 
 def _first_address(row: Facts, benchmark: Benchmark) -> str:
-    """Return the address of a line's entry on the first task that it covers; empty where it covers none."""
+    """Return the URL of a line's entry on the first task that it covers; empty if it covers none."""
     covered = ((row[f"{task}:id"], task) for task in benchmark.tasks if row[f"{task}:id"] is not None)
     identity, task = next(covered, (None, ""))
     return entry_address(identity, task) if identity else ""

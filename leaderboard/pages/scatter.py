@@ -1,4 +1,4 @@
-"""The scatter plot of a board: scores under shift over scores in domain, sizes, costs or dates."""
+"""The scatter plot of a board: scores under shift against in-domain scores, sizes, costs or dates."""
 
 import math
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from shiftbench.scoring.reports.pictures.words import shorten
 from shiftbench.validation.report import counted
 
 MOST_MARKS = 60
-"""Entries that are drawn as marks with a link and an interval; of more the others are a cloud of dots."""
+"""Most entries drawn as marks with a link and an interval; if there are more, the rest is a cloud of dots."""
 MOST_NAMED = 14
 _LONGEST = 28
 _LETTER, _LINE = 6.4, 14.0
-"""Width of a letter and height of a line, in pixels, with some room."""
+"""Width of a letter and height of a line in pixels, generously."""
 _LIFT = 11.0
 _WIDE, _NARROW = (1080.0, 440.0), (310.0, 440.0)
-"""Pixels of the frame on a desktop and on a phone, in which names must not overlap."""
+"""Pixel sizes of the frame on a desktop and a phone, at which names must not overlap."""
 _COLUMNS = {"parameters": "parameters", "cost": "cost_usd"}
 _DAYS = ("released", "date")
 _AXIS = {
@@ -49,7 +49,7 @@ _FRONT = {
 
 @dataclass(frozen=True)
 class Mark:
-    """One entry, in percent of the frame; ``side`` is where its name stands, empty where it has no room."""
+    """One entry, in percent of the frame; ``side`` is the side of its label, empty if there is no space."""
 
     left: float
     top: float
@@ -65,7 +65,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Plot:
-    """What ``templates/scatter.html`` draws; lines and the cloud are paths in a box of 1000 by 1000."""
+    """Content of ``templates/scatter.html``; lines and the cloud are paths in a box of 1000 by 1000."""
 
     title: str
     axes: Sequence[Choice]
@@ -88,15 +88,15 @@ def scatter(
     keys: tuple[str, str, str],
     notes: Sequence[tuple[str, str]],
 ) -> Markup:
-    """Draw the ranked rows that a question asks for, best in front.
+    """Draw the ranked rows that match a query; the best are in front.
 
     Args:
         board: the board.
-        query: the question; ``x`` is what is across, the first that rows state where they do not state it.
-        table: all rows, whose values the filters list.
-        matched: those that the question asks for.
-        keys: columns of the score in domain, under shift and the loss.
-        notes: on the state of the table.
+        query: the query; ``x`` is the horizontal axis, replaced by the first available one if rows lack its values.
+        table: all rows, from which the filters are built.
+        matched: the rows that match the query.
+        keys: columns of the in-domain score, the score under shift and the drop.
+        notes: messages on the table's state.
     """
     ranked = matched.filter(pl.col("group") == RANKED)
     known = {name: _across(ranked, name, keys[0]) for name in PICTURES}
@@ -110,7 +110,7 @@ def scatter(
 
 
 def _across(ranked: pl.DataFrame, name: str, home: str) -> NDArray[np.float64]:
-    """Return the rows' places across: points, logarithms of sizes and costs, or ordinals of days; NaN where unknown."""
+    """Return horizontal positions: points, log10 of sizes and costs, or ordinals of days; NaN if unknown."""
     if name == "score":
         values = ranked[home] * 100 if home in ranked.columns else pl.Series([None] * ranked.height)
     elif name in _DAYS:
@@ -178,7 +178,7 @@ def _x_axis(across: str, values: NDArray[np.float64]) -> Axis:
 
 
 def _front(across: NDArray[np.float64], up: NDArray[np.float64]) -> list[int]:
-    """Find the entries that no other one beats at the same place across or before, from left to right.
+    """Find the Pareto front: entries that no other one beats at the same or a lower x, from left to right.
 
     >>> _front(np.array([10.0, 20.0, 30.0]), np.array([0.6, 0.5, 0.7]))
     [0, 2]
@@ -191,7 +191,7 @@ def _front(across: NDArray[np.float64], up: NDArray[np.float64]) -> list[int]:
 
 
 def _steps(places: Sequence[tuple[float, float]]) -> str:
-    """Return the path through a front: level until the next entry, then up to it, and level to the end."""
+    """Return the step path through a front: level until the next entry, up to it, and level to the end."""
     if not places:
         return ""
     (left, top), *others = [(round(10 * left), round(10 * top)) for left, top in places]
@@ -232,9 +232,9 @@ def _mark(
 
 
 def _with_names(marks: Sequence[Mark], named: Sequence[int], lift: float = 0.0) -> list[Mark]:
-    """Put names beside marks where there is room, in turn: on the right or the left, over no other name and no mark.
+    """Place labels next to marks, in turn, on the right or left if they overlap no other label or mark.
 
-    They stand ``lift`` pixels higher where a line of the best runs through marks.
+    They are ``lift`` pixels higher if the front's line runs through the marks.
     """
     found = list(marks)
     for size, is_narrow in ((_NARROW, True), (_WIDE, False)):

@@ -1,4 +1,4 @@
-"""The shell of every page: head, navigation, style sheet and script, and the page About. Nothing is fetched."""
+"""The shell of every page: head, navigation, style sheet and script, and the page About. It loads no external files."""
 
 import hashlib
 from collections.abc import Sequence
@@ -35,19 +35,19 @@ PAGES = (
     ("data", "Data", DATA),
     ("about", "About", ABOUT),
 )
-"""Key, name and address of the pages that the navigation leads to."""
+"""Key, name and URL of the pages in the navigation."""
 DESCRIPTION = (
     "A leaderboard of how much accuracy NLP models lose when the text changes domain: scores computed from uploaded "
     "predictions, with intervals, ties and placebos."
 )
-"""What search engines show of a page."""
+"""The description that search engines show."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """How a page is linked, shown and cited: ``of`` is its address below the server's own one, ``base``.
+    """How to link, preview and cite a page: ``of`` is its URL relative to the server's own, ``base``.
 
-    ``sentences`` are what can be cited in a text.
+    ``sentences`` can be quoted in a text.
     """
 
     base: str
@@ -61,32 +61,32 @@ class Share:
 
     @property
     def link(self) -> str:
-        """Return the whole address of the page."""
+        """Return the full URL of the page."""
         return f"{self.base}{self.of}"
 
     @property
     def embed(self) -> str:
-        """Return the whole address of the page's picture for a frame."""
+        """Return the full URL of the page's picture for a frame."""
         return self.base + with_query(addresses.EMBED, [("of", self.of)])
 
     @property
     def bibtex(self) -> str:
-        """Return the page's BibTeX."""
+        """Return the page's BibTeX entry."""
         title = f"{self.title} (shiftbench leaderboard)"
         key = "-".join(["shiftbench", *(value for _, value in parse_qsl(urlsplit(self.of).query))])
         return exports.bibtex(key, author=self.author, title=title, year=self.year, url=self.link, note=self.note)
 
 
 def render(template: str, **values: object) -> Markup:
-    """Write a template of the folder ``templates``, which knows the module ``addresses`` without being given it.
+    """Render a template of the folder ``templates``; the module ``addresses`` is always available in it.
 
-    Values are escaped unless they are ``Markup``; jinja2.UndefinedError for one that it names and that is not given.
+    Values are escaped unless they are ``Markup``. Raises jinja2.UndefinedError if a value is missing.
     """
     return Markup(_templates().get_template(template).render(values))
 
 
 def macro(template: str, name: str, *values: object) -> Markup:
-    """Write one macro of a template alone."""
+    """Render a single macro of a template."""
     return Markup(getattr(_templates().get_template(template).module, name)(*values))
 
 
@@ -99,11 +99,11 @@ def page(title: str, body: Markup, *, active: str = "", picture: str = "", secon
     """Build a whole page around a body.
 
     Args:
-        title: stands in the browser's tab.
+        title: shown in the browser's tab.
         body: the page.
-        active: the key of the navigation's page that this is (see ``PAGES``).
-        picture: the address, with its host, of the picture that links to the page are shown by.
-        seconds: after which a browser without script asks again; 0 for a page that is done.
+        active: key of this page in the navigation (see ``PAGES``).
+        picture: absolute URL of the preview picture for links to the page.
+        seconds: after which a browser without script reloads; 0 for a finished page.
     """
     return render(
         "page.html",
@@ -122,29 +122,29 @@ def page(title: str, body: Markup, *, active: str = "", picture: str = "", secon
 
 
 def header(active: str = "") -> Markup:
-    """Build the head of a page: the name, what it is about, and the ways to the other pages."""
+    """Build the head of a page: the name, a tagline, and the navigation."""
     return render("header.html", active=active, pages=PAGES)
 
 
 def footer() -> Markup:
-    """Build the foot of a page."""
+    """Build the footer of a page."""
     return render("footer.html", metric_version=METRIC_VERSION)
 
 
 def style_address() -> str:
-    """Return the address of the style sheet as it is now."""
+    """Return the style sheet's URL with its current digest."""
     return f"{STYLE_SHEET}?{digest('page.css')}"
 
 
 @cache
 def script() -> str:
-    """Read the script: it makes pages quicker, and none of them needs it."""
+    """Read the script: it makes pages faster, but none requires it."""
     return (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
 
 @cache
 def digest(name: str) -> str:
-    """Return a few digits that change with a static file, so that browsers keep it until then."""
+    """Return a short digest of a static file, so that browsers cache it until it changes."""
     content = {"page.css": style_sheet, "page.js": script}[name]()
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 

@@ -1,4 +1,4 @@
-"""The submit page: what its form asks for, how it fills itself, and what a check or a submission answered."""
+"""The submit page: its form, how it fills itself, and the response to a check or a submission."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.yaml_text import MAX_DIGITS, parse_mapping
 
 _SHOWN = 5
-"""Reasons that a command prints."""
+"""Most reasons printed by a command."""
 FIRST_FIELDS = ("name", "paradigm", "model_url", *MODEL_FACTS)
 MORE_FIELDS = (
     *("model", "family", "tunable_parameters", "training_size", "shots", "model_selection", "tuning_trials"),
     *("extra_data", "pretraining_domains", "paper_url", "code_url", "url", "contact", "share_predictions"),
 )
-"""Keys of the card that the form asks for: of every model, and below a fold; all the others can be written as text."""
+"""Card keys with form fields: for every model, and below a fold; all others can be written as text."""
 MAX_FIELD_CHARACTERS = 500
 _LISTS = ("pretraining_domains",)
 _TRUTHS = {"yes": True, "no": False}
@@ -37,7 +37,7 @@ _SOURCES = {"model": "the model's page on the Hub", "base model": "the base mode
 
 @dataclass(frozen=True)
 class CardField:
-    """One field of a form; ``info`` is what it means; ``choices`` are what can be chosen, empty for free text."""
+    """One form field; ``info`` explains it; ``choices`` are its options, empty for free text."""
 
     key: str
     label: str
@@ -49,7 +49,7 @@ class CardField:
 
 @dataclass(frozen=True)
 class Access:
-    """Whether this page can submit, and not check alone; the user who has signed in; where one signs in."""
+    """Whether this page can submit or only check; the signed-in user; and where to sign in."""
 
     may_submit: bool = True
     signed_in_as: str | None = None
@@ -58,10 +58,10 @@ class Access:
 
 @dataclass(frozen=True)
 class Sent:
-    """What the form holds: values by key of the card and by its own names, and the file that the server has of it.
+    """The form's state: values by card key or field name, and the uploaded file.
 
-    ``kept`` is the secret by which the server finds that file again, ``filled`` names where values are from that
-    nobody typed, by key, and ``hub`` is what the model's page says, which counts where the card is silent.
+    ``kept`` is the secret by which the server finds that file again; ``filled`` maps keys to the origin of values that
+    nobody typed; ``hub`` has the facts of the model's page, used if the card does not state them.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -71,13 +71,13 @@ class Sent:
 
     @property
     def on_the_hub(self) -> dict[str, tuple[str, str]]:
-        """Return what the Hub says, with where it says so, by key of the card."""
+        """Return the Hub's facts and their origin, by key of the card."""
         facts = model_facts(_EMPTY, self.hub)
         return {key: (_written(fact.value), _SOURCES[fact.source]) for key, fact in facts.items()}
 
     @property
     def file_name(self) -> str:
-        """Return the name of the file that the server has; empty without one."""
+        """Return the name of the uploaded file; empty without one."""
         return self.kept.partition("/")[2]
 
 
@@ -92,9 +92,9 @@ def submit_page(
     access: Access,
     daily_quota: int | None,
 ) -> Markup:
-    """Build the page: the answer to what was sent, None before anything was, and the form as it was sent, filled in.
+    """Build the page: the response (None before anything was sent), and the form with the submitted values.
 
-    A ``daily_quota`` of None is any number of entries.
+    A ``daily_quota`` of None is unlimited.
     """
     boards: dict[str, list[tuple[str, str]]] = {}
     for board in boards_to_submit_to(folders):
@@ -115,7 +115,7 @@ def submit_page(
 
 
 def answer_html(answer: SubmissionAnswer) -> Markup:
-    """Build a box with what a check, a submission or a withdrawal answered: the problems, or what was done."""
+    """Build a box with the response to a check, a submission or a withdrawal: problems, or what was done."""
     summary = answer["summary"]
     estimates = [[Estimate.model_validate(task[name]) for name in HEADLINES] for task in summary.get("tasks", ())]
     heads = [Head(words) for words in ("Task", "Target", "Best so far", "This file", "Looks left")]
@@ -123,9 +123,9 @@ def answer_html(answer: SubmissionAnswer) -> Markup:
 
 
 def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
-    """Write where an accepted entry stands, and where it is not ranked what is missing for that.
+    """Format where an accepted entry is, and what is missing if it is not ranked.
 
-    ``answer`` is that of the leaderboard at ``to`` or, for a store, of ``client.send``.
+    ``answer`` is the response of the leaderboard at ``to`` or, for a store, of ``client.send``.
     """
     base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
     if over_http:
@@ -165,10 +165,10 @@ def _field(key: str) -> CardField:
 
 
 def fill_in(text: str, values: Mapping[str, str], file_name: str) -> tuple[str, dict[str, str], dict[str, str]]:
-    """Fill in the form: from the card's text, and the name from the file's.
+    """Fill in the form from the card's text, and the name from the file name.
 
-    Returns: the text without the keys that have a field, all values, and where those are from that nobody typed.
-    Raises: InvalidInput when the text is no card.
+    Returns: the text without the keys that have a field, all values, and the origin of those that nobody typed.
+    Raises: InvalidInput if the text is not a valid card.
     """
     card = parse_mapping(text, "card", "card") if text.strip() else {}
     found: dict[str, tuple[object, str]] = {
@@ -194,9 +194,9 @@ def _written(value: object) -> str:
 
 
 def card_with(text: str, values: Mapping[str, str]) -> str:
-    """Write the values of the form's fields into the card's text, and leave all else there as it is.
+    """Write the values of the form's fields into the card's text, and keep the rest unchanged.
 
-    Raises: InvalidInput when the text is no card, or a field is too long.
+    Raises: InvalidInput if the text is not a valid card, or a field is too long.
     """
     card = parse_mapping(text, "card", "card") if text.strip() else {}
     given = {key: values[key].strip() for key in (*FIRST_FIELDS, *MORE_FIELDS) if values.get(key, "").strip()}

@@ -1,4 +1,4 @@
-"""Plain names of benchmarks, tasks and boards: what a reader meets in the place of the keys of folders and cards."""
+"""Display names of benchmarks, tasks and boards, which replace the keys of folders and cards on pages."""
 
 from collections.abc import Mapping
 
@@ -17,14 +17,14 @@ TASK_NAMES: Mapping[str, str] = {
     "ner": "Named entities",
     "eqa": "Question answering",
 }
-"""Those of the benchmarks' own tasks, by their keys; pairings and own data have short titles."""
+"""Names of the benchmarks' own tasks, by key; pairings and user datasets have short titles."""
 _LONGEST = 40
 _CANDIDATES = "_candidates"
-"""Ends the keys of tasks that hold the data sets which a benchmark's could have been chosen from."""
+"""Suffix of tasks with the data sets from which a benchmark's could have been chosen."""
 
 
 def plain_task_name(task: str, title: str) -> str:
-    """Return the plain name of a task: of own data and pairings the title where it is short, else the key.
+    """Return a task's display name; for user datasets and pairings, the title if it is short, else the key.
 
     >>> plain_task_name("nli", ""), plain_task_name("nli_candidates", ""), plain_task_name("moods", "Moods of people")
     ('Inference', 'Inference, candidates', 'Moods of people')
@@ -36,16 +36,16 @@ def plain_task_name(task: str, title: str) -> str:
 
 
 def task_name(board: Board) -> str:
-    """Return the plain name of a board's task."""
+    """Return the display name of a board's task."""
     return plain_task_name(board.task, board.info.title)
 
 
 def board_name(board: Board) -> str:
-    """Return the plain name of a board: its task, and the subset where that is not the full test set."""
+    """Return a board's display name: its task, and the subset unless it is the full test set."""
     return task_name(board) + ("" if board.subset == "all" else f" ({board.subset})")
 
 
 def benchmark_name(benchmark: Benchmark) -> str:
-    """Return a benchmark's name without its subtitle; with the version where several are at hand."""
+    """Return a benchmark's name without its subtitle, with the version if several are served."""
     version = benchmark.name.partition("@")[2]
     return benchmark.folder.manifest.title.partition(":")[0] + (f" @{version}" if version else "")

@@ -45,10 +45,10 @@ def answers_a_round(n_labels: float) -> int:
 def highest_gain(n_answers: int, n_labels: float) -> float:
     """Return an upper bound on the mean gain from yes-or-no answers about labels, as a fraction of the labels.
 
-    k answers contain at most k ln 2 nats. To an attacker the labels are independent, so the information about each label
-    adds up to no more than that, and by Pinsker's inequality sqrt(nats / 2) bounds the increase in the probability of
-    guessing a label. With Jensen's over n labels: sqrt(k ln 2 / (2 n)). The bound holds for any number of accounts and
-    classes, any strategy and any prior knowledge that leaves labels independent of each other.
+    k answers contain at most k ln 2 nats. To an attacker the labels are independent, so the information about each
+    label adds up to no more than that, and by Pinsker's inequality sqrt(nats / 2) bounds the increase in the
+    probability of guessing a label. With Jensen's over n labels: sqrt(k ln 2 / (2 n)). The bound holds for any number
+    of accounts and classes, any strategy and any prior knowledge that leaves labels independent of each other.
     Source: Russo and Zou, Controlling Bias in Adaptive Data Analysis Using Information Theory (AISTATS 2016), prop. 1.
 
     >>> [round(100 * highest_gain(4 * answers_a_round(n), n), 1) for n in (500, 1_000, 2_000, 5_000)]

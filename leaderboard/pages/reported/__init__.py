@@ -1,10 +1,10 @@
-"""Figures that papers report, to stand below the entries of a board: never ranked, never verified.
+"""Scores that papers report, shown below the entries of a board: never ranked, never verified.
 
-A table of a paper is a CSV beside this file, a score a row: benchmark, task, model, setting, figure (a column of the
-board, or a data set: its name in the paper, ``Provenance.title``, or our name of the domain), score as printed (empty:
-the paper prints none) and note, a footnote on the model's row. ``tables.json`` lists the tables with what holds for all
-rows: ``notes`` (of some tasks and subsets, or of all), the ``paradigms`` of models or settings, and the settings
-``without_home``, whose models learned from no ID data, so that they have no drop.
+A paper's table is a CSV in this folder, one score per row: benchmark, task, model, setting, figure (a column of the
+board, or a data set: its name in the paper, ``Provenance.title``, or our name of the domain), score as printed (empty
+if the paper prints none) and note, a footnote on the model's row. ``tables.json`` lists the tables with properties of
+all rows: ``notes`` (for some tasks and subsets, or for all), the ``paradigms`` of models or settings, and the settings
+``without_home``, whose models were trained on no ID data, so that they have no drop.
 """
 
 import csv
@@ -49,9 +49,9 @@ class _Table(_Shape):
 class ReportedRow:
     """One model of a paper's table.
 
-    ``figures`` are fractions by their column on the board, None where the paper prints none. Of tasks with an ID
-    domain ``mean_ood`` is over all of the paper's OOD data sets, also those that a partial build lacks, and ``drop`` is
-    the ID score minus it; both are computed here.
+    ``figures`` are fractions by board column, None if the paper prints none. For tasks with an ID domain, ``mean_ood``
+    covers all of the paper's OOD data sets, including those missing from a partial build, and ``drop`` is the ID score
+    minus it; both are computed here.
     """
 
     reported: str
@@ -63,19 +63,19 @@ class ReportedRow:
 
     @property
     def name(self) -> str:
-        """The model with its setting: a model has a row for each."""
+        """The model with its setting; each setting of a model has its own row."""
         return ", ".join(part for part in (self.model, self.setting) if part)
 
     @property
     def shots(self) -> int | None:
-        """Number of demonstrations in a prompt, where the setting tells it."""
+        """Number of demonstrations in a prompt, if the setting states it."""
         number, _, shot = self.setting.partition("-")
         return int(number) if shot == "shot" and self.paradigm in ("zero-shot", "few-shot") else None
 
 
 @dataclass(frozen=True)
 class ReportedTable:
-    """Those rows of a paper's table that are of a board's task, and what keeps them from being comparable."""
+    """The rows of a paper's table for a board's task, and notes on why they may not be comparable."""
 
     title: str
     about: str
@@ -84,7 +84,7 @@ class ReportedTable:
 
 
 def reported_tables(board: Board) -> list[ReportedTable]:
-    """Return the tables that papers report on a board's task and subset; a table without a figure of it is left out."""
+    """Return the papers' tables for a board's task and subset; tables without any score for it are omitted."""
     manifest = board.folder.manifest
     tables = []
     for table in _tables():
@@ -129,16 +129,16 @@ def _reported_rows(table: _Table, benchmark: str, task: str, info: TaskInfo) -> 
 
 
 def titles(info: TaskInfo) -> dict[str, str]:
-    """Return the papers' names of a task's domains; ours where none is known."""
+    """Return the papers' names of a task's domains; ours if none is known."""
     return {domain: facts.provenance.title if facts.provenance else domain for domain, facts in info.domains.items()}
 
 
 def _by_domain(printed: dict[str, float | None], info: TaskInfo, first: str) -> dict[str, float | None]:
-    """Map scores on data sets to columns as the board does; none where no domain that is here has a score."""
+    """Map scores on data sets to the board's columns; an empty dict if no available domain has a score."""
     names = {name: domain for domain, name in titles(info).items()} | {domain: domain for domain in info.domains}
     if all(score is None for name, score in printed.items() if name in names):
         return {}
-    # The ID stands first in the papers' tables; a partial build may not have it.
+    # The ID data set comes first in the papers' tables; a partial build may lack it.
     home = next((name for name, domain in names.items() if domain == info.id_domain and name in printed), first)
     away = {name: score for name, score in printed.items() if name != home}
     known = [score for score in away.values() if score is not None]

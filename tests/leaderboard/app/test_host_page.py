@@ -19,7 +19,7 @@ from shiftbench.leaderboard.app import identity
 from shiftbench.leaderboard.app.faults import FaultLog
 from shiftbench.leaderboard.app.host_page import HostPage
 from shiftbench.leaderboard.app.identity import Callers
-from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.server import ServerSettings, create_app, serve
 from shiftbench.leaderboard.app.signing_in import SignIns
 from shiftbench.leaderboard.board import Index
@@ -34,7 +34,7 @@ OWN = {"origin": "http://127.0.0.1", "accept": "text/html"}
 def signed_in(filled: Filled, tmp_path: Path) -> Iterator[tuple[TestClient, Filled]]:
     """The page behind a signed cookie; /as/NAME signs in. The host is 'hal'."""
     own = fill(filled.folder, tmp_path)
-    keeper = Keeper(Index([own.folder], own.store), FaultLog())
+    live = LiveIndex(Index([own.folder], own.store), FaultLog())
 
     async def sign_in(request: Request) -> Response:
         request.session["oauth_info"] = {
@@ -43,7 +43,7 @@ def signed_in(filled: Filled, tmp_path: Path) -> Iterator[tuple[TestClient, Fill
         }
         return Response("ok")
 
-    routes = [*HostPage(keeper, Callers(), ("hal",)).routes(SignIns()), Route("/as/{name}", sign_in)]
+    routes = [*HostPage(live, Callers(), ("hal",)).routes(SignIns()), Route("/as/{name}", sign_in)]
     app = Starlette(routes=routes, middleware=[Middleware(SessionMiddleware, secret_key="secret")])
     with TestClient(app, "http://127.0.0.1") as client:
         yield client, own

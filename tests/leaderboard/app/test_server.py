@@ -15,7 +15,7 @@ from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
 from shiftbench.leaderboard.app.client import submit_to_url
-from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.middleware import MAX_BODY_BYTES
 from shiftbench.leaderboard.app.server import Server, serve
 from shiftbench.leaderboard.board import Index
@@ -369,15 +369,15 @@ def test_a_fault_does_not_end_the_looking_and_scoring(filled: Filled, monkeypatc
         looks.release()
         raise OSError("the disk is away")
 
-    monkeypatch.setattr("shiftbench.leaderboard.app.keeper.SECONDS_BETWEEN_LOOKS", 0.01)
-    monkeypatch.setattr("shiftbench.leaderboard.app.keeper.SECONDS_AFTER_FAULT", 0.01)
+    monkeypatch.setattr("shiftbench.leaderboard.app.live_index.SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr("shiftbench.leaderboard.app.live_index.SECONDS_AFTER_FAULT", 0.01)
     index = Index([filled.folder], Store(filled.store.root), background=True)
     monkeypatch.setattr(index.store, "refresh", look)
-    keeper = Keeper(index)
-    keeper.start()
+    live = LiveIndex(index)
+    live.start()
     assert looks.acquire(timeout=10)
     assert looks.acquire(timeout=10)
-    keeper.stop()
+    live.stop()
 
 
 def test_the_page_serves_what_other_programs_add(served: Served, filled: Filled, new_file: Path) -> None:

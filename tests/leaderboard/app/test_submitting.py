@@ -23,8 +23,8 @@ from starlette.testclient import TestClient
 from shiftbench.leaderboard.app import submitting
 from shiftbench.leaderboard.app.faults import FaultLog
 from shiftbench.leaderboard.app.identity import Callers
-from shiftbench.leaderboard.app.keeper import Keeper
 from shiftbench.leaderboard.app.line import Line
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.server import ServerSettings, create_app, serve
 from shiftbench.leaderboard.app.signing_in import SignIns
 from shiftbench.leaderboard.app.submitting import SubmitPage
@@ -205,7 +205,7 @@ def test_where_no_browser_can_sign_in_the_form_checks_alone(filled: Filled, tmp_
 def signed_in(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[TestClient, Filled]]:
     """The form behind a signed cookie, as Gradio keeps it on a Space; /as/NAME/SECONDS signs in for so long."""
     own = fill(filled.folder, tmp_path_factory.mktemp("signed-in"))
-    keeper = Keeper(Index([own.folder], own.store), FaultLog())
+    live = LiveIndex(Index([own.folder], own.store), FaultLog())
 
     async def sign_in(request: Request) -> Response:
         user, seconds = request.path_params["name"], request.path_params["seconds"]
@@ -215,7 +215,7 @@ def signed_in(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Itera
         }
         return Response("ok")
 
-    routes = SubmitPage(keeper, Uploads(), IN_THIS_PROCESS, Line(), Callers(), sign_in=True, daily_quota=None).routes(
+    routes = SubmitPage(live, Uploads(), IN_THIS_PROCESS, Line(), Callers(), sign_in=True, daily_quota=None).routes(
         SignIns()
     )
     app = Starlette(
@@ -268,8 +268,8 @@ def test_who_waits_sees_the_place_in_the_line_and_then_the_answer(
     """Before: 503 at once where another file was being scored."""
     monkeypatch.setattr(submitting, "SECONDS_OF_PATIENCE", 0.1)
     own, line = fill(filled.folder, tmp_path), Line(at_once=1)
-    keeper = Keeper(Index([own.folder], own.store), FaultLog())
-    routes = SubmitPage(keeper, Uploads(), IN_THIS_PROCESS, line, Callers(), sign_in=False, daily_quota=None).routes(
+    live = LiveIndex(Index([own.folder], own.store), FaultLog())
+    routes = SubmitPage(live, Uploads(), IN_THIS_PROCESS, line, Callers(), sign_in=False, daily_quota=None).routes(
         SignIns()
     )
     held = line.enter("somebody", lambda _: None)

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.app.keeper import Keeper
+from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.forecasts import ANOTHER_ENTRY, FAILED, ForecastIndex, forecast_rows
 from shiftbench.leaderboard.store import Entry, Store
@@ -114,15 +114,15 @@ def test_a_fault_costs_no_entry_and_is_shown(sent: tuple[Index, Entry, Entry], m
 
 def test_a_server_forecasts_in_the_background(sent: tuple[Index, Entry, Entry]) -> None:
     index, sure, _ = sent
-    keeper = Keeper(index)
-    keeper.start()
+    live = LiveIndex(index)
+    live.start()
     try:
         for _ in range(600):
-            if not keeper.forecasts.waiting():
+            if not live.forecasts.waiting():
                 break
-            keeper._stopped.wait(0.05)
+            live._stopped.wait(0.05)
     finally:
-        keeper.stop()
-    kept = keeper.forecasts.of(sure.id)
+        live.stop()
+    kept = live.forecasts.of(sure.id)
     assert kept is not None
     assert kept.of(TASK) is not None

@@ -45,7 +45,7 @@ def test_what_takes_minutes_is_not_previewed(
     index: Index, filled: Filled, card_text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Check that expensive scoring is not previewed: anybody could have kept the server busy for minutes."""
-    monkeypatch.setattr(submission, "takes_long", lambda frame, folder: len(frame) > 0)
+    monkeypatch.setattr(submission, "is_slow_to_score", lambda frame, folder: len(frame) > 0)
     answer = check(index, str(filled.files["good"]), card_text)
     assert (answer["ok"], answer["summary"]) == (True, {})
     assert "takes minutes" in answer_html(answer)

@@ -1,4 +1,4 @@
-"""What a running server does beside answering: looks for entries that others added, scores and forecasts them."""
+"""Background work of a running server: find entries that others added, score them, and compute forecasts."""
 
 import threading
 import time
@@ -10,13 +10,13 @@ from shiftbench.leaderboard.board.forecasts import ForecastIndex
 from shiftbench.validation.report import InvalidInput
 
 SECONDS_BETWEEN_LOOKS = 60
-"""How often the store's place is asked for entries that came by another way; a Hub repository is far."""
+"""Seconds between checks of the store for entries added elsewhere; a Hub repository is slow to query."""
 SECONDS_AFTER_FAULT = 5.0
 _SECONDS_FRESH = 1.0
 
 
-class Keeper:
-    """Keeps an index up to date while a server runs: ``start`` and ``stop`` come from the application's lifespan."""
+class LiveIndex:
+    """Keeps an index up to date while a server runs; the application's lifespan calls ``start`` and ``stop``."""
 
     def __init__(self, index: Index, faults: FaultLog | None = None) -> None:
         self._index = index
@@ -29,26 +29,26 @@ class Keeper:
 
     def start(self) -> None:
         """Start the thread that reads new entries and scores them."""
-        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="live index", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the thread; an entry whose scoring is under way is scored again by the next server."""
+        """Stop the thread; an entry that is being scored is scored again by the next server."""
         self._stopped.set()
         self._wake.set()
-        with suppress(InvalidInput):  # the place cannot be written now: what was refused is lost to the log alone
+        with suppress(InvalidInput):  # the store cannot be written now: only the log entries of rejected files are lost
             self._index.store.flush_notes()
 
     @property
     def index(self) -> Index:
-        """Return the index with what was added to the store's folder, which is read once a second at most."""
-        # While the entries of a first start are still being read, a look would wait for all of them.
+        """Return the index, refreshed from the store's folder at most once a second."""
+        # During the first load, a refresh would wait for all entries.
         if not self._index.unread and time.monotonic() - self._looked > _SECONDS_FRESH:
             self._looked = time.monotonic()
             try:
                 self._index.refresh()
             except InvalidInput as error:
-                self._index.store.behind = str(error)  # the board shows it, with what was there before
+                self._index.store.behind = str(error)  # the board shows this message with the old content
         if self._index.waiting() or self.forecasts.has_new:
             self._wake.set()
         return self._index
@@ -62,7 +62,7 @@ class Keeper:
                 self._wake.clear()
                 self._look()
             except Exception as fault:
-                # A fault of ours must neither end all looking and scoring nor go unseen.
+                # A bug must neither stop this thread nor go unnoticed.
                 self.faults.write(fault)
                 self._stopped.wait(SECONDS_AFTER_FAULT)
 
@@ -85,5 +85,5 @@ class Keeper:
             self._index.store.flush_notes()
             self._index.store.refresh()
         except InvalidInput:
-            return  # the store says so itself (``Store.behind``), and the board shows it
+            return  # the store records the error (``Store.behind``), and the board shows it
         self._index.refresh()
