@@ -1,9 +1,8 @@
-"""Forecasts of a model's accuracy on a domain without labels: what they are made from, their intervals, how good
-they are.
+"""Forecasts of a model's accuracy on a domain without labels: inputs, intervals, and evaluation.
 
-The methods are pure functions in ``shiftbench.metrics.forecasts``. Here predictions and texts become what
-they take, their errors on labelled domains set intervals, and methods are compared. No method sees a change of what
-labels mean (concept shift): ``CONCEPT_SHIFT`` says so wherever a forecast stands.
+The methods are pure functions in ``shiftbench.metrics.forecasts``. This package builds their inputs from predictions
+and texts, calibrates intervals on errors on labelled domains, and compares methods. No method can detect concept shift
+(a change of the labels' meaning): ``CONCEPT_SHIFT`` is shown with every forecast.
 """
 
 CONCEPT_SHIFT = (

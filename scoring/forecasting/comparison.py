@@ -1,6 +1,6 @@
-"""Methods of forecasting beside each other: on all models of a board, and over boards.
+"""Comparison of forecasting methods: on all models of a board, and over boards.
 
-Figures over boards need an assumption (``BOARDS_ARE_ALIKE``); those of single boards need none.
+Results over boards need an assumption (``BOARDS_ARE_ALIKE``); those of single boards do not.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from shiftbench.scoring.forecasting.shape import BoardStandings, MethodCompariso
 
 BOARDS_ARE_ALIKE = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
 Points = dict[str, list[Point]]
-"""Forecasts where the truth is known, by method."""
+"""Forecasts with known truth, by method."""
 
 
 class Forecasted(NamedTuple):
@@ -35,8 +35,9 @@ def compare_methods(
     Args:
         found: forecasts of every model.
         left_out: what was not compared, and why.
-        levels: levels of the intervals of methods that bring their own; others have those of their shifts.
-    Returns: a part a board, and one of all boards together.
+        levels: interval levels of methods that bring their own intervals; others have their shifts' levels.
+
+    Returns: one part per board, and one over all boards.
     """
     own_levels, found = levels or {}, _number_repeated(found)
     boards = list(dict.fromkeys(each.board for each in found))
@@ -48,7 +49,7 @@ def compare_methods(
 
 
 def _number_repeated(found: Sequence[Forecasted]) -> list[Forecasted]:
-    """Return the forecasts, with a number behind the name of each further model that is called as one of its board."""
+    """Return the forecasts, with a number added to repeated model names on a board."""
     seen: Counter[tuple[str, str]] = Counter()
     numbered = []
     for each in found:
@@ -59,11 +60,11 @@ def _number_repeated(found: Sequence[Forecasted]) -> list[Forecasted]:
 
 
 def _compare_on_board(board: str | None, by_board: Sequence[Points]) -> BoardStandings:
-    """Compare the methods of one board, or of several."""
+    """Compare the methods on one board, or over several."""
     methods = dict.fromkeys(name for each in by_board for name in each)
     points = {name: [point for each in by_board for point in each.get(name, ())] for name in methods}
     models = dict.fromkeys(point.model for mine in points.values() for point in mine)
-    # A floor, and a method corrected by other domains, is lowest where the others are highest: no order of its own.
+    # Floors and corrected methods are lowest where the other domains are highest: they have no order of their own.
     able = [name for name in methods if name not in (*FLOORS, *CORRECTED)]
     orders = {name: order_domains([each.get(name, ()) for each in by_board]) for name in able}
     standings = [made for name in points if (made := method_errors(name, points, orders.get(name))) is not None]

@@ -1,4 +1,4 @@
-"""Forecasts of a stored entry, computed once, from its own predictions alone: nobody else's entry changes them."""
+"""Forecasts of a stored entry, computed once from its own predictions only, so other entries do not change them."""
 
 import polars as pl
 import pydantic
@@ -14,16 +14,17 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import PLACEBO
 
 FORECAST_VERSION = "3"
-"""Changes when the same predictions would give other forecasts: those of another version are made again."""
+"""Changes if the same predictions would have other forecasts; stored forecasts of another version are recomputed."""
 MAX_PREDICTIONS = 1_000_000
-"""Predictions of one task up to which a server forecasts them: some minutes of one core."""
+"""Maximum number of predictions of one task that a server forecasts: some minutes on one core."""
 
 
 class EntryForecasts(Record):
     """All forecasts of an entry.
 
-    ``has_validation`` says whether validation rows were there. ``reasons`` say, by task, why nothing was forecast;
-    each task of the entry but placebos stands in ``tasks`` or there.
+    ``has_validation``: whether there were validation rows. ``reasons``: by task, why there is no forecast; each task of
+        the
+    entry, except placebos, is in ``tasks`` or in ``reasons``.
     """
 
     version: str = FORECAST_VERSION
@@ -32,7 +33,7 @@ class EntryForecasts(Record):
     reasons: dict[str, str] = pydantic.Field(default_factory=dict)
 
     def of(self, task: str) -> TaskForecast | None:
-        """Return the forecasts of a task; None where there are none."""
+        """Return the forecasts of a task; None without any."""
         return next((each for each in self.tasks if each.task == task), None)
 
 
@@ -43,7 +44,7 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
         predictions: its checked predictions on test rows.
         validation: its checked predictions on validation rows; None without.
         folder: the dataset.
-    Raises: InvalidInput when labels are withheld: a forecast beside the truth, or one that was set at home on test
+    Raises: InvalidInput if labels are withheld: a forecast shown with the truth, or calibrated on the source's test
         rows, would reveal them.
     """
     if not folder.has_public_labels:
@@ -68,7 +69,7 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
 
 
 def read_forecasts(content: bytes) -> EntryForecasts | None:
-    """Read kept forecasts; None when they are damaged or of another version."""
+    """Read cached forecasts; None if they are damaged or of another version."""
     try:
         found = EntryForecasts.model_validate_json(content)
     except ValueError:
@@ -77,7 +78,7 @@ def read_forecasts(content: bytes) -> EntryForecasts | None:
 
 
 def _why_not(task: str, rows: pl.DataFrame, folder: DatasetFolder) -> str | None:
-    """Return why nothing is forecast of a task's predictions; None where something may be."""
+    """Return why a task's predictions are not forecast; None if they may be."""
     reason = reason_against_forecasts(folder.task(task), rows)
     if reason is not None:
         return reason

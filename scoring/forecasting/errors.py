@@ -1,6 +1,6 @@
-"""How far a method's forecasts are from the truth, by target domain: of one prediction file, or of boards' models.
+"""Errors of a method's forecasts by target domain, for one prediction file or for boards' models.
 
-The unit is the target domain: shifts into one domain, and models on it, err alike.
+The unit is the target domain, because errors on shifts into the same domain, and of models on it, are correlated.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,15 +21,15 @@ class Point(NamedTuple):
     """One method's forecast of one model on one shift whose labels are known.
 
     Attributes:
-        domain: the target, over several boards with its board: the unit of all means.
-        model: what was forecast.
+        domain: the target, prefixed with its board if there are several: the unit of all means.
+        model: the model.
         source: what it was trained on.
-        truth: the score that came.
+        truth: the true score.
         value: the forecast.
         low: lower end of its interval; None without one.
         high: upper end.
-        level: of the interval.
-        truth_error: standard error of the truth over test texts; None where unknown.
+        level: level of the interval.
+        truth_error: standard error of the true score over test texts; None if unknown.
     """
 
     domain: str
@@ -44,19 +44,19 @@ class Point(NamedTuple):
 
     @property
     def error(self) -> float:
-        """Forecast less truth."""
+        """Forecast minus truth."""
         return self.value - self.truth
 
 
 def method_errors(
     method: str, points: Mapping[str, Sequence[Point]], order: MethodOrder | None = None
 ) -> MethodErrors | None:
-    """Measure how a method does; None where it has no forecast.
+    """Measure the errors of a method; None if it has no forecast.
 
     Args:
         method: its name.
-        points: of each method, the floors among them.
-        order: how it orders domains, where that was judged (``order_domains``).
+        points: forecasts of each method, including the floors.
+        order: evaluation of its ordering of domains, if available (``order_domains``).
     """
     mine = points.get(method, ())
     if not mine:
@@ -84,7 +84,7 @@ def method_errors(
 
 
 def sort_methods(methods: Iterable[MethodErrors]) -> list[MethodErrors]:
-    """Sort methods by mean error, those that lack target domains last: their means are over other domains."""
+    """Sort methods by mean error, those with missing target domains last: their means are over other domains."""
     return sorted(methods, key=lambda each: (-each.n_domains, each.error))
 
 
@@ -97,7 +97,7 @@ def errors_by_domain(points: Iterable[Point]) -> dict[str, list[float]]:
 
 
 def _count_held(points: Sequence[Point]) -> tuple[HeldIn | None, float | None]:
-    """Count the domains in which intervals held, and average their interval scores; None without intervals."""
+    """Count the domains in which intervals covered the truth, and average interval scores; None without intervals."""
     inside: dict[str, list[bool]] = {}
     levels: dict[str, list[float]] = {}
     scores: dict[str, list[float]] = {}
@@ -117,7 +117,7 @@ def _count_held(points: Sequence[Point]) -> tuple[HeldIn | None, float | None]:
 
 
 def _compare_with_floor(mine: Sequence[Point], floor: Sequence[Point], about: str) -> tuple[float | None, float | None]:
-    """Compare a method with a floor on the shifts that both forecast: skill, and p over target domains."""
+    """Compare a method with a naive baseline on the shifts that both forecast: skill, and p over target domains."""
     known = {point[:3]: abs(point.error) for point in floor}
     both = [(point.domain, abs(point.error), known[point[:3]]) for point in mine if point[:3] in known]
     if not both:
@@ -130,11 +130,12 @@ def _compare_with_floor(mine: Sequence[Point], floor: Sequence[Point], about: st
 
 
 def order_domains(boards: Sequence[Sequence[Point]]) -> MethodOrder | None:
-    """Judge how a method orders the targets of each source.
+    """Evaluate a method's ordering of each source's targets.
 
     Args:
         boards: its forecasts on each board.
-    Returns: the judgement; None where no source has two targets.
+
+    Returns: the evaluation; None if no source has two targets.
     """
     made = [_arrange(points) for points in boards if points]
     found = order_boards(made, np.random.default_rng(_SEED))

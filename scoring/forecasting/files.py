@@ -1,4 +1,4 @@
-"""From a prediction file, or checked predictions, to forecasts of every task that has predictions."""
+"""Forecasts of every task of a prediction file, or of checked predictions."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,11 +20,11 @@ from shiftbench.validation.vocabulary import source_parts
 
 @dataclass(frozen=True)
 class Unlabelled:
-    """Predictions on targets that a dataset folder does not have: own rows without labels.
+    """Predictions on targets that a dataset folder does not have: user rows without labels.
 
     Attributes:
-        samples: by run and target.
-        texts: what a model reads of each text, by id.
+        samples: samples by run and target.
+        texts: input text of the model, by id.
     """
 
     samples: Mapping[tuple[Run, str], Sample] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class Unlabelled:
 
 
 def read_validation_beside(predictions: Path, folder: DatasetFolder) -> pl.DataFrame | None:
-    """Read predictions on validation rows that lie beside a prediction file; None where there are none."""
+    """Read the validation predictions next to a prediction file; None if there are none."""
     path = validation_file(predictions)
     return read_validation(path, folder) if path.is_file() else None
 
@@ -47,19 +47,21 @@ def forecast_predictions(
     unlabelled: Unlabelled | None = None,
     targets: Sequence[str] = (),
 ) -> Forecasts:
-    """Forecast the accuracy of every run on every domain that is not its source.
+    """Forecast the accuracy of every run on every domain except its source.
 
     Args:
-        name: what the predictions are called.
-        predictions: checked ones on test rows, whose gold may be withheld.
+        name: display name of the predictions.
+        predictions: checked predictions on test rows, whose gold may be withheld.
         folder: the dataset.
-        validation: checked ones on validation rows.
-        methods: names; None takes all.
-        unlabelled: predictions on targets that the folder does not have; the folder has one task then.
-        targets: the domains to forecast; empty takes all. Others still set intervals.
-    Returns: forecasts by task; tasks of tags are left out, and refused where nothing else is there.
-    Raises: InvalidInput as ``task_samples`` and ``chosen_methods``; or when a target is no domain, or is what every
-        model was trained on; or when validation rows are there, of other tasks alone.
+        validation: checked predictions on validation rows.
+        methods: names; None for all.
+        unlabelled: predictions on targets that the folder does not have; the folder then has one task.
+        targets: the domains to forecast; empty for all. The others still calibrate intervals.
+
+    Returns: forecasts by task; tagging tasks are omitted, and refused if there are no others.
+
+    Raises: InvalidInput as ``task_samples`` and ``chosen_methods``; if a target is unknown, or is the source of every
+        model; or if there are validation rows, but only of other tasks.
     """
     chosen, more = chosen_methods(methods), unlabelled or Unlabelled()
     tasks = predictions["task"].unique(maintain_order=True).to_list()
@@ -97,7 +99,7 @@ def _test_texts(samples: TaskSamples, folder: DatasetFolder, more: Unlabelled) -
 
 
 def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: DatasetFolder) -> None:
-    """Refuse targets that nothing can be forecast of."""
+    """Refuse targets that cannot be forecast."""
     known = [*samples.domains, *(part for source, _ in samples.home for part in source_parts(source))]
     for target in targets:
         if target in samples.domains:
@@ -110,7 +112,7 @@ def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: Dataset
 
 
 def _texts_in_train(samples: TaskSamples, folder: DatasetFolder, tests: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """List shifts whose test texts stand, word for word, in the source's train texts: accuracy there is memory."""
+    """List shifts whose test texts occur verbatim in the source's training texts: accuracy there is memorisation."""
     info = folder.task(samples.task)
     train: dict[str, frozenset[str]] = {}
     for source, target in sorted({(run[0], target) for run, target in samples.shifts}):

@@ -1,4 +1,4 @@
-"""The methods by name, and what each forecasts for one run on one target."""
+"""The forecasting methods by name, and their forecasts for one run on one target."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,25 +30,27 @@ TITLES = {
     "cot": "optimal transport",
     "cot-corrected": "optimal transport, corrected",
 }
-"""All methods, in the order in which they are shown."""
+"""All methods, in display order."""
 CORRECTED = {"mean-drop": "source-accuracy", "cot-corrected": "cot"}
-"""Methods that are another one less its mean error on the other labelled domains."""
+"""Methods that subtract another method's mean error on the other labelled domains."""
 ORDERING = ("cot", "doc", "atc")
-"""Methods that may order domains, the first of equally good ones first: none of them sees another domain's labels,
-and a floor is the same for all domains."""
+"""Methods that may order domains; ties go to the first. None of them uses another domain's labels, and floors are the
+same for all domains.
+"""
 GONE = (
     "average-confidence", "atc-entropy", "gde", "agreement-line", "nuclear-norm", "importance", "bbse", "em", "depth",
     "divergence", "average",
 )  # fmt: skip
-"""Methods of former versions that on real boards forecast neither the score nor the order better than these."""
+"""Methods of former versions, removed because on real boards they forecast neither the score nor the order better."""
 
 
 def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
-    """Return methods in the order in which they are shown, floors always among them.
+    """Return methods in display order, always including the naive baselines.
 
     Args:
-        names: what was asked for; None asks for all.
-    Raises: InvalidInput proposing the nearest name where there is no such method, or saying that it went.
+        names: requested names; None for all.
+
+    Raises: InvalidInput for an unknown method, with the nearest name, or for a removed one.
     """
     for name in names or ():
         if name in GONE:
@@ -62,14 +64,14 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ShiftRun:
-    """One run on one target, with what its methods share.
+    """One run on one target, with the inputs that its methods share.
 
     Attributes:
         run: source and seed.
         target: the domain.
-        home: what it predicted on held-out source texts; None without any.
-        away: what it predicted on the target.
-        temperature: set at home; 1 without home or probabilities.
+        home: its predictions on held-out source texts; None without any.
+        away: its predictions on the target.
+        temperature: fitted on in-domain predictions; 1 without them or without probabilities.
         n_classes: number of labels.
     """
 
@@ -82,14 +84,14 @@ class ShiftRun:
 
     @property
     def at_home(self) -> Sample:
-        """What it predicted at home; NoForecastError without."""
+        """In-domain predictions; NoForecastError without any."""
         if self.home is None:
             raise NoForecastError(NO_HOME)
         return self.home
 
     @cached_property
     def home_table(self) -> Floats:
-        """Calibrated probabilities at home."""
+        """Calibrated in-domain probabilities."""
         return self._calibrate(self.at_home)
 
     @cached_property
@@ -99,7 +101,7 @@ class ShiftRun:
 
     @cached_property
     def prior(self) -> Floats:
-        """Shares of the labels at home, shape (n_classes,)."""
+        """Class prior on the source domain, shape (n_classes,)."""
         labels = self.at_home.labels
         if labels is None:
             raise NoForecastError(NO_LABELS)
@@ -109,7 +111,7 @@ class ShiftRun:
     def _calibrate(self, sample: Sample) -> Floats:
         if sample.probabilities is None:
             raise NoForecastError(NO_LABELS if sample.predicted is None else NO_PROBABILITIES)
-        # From equal shares to equal shares the temperature alone is left.
+        # With equal priors, only the temperature has an effect.
         same = np.full(sample.probabilities.shape[1], 1 / sample.probabilities.shape[1])
         return adjust_to_prior(sample.probabilities, same, same, self.temperature)
 
@@ -120,11 +122,11 @@ METHODS: Mapping[str, Callable[[ShiftRun], float]] = {
     "atc": lambda shift: thresholded_confidence(shift.home_table, shift.at_home.scores, shift.table),
     "cot": lambda shift: transported_confidence(shift.table, shift.prior),
 }
-"""Methods that need the shift itself and nothing else."""
+"""Methods that need only the shift itself."""
 
 
 def forecast_run(shift: ShiftRun, methods: Sequence[str]) -> dict[str, float | str]:
-    """Forecast by each method of ``METHODS``; a text is the reason why one has no forecast."""
+    """Forecast by each method of ``METHODS``; a string is the reason why a method has no forecast."""
     found: dict[str, float | str] = {}
     for name in methods:
         try:

@@ -1,4 +1,4 @@
-"""Forecasts that somebody made by any method: a CSV with task, source, target, seed, value, low and high."""
+"""User-supplied forecasts by any method: a CSV with task, source, target, seed, value, low and high."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,16 +19,18 @@ OWN_FORECASTS = pl.Schema(
         "low": pl.Float64(), "high": pl.Float64(),
     }
 )  # fmt: skip
-"""A forecast a row, each (task, source, target, seed) once; fractions; ends are null where there is no interval."""
+"""One forecast per row, each (task, source, target, seed) once; fractions; ends are null without an interval."""
 
 
 def read_own_forecasts(path: Path) -> pl.DataFrame:
     """Read a file of forecasts.
 
     Args:
-        path: a CSV; ``low`` and ``high`` may be empty, or both left out, where there is no interval.
-    Returns: rows in file order, as ``OWN_FORECASTS`` has them.
-    Raises: InvalidInput with every problem found: columns, numbers, ends the wrong way round, repeated rows.
+        path: a CSV; without an interval, ``low`` and ``high`` are empty, or both columns are omitted.
+
+    Returns: rows in file order, with the columns of ``OWN_FORECASTS``.
+
+    Raises: InvalidInput with every problem found: columns, numbers, reversed ends, repeated rows.
     """
     file = str(path)
     if not path.is_file():
@@ -66,13 +68,14 @@ def read_own_forecasts(path: Path) -> pl.DataFrame:
 
 
 def add_own_forecasts(found: Sequence[Forecasted], path: Path) -> list[Forecasted]:
-    """Add the forecasts of a file, which is called by its name, to all others.
+    """Add the forecasts of a file to all others, with the file's stem as the method's name.
 
     Args:
         found: forecasts of one model.
-        path: as ``read_own_forecasts`` takes it.
-    Raises: InvalidInput as ``read_own_forecasts`` and ``with_own_forecasts``; or when it names another task, or is
-        called as one of the methods.
+        path: see ``read_own_forecasts``.
+
+    Raises: InvalidInput as ``read_own_forecasts`` and ``with_own_forecasts``; or for an unknown task, or a file named
+        like one of the methods.
     """
     if path.stem in TITLES:
         raise InvalidInput(Problem("this is the name of a method", str(path), f"'{path.stem}'", "rename the file"))
@@ -86,15 +89,17 @@ def add_own_forecasts(found: Sequence[Forecasted], path: Path) -> list[Forecaste
 
 
 def with_own_forecasts(task: TaskForecast, rows: pl.DataFrame, name: str, file: str) -> TaskForecast:
-    """Add somebody's forecasts to all others of a task.
+    """Add user-supplied forecasts to all others of a task.
 
     Args:
         task: the forecasts of all methods.
-        rows: of ``read_own_forecasts``.
-        name: what to call the method.
-        file: the file, for the report.
-    Returns: the task with one method more; values and ends are means over seeds, as all others.
-    Raises: InvalidInput when a shift of the task, or one of its seeds, has no forecast, or one is of no shift.
+        rows: the output of ``read_own_forecasts``.
+        name: the method's name.
+        file: the file, for error messages.
+
+    Returns: the task with an additional method; values and ends are means over seeds, as for all others.
+
+    Raises: InvalidInput if a shift of the task, or one of its seeds, has no forecast, or if a forecast is of no shift.
     """
     mine = rows.filter(pl.col("task") == task.task)
     by_shift = {

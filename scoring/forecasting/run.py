@@ -1,4 +1,4 @@
-"""From the samples of a task to forecasts of all its shifts, their intervals and order, and how methods did."""
+"""Forecasts of all shifts from a task's samples, with their intervals, their order, and the errors of methods."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,11 +36,11 @@ class Cell:
     Attributes:
         source, target: names.
         n_texts: texts of the target.
-        n_runs: seeds.
-        truth: score on the target; None where its labels are unknown.
-        truth_error: its standard error over test texts; None likewise.
-        source_score: score at home; None without labelled held-out texts.
-        own: what each method of ``METHODS`` forecasts, or why it does not.
+        n_runs: number of seeds.
+        truth: score on the target; None if its labels are unknown.
+        truth_error: its standard error over test texts; None if its labels are unknown.
+        source_score: in-domain score; None without labelled held-out texts.
+        own: the forecast of each method of ``METHODS``, or why there is none.
     """
 
     source: str
@@ -58,11 +58,12 @@ class Cell:
 
 
 def grid_cells(samples: TaskSamples, methods: Sequence[str]) -> list[Cell]:
-    """Forecast every shift by the methods that need no other one.
+    """Forecast every shift by the methods that do not need other shifts.
 
     Args:
         samples: of one task.
         methods: names.
+
     Returns: cells by target and source.
     """
     names = [name for name in METHODS if name in {*methods, *(CORRECTED.get(each, each) for each in methods)}]
@@ -88,10 +89,11 @@ def forecast_cell(cell: Cell, cells: Sequence[Cell], left_out: Collection[str], 
 
     Args:
         cell: the cell.
-        cells: all cells of the grid; what a method is corrected by are those with known labels that involve neither
-            the target nor a domain of ``left_out``: of the same source where there are any.
-        left_out: further domains that must not be known.
+        cells: all cells of the grid; corrections use those with known labels that involve neither the target nor a
+            domain of ``left_out``, only those of the same source if there are any.
+        left_out: further domains whose labels must not be used.
         method: its name.
+
     Returns: a fraction, or the reason why there is none.
     """
     if method in METHODS:
@@ -115,7 +117,7 @@ def forecast_cell(cell: Cell, cells: Sequence[Cell], left_out: Collection[str], 
 
 
 def _average_seeds(cells: Sequence[Cell]) -> Cell:
-    """Average the cells of the seeds of one source on one target."""
+    """Average one source's cells on one target over seeds."""
     first = cells[0]
     if len(cells) == 1:
         return first
@@ -141,11 +143,11 @@ def _average_seeds(cells: Sequence[Cell]) -> Cell:
 
 _SEED = 0
 _MIN_TESTED = 2
-"""Domains that must be left to set an interval on when one is left out to test it."""
+"""Minimum number of domains left to calibrate an interval on when one is left out for testing."""
 
 
 def forecast_task(samples: TaskSamples, methods: Sequence[str]) -> TaskForecast:
-    """Forecast every shift of a task, and see how methods did on the targets whose labels are known.
+    """Forecast every shift of a task, and measure the methods' errors on targets whose labels are known.
 
     Args:
         samples: of the task.
@@ -166,7 +168,7 @@ def forecast_task(samples: TaskSamples, methods: Sequence[str]) -> TaskForecast:
 
 
 class Grid:
-    """The cells of one task, with what methods forecast of them and how far they were off.
+    """The cells of one task, with the methods' forecasts and errors.
 
     Args:
         cells: all of them.
@@ -180,14 +182,14 @@ class Grid:
         self._known: dict[str, list[Point]] = {}
 
     def value(self, cell: Cell, method: str, left_out: Collection[str] = ()) -> float | str:
-        """Return a forecast, or the reason why there is none, with further domains left out of what is known."""
+        """Return a forecast, or the reason why there is none, without using the labels of ``left_out``."""
         key = cell.source, cell.target, frozenset(left_out), method
         if key not in self._values:
             self._values[key] = forecast_cell(cell, self.cells, left_out, method)
         return self._values[key]
 
     def errors_by_domain(self, method: str, left_out: Collection[str]) -> dict[str, list[float]]:
-        """List the absolute errors of shifts that do not involve the domains left out, by target."""
+        """List the absolute errors on shifts that do not involve ``left_out``, by target."""
         return errors_by_domain(
             _build_point(cell, cell.truth, value)
             for cell in self.cells
@@ -197,14 +199,14 @@ class Grid:
         )
 
     def reach(self, method: str, left_out: Collection[str], level: float | None) -> float | None:
-        """Return how far an interval reaches on either side; None where its level needs more domains."""
+        """Return the half-width of an interval; None if its level needs more domains."""
         errors = list(self.errors_by_domain(method, left_out).values())
         if level is None or len(errors) < level / (1 - level) - 1e-9:
             return None
         return domain_quantile(errors, level)
 
     def shift(self, cell: Cell) -> ShiftForecast:
-        """Forecast one cell by all methods; its target is left out of all that is known."""
+        """Forecast one cell by all methods, without using its target's labels."""
         others = [domain for domain in self.labelled if self._sets_interval(domain, cell.target)]
         level = interval_level(len(others))
         return ShiftForecast(
@@ -221,9 +223,10 @@ class Grid:
         )
 
     def order(self, source: str) -> OrderEvidence:
-        """Choose the method that orders the targets of a source, and judge its order where labels are known.
+        """Choose the method that orders a source's targets, and evaluate its order where labels are known.
 
-        Below ``MIN_ORDERED`` labelled targets it is the first method that has a forecast of every target, unjudged.
+        Below ``MIN_ORDERED`` labelled targets it is the first method that has a forecast of every target, without
+        evaluation.
         """
         cells = [cell for cell in self.cells if cell.source == source]
         able = [
@@ -258,13 +261,13 @@ class Grid:
         return Forecast(method=method, value=value, low=low, high=high)
 
     def errors(self, method: str) -> MethodErrors | None:
-        """Measure how a method did on the labelled targets; None where it has no forecast there."""
+        """Measure a method's errors on the labelled targets; None if it has no forecast there."""
         return method_errors(method, {name: self._list_points(name) for name in {method, *FLOORS} & {*self.methods}})
 
     def _list_points(self, method: str) -> list[Point]:
-        """List a method's forecasts of labelled targets, each with an interval set on the other ones alone.
+        """List a method's forecasts of labelled targets, each with an interval calibrated on the other ones only.
 
-        There are no intervals where one domain less leaves fewer than two.
+        There are no intervals if leaving out one domain leaves fewer than two.
         """
         if method not in self._known:
             wanted = interval_level(len(self.labelled))
@@ -282,13 +285,13 @@ class Grid:
     def _set_ends(
         self, cell: Cell, method: str, value: float, level: float | None
     ) -> tuple[float, float] | tuple[None, None]:
-        """Return the ends of a forecast's interval, set without the target; None without one."""
+        """Return the ends of a forecast's interval, calibrated without the target; None without one."""
         reach = self.reach(method, {cell.target}, level)
         return (None, None) if reach is None else (max(value - reach, 0.0), min(value + reach, 1.0))
 
 
 def _build_point(cell: Cell, truth: float, value: float) -> Point:
-    """Return a forecast of a cell whose truth is known; a prediction file is one model, so it has no name."""
+    """Return a forecast of a cell whose truth is known; a prediction file is a single model, so its name is empty."""
     return Point(cell.target, "", cell.source, truth, value, truth_error=cell.truth_error)
 
 

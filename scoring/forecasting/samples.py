@@ -1,4 +1,4 @@
-"""What forecasts are made from: what each run predicted at home, with labels, and on each target."""
+"""Inputs of forecasts: each run's labelled in-domain predictions, and its predictions on each target."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,22 +26,22 @@ SCORES = {
     TaskKind.EXTRACTIVE_QA: "token_f1",
     TaskKind.GENERATION: "rouge_l",
 }
-"""What is forecast, by kind of task: a mean over texts."""
+"""The forecast metric by kind of task: a mean over texts."""
 NO_MEANING = "no method has a meaning for spans"
 ONE_LABEL = "each run predicts one label for all texts, and forecasts of such a model say nothing about the methods"
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What one run predicted on n texts.
+    """One run's predictions on n texts.
 
     Attributes:
         ids: shape (n,).
-        predicted: label codes, n_classes for unusable output, shape (n,); None where outputs are no labels.
-        probabilities: shape (n, n_classes), equal ones for an unusable output without any; None where there are none.
-        labels: gold codes, shape (n,); None where they are unknown, or outputs are no labels.
-        graded: score of each output that is no label, in [0, 1], shape (n,); None where gold is unknown.
-        groups: group of each text, whose scores are not independent, codes, shape (n,); None where unknown.
+        predicted: label codes, n_classes for unusable output, shape (n,); None if outputs are not labels.
+        probabilities: shape (n, n_classes), uniform for an unusable output without any; None if not given.
+        labels: gold codes, shape (n,); None if unknown, or if outputs are not labels.
+        graded: score of each output that is not a label, in [0, 1], shape (n,); None if gold is unknown.
+        groups: group code of each text, shape (n,); scores within a group are dependent. None if unknown.
     """
 
     ids: pl.Series
@@ -53,12 +53,12 @@ class Sample:
 
     @property
     def is_labelled(self) -> bool:
-        """Whether it is known how well each text was predicted."""
+        """Whether the texts' scores are known."""
         return self.labels is not None or self.graded is not None
 
     @property
     def scores(self) -> Floats:
-        """How well each text was predicted: of labels right or wrong, 1 or 0; the sample must be labelled."""
+        """Score of each text, 1 or 0 for right or wrong labels; the sample must be labelled."""
         if self.graded is not None:
             return self.graded
         assert self.labels is not None
@@ -66,7 +66,7 @@ class Sample:
 
     @property
     def error(self) -> float:
-        """Standard error of the mean score over other groups of texts; the sample must be labelled."""
+        """Standard error of the mean score over groups of texts; the sample must be labelled."""
         scores = self.scores
         groups = np.arange(scores.size) if self.groups is None else self.groups
         sums = sum_by_group((scores - scores.mean())[None], groups)[0]
@@ -79,13 +79,13 @@ class TaskSamples:
 
     Attributes:
         task: its name.
-        metric: what the mean score of texts is: accuracy, or the metric of answers or generated texts.
-        labels: names of the labels; empty where outputs are no labels.
-        home: by run what it predicted on held-out texts of its source, with labels: validation rows, and its own test
-            rows where their labels are known. Runs without any are not there.
-        shifts: by run and target what it predicted on the target's test texts.
-        n_validation: held-out texts of the sources that are validation rows, all sources together.
-        few_texts: labelled targets with too few test texts to count, and how many they have; they are left out.
+        metric: the metric averaged over texts: accuracy, or the metric of answers or generated texts.
+        labels: names of the labels; empty if outputs are not labels.
+        home: each run's labelled in-domain sample: validation rows of its source, and its source's test rows if their
+            labels are known. Runs without any are omitted.
+        shifts: by run and target, its predictions on the target's test texts.
+        n_validation: number of validation rows among the in-domain texts, over all sources.
+        few_texts: labelled targets that are skipped for too few test texts, with their number of texts.
     """
 
     task: str
@@ -103,7 +103,7 @@ class TaskSamples:
 
 
 def reason_against_forecasts(info: TaskInfo, predictions: pl.DataFrame) -> str | None:
-    """Return why forecasts of a task's predictions would say nothing; None where they may say something.
+    """Return why forecasts of a task's predictions would not be informative; None if they may be.
 
     The score of a run (source and seed) that predicts one label for all texts is that label's share on the target,
     whatever the texts.
@@ -125,16 +125,18 @@ def task_samples(
     """Arrange one task's predictions.
 
     Args:
-        task: its name; a task of tags has no mean score of texts to be forecast.
+        task: its name; tagging tasks have no mean score of texts to forecast.
         predictions: its checked predictions on test rows (``shiftbench.validation.predictions.CHECKED_PREDICTIONS``);
             gold may be withheld.
         folder: the dataset.
         validation: its checked predictions on validation rows, same columns; None without.
         extra: samples on targets that the folder does not have.
-        file: what the predictions are called, for the report.
-    Returns: the samples; what a run predicted on parts of its own source is at home, not a shift.
-    Raises: InvalidInput when the task is one of tags, no run has labelled texts of its source, or most
-        predictions are not the most probable label.
+        file: display name of the predictions, for error messages.
+
+    Returns: the samples; a run's predictions on parts of its own source are in-domain, not a shift.
+
+    Raises: InvalidInput for a tagging task, if no run has labelled texts of its source, or if most predictions are not
+        the most probable label.
     """
     info = folder.task(task)
     if info.kind is TaskKind.TAGGING:
@@ -155,7 +157,7 @@ def task_samples(
                 few_texts[target] = len(sample.ids)
             elif split == "test":
                 shifts[run, target] = sample
-    for split, samples in found.items():  # each by itself: many test rows would hide few validation rows
+    for split, samples in found.items():  # separately: many test rows would hide few validation rows
         added = (extra or {}).values() if split == "test" else ()
         _refuse_other_order([*samples.values(), *added], split, info.labels, task, file)
     wanted = {run for run, _ in shifts if source_parts(run[0])}
@@ -172,13 +174,13 @@ def task_samples(
 
 
 def make_sample(rows: pl.DataFrame, labels: tuple[str, ...], gold: Codes | None, folds: Codes | None = None) -> Sample:
-    """Build a sample of rows with the columns id and prediction, and ``probabilities`` and ``group`` where they are.
+    """Build a sample from rows with columns id and prediction, and optionally ``probabilities`` and ``group``.
 
     Args:
         rows: n rows.
         labels: names of the labels.
-        gold: codes of the right ones, shape (n,); None where unknown.
-        folds: what each label counts as (``folded_codes``); None leaves labels as they are.
+        gold: gold codes, shape (n,); None if unknown.
+        folds: the code that each label is scored as (``folded_codes``); None for no folding.
     """
     n_classes = len(labels)
     codes = {label: code for code, label in enumerate(labels)}
@@ -213,7 +215,7 @@ def _split_by_run(
 def _grade_by_run(
     frame: pl.DataFrame, info: TaskInfo, folder: DatasetFolder, task: str, split: str
 ) -> dict[tuple[Run, str], Sample]:
-    """Score answers and generated texts one by one."""
+    """Score each answer or generated text."""
     found: dict[tuple[Run, str], Sample] = {}
     for (target,), rows in frame.partition_by("target", as_dict=True).items():
         every = folder.split(task, str(target), split)
@@ -234,7 +236,7 @@ def _group_codes(rows: pl.DataFrame) -> Codes | None:
 
 
 def _tabulate_probabilities(lists: pl.Series, n_classes: int) -> Floats | None:
-    """Return probabilities as a table; None where no row has any."""
+    """Return probabilities as a table; None if no row has any."""
     if lists.null_count() == len(lists):
         return None
     even = pl.Series([[1 / n_classes] * n_classes], dtype=lists.dtype).new_from_index(0, len(lists))
@@ -249,11 +251,11 @@ def _join_samples(parts: Sequence[Sample]) -> Sample:
     names = ("predicted", "probabilities", "labels", "graded")
     arrays = [[getattr(part, name) for part in parts] for name in names]
     joined = [None if any(each is None for each in column) else np.concatenate(column) for column in arrays]
-    return Sample(pl.concat([part.ids for part in parts]), *joined)  # at home groups are not asked for
+    return Sample(pl.concat([part.ids for part in parts]), *joined)  # groups are not needed in domain
 
 
 def _refuse_other_order(samples: Sequence[Sample], split: str, labels: tuple[str, ...], task: str, file: str) -> None:
-    """Refuse probabilities on a split that seem to stand in another order than the task's labels."""
+    """Refuse probabilities on a split that seem to be in a different order than the task's labels."""
     agreed = n = 0
     for sample in samples:
         if sample.probabilities is not None and sample.predicted is not None:

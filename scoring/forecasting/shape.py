@@ -1,4 +1,4 @@
-"""The shape of forecasts: fractions in [0, 1], unrounded; what is not there is null, with its reason."""
+"""Schema of forecasts: fractions in [0, 1], unrounded; missing values are null, with a reason."""
 
 import pydantic
 
@@ -8,7 +8,7 @@ from shiftbench.scoring.scores.shape import Record
 class Forecast(Record):
     """One method's forecast of accuracy, or of the task's ``metric``.
 
-    ``low`` and ``high`` bound the interval of the level that the task's ``level`` names; null without one.
+    ``low`` and ``high`` are its interval at the shift's ``level``; null without one.
     """
 
     method: str
@@ -21,8 +21,9 @@ class Forecast(Record):
 class ShiftForecast(Record):
     """All forecasts of one source on one target, means over ``n_runs`` seeds.
 
-    ``level`` is that of the intervals, ``set_on`` the domains whose errors set them: neither the target, nor with it as
-    their source. ``truth_error`` is the standard error of the truth over test texts.
+    ``level`` is that of the intervals, ``set_on`` the domains on whose errors they are calibrated: neither the target,
+    nor domains only reached from the target as a source. ``truth_error`` is the standard error of the truth over test
+    texts.
     """
 
     source: str
@@ -37,17 +38,17 @@ class ShiftForecast(Record):
     forecasts: tuple[Forecast, ...]
 
     def of(self, method: str) -> Forecast | None:
-        """Return a method's forecast; None where it was not asked for."""
+        """Return a method's forecast; None if it was not requested."""
         return next((each for each in self.forecasts if each.method == method), None)
 
 
 class OrderEvidence(Record):
-    """By which method the targets of a source are ordered, and how right its order is where labels are known.
+    """The method that orders a source's targets, and the evidence for its order where labels are known.
 
-    ``method`` is null where none has a forecast of every target. ``right`` of the ``n_pairs`` pairs of labelled targets
-    that their labels separate are ordered right, each by the method chosen (of ``n_methods``) without the domain that
-    is judged; ``p`` is exact, over the orders of the domains with the choice made again in each. All three are null
-    below 6 labelled domains: too few to judge an order.
+    ``method`` is null if none has a forecast of every target. Of the ``n_pairs`` pairs of labelled targets with
+    significantly different scores, ``right`` are in the right order, each by the method chosen (out of ``n_methods``)
+    without the evaluated domain. ``p`` is exact, over permutations of the domains, repeating the choice in each. All
+    three are null below 6 labelled domains: too few to evaluate an order.
     """
 
     source: str
@@ -60,11 +61,11 @@ class OrderEvidence(Record):
 
 
 class HeldIn(Record):
-    """In how many of the domains with labels a method's intervals held, none of them set on the domain itself.
+    """Coverage of a method's intervals on labelled domains, each calibrated without the domain itself.
 
-    They held in a domain where at least ``level`` of the shifts into it lay inside. ``share`` is the mean over domains
-    of the share of shifts inside, ``low`` and ``high`` its 95% interval over domains; ``level`` that of the intervals,
-    a mean where they have several.
+    A domain counts in ``held`` if the intervals of at least ``level`` of the shifts into it cover the truth. ``share``
+    is the coverage averaged over domains, ``low`` and ``high`` its 95% interval over domains; ``level`` is the
+    intervals' level, or its mean if they have several.
     """
 
     level: float
@@ -76,11 +77,12 @@ class HeldIn(Record):
 
 
 class MethodOrder(Record):
-    """How a method orders the targets of each source, means over models and sources of the boards.
+    """Evaluation of a method's ordering of each source's targets, means over models and sources of the boards.
 
-    ``regret`` is the true score of the target named worst less the lowest one, ``chance`` what a forecast without
-    knowledge has on average; ``pairs`` is the share of the pairs that labels separate that are ordered right. Each
-    ``p`` is over permutations of the domains, of all models at once. ``n_domains`` are the targets ordered.
+    ``regret`` is the true score of the predicted worst target minus the true minimum, ``chance`` the mean regret of a
+    random ordering. ``pairs`` is the share of correctly ordered pairs, among pairs with significantly different scores.
+    Each ``p`` is over permutations of the domains, for all models at once. ``n_domains`` is the number of targets
+    ordered.
     """
 
     regret: float
@@ -92,12 +94,12 @@ class MethodOrder(Record):
 
 
 class MethodErrors(Record):
-    """How a method did where labels are known: means over target domains of means over their models and sources.
+    """Errors of a method where labels are known: means over target domains of means over their models and sources.
 
-    ``error`` is the mean absolute error, ``bias`` the mean of forecast less truth, ``interval_score`` Winkler's, at the
-    levels of ``held``. ``skill`` by floor is the share of its error that the method saves, on shifts that both
-    forecast; ``p`` is that of a paired test over target domains, null with fewer than 6 of them: the test cannot tell.
-    ``order`` is null of floors and corrected methods, and where no source has two targets. Over several boards,
+    ``error`` is the mean absolute error, ``bias`` the mean of forecast minus truth, ``interval_score`` Winkler's, at
+    the levels of ``held``. ``skill`` by floor is the share of the floor's error that the method avoids, on shifts that
+    both forecast; ``p`` is from a paired test over target domains, null with fewer than 6 (too few for significance).
+    ``order`` is null for floors and corrected methods, and if no source has two targets. Over several boards,
     ``n_domains`` counts the target domains of all of them.
     """
 
@@ -112,17 +114,16 @@ class MethodErrors(Record):
     skill: dict[str, float | None]
     p: dict[str, float | None]
     order: MethodOrder | None = None
-    n_ranked: None = pydantic.Field(default=None, description="Null from 0.3 on: ``order`` says it. Ends with 0.4")
-    rank_correlation: None = pydantic.Field(
-        default=None, description="Null from 0.3 on: ``order`` says it. Ends with 0.4"
-    )
+    n_ranked: None = pydantic.Field(default=None, description="Null from 0.3 on: see ``order``. Removed in 0.4")
+    rank_correlation: None = pydantic.Field(default=None, description="Null from 0.3 on: see ``order``. Removed in 0.4")
 
 
 class TaskForecast(Record):
     """Forecasts of all shifts of one task of one prediction file.
 
-    ``metric`` is the mean over texts that is forecast. ``labelled`` are the target domains whose labels are known:
-    their errors set the intervals. ``orders`` has one for each source; ``notes`` have domains in single quotes.
+    ``metric`` is the forecast metric, a mean over texts. ``labelled`` are the target domains with known labels, on
+    whose errors the intervals are calibrated. ``orders`` has one item per source; ``notes`` have domains in single
+    quotes.
     """
 
     task: str
@@ -152,12 +153,12 @@ class BoardStandings(Record):
     models: tuple[str, ...]
     standings: tuple[MethodErrors, ...]
     set_on: None = pydantic.Field(
-        default=None, description="Null from 0.3 on: no other board sets intervals. Ends with 0.4"
+        default=None, description="Null from 0.3 on: intervals are not calibrated on other boards. Removed in 0.4"
     )
 
 
 class MethodComparison(Record):
-    """All methods on all models with probabilities, board by board and over all boards."""
+    """All methods on all models with probabilities, by board and over all boards."""
 
     boards: tuple[BoardStandings, ...]
     left_out: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""The table that a paper needs: models by score at home, score under shift, drop and worst drop, with intervals.
+"""A paper's results table: models by in-domain score, score under shift, drop and worst drop, with intervals.
 
-The model with the highest score under shift comes first, bold on paper; a star marks what differs from it by a test.
-The caption has what a reader needs to check the table: metric, data, test.
+The model with the highest score under shift comes first, in bold in papers; a star marks significant differences from
+it. The caption has what readers need to check the table: metric, data, test.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +26,9 @@ class PaperRow:
 
     Attributes:
         task, metric, model: names.
-        n_shifts: shifts that its figures are over.
-        figures: estimates by column; None where the model has none.
-        marked: columns that differ from the best model's by a test.
+        n_shifts: number of shifts that its figures cover.
+        figures: estimates by column; None if the model has none.
+        marked: columns that differ significantly from the best model's.
         p: corrected p values of those tests, by column.
         best: whether its score under shift is the highest.
     """
@@ -45,7 +45,7 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """Rows by task and, within it, from the highest score under shift down; ``columns`` name the figures."""
+    """Rows sorted by task, then by descending score under shift; ``columns`` are the figures' display names."""
 
     rows: Sequence[PaperRow]
     columns: Mapping[str, str]
@@ -53,7 +53,7 @@ class PaperTable:
 
     @property
     def has_tasks(self) -> bool:
-        """Whether rows are of more than one task."""
+        """Whether there is more than one task."""
         return len({row.task for row in self.rows}) > 1
 
 
@@ -73,7 +73,7 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
     at_home = [task.summary for task in every if task.summary.mean_ss.value is not None]
     has_average = all(summary.average_drop.value is not None for summary in at_home)
     columns = {"st": "ST"}
-    if at_home:  # models that were trained on no domain here have scores alone
+    if at_home:  # models trained on none of these domains have only scores
         columns = {"ss": "SS", "st": "ST", "drop": "Average drop" if has_average else "Mean SD", "worst": "Worst SD"}
     rows = []
     for name, results in of_task.items():
@@ -91,7 +91,7 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
 
 
 def best_model(results: Sequence[tuple[str, TaskScores]]) -> str:
-    """Return the model with the highest score under shift; the first of several."""
+    """Return the model with the highest score under shift; the first among ties."""
     return max(results, key=lambda each: _order(each[1]))[0]
 
 
@@ -102,12 +102,12 @@ def paper_lines(table: PaperTable) -> Iterator[RenderableType]:
 
 
 def paper_latex(table: PaperTable) -> str:
-    """Write the table for LaTeX (package booktabs), with its caption."""
+    """Format the table for LaTeX (package booktabs), with its caption."""
     return latex(_plain(table, table.caption))
 
 
 def paper_markdown(table: PaperTable) -> str:
-    """Write the table as Markdown, its caption below."""
+    """Format the table as Markdown, with its caption below."""
     return as_markdown(paper_lines(table))
 
 
@@ -125,7 +125,7 @@ def _plain(table: PaperTable, title: str) -> PlainTable:
 
 
 def paper_csv(table: PaperTable) -> str:
-    """Write the table as CSV: fractions, unrounded; p values are those against the best model, corrected."""
+    """Format the table as CSV: fractions, unrounded; p values are against the best model, corrected."""
     header = ["task", "metric", "model", "shifts", "best"]
     header += [f"{column}{end}" for column in table.columns for end in ("", "_low", "_high")]
     header += ["st_p", "drop_p"]
@@ -151,7 +151,7 @@ def _figures(task: TaskScores, *, has_average: bool) -> dict[str, Estimate]:
 
 
 def _p_values(pair: Comparison, *, has_average: bool) -> dict[str, MeanComparison]:
-    """Find the tests behind the columns that were tested."""
+    """Return the tests behind the columns that were tested."""
     tested = {"st": next((mean for mean in pair.means if mean.ranked), None)}
     if has_average:
         tested["drop"] = next((mean for mean in pair.means if mean.difference.figure == AVERAGE_DROP), None)

@@ -1,6 +1,6 @@
-"""Results as sentences and tables of text, in points, and the forms they are written in.
+"""Results as sentences and text tables, in points, and their output formats.
 
-A table that is too wide for the terminal is printed as lines instead: no number and no name is ever cut.
+A table that is too wide for the terminal is printed as lines instead: no number or name is ever truncated.
 """
 
 import re
@@ -36,17 +36,17 @@ _LATEX = {
 }
 _MARKDOWN = "\\`*_[]<>|~#&$"
 _FIGURE = re.compile(r"([+-]?\d[\d.,]*)(\*?)(?: \[([^\[\]]*)\])?")
-"""A figure, a star where it differs, and its interval."""
+"""A number, an optional star, and its interval."""
 
 
 class Bold(str):
-    """A cell that stands out."""
+    """A cell in bold."""
 
     __slots__ = ()
 
 
 def starred(cell: str, is_marked: bool) -> str:
-    """Put a star behind a figure and before its interval, where it is marked.
+    """Put a star between a value and its interval, if it is marked.
 
     >>> starred("1.0 [0.5, 1.5]", True), starred("1.0", False)
     ('1.0* [0.5, 1.5]', '1.0')
@@ -56,15 +56,15 @@ def starred(cell: str, is_marked: bool) -> str:
 
 
 class PlainTable(NamedTuple):
-    """A table whose cells are text, which a console prints; where it is wider than the terminal, as lines.
+    """A table with text cells, which a console prints; if it is wider than the terminal, as lines.
 
     Attributes:
         title: the line above.
         head: names of the columns.
-        rows: a cell for each column; lines after a line break stand small below the first.
-        n_names: columns that name a row, the first ones; the others hold figures.
-        texts: columns that hold words, not numbers.
-        meanings: what columns mean, by name: shown on pages where a pointer rests on the name.
+        rows: one cell per column; lines after a line break are shown smaller below the first.
+        n_names: number of leading columns that name a row; the others hold values.
+        texts: columns that hold text, not numbers.
+        meanings: definitions of columns, by name: tooltips on pages.
     """
 
     title: str
@@ -75,7 +75,7 @@ class PlainTable(NamedTuple):
     meanings: Mapping[str, str] = {}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield the title, and the table; an interval stands below its figure, as many columns leave no room."""
+        """Yield the title and the table; intervals are put below their values to save width."""
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0) if self.texts else 0, pad_edge=False)
         for number, column in enumerate(self.head):
             table.add_column(column, justify="right" if self._is_figure(number) else "left", no_wrap=True)
@@ -96,11 +96,11 @@ class PlainTable(NamedTuple):
 
     @property
     def columns(self) -> list[tuple[str, str, bool]]:
-        """List names, meanings, and whether a column holds figures: what the macro ``plain`` draws."""
+        """List names, meanings, and whether a column is numeric: the input of the macro ``plain``."""
         return [(name, self.meanings.get(name, ""), self._is_figure(number)) for number, name in enumerate(self.head)]
 
     def lines(self, number: int, cell: str) -> list[str]:
-        """Split a cell of a page: what stands large, then what stands small below it, with real minus signs."""
+        """Split a page's cell into its large first line and the small lines below it, with real minus signs."""
         if not self._is_figure(number):
             return cell.split("\n")
         return signed(cell.replace(" [", "\n[")).split("\n")
@@ -111,7 +111,7 @@ def _unwrapped(line: str) -> Text:
 
 
 def _packed(items: Sequence[str], width: int) -> Iterator[str]:
-    """Set items side by side, as many a line as fit; none is broken.
+    """Pack items into lines, as many per line as fit; no item is split.
 
     >>> list(_packed(["slate 1.0", "travel 2.0", "fiction 3.0"], 26))
     ['  slate 1.0; travel 2.0', '  fiction 3.0']
@@ -128,7 +128,7 @@ def _packed(items: Sequence[str], width: int) -> Iterator[str]:
 
 
 def latex_text(text: str) -> str:
-    r"""Write a text so that LaTeX prints it as it is.
+    r"""Escape a text for LaTeX.
 
     >>> print(latex_text("a_b & 50%"))
     a\_b \& 50\%
@@ -137,7 +137,7 @@ def latex_text(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    r"""Write a text so that Markdown shows it as it is, in a table too.
+    r"""Escape a text for Markdown, including tables.
 
     >>> print(markdown_text("a|b *c*"))
     a\|b \*c\*
@@ -148,7 +148,7 @@ def markdown_text(text: str) -> str:
 
 
 def latex(table: PlainTable, notes: Iterable[str] = ()) -> str:
-    """Write a table for LaTeX (package booktabs) with its title as caption; notes follow as comments."""
+    """Format a table for LaTeX (package booktabs) with its title as caption; notes follow as comments."""
     n = table.n_names
     head, *rows = (" & ".join(map(_latex_cell, row)) + r" \\" for row in (table.head, *table.rows))
     lines = [r"\begin{table}", r"\centering", rf"\caption{{{latex_text(table.title)}}}"]
@@ -167,7 +167,7 @@ def _latex_cell(cell: str) -> str:
 
 
 def markdown(table: PlainTable) -> str:
-    """Write a table as Markdown, its title above."""
+    """Format a table as Markdown, with its title above."""
     align = ["---" if number < table.n_names else "---:" for number in range(len(table.head))]
     head, *rows = (
         [f"**{markdown_text(cell)}**" if isinstance(cell, Bold) else markdown_text(cell) for cell in row]
@@ -178,23 +178,23 @@ def markdown(table: PlainTable) -> str:
 
 
 def html_table(table: PlainTable, class_: str = "sb-table sb-shifts") -> Markup:
-    """Write a table as HTML, with classes of the style sheet."""
+    """Format a table as HTML, with classes of the style sheet."""
     return part("plain", table, class_)
 
 
 def table_box(table: PlainTable, *, is_titled: bool = True) -> Markup:
-    """Build a table that scrolls inside itself where the page is narrower; without its title below a heading."""
+    """Build a table that scrolls inside a box on narrow pages; ``is_titled=False`` below a heading."""
     return part("plain_box", table, is_titled)
 
 
 def as_markdown(parts: Iterable[RenderableType]) -> str:
-    """Write sentences and tables as Markdown."""
+    """Format sentences and tables as Markdown."""
     written = (markdown(each) if isinstance(each, PlainTable) else f"{markdown_text(str(each))}\n" for each in parts)
     return "\n".join(written)
 
 
 def as_latex(parts: Iterable[RenderableType]) -> str:
-    """Write the tables for LaTeX (package booktabs); the sentences follow the last one as comments."""
+    """Format the tables for LaTeX (package booktabs); the sentences follow the last one as comments."""
     parts = list(parts)
     tables = [each for each in parts if isinstance(each, PlainTable)]
     notes = [str(each) for each in parts if not isinstance(each, PlainTable)]
@@ -202,7 +202,7 @@ def as_latex(parts: Iterable[RenderableType]) -> str:
 
 
 def as_html(parts: Iterable[RenderableType]) -> list[Markup]:
-    """Write sentences and tables as HTML: styled ones stand out, several in a row are a list."""
+    """Format sentences and tables as HTML: styled sentences in bold, several plain ones in a row as a list."""
     written: list[Markup] = []
     for kind, group in groupby(parts, type):
         if kind is PlainTable:
@@ -224,14 +224,14 @@ def report(
     head: Iterable[Markup] = (),
     pictures: Iterable[Markup] = (),
 ) -> Markup:
-    """Build a report of sentences and tables as one HTML page that needs no other file.
+    """Build a report of sentences and tables as one self-contained HTML page.
 
     Args:
         title: its heading.
-        parts: what the command prints.
+        parts: the command's output.
         made_with: the command.
-        head: stands between the heading and the sentences.
-        pictures: stand before the first table.
+        head: elements between the heading and the sentences.
+        pictures: plots placed before the first table.
     """
     written = as_html(parts)
     first = next((place for place, each in enumerate(written) if each.startswith("<div")), len(written))

@@ -1,4 +1,4 @@
-"""What can be found before training, as tables for a terminal and as a picture."""
+"""Power analysis before training, as tables for a terminal and as a plot."""
 
 from collections.abc import Iterator, Sequence
 from math import inf
@@ -20,7 +20,7 @@ _COLOURS = {"SD": "#0072B2", "TD": "#D55E00", "average drop": "#000000"}
 
 
 def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
-    """List each task's minimum detectable drops, what finds 1, 2 and 5 points, and what was assumed."""
+    """List each task's minimum detectable drops, the runs and texts that detect 1, 2 and 5 points, and assumptions."""
     for task in plan.tasks:
         columns = ("drop", "these trained models", "corrected", f"the recipe, {plan.runs} runs", "corrected")
         title = f"{task.task}: smallest true drop of {task.metric} that a test at 5% finds in 80% of studies, points"
@@ -51,7 +51,7 @@ def _figures(task: TaskPlan) -> list[str]:
 
 
 def _drop_rows(task: TaskPlan, figure: str) -> Iterator[list[str]]:
-    """Yield the median of a figure's shifts and the hardest one; the average drop as it is."""
+    """Yield the median over a figure's shifts and the hardest shift; a single row for the average drop."""
     items = [item for item in task.detectable if item.figure == figure]
     if len(items) > 1:
         middle = [_median(column) for column in zip(*map(_detectable_drops, items), strict=True)]
@@ -62,7 +62,7 @@ def _drop_rows(task: TaskPlan, figure: str) -> Iterator[list[str]]:
 
 
 def _median(drops: Sequence[float | None]) -> float | None:
-    """Return the median of drops; those that are never found are the largest."""
+    """Return the median of detectable drops; undetectable ones (None) count as infinite."""
     middle = median(inf if drop is None else drop for drop in drops)
     return middle if middle < inf else None
 
@@ -92,7 +92,7 @@ def _assumed(task: TaskPlan) -> str:
 
 
 def plan_picture(plan: DetectionPlan) -> bytes:
-    """Draw each task's minimum detectable drops: a dot a shift, the median as a bar, the average drop beside them."""
+    """Draw each task's minimum detectable drops: a dot per shift, a bar at the median, and the average drop."""
     panels = [lambda axis, task=task: _panel(axis, task, plan.runs) for task in plan.tasks]
     columns = min(2, len(panels))
     return draw_panels(panels, columns=columns, width=5.5 * columns, heights=[3.2] * -(-len(panels) // columns))

@@ -1,4 +1,4 @@
-"""A ranking in words, tables and one HTML page: who is tied for first comes before any number."""
+"""A ranking as text, tables and one HTML page: ties for first place come before any number."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from shiftbench.validation.csv_export import Cell, guarded_csv
 from shiftbench.validation.report import counted, quote_names
 
 _MOST = 8
-"""Names that a sentence lists; the tables and the JSON have all."""
+"""Maximum number of names listed in a sentence; the tables and the JSON have all."""
 _HOPELESS = 100
 _CSV_HEADER = (
     "model", "rank", "rank_low", "rank_high", "score", "tied_first", "win_rate", "win_rank", "win_rank_low",
@@ -28,14 +28,14 @@ _ONE = {"items": "item", "tasks": "task", "clusters": "cluster", "families": "fa
 def rank_lines(
     ranking: Ranking, standing: Standing | None = None, *, is_report: bool = False
 ) -> Iterator[RenderableType]:
-    """List the answer, the tables, then what was found in the data.
+    """List the conclusions, the tables, then irregularities in the data.
 
     Args:
         ranking: the ranks.
-        standing: what an earlier table's claims come to.
-        is_report: whether neighbours have a table, too.
+        standing: which claims of an earlier table still hold.
+        is_report: whether to add a table of adjacent pairs.
     """
-    n_first = 2 if ranking.left_out else 1  # who is first, and before it who is left out
+    n_first = 2 if ranking.left_out else 1  # who is first, preceded by incomplete models
     for number, line in enumerate(answers(ranking)):
         yield Text(f"{line}.", style="bold") if number < n_first else f"{line}."
     if standing is not None:
@@ -49,7 +49,7 @@ def rank_lines(
 
 
 def rank_csv(ranking: Ranking) -> str:
-    """Write a row for each model, unrounded; models without a rank have their mean over their own units."""
+    """Format one CSV row per model, unrounded; models without a rank have their mean over their own units."""
     tied = set(ranking.tied_first)
     rows: list[list[Cell]] = [
         [
@@ -64,13 +64,13 @@ def rank_csv(ranking: Ranking) -> str:
 
 
 def rank_report(ranking: Ranking, title: str, standing: Standing | None = None) -> Markup:
-    """Build the report as one HTML page that needs no other file: the picture of ranks stands before the tables."""
+    """Build the report as one self-contained HTML page, with the plot of ranks before the tables."""
     drawn = [rank_intervals(ranking)] if ranking.pairs else []
     return report(title, rank_lines(ranking, standing, is_report=True), "shiftbench logs ranks", pictures=drawn)
 
 
 def answers(ranking: Ranking) -> Iterator[str]:
-    """Write what a table decides, a sentence each without a full stop: who is left out, who is first, the claim."""
+    """Write a table's conclusions, a sentence each without a full stop: incomplete models, who is first, the claim."""
     yield from _left_out_words(ranking)
     n = len(ranking.models)
     unit = _ONE[ranking.unit]
@@ -206,7 +206,7 @@ def model_table(ranking: Ranking) -> PlainTable:
 
 
 def left_out_table(ranking: Ranking) -> PlainTable:
-    """Build the table of models without a rank, each compared on common units."""
+    """Build the table of models without a rank, compared on common units."""
     rows = []
     for each in ranking.left_out:
         pair = each.against_first
@@ -220,7 +220,7 @@ def left_out_table(ranking: Ranking) -> PlainTable:
 
 
 def neighbour_table(ranking: Ranking) -> PlainTable:
-    """Build the table of neighbours."""
+    """Build the table of adjacent pairs."""
     rows = [
         (
             each.a,
@@ -236,7 +236,7 @@ def neighbour_table(ranking: Ranking) -> PlainTable:
 
 
 def undecided_first(ranking: Ranking) -> str | None:
-    """Return why the first place is not decided; None where it is."""
+    """Return why the first place is not significant; None if it is."""
     if ranking.no_ranks:
         return f"first is undecided: {ranking.no_ranks} (at least {MIN_UNITS})"
     if len(ranking.tied_first) > 1:

@@ -1,4 +1,4 @@
-"""A report of one prediction file's scores as a single HTML file: nothing to fetch, no script, ready to be sent on."""
+"""A report of one prediction file's scores as a single, self-contained HTML file without scripts."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from shiftbench.validation.cards import Card
 from shiftbench.validation.prediction_files import PredictionInput
 
 _ADDRESS = re.compile(r'(?: id="|href="#)[^"]+')
-"""An address within a page; texts have their quotes escaped."""
+"""An anchor or a link to one within a page; texts have their quotes escaped."""
 
 
 def report_html(
@@ -36,16 +36,17 @@ def report_html(
     card: Card | None = None,
     own_ids: Mapping[str, str] | None = None,
 ) -> Markup:
-    """Write the report: every task with the parts of an entry's page.
+    """Build the report: every task with the sections of an entry's page.
 
     Args:
         title: what was scored, such as the file's name.
         scores: the scores.
         folder: the dataset.
-        predictions: the predictions as parquet, which examples are taken from.
+        predictions: the predictions as parquet, from which examples are taken.
         card: the predictions' card, if there is one.
-        own_ids: ids to show in place of the dataset's.
-    Returns: one HTML page that needs no other file.
+        own_ids: ids to show instead of the dataset's.
+
+    Returns: one self-contained HTML page.
     """
     titles = domain_titles(folder)
     names = {title: name for name, title in titles.items()}
@@ -68,7 +69,7 @@ def report_html(
 
 
 def _numbered(report: Markup, number: int) -> Markup:
-    """Number the addresses of headings and pictures of the second and later tasks of a page."""
+    """Add a number to the anchors of the second and later tasks of a page."""
     return report if number == 1 else Markup(_ADDRESS.sub(rf"\g<0>-{number}", str(report)))
 
 
@@ -88,14 +89,15 @@ def _examples(
 def folder_report(
     predictions: Path | PredictionInput, scores: Scores, folder: DatasetFolder, card: Card | None = None
 ) -> str:
-    """Write the report of a prediction file for a dataset folder.
+    """Build the report of a prediction file for a dataset folder.
 
     Args:
-        predictions: the file, which was checked and scored.
+        predictions: the file, already checked and scored.
         scores: its scores.
         folder: the dataset.
         card: the predictions' card, if there is one.
-    Returns: one HTML page that needs no other file.
+
+    Returns: one self-contained HTML page.
     """
     with TemporaryDirectory(prefix="shiftbench-report-") as place:
         rows = Path(place) / "predictions.parquet"
@@ -105,13 +107,14 @@ def folder_report(
 
 
 def comparison_report(pairs: Sequence[Comparison], names: Sequence[str], folder: DatasetFolder) -> str:
-    """Write the report of a comparison.
+    """Build the report of a comparison.
 
     Args:
-        pairs: the first entry against each other one.
-        names: what the entries are called, the first one first.
+        pairs: the first entry compared with each other one.
+        names: display names of the entries, the first one first.
         folder: the dataset.
-    Returns: one HTML page that needs no other file.
+
+    Returns: one self-contained HTML page.
     """
     tasks = list(dict.fromkeys(shift.task for pair in pairs for shift in pair.shifts))
     where = f"{folder.manifest.benchmark}/{tasks[0]}" if len(tasks) == 1 else folder.manifest.benchmark

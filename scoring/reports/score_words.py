@@ -1,7 +1,7 @@
-"""Sentences on scores that a terminal, a page and a report share.
+"""Sentences on scores, shared by terminal, pages and reports.
 
-What scores come to (made from the interval, never from the figure alone), what no mean over shifts tells, whether no
-drop is above a margin, the smallest detectable drop, what single annotators score.
+Summaries (based on the interval, never on the value alone), results besides means over shifts, non-inferiority margins,
+smallest detectable drops, single annotators' scores.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 
 def verdict_lines(scores: Scores) -> Iterator[str]:
-    """Write a sentence for each task that has a score under shift; with its name where there are several."""
+    """Write a sentence for each task that has a score under shift, prefixed with its name if there are several."""
     for task in scores.tasks:
         left_out = [item.target for item in scores.missing if item.task == task.task and item.what.startswith(LEFT_OUT)]
         line = verdict(task, [domain for domain in left_out if domain is not None])
@@ -42,13 +42,13 @@ def verdict_lines(scores: Scores) -> Iterator[str]:
 
 
 def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
-    """Write what the scores of one task come to; empty where there is no score under shift.
+    """Summarise the scores of one task; ``""`` without a score under shift.
 
-    The interval over training runs decides where it was measured, else that over test texts.
+    The interval that includes training variance is used if it was measured, else the one over test texts.
 
     Args:
         task: the scores.
-        left_out: domains too small to decide anything.
+        left_out: domains with too few texts.
     """
     counted = [shift for shift in ranked_shifts(task) if not {shift.source, shift.target} & set(left_out)]
     summary = task.summary
@@ -69,11 +69,11 @@ def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
 
 
 def loss_words(drop: Estimate, when: str) -> str:
-    """Write how large a known drop is, and what its interval shows.
+    """Write the size of a known drop, and whether it is significant.
 
     Args:
-        drop: with a value.
-        when: in which change, such as "when the domain changes".
+        drop: a drop with a value.
+        when: the kind of change, such as "when the domain changes".
     """
     assert drop.value is not None
     if drop.low is None or drop.high is None:
@@ -92,7 +92,7 @@ def _interval_words(drop: Estimate) -> str:
 
 
 def _worst(shifts: Sequence[Shift]) -> str:
-    """Find the shift with the largest drop, of several; a drop from or to chance is no candidate."""
+    """Write the shift with the largest drop, if there are several; drops with a score at chance are excluded."""
     dropping = [(shift.sd.value, shift) for shift in shifts if shift.sd.value is not None]
     above = [(value, shift) for value, shift in dropping if not is_drop_at_floor(shift, "sd")]
     if len(dropping) < 2 or not above:
@@ -103,7 +103,7 @@ def _worst(shifts: Sequence[Shift]) -> str:
 
 
 def _without_home(task: TaskScores, shifts: Sequence[Shift]) -> str:
-    """Write the scores of models that were trained on no domain of the data: there is nothing to drop from."""
+    """Write the scores of models trained on none of the domains, which have no drop."""
     known = [(shift.st.value, shift) for shift in shifts if shift.st.value is not None]
     lowest = ""
     if len(known) > 1:
@@ -113,7 +113,7 @@ def _without_home(task: TaskScores, shifts: Sequence[Shift]) -> str:
 
 
 def tail_lines(task: TaskScores) -> Iterator[str]:
-    """List the sentences that a task's scores call for: the next domain, and how strictly tags were read."""
+    """List further sentences on a task's scores: the next domain, and strict reading of tags."""
     expected = task.summary.next_domain
     if expected is not None:
         drop = f", SD {plain_score(expected.drop)}" if expected.drop.value is not None else ""
@@ -125,7 +125,7 @@ def tail_lines(task: TaskScores) -> Iterator[str]:
 
 
 def lenient_line(task: TaskScores) -> str:
-    """Describe how tags would score if read as seqeval reads them by default; empty where that is no difference."""
+    """Describe how tags would score if read as in seqeval's default mode; ``""`` if that makes no difference."""
     pairs = [(own.score, own.secondary) for own in task.in_domain]
     pairs += [(shift.st, shift.secondary) for shift in task.shifts]
     both = [(secondary.get(LENIENT), score.value) for score, secondary in pairs]
@@ -140,11 +140,11 @@ def lenient_line(task: TaskScores) -> str:
 
 
 def is_it_real(shift: Shift, drop: str) -> str:
-    """Answer whether a shift's drop (or score) is more than chance, in a sentence or two.
+    """Write whether a shift's drop is significant, in a sentence or two.
 
     Args:
         shift: its scores.
-        drop: 'sd' or 'td'; 'st' where there is no drop.
+        drop: 'sd' or 'td'; 'st' without a drop.
     """
     estimate: Estimate = getattr(shift, drop)
     if drop == "st" or estimate.value is None:
@@ -165,7 +165,7 @@ def is_it_real(shift: Shift, drop: str) -> str:
 
 
 def near_duplicate_words(duplicates: NearDuplicates) -> str:
-    """Return how many test texts training at home has seen, and what that does to drops and to placebos."""
+    """Write how many test texts repeat training texts of their domain, and the effect on drops and placebos."""
     if not duplicates.near and not duplicates.exact:
         return "No test text repeats, or nearly repeats, a train text of its domain."
     words = (
@@ -223,15 +223,15 @@ _TEXTS_ALONE = "of these trained models, over other test texts"
 
 
 def detectable_text(drop: DetectableDrop | None, *, corrected: bool = True) -> str:
-    """Format a smallest detectable drop in points; that of the recipe, where training variance was measured.
+    """Format a smallest detectable drop in points; for the recipe, if training variance was measured.
 
     >>> each = DetectableDrop(models=0.04, models_corrected=0.06, recipe=None, recipe_corrected=None)
     >>> detectable_text(each), detectable_text(each, corrected=False), detectable_text(None)
     ('4.0 (6.0)', '4.0', '')
 
     Args:
-        drop: None where there is none.
-        corrected: whether the corrected one stands behind it.
+        drop: the drop, or None.
+        corrected: whether to append the corrected one.
     """
     if drop is None:
         return ""
@@ -240,7 +240,7 @@ def detectable_text(drop: DetectableDrop | None, *, corrected: bool = True) -> s
 
 
 def detectable_lines(task: TaskScores) -> Iterator[str]:
-    """Write the smallest detectable mean drop and the shifts' in a line each, for a terminal."""
+    """Write the smallest detectable mean drop and the shifts', one line each, for a terminal."""
     mean = task.summary.detectable.get("average_drop")
     if mean is not None:
         scope = _TEXTS_ALONE if mean.recipe is None else _WITH_RUNS
@@ -264,7 +264,7 @@ def _drops_to_show(drop: DetectableDrop) -> tuple[float, float]:
 
 
 def annotator_words(annotators: Annotators, metric: str) -> str:
-    """Return how well single annotators agree, on average and by domain."""
+    """Write how well single annotators agree, on average and by domain."""
     by_domain = ", ".join(f"{domain} {points(value)}" for domain, value in annotators.others.items())
     return (
         f"Single annotators reach {points(annotators.mean_others)} {metric_name(metric)} against the majority of the "
@@ -274,7 +274,7 @@ def annotator_words(annotators: Annotators, metric: str) -> str:
 
 
 def mean_flip_words(task: TaskScores) -> str:
-    """Compare the mean flips over a task's shifts with those of models that differ in their training texts alone."""
+    """Compare the mean flips over a task's shifts with those of models that differ only in their training texts."""
     found = [shift.flips for shift in task.shifts if shift.flips is not None]
     if not found or any(flips.without_shift is None for flips in found):
         return (

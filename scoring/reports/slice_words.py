@@ -1,4 +1,4 @@
-"""Slices that no column names: sentences, what the terminal prints, and the section of a check's report."""
+"""Discovered slices: sentences, terminal output, and the section of a check's report."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ _ABOUT = (
 
 
 def slice_lines(found: SlicesFound | None) -> Iterator[str]:
-    """List what is found, the clearest slice first; nothing where none was looked for."""
+    """List the significant slices, the most significant first; nothing if no search was made."""
     if found is None:
         return
     measure = metric_name(found.measure)
@@ -50,7 +50,7 @@ def _missed(found: SlicesFound) -> str:
 
 
 def _apart_words(found: Slice, all_of: SlicesFound) -> str:
-    """Return how a slice differs from the rest, in a sentence without its full stop."""
+    """Write how a slice differs from the rest, in a sentence without its full stop."""
     way = "lower" if (found.difference.value or 0.0) < 0 else "higher"
     low, high = sorted(abs(end) for end in (found.difference.low or 0.0, found.difference.high or 0.0))
     size = f"{plain_points(abs(found.difference.value or 0.0))} points [{plain_points(low)}, {plain_points(high)}]"
@@ -64,7 +64,7 @@ def _apart_words(found: Slice, all_of: SlicesFound) -> str:
 
 
 def slice_table(found: SlicesFound) -> PlainTable:
-    """Build the table of slices beside the rest of the texts."""
+    """Build the table of slices, compared with the rest of the texts."""
     head = ("slice", "texts", metric_name(found.measure), "against the rest", "p", "most typical words")
     meanings = {
         "against the rest": f"score {MINUS} score of all other texts; the interval is of this slice alone",
@@ -81,7 +81,7 @@ def slice_table(found: SlicesFound) -> PlainTable:
 
 
 def slice_section(found: SlicesFound) -> Section:
-    """Build the report's section: a picture of slices beside the rest, figures, and typical texts."""
+    """Build the report's section: a plot of slices and the rest, the table, and typical texts."""
     title = f"Slices that no column names ({metric_name(found.measure)})"
     if not found.slices:
         return Section(title, _ABOUT, lines=list(slice_lines(found)))

@@ -1,4 +1,4 @@
-"""One task's scores as an entry's page and a report of own data show them: what the macros of ``task.html`` draw."""
+"""One task's scores for an entry's page and for reports: the values that the macros of ``task.html`` render."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,21 +37,21 @@ from shiftbench.scoring.scores.summary import PAIRING
 from shiftbench.validation.vocabulary import ELSEWHERE, PLACEBO, source_parts
 
 MEASURES: Mapping[str, str] = {"sd": "Loss (SD)", "td": "Against the target's own model (TD)", "st": "Score (ST)"}
-"""What a matrix shows, with the words of its choice: the first is shown unless another one is asked for."""
+"""Values that a matrix can show, with their labels; the first is the default."""
 _DROPS = ("average_drop", "worst_sd", "worst_td")
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
-"""Task, source and target -> what was predicted wrong there (see ``shiftbench.scoring.scores.examples``)."""
+"""Function (task, source, target) -> misclassified texts (see ``shiftbench.scoring.scores.examples``)."""
 
 
 @dataclass(frozen=True)
 class AboveLine:
-    """One entry compared with the line of logit(OOD) on logit(ID) through other entries; fractions.
+    """One entry compared with the regression line of logit(OOD) on logit(ID) over other entries; fractions.
 
     Attributes:
-        effective: the OOD score above what the line expects, with its 95% interval over test texts and over the line.
-        expected: the OOD score that the line expects.
-        n_others: entries that the line is drawn through.
-        is_extended: whether the entry's ID score lies beyond all of theirs.
+        effective: the OOD score minus the line's prediction, with its 95% interval over test texts and over the line.
+        expected: the OOD score predicted by the line.
+        n_others: number of entries that the line is fitted to.
+        is_extended: whether the entry's ID score is outside the range of theirs.
     """
 
     effective: Estimate
@@ -62,7 +62,7 @@ class AboveLine:
 
 @dataclass(frozen=True)
 class Tile:
-    """A headline figure: ``kind`` is 'drop' or 'score', ``total`` its interval with training runs, and remarks."""
+    """A headline value: ``kind`` is 'drop' or 'score', ``total`` its interval with training variance, and remarks."""
 
     name: str
     estimate: Estimate
@@ -73,7 +73,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class ShiftDetail:
-    """One shift: its drop by the name of it, whether it is real, and texts that were predicted wrong (or why none)."""
+    """One shift: its drop by name, whether it is significant, and misclassified texts (or why they are hidden)."""
 
     shift: Shift
     name: str
@@ -84,14 +84,14 @@ class ShiftDetail:
 
     @property
     def estimate(self) -> Estimate:
-        """Return the figure that the detail is about."""
+        """Return the drop or score that the detail is about."""
         found: Estimate = getattr(self.shift, self.drop)
         return found
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture with its address on the page, and what it shows."""
+    """A plot with its anchor on the page, title and caption."""
 
     id: str
     title: str
@@ -101,9 +101,9 @@ class Picture:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a page is asked to show: the measure of its matrix, and the shift beside it; the worst one if empty.
+    """The page's query: the matrix's measure, and the selected shift (``""``: the worst one).
 
-    ``address`` gives the address of the same page for another measure and shift; a report has none.
+    ``address`` returns the URL of the same page for another measure and shift; None in a report.
     """
 
     measure: str = ""
@@ -113,17 +113,17 @@ class Asked:
 
 @dataclass(frozen=True)
 class TaskPage:
-    """Everything about one task.
+    """All results on one task.
 
     Attributes:
-        scores: the scores, as they may be shown.
-        task: the one of its tasks that is shown.
+        scores: the scores that may be shown.
+        task: the task shown.
         folder: the dataset; without it there are no examples.
-        examples: gives what was predicted wrong.
-        unseen: means over domains not known to be in pretraining, if the card names any.
-        above_line: the entry against the line of the board's others, where there are enough.
-        names: the folder's names of domains that the scores name as own data does.
-        asked: what is chosen of it.
+        examples: returns misclassified texts.
+        unseen: means over domains not known to be in the pretraining data, if the card lists any.
+        above_line: the entry compared with the line of the board's others, if there are enough.
+        names: internal domain names by title, if the scores use titles.
+        asked: the page's query.
     """
 
     scores: Scores
@@ -147,7 +147,7 @@ class TaskPage:
 
     @property
     def sentence(self) -> str:
-        """Return what the scores come to."""
+        """Return the summary of the scores."""
         return verdict(self.task)
 
     @property
@@ -157,7 +157,7 @@ class TaskPage:
 
     @property
     def placebo_words(self) -> str:
-        """Return what random domains lose, where that was measured; else that it was not, where it could have been."""
+        """Write the placebo's average drop (texts assigned to domains at random), or that it was not measured."""
         drop = self.placebo.summary.average_drop if self.placebo and self.placebo.summary.complete else None
         if drop is not None and drop.value is not None:
             return f"With texts assigned to domains at random (placebo) the average drop is {drop_text(drop)}."
@@ -168,18 +168,18 @@ class TaskPage:
 
     @property
     def measures(self) -> list[str]:
-        """List what the matrix can show: drops that are known, and scores."""
+        """List the measures that the matrix can show: known drops, and scores."""
         known = [name for name in ("sd", "td") if any(getattr(each, name).value is not None for each in self.shifts)]
         return [*known, "st"]
 
     @property
     def measure(self) -> str:
-        """Return what the matrix shows."""
+        """Return the measure that the matrix shows."""
         return self.asked.measure if self.asked.measure in self.measures else self.measures[0]
 
     @property
     def measure_choices(self) -> list[Choice]:
-        """List the choices of what the matrix shows; empty in a report, and where there is one alone."""
+        """List links to the matrix's measures; empty in a report, and with a single measure."""
         if self.asked.address is None or len(self.measures) < 2:
             return []
         address, shift = self.asked.address, self.asked.shift
@@ -192,7 +192,7 @@ class TaskPage:
 
     @property
     def chosen(self) -> ShiftDetail | None:
-        """Return the shift beside the matrix: the one asked for, else the worst one."""
+        """Return the shift next to the matrix: the requested one, else the worst one."""
         found = [shift for shift in self.shifts if shift_key(shift) == self.asked.shift] or self.worst(1)
         return self.detail(found[0]) if found else None
 
@@ -207,7 +207,7 @@ class TaskPage:
         return [(shift_key(shift), shift_name(shift)) for shift in self.worst(len(self.shifts))]
 
     def worst(self, n: int) -> list[Shift]:
-        """List the shifts that hurt most, by the measure; a drop from or to the floor comes after the others."""
+        """List the worst shifts by the measure; drops with a score at the floor come last."""
 
         def rank(shift: Shift) -> tuple[bool, bool, float, str, str]:
             value = getattr(shift, self.measure).value
@@ -218,7 +218,7 @@ class TaskPage:
         return sorted(self.shifts, key=rank)[:n]
 
     def detail(self, shift: Shift) -> ShiftDetail:
-        """Return everything about one shift."""
+        """Return the details of one shift."""
         hidden = ""
         found: tuple[WrongExample, ...] = ()
         if self.folder is None or self.examples is None:
@@ -232,7 +232,7 @@ class TaskPage:
 
     @property
     def matrix(self) -> Matrix:
-        """Build sources by targets; each cell leads to its shift."""
+        """Build the source-by-target matrix; each cell links to its shift."""
         measure, task = self.measure, self.task
         cells = {(shift.source, shift.target): shift for shift in task.shifts}
         own = {each.domain: each.score for each in task.in_domain}
@@ -274,18 +274,18 @@ class TaskPage:
 
     @cached_property
     def chosen_key(self) -> str:
-        """Return the key of the shift beside the matrix."""
+        """Return the key of the shift next to the matrix."""
         keys = [shift_key(shift) for shift in self.shifts]
         return self.asked.shift if self.asked.shift in keys else next(map(shift_key, self.worst(1)), "")
 
     @property
     def tiles(self) -> list[Tile]:
-        """List the headline figures."""
+        """List the headline values."""
         return list(_tiles(self.task, self.placebo))
 
     @property
     def basis(self) -> str:
-        """Return what the means are over."""
+        """Describe the shifts that the means cover."""
         return _basis(self.task)
 
     @property
@@ -295,7 +295,7 @@ class TaskPage:
 
     @property
     def notes(self) -> list[str]:
-        """List the sentences that these scores call for."""
+        """List explanations of these scores."""
         task = self.task
         lines = [*tail_lines(task)]
         lines += [self.placebo_words] if self.placebo_words else []
@@ -307,7 +307,7 @@ class TaskPage:
 
     @property
     def margins(self) -> list[str]:
-        """List what was shown of drops above the margin."""
+        """List the results of testing drops against the margin."""
         return list(margin_lines(self.task))
 
     @property
@@ -318,12 +318,12 @@ class TaskPage:
 
     @property
     def pictures(self) -> list[Picture]:
-        """List the pictures that these scores have."""
+        """List the plots available for these scores."""
         return list(_pictures(self.task, self.placebo))
 
     @property
     def confidence_pictures(self) -> list[Picture]:
-        """List the pictures of the confidences."""
+        """List the plots of confidences."""
         found = self.task.confidence
         if found is None:
             return []
@@ -334,19 +334,19 @@ class TaskPage:
 
     @property
     def brier_note(self) -> str:
-        """Return which Brier score it is; the task must have confidences."""
+        """Return which Brier score is used; the task must have confidences."""
         assert self.task.confidence is not None
         return brier_note(self.task.confidence)
 
     @property
     def label_shift_words(self) -> str:
-        """Return what the target's class shares explain; the confidences must say."""
+        """Write how much of the drops label shift explains; the task must have confidences."""
         assert self.task.confidence is not None
         return label_shift_words(self.task.confidence)
 
     @property
     def confidence_rows(self) -> list[tuple[object, tuple[Estimate, Estimate, Estimate]]]:
-        """List the means of the confidences' figures."""
+        """List the means of the confidence metrics."""
         return list(mean_rows(self.task.confidence)) if self.task.confidence else []
 
 
@@ -355,23 +355,23 @@ _RISK = "Error rate among the most confident predictions, as more are answered. 
 
 
 def task_report(it: TaskPage) -> Markup:
-    """Write one task as a report shows it, everything one after the other."""
+    """Render one task for a report, with all sections expanded."""
     return render("task_report.html", it=it, source_name=source_name)
 
 
 def shift_key(shift: Shift) -> str:
-    """Return what addresses name a shift by."""
+    """Return a shift's key in URLs."""
     return f"{shift.source}>{shift.target}"
 
 
 def shown_tasks(scores: Scores) -> list[str]:
-    """List the tasks that are shown by themselves; a placebo stands beside its task."""
+    """List the tasks with a section of their own; a placebo is shown with its task."""
     names = [task.task for task in scores.tasks]
     return [name for name in names if not name.endswith(PLACEBO)] or names
 
 
 def find_task(scores: Scores, name: str | None) -> TaskScores | None:
-    """Find a task's scores; without a name, or with one that is not there, those of the first."""
+    """Return a task's scores; without a name, or with an unknown one, those of the first task."""
     names = shown_tasks(scores)
     chosen = name if name in names else next(iter(names), None)
     return task_scores(scores, chosen) if chosen else None
@@ -424,7 +424,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
 
 
 def _drop_remarks(task: TaskScores, placebo: TaskScores | None, name: str) -> tuple[str, ...]:
-    """Return what stands beside an average drop: the smallest detectable one, the placebo's, that without repeats."""
+    """Return remarks on an average drop: the smallest detectable, the placebo's, the one without near-duplicates."""
     source = task.id_ood.detectable if task.id_ood else task.summary.detectable
     drop = source.get(name)
     finds = () if drop is None else (f"smallest detectable {detectable_text(drop, corrected=False)}",)

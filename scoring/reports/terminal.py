@@ -1,4 +1,4 @@
-"""Scores, comparisons, boards and checked claims for a terminal: points (x100), 'n/a' where a figure is undefined."""
+"""Scores, comparisons, boards and checked claims for a terminal: points (x100), 'n/a' if undefined."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -23,13 +23,13 @@ from shiftbench.validation.versions import NO_SETTINGS
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
 FLOOR_MARK = "floor "
-"""Before a drop with a score behind it that is at chance."""
+"""Prefix of a drop with a score at chance."""
 
 
 def score_lines(scores: Scores) -> Iterator[RenderableType]:
-    """List what scores come to, then every task's matrices and summary, then what is missing.
+    """List the summary, every task's matrices and summary table, then what is missing.
 
-    What does not apply is left out: figures that are undefined, and gaps that nobody asked to be filled.
+    Undefined values and optional missing parts are omitted.
     """
     for line in verdict_lines(scores):
         yield Text(line, style="bold")
@@ -53,7 +53,7 @@ def score_lines(scores: Scores) -> Iterator[RenderableType]:
 
 
 def summary_table(scores: Scores) -> PlainTable:
-    """Build the table of a row a task: means, the average drop and the worst ones."""
+    """Build the table with one row per task: means, average drop and worst drops."""
     head = ("Task", "Metric", "Shifts", "Mean SS", "Mean ST", "Average drop", "Worst SD", "Worst TD")
     rows = []
     for task in scores.tasks:
@@ -65,7 +65,7 @@ def summary_table(scores: Scores) -> PlainTable:
 
 
 def shifts_table(scores: Scores) -> PlainTable:
-    """Build the table of a row a shift: scores, drops and the scenario."""
+    """Build the table with one row per shift: scores, drops and the scenario."""
     head = ("Task", "Trained on", "Tested on", "ST", "SS", "TT", "SD", "TD", "Scenario")
     rows = []
     for name, shift in ((task.task, shift) for task in scores.tasks for shift in task.shifts):
@@ -75,7 +75,7 @@ def shifts_table(scores: Scores) -> PlainTable:
 
 
 def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableType]:
-    """List for each comparison the means, then a row a shift: A minus B in points, starred where p is below 0.05."""
+    """List for each comparison the means, then one row per shift: A - B in points, starred if corrected p < 0.05."""
     for comparison in comparisons:
         yield f"A = {comparison.a}, B = {comparison.b}"
         yield from (f"{line}." for line in about_lines([comparison]))
@@ -112,13 +112,13 @@ def _difference(difference: Difference) -> tuple[str, str, str]:
 
 
 def warning_lines(results: Sequence[Scores]) -> Iterator[Text]:
-    """List what keeps scores from being comparable, each once."""
+    """List reasons why scores are not comparable, without repetitions."""
     for warning in dict.fromkeys(warning for scores in results for warning in warnings(scores)):
         yield Text(warning, style="yellow")
 
 
 def warnings(scores: Scores) -> list[str]:
-    """List what keeps scores from being comparable, a sentence each."""
+    """List reasons why scores are not comparable, a sentence each."""
     listed = []
     if scores.synthetic_data:
         listed.append("Synthetic data: these scores show the tools at work and measure nothing else.")
@@ -139,9 +139,9 @@ def warnings(scores: Scores) -> list[str]:
 
 
 def _matrix(task: TaskScores, title: str, figure: str, *, diagonal: bool = False) -> Iterator[PlainTable]:
-    """Yield the table of a figure of all shifts, by its field, if it is known of one.
+    """Yield the table of a figure over all shifts, given its field, if any shift has it.
 
-    SD and TD are marked where a score behind them is at chance.
+    SD and TD are marked if one of their scores is at chance.
     """
     estimates: dict[tuple[str, str], Estimate | None] = {
         (shift.source, shift.target): getattr(shift, figure) for shift in task.shifts
@@ -155,7 +155,7 @@ def _matrix(task: TaskScores, title: str, figure: str, *, diagonal: bool = False
         for cell, estimate in estimates.items()
         if estimate is not None
     }
-    # A row of which nothing is known has no drop that could apply: its models have no score at home, say.
+    # Rows without any value are omitted: for example, models without an in-domain score have no drops.
     known = {source for (source, _), each in estimates.items() if each is not None and each.value is not None}
     if not known:
         return
@@ -167,7 +167,7 @@ def _matrix(task: TaskScores, title: str, figure: str, *, diagonal: bool = False
 
 
 def _confidence(task: str, confidence: Confidence) -> Iterator[RenderableType]:
-    """List what confidences are worth, means over domains and shifts, and how much of TD is label shift."""
+    """List the confidence metrics, averaged over domains and shifts, and the part of TD due to label shift."""
     rows = []
     for figure, estimates in mean_rows(confidence):
         rows.append([figure.name, *(plain_score(each, figure.decimals) for each in estimates)])
@@ -179,7 +179,7 @@ def _confidence(task: str, confidence: Confidence) -> Iterator[RenderableType]:
 
 
 def _summary(page: TaskPage) -> Iterator[RenderableType]:
-    """List the headline figures of a page, and what is to be known of them."""
+    """List the headline values of a page, with explanations."""
     task, summary = page.task, page.task.summary
     rows = []
     for tile in page.tiles:
@@ -210,7 +210,7 @@ _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differ
 
 
 def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
-    """List every figure as claimed and as found, what else is not as claimed, and whether the claim holds."""
+    """List every figure as claimed and as recomputed, other mismatches, and whether the claim holds."""
     for pair in dict.fromkeys(each.pair for each in checked.figures):
         rows = [_claim_row(each) for each in checked.figures if each.pair == pair]
         head = ("over", "figure", "claimed", "p", "found", "p", "")

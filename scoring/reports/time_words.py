@@ -20,7 +20,7 @@ _EVIDENCE = (
 
 
 def time_lines(course: OverTime | None) -> Iterator[str]:
-    """List what is found over time, an alarm first, and none last; nothing where domains are no periods."""
+    """List the findings over time: an alarm comes first, its absence last; nothing if domains are not periods."""
     if course is None:
         return
     lines = [_course_line(course)]
@@ -32,7 +32,7 @@ def time_lines(course: OverTime | None) -> Iterator[str]:
 
 
 def _course_line(course: OverTime) -> str:
-    """Return the trend, the change, or that none is shown, in a sentence."""
+    """Write the trend or the change, or that neither is significant."""
     measure, line, step = _measure(course), course.trend, course.change
     known = [each for each in course.periods if each.score.low is not None]
     n = counted(len(known), course.unit)
@@ -54,7 +54,7 @@ def _course_line(course: OverTime) -> str:
 
 
 def _size_words(line: TrendFound) -> str:
-    """Write how much a trend falls or rises, without its sign."""
+    """Write the size of a trend, without its sign."""
     slope = line.slope
     ends = sorted(abs(end) for end in (slope.low or 0.0, slope.high or 0.0))
     return f"{plain_points(abs(slope.value or 0.0))} [{plain_points(ends[0])}, {plain_points(ends[1])}] points"
@@ -68,7 +68,7 @@ def _change_words(step: ChangeFound) -> str:
 
 
 def _alarm_line(found: AlarmFound, course: OverTime) -> str:
-    """Return whether there is an alarm, in a sentence."""
+    """Write whether there is an alarm."""
     first, last = found.reference[0], found.reference[-1]
     where = f"{first} to {last}" if first != last else first
     reference = f"the reference ({where}: {plain_score(found.mean)})"
@@ -92,7 +92,7 @@ def _measure(course: OverTime) -> str:
 
 
 def evidence_words(evidence: float | None) -> str:
-    """Write evidence; nothing where there was no look.
+    """Format evidence; ``""`` if there is none.
 
     >>> evidence_words(0.004), evidence_words(1.23), evidence_words(154.2), evidence_words(5e6), evidence_words(None)
     ('below 0.01', '1.2', '154', 'over 1,000', '')

@@ -1,4 +1,4 @@
-"""Domains of own data as their makers write them: shown in the place of names, never stored."""
+"""Titles of a user dataset's domains, as written by the user: shown instead of internal names, never stored."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,16 +20,16 @@ _QUOTED = re.compile("'([^' ]+)'")
 
 
 def domain_titles(folder: DatasetFolder) -> dict[str, str]:
-    """Return what own data calls its domains, by their names here; empty for other benchmarks.
+    """Return the titles of a user dataset's domains, by internal name; empty for other benchmarks.
 
-    A title with the sign that joins sources in it would be taken for several, and is left out.
+    Titles that contain the sign that joins sources are omitted, as they would be read as several domains.
     """
     domains = [item for task in folder.manifest.tasks.values() for item in task.domains.items()]
     return {name: facts.title for name, facts in domains if facts.title and SOURCE_JOINER not in facts.title}
 
 
 def _with_titles(parts: Iterable[M], titles: Mapping[str, str], *fields: str) -> tuple[M, ...]:
-    """Return parts whose fields, of a domain, a joined source or several, hold titles where there are any."""
+    """Return records with names replaced by titles in some fields: a domain, a joined source, or several domains."""
     return tuple(
         part.model_copy(update={name: _titled(getattr(part, name), titles) for name in fields}) for part in parts
     )
@@ -42,7 +42,7 @@ def _titled(name: Any, titles: Mapping[str, str]) -> Any:
 
 
 def with_titles(scores: Scores, titles: Mapping[str, str]) -> Scores:
-    """Return scores in which domains are called by their titles; those without one keep their names."""
+    """Return scores with domains renamed to their titles; those without one keep their names."""
     if not titles:
         return scores
     tasks = []
@@ -55,25 +55,25 @@ def with_titles(scores: Scores, titles: Mapping[str, str]) -> Scores:
 
 
 def with_comparison_titles(pair: Comparison, titles: Mapping[str, str]) -> Comparison:
-    """Return a comparison in which domains are called by their titles; those without one keep their names."""
+    """Return a comparison with domains renamed to their titles; those without one keep their names."""
     shifts = _with_titles(pair.shifts, titles, "source", "target")
     return pair.model_copy(update={"shifts": shifts, "means": _with_titles(pair.means, titles, "source", "targets")})
 
 
 def with_gate_titles(report: Report, titles: Mapping[str, str]) -> Report:
-    """Return a gate's decision in which domains are called by their titles; those without one keep their names."""
+    """Return a gate's decision with domains renamed to their titles; those without one keep their names."""
     (report,) = _with_titles([report], titles, "home")
     left_out = {titles.get(name, name): n for name, n in report.left_out.items()}
     return report.model_copy(update={"verdicts": _with_titles(report.verdicts, titles, "domain"), "left_out": left_out})
 
 
 def untitled(name: str, names: Mapping[str, str]) -> str:
-    """Return a domain's or joined source's name, given its title and names by title."""
+    """Return the internal name of a domain or joined source, given its title and the names by title."""
     return SOURCE_JOINER.join(sorted(names.get(part, part) for part in name.split(SOURCE_JOINER)))
 
 
 def with_forecast_titles(forecasts: Forecasts, titles: Mapping[str, str]) -> Forecasts:
-    """Return forecasts in which domains are called by their titles; those without one keep their names."""
+    """Return forecasts with domains renamed to their titles; those without one keep their names."""
     tasks = []
     for task in _with_titles(forecasts.tasks, titles, "domains", "labelled"):
         shifts = _with_titles(task.shifts, titles, "source", "target", "set_on")

@@ -1,12 +1,12 @@
-"""Pictures of scores, drawn on the server as SVG, in milliseconds and without a script.
+"""Plots of scores, rendered on the server as SVG, in milliseconds and without scripts.
 
-axes    the one core: axes with round ticks, the frame, marks, intervals, legends
-rows    a row for each domain, slice, source, model: scores, forecasts, differences, gaps, rank intervals, depths
-charts  shifts by their drops; Depth F1; confidences; forecasts over the truth; scores over time
-words   names and sentences that several share
-files   a picture as an SVG or PNG file by itself
+axes    the shared core: axes with round ticks, the frame, marks, intervals, legends
+rows    one row per domain, slice, source or model: scores, forecasts, differences, gaps, rank intervals, depths
+charts  shifts by their drops; Depth F1; confidences; forecasts against the truth; scores over time
+words   shared names and sentences
+files   a plot as a stand-alone SVG or PNG file
 
-Values come in as fractions and are drawn in points. Colours are CSS variables, so that light and dark both work.
+Values are passed as fractions and drawn in points. Colours are CSS variables, so that light and dark themes work.
 
-In: scores of one task. Out: SVG.
+Input: scores of one task. Output: SVG.
 """

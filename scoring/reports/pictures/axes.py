@@ -1,6 +1,6 @@
-"""What pictures share: axes with round ticks, the frame with its lettering, marks, legends.
+"""Shared parts of plots: axes with round ticks, the labelled frame, marks, legends.
 
-Pictures are 420 units wide: lettering of 12 units can be read on a phone, where a unit is a bit less than a pixel.
+Plots are 420 units wide: text of 12 units is readable on a phone, where a unit is slightly less than a pixel.
 """
 
 import math
@@ -12,12 +12,12 @@ from shiftbench.scoring.reports.numbers import MINUS
 from shiftbench.scoring.scores.shape import Estimate
 
 N_COLOURS = 7
-"""Colours that sources and entries share, classes ``sb-c0`` and on; beyond that symbols alone tell them apart."""
+"""Number of colours of sources and entries, classes ``sb-c0`` and on; beyond that only symbols distinguish them."""
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10
 """Margins of a picture's frame; below it stand ticks, notes and the axis' name."""
 SIDE = WIDTH - LEFT - RIGHT
-"""Width of a frame; height, too, of a square one."""
+"""Width of a frame, and height of a square one."""
 
 _SHAPES = {
     "circle": None,
@@ -34,9 +34,9 @@ SYMBOLS = tuple(_SHAPES)
 
 @dataclass(frozen=True)
 class Axis:
-    """A linear axis from ``low`` at ``start`` to ``high`` at ``end`` (units of the picture).
+    """A linear axis from ``low`` at ``start`` to ``high`` at ``end`` (units of the plot).
 
-    ``words`` are the words of its ticks, where they are not their numbers.
+    ``words`` are the tick labels, if they are not the ticks' values.
     """
 
     low: float
@@ -48,24 +48,24 @@ class Axis:
 
     @property
     def tick_words(self) -> tuple[str, ...]:
-        """What stands at each tick."""
+        """The label of each tick."""
         return self.words or tuple(tick_text(tick) for tick in self.ticks)
 
     def at(self, value: float) -> float:
-        """Compute the place of a value on the picture; what lies beyond the axis is put at its end."""
+        """Return the position of a value on the plot, clipped to the axis."""
         part = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return self.start + part * (self.end - self.start)
 
 
 def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: int = 6, whole: bool = False) -> Axis:
-    """Build an axis over some values that ends at round ticks.
+    """Build an axis that covers some values and ends at round ticks.
 
     Args:
-        values: what it must hold; without any it runs from 0 to 1.
-        start: where it begins.
-        end: where it ends.
-        n_ticks: at most so many parts.
-        whole: whether ticks are whole numbers.
+        values: the values to cover; without any, the axis runs from 0 to 1.
+        start: position of its start.
+        end: position of its end.
+        n_ticks: maximum number of intervals between ticks.
+        whole: whether ticks are integers.
     """
     found = list(values) or [0.0, 1.0]
     low, high = min(found), max(found)
@@ -76,16 +76,16 @@ def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: in
 
 
 def square_axes(values: Iterable[float]) -> tuple[Axis, Axis]:
-    """Build an axis across and the same one up, so that both values are equal on the diagonal; within 0 and 100."""
+    """Build equal horizontal and vertical axes, so that both values are equal on the diagonal; within 0 and 100."""
     across = round_axis(values, LEFT, LEFT + SIDE)
     ticks = tuple(tick for tick in across.ticks if 0 <= tick <= 100)
     return (Axis(ticks[0], ticks[-1], LEFT, LEFT + SIDE, ticks), Axis(ticks[0], ticks[-1], TOP + SIDE, TOP, ticks))
 
 
 def _round_ticks(low: float, high: float, n_ticks: int, *, whole: bool) -> tuple[float, ...]:
-    """Return ticks from at most ``low`` to at least ``high``: multiples of the smallest round step of few parts.
+    """Return ticks from at most ``low`` to at least ``high``: multiples of the smallest sufficient round step.
 
-    matplotlib's ``MaxNLocator`` chooses the same, and takes a third of a second to load, for which a board would wait.
+    matplotlib's ``MaxNLocator`` gives the same ticks, but takes a third of a second to load, too long for a board.
     """
     least = (high - low) / n_ticks
     power = math.floor(math.log10(least))
@@ -96,7 +96,7 @@ def _round_ticks(low: float, high: float, n_ticks: int, *, whole: bool) -> tuple
 
 
 def tick_text(value: float) -> str:
-    """Write a tick.
+    """Format a tick's value.
 
     >>> tick_text(-2.5), tick_text(40.0), tick_text(0.0)
     ('−2.5', '40', '0')
@@ -105,14 +105,14 @@ def tick_text(value: float) -> str:
 
 
 def picture(title: str, description: str, height: float, *parts: Markup, has_links: bool = False) -> Markup:
-    """Build a whole picture, which screen readers read as one image.
+    """Build a whole plot, which screen readers treat as one image.
 
     Args:
-        title: what it shows.
-        description: what can be seen on it, in a sentence or two.
+        title: its title.
+        description: a text alternative of one or two sentences.
         height: in units; the width is ``WIDTH``.
-        parts: what is drawn, from back to front.
-        has_links: whether there are links in it, which a single image would hide.
+        parts: the elements, from back to front.
+        has_links: whether it contains links, which a single image would hide.
     """
     return tag(
         "svg",
@@ -137,18 +137,18 @@ def chart(
     behind: Iterable[Markup] = (),
     below: float = 0,
 ) -> Markup:
-    """Build a picture in a frame, its legend above.
+    """Build a framed plot with its legend above.
 
     Args:
-        title: what it shows.
-        description: what can be seen on it, in a sentence or two.
-        axes: across and up.
-        names: of the axes.
-        parts: what is drawn in the frame, from back to front.
-        keys: signs of the legend and what they mean.
-        heading: of the legend.
-        behind: what is drawn behind the frame's lines.
-        below: room for notes under the ticks.
+        title: its title.
+        description: a text alternative of one or two sentences.
+        axes: horizontal and vertical.
+        names: labels of the axes.
+        parts: elements inside the frame, from back to front.
+        keys: signs of the legend with their labels.
+        heading: heading of the legend.
+        behind: elements behind the frame's lines.
+        below: space for notes below the ticks.
     """
     x, y = axes
     drawn = picture(title, description, y.start + 44 + below, *behind, _frame(x, y, *names, below=below), *parts)
@@ -156,7 +156,7 @@ def chart(
 
 
 def _frame(x: Axis, y: Axis, x_name: str, y_name: str, *, below: float = 0) -> Markup:
-    """Draw grid lines, ticks and the names of both axes; ``below`` leaves room for notes under the ticks."""
+    """Draw grid lines, ticks and the labels of both axes; ``below`` leaves space for notes below the ticks."""
     parts = []
     for value, words in zip(y.ticks, y.tick_words, strict=True):
         parts.append(line(x.start, y.at(value), x.end, y.at(value), "sb-grid"))
@@ -178,12 +178,12 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
 
 
 def text(x: float, y: float, words: str, anchor: str, class_: str) -> Markup:
-    """Write some words."""
+    """Draw a text."""
     return tag("text", words, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, class_=class_)
 
 
 def rect(x: float, y: float, width: float, height: float, class_: str) -> Markup:
-    """Draw a rectangle from its upper left corner."""
+    """Draw a rectangle, given its upper left corner."""
     size = {"width": f"{width:.1f}", "height": f"{height:.1f}"}
     return tag("rect", x=f"{x:.1f}", y=f"{y:.1f}", **size, class_=class_)
 
@@ -196,7 +196,7 @@ def path(points: Sequence[tuple[float, float]], class_: str) -> Markup:
 def mark(
     x: float, y: float, symbol: str, class_: str, *, filled: bool = True, size: float = 5, words: str = ""
 ) -> Markup:
-    """Draw a mark, filled or hollow; ``words`` are shown when a pointer rests on it."""
+    """Draw a mark, filled or hollow; ``words`` is its tooltip."""
     title = tag("title", words) if words else Markup("")
     look = f"{class_} {'sb-filled' if filled else 'sb-hollow'}"
     shape = _SHAPES[symbol]
@@ -207,7 +207,7 @@ def mark(
 
 
 def bars(x: Axis, y: Axis, across: Estimate, up: Estimate, class_: str) -> Iterator[Markup]:
-    """Draw the intervals of a mark that two figures place; nothing where one has none."""
+    """Draw the horizontal and vertical intervals of a mark; nothing for a value without an interval."""
     left, top = x.at(100 * (across.value or 0.0)), y.at(100 * (up.value or 0.0))
     if across.low is not None and across.high is not None:
         yield line(x.at(100 * across.low), top, x.at(100 * across.high), top, class_)
@@ -216,14 +216,14 @@ def bars(x: Axis, y: Axis, across: Estimate, up: Estimate, class_: str) -> Itera
 
 
 def legend(keys: Iterable[tuple[Markup, str]], heading: str = "") -> Markup:
-    """Build the legend that stands above a picture: signs with what they mean; nothing without any."""
+    """Build the legend above a plot: signs with their labels; empty without any."""
     items = [tag("li", sign, " ", words) for sign, words in keys]
     first = [tag("li", heading, class_="sb-legend-name")] if heading else []
     return tag("ul", *first, *items, class_="sb-picture-legend") if items else Markup("")
 
 
 def sign(*parts: Markup, width: int = 14) -> Markup:
-    """Draw a small picture for a legend, 14 units high, drawn around (width / 2, 7)."""
+    """Draw a small image for a legend, 14 units high, centred at (width / 2, 7)."""
     box = f"0 0 {width} 14"
     return tag("svg", *parts, viewBox=box, width=str(width), height="14", aria_hidden="true", class_="sb-sign")
 
@@ -238,16 +238,16 @@ def look(number: int) -> tuple[str, str]:
 
 
 def mark_sign(symbol: str, class_: str, *, filled: bool = True) -> Markup:
-    """Draw a mark as a legend's sign."""
+    """Draw a mark as a legend sign."""
     return sign(mark(7, 7, symbol, class_, filled=filled, size=4.5))
 
 
 def line_sign(class_: str) -> Markup:
-    """Draw a line as a legend's sign."""
+    """Draw a line as a legend sign."""
     return sign(line(1, 7, 21, 7, class_), width=22)
 
 
 def ends(estimates: Iterable[Estimate]) -> list[float]:
-    """List values and bounds of intervals, in points: what an axis must hold."""
+    """List values and ends of intervals, in points: the values that an axis must cover."""
     found = [end for item in estimates for end in (item.value, item.low, item.high)]
     return [100 * end for end in found if end is not None]

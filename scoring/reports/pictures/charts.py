@@ -1,4 +1,4 @@
-"""Pictures in a frame: shifts by their drops, Depth F1 over lambda, what confidences are worth, scores over time."""
+"""Framed plots: shifts by their drops, Depth F1 over lambda, confidence metrics, scores over time."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
@@ -29,14 +29,14 @@ _NONE = Estimate(value=None)
 
 
 def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Markup:
-    """Draw each shift by its drops, SD across and TD up; intervals are crosses, resolved scenarios filled marks.
+    """Draw each shift by its drops, SD on x and TD on y; crosses are intervals, filled marks resolved scenarios.
 
     Args:
         task: the scores.
-        placebo: scores of the task's placebo, whose drops (no shift at all) are a cloud of small hollow marks.
+        placebo: scores of the task's placebo, whose drops (no shift at all) are drawn as small hollow marks.
     """
     shifts, dealt = with_drops(task), with_drops(placebo) if placebo else []
-    # One scale for both drops; a quadrant without a shift keeps room for its name.
+    # One scale for both drops; empty quadrants are large enough for their name.
     reached = draw.ends(drop for shift in (*shifts, *dealt) for drop in (shift.sd, shift.td))
     room = 0.3 * max([_LEAST_REACH, *map(abs, reached)])
     span = min(-room, *reached), max(room, *reached)
@@ -92,7 +92,7 @@ def has_depth(task: TaskScores) -> bool:
 
 
 def depth_curves(task: TaskScores) -> Markup:
-    """Draw mean Depth F1 over lambda with its interval, each shift as a thin line, effective numbers of texts below."""
+    """Draw mean Depth F1 over lambda with its interval, each shift as a thin line, and effective numbers of texts."""
     found = summarised(task)
     shifts = [shift for shift in found if shift.depth_f1]
     thin = [(shift_name(shift), shift.depth_f1) for shift in shifts if len(shifts) > 1]  # a single one is its own mean
@@ -122,7 +122,7 @@ def depth_curves(task: TaskScores) -> Markup:
 
 
 def _curve(places: Sequence[tuple[float, float]], symbol: str, class_: str, words: Sequence[str] = ()) -> list[Markup]:
-    """Draw a line through places, and a mark at each that has words."""
+    """Draw a line through points, with a mark at each point that has a text."""
     drawn = [draw.path(places, f"sb-curve {class_}")] if places else []
     return drawn + [
         draw.mark(*at, symbol, class_, size=3.4, words=said) for at, said in zip(places, words, strict=False)
@@ -134,7 +134,7 @@ def _curve_sign(symbol: str, class_: str) -> Markup:
 
 
 def _effective(shifts: Iterable[Shift]) -> Iterator[tuple[str, str]]:
-    """Describe between what the effective number of texts lies, by lambda."""
+    """Format the range of the effective number of texts, by lambda."""
     sizes: dict[str, list[float]] = {}
     for shift in shifts:
         for key, size in shift.effective_n.items():
@@ -144,7 +144,7 @@ def _effective(shifts: Iterable[Shift]) -> Iterator[tuple[str, str]]:
 
 
 def _short(number: float) -> str:
-    """Write a number in few letters.
+    """Format a number compactly.
 
     >>> _short(87.4), _short(1234.0)
     ('87', '1.2k')
@@ -156,7 +156,7 @@ _SIDES = ("in domain", "out of domain")
 
 
 def reliability(found: Confidence) -> Markup:
-    """Draw accuracy over confidence in bins of equal mass; on the dashed line confidences are right."""
+    """Draw the reliability diagram: accuracy over confidence in equal-mass bins; dashed: perfect calibration."""
     curves = _confidences(found, "confidence", "accuracy")
     axes = draw.square_axes(end for _, places in curves for place in places for end in place)
     said = [
@@ -168,7 +168,7 @@ def reliability(found: Confidence) -> Markup:
 
 
 def risk_by_coverage(found: Confidence) -> Markup:
-    """Draw the error rate among the most confident predictions over the share of texts answered."""
+    """Draw the risk-coverage curve: error rate among the most confident predictions over the share answered."""
     curves = _confidences(found, "coverage", "risk")
     across = Axis(0, 100, draw.LEFT, draw.LEFT + draw.SIDE, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
     up = draw.round_axis([0.0, *(place[1] for _, places in curves for place in places)], draw.TOP + _HEIGHT, draw.TOP)
@@ -185,7 +185,7 @@ _Places = list[tuple[int, list[tuple[float, float]]]]
 
 
 def _confidences(found: Confidence, across: str, up: str) -> _Places:
-    """List the curves in domain (0) and out of it (1), in points, where they are known."""
+    """List the curves in domain (0) and out of domain (1), in points, if known."""
     return [
         (number, [(100 * x, 100 * y) for x, y in zip(getattr(curves, across), getattr(curves, up), strict=True)])
         for number, curves in enumerate((found.curves_in_domain, found.curves_out))
@@ -213,16 +213,16 @@ def _identity(axes: tuple[Axis, Axis]) -> Markup:
 
 
 def _mean(places: Sequence[tuple[float, float]], which: int) -> str:
-    """Write the mean over bins of equal mass."""
+    """Format the mean over equal-mass bins."""
     return points(fmean(place[which] for place in places) / 100)
 
 
 MOST_MARKS = 400
-"""Marks on the picture: of more, every second, third ... shift is drawn."""
+"""Maximum number of marks; with more shifts, every second, third ... is drawn."""
 
 
 class ForecastMark(NamedTuple):
-    """One forecast: entry, source, target, what was forecast and what came, as fractions."""
+    """One forecast: entry, source, target, forecast and true score, as fractions."""
 
     entry: str
     source: str
@@ -232,12 +232,12 @@ class ForecastMark(NamedTuple):
 
 
 def forecast_plane(method: str, found: Sequence[ForecastMark], metric: str) -> Markup:
-    """Draw one method's forecasts (up) over the truth (across), a mark a shift.
+    """Draw one method's forecasts (y) against the true scores (x), one mark per shift.
 
     Args:
         method: its title.
-        found: at least one forecast; targets have colours where there are few of them.
-        metric: what is forecast, in words.
+        found: at least one forecast; targets have colours if there are few of them.
+        metric: display name of the forecast metric.
     """
     axes = across, up = draw.square_axes(100 * end for each in found for end in (each.value, each.truth))
     targets = sorted({each.target for each in found})
@@ -262,11 +262,11 @@ def forecast_plane(method: str, found: Sequence[ForecastMark], metric: str) -> M
 
 _SERIES_HEIGHT = 210
 _LETTERS = 42
-"""Letters of ticks that fit below the frame side by side."""
+"""Number of letters of tick labels that fit below the frame."""
 
 
 def score_series(course: OverTime) -> Markup:
-    """Draw each period's score from left to right in its order, with the reference, the trend or step, the alarm.
+    """Draw the periods' scores in order, with the reference, the trend or step, and the alarm.
 
     Args:
         course: at least one period with a score.
@@ -274,7 +274,7 @@ def score_series(course: OverTime) -> Markup:
     periods, found = course.periods, course.alarm
     mean = [found.mean] if found else []
     y = draw.round_axis(draw.ends([*(each.score for each in periods), *mean]), draw.TOP + _SERIES_HEIGHT, draw.TOP)
-    shown = [periods[0]]  # those whose names fit side by side
+    shown = [periods[0]]  # the periods whose labels fit
     room = (periods[-1].place - periods[0].place + 1) * (max(len(each.period) for each in periods) + 2) / _LETTERS
     for each in periods:
         shown += [each] if each.place - shown[-1].place >= room else []
@@ -305,7 +305,7 @@ def score_series(course: OverTime) -> Markup:
 
 
 def _fitted(course: OverTime, x: Axis, y: Axis) -> Iterator[Markup]:
-    """Draw the trend, or the means before and after the step, whichever is shown; nothing where neither is."""
+    """Draw the trend, or the means before and after the step, whichever is shown; nothing if neither is."""
     known = [each for each in course.periods if each.score.low is not None]
     values = [100 * (each.score.value or 0.0) for each in known]
     if course.shown == "trend" and course.trend is not None:

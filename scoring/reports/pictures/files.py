@@ -1,4 +1,4 @@
-"""Pictures as files by themselves: SVG with its colours inside, and PNG, also in the size that links are shown by."""
+"""Plots as stand-alone files: SVG with embedded colours, and PNG, also as preview images for links."""
 
 import re
 import xml.etree.ElementTree as ET
@@ -21,14 +21,14 @@ _EDGE, _LINE, _LETTER = 12, 18, 6.3
 
 @cache
 def picture_styles() -> str:
-    """Return the rules of the style sheet that pictures are drawn by, light, without what only browsers know."""
+    """Return the style rules that plots use, for the light theme, without features that only browsers support."""
     sheet = re.sub(r"/\*.*?\*/", "", style_sheet(), flags=re.DOTALL)
     tokens = {name: _PAIR.sub(r"\1", value.strip()) for name, value in _TOKEN.findall(sheet)}
     rules = []
     for names, body in _RULE.findall(sheet):
         wanted = [each.strip() for each in names.split(",") if _draws(each.strip())]
         light = body.strip()
-        for _ in range(3):  # a token may name another one
+        for _ in range(3):  # a token may refer to another one
             light = _PAIR.sub(r"\1", _VARIABLE.sub(lambda found: tokens.get(found[1], "#000"), light))
         if wanted and "color-mix" not in light:
             rules.append(f"{','.join(wanted)}{{{light}}}")
@@ -44,11 +44,11 @@ def _draws(selector: str) -> bool:
 
 
 def svg_file(drawn: Markup, title: str) -> str:
-    """Return a picture with its legend and title as an SVG file.
+    """Return a plot with its legend and title as an SVG file.
 
     Args:
-        drawn: the picture as pages have it: a legend, where it has one, and an ``svg``.
-        title: stands above it.
+        drawn: the plot as in pages: an optional legend, and an ``svg``.
+        title: shown above it.
     """
     parts, picture = _parsed(drawn)
     _, _, width, height = map(float, (picture.get("viewBox") or "0 0 420 300").split())
@@ -70,7 +70,7 @@ def _styles() -> Markup:
 
 
 def _legend(parts: ET.Element, width: float) -> tuple[list[ET.Element], float]:
-    """Place the signs and words of a legend in lines of a width; return them with the height of the lines."""
+    """Lay out a legend's signs and labels in lines of a given width; return them with the height of the lines."""
     placed: list[ET.Element] = []
     x, y = float(_EDGE), float(_EDGE + 22)
     for item in parts.iter("li"):
@@ -90,7 +90,7 @@ def _legend(parts: ET.Element, width: float) -> tuple[list[ET.Element], float]:
 
 
 def card_svg(drawn: Markup, title: str, sentence: str) -> str:
-    """Return the picture that a link is shown by: a title, a sentence, and a picture as large as there is room."""
+    """Return the preview image for links: a title, a sentence, and the plot in the remaining space."""
     _, picture = _parsed(drawn)
     lines = _wrapped(sentence, 88)[:3]
     top = 112 + 34 * len(lines)
@@ -110,11 +110,11 @@ def _wrapped(text: str, n_letters: int) -> list[str]:
 
 
 def png_file(svg: str, *, zoom: float = 1.0) -> bytes:
-    """Return an SVG file as PNG, its lettering in a font that comes with the package.
+    """Render an SVG file as PNG, with a font that is part of the package.
 
     Args:
         svg: the file's text.
-        zoom: pixels a unit.
+        zoom: pixels per unit.
     """
     import font_source_sans_pro
     import resvg_py

@@ -1,4 +1,4 @@
-"""Pictures of rows, one for each domain, slice, shift or model: ticks above them, names before them."""
+"""Plots with one row per domain, slice, shift or model: ticks above, names to the left."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _ROW, _TOP = 22, 26
 
 
 class Dot(NamedTuple):
-    """A figure as a mark, with its interval as a line of class ``bar``; fractions, ``lower`` than the row's middle."""
+    """A value as a mark with its interval as a line of class ``bar``; fractions, drawn ``lower`` than the middle."""
 
     estimate: Estimate
     class_: str = "sb-accent"
@@ -29,7 +29,7 @@ class Dot(NamedTuple):
 
     @property
     def values(self) -> list[float]:
-        """What the axis must hold."""
+        """Values that the axis must cover."""
         return draw.ends([self.estimate])
 
     def draw(self, x: Axis, middle: float) -> Iterator[Markup]:
@@ -44,12 +44,12 @@ class Dot(NamedTuple):
 
     @property
     def estimate_ends(self) -> tuple[float | None, float | None, float | None]:
-        """The figure and the ends of its interval."""
+        """The value and the ends of its interval."""
         return self.estimate.value, self.estimate.low, self.estimate.high
 
 
 class Stroke(NamedTuple):
-    """A line along the row, upright where its ends are equal, a box with ``height``; in the axis' units."""
+    """A horizontal line, a vertical one if its ends are equal, or a box if ``height`` is set; in the axis' units."""
 
     low: float
     high: float
@@ -58,7 +58,7 @@ class Stroke(NamedTuple):
 
     @property
     def values(self) -> list[float]:
-        """What the axis must hold."""
+        """Values that the axis must cover."""
         return [self.low, self.high]
 
     def draw(self, x: Axis, middle: float) -> Iterator[Markup]:
@@ -73,7 +73,7 @@ class Stroke(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row: its name, what it shows from back to front, and what a pointer that rests on it is told."""
+    """A row: its name, its elements from back to front, and its tooltip."""
 
     name: str
     parts: Sequence[Dot | Stroke] = ()
@@ -93,18 +93,18 @@ def row_picture(
     has_zero: bool = False,
     behind: Iterable[Markup] = (),
 ) -> Markup:
-    """Draw rows in the order given; many scroll in a box.
+    """Draw rows in the given order; tall plots scroll in a box.
 
     Args:
-        title: what the picture shows.
-        about: what can be seen on it.
+        title: the plot's title.
+        about: its text alternative.
         rows: at least one.
-        keys: signs of the legend and what they mean.
-        names: units of the width that the rows' names take.
-        axis: by default one that holds all values.
-        height: of a row.
-        has_zero: whether a line stands at 0.
-        behind: what is drawn behind the rows.
+        keys: signs of the legend with their labels.
+        names: width for the rows' names.
+        axis: by default one that covers all values.
+        height: height of a row.
+        has_zero: whether to draw a line at 0.
+        behind: elements behind the rows.
     """
     values = [value for row in rows for part in row.parts for value in part.values]
     x = axis or draw.round_axis([*([0.0] if has_zero else []), *values], names, draw.WIDTH - draw.RIGHT)
@@ -129,10 +129,10 @@ _HOME = ("sb-classic", "diamond")
 
 
 def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup:
-    """Draw each domain's score on a row, the lowest first; home is filled, what needs no skill a short line.
+    """Draw each domain's score on a row, the lowest first; the source is a diamond, the no-skill level a short line.
 
     Args:
-        domains: those that count, at least one.
+        domains: the domains with enough texts, at least one.
         home: the domain that the model was trained on, if it is one of them.
     """
     rows = []
@@ -153,7 +153,7 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
 
 
 def scores_by_slice(found: SlicesFound) -> Markup:
-    """Draw the score of each slice on a row, the clearest first, and that of all other texts on the same row.
+    """Draw the score of each slice and that of all other texts on a row, the most significant slice first.
 
     Args:
         found: at least one slice.
@@ -178,12 +178,12 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tuple[float, float]) -> Markup:
-    """Draw one source's picture.
+    """Draw box plots of one source's depths, one row per target.
 
     Args:
         source: the source.
-        quantiles: of each target's depths, at ``QUANTILES``; the source itself is one of the targets.
-        span: lowest and highest depth of any of the task's pictures, so that they share a scale.
+        quantiles: quantiles of each target's depths, at ``QUANTILES``; the source itself is one of the targets.
+        span: lowest and highest depth over all of the task's plots, so that they share a scale.
     """
     rows = []
     for target, (low, left, median, right, high) in quantiles.items():
@@ -198,7 +198,7 @@ def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tup
 
 
 class ForecastRow(NamedTuple):
-    """A domain's forecast with its interval, if it has one, and its true score where labels are known; fractions."""
+    """A domain's forecast with its interval, if any, and its true score if labels are known; fractions."""
 
     domain: str
     forecast: Estimate
@@ -206,11 +206,11 @@ class ForecastRow(NamedTuple):
 
 
 def forecasts_by_domain(found: Sequence[ForecastRow], metric: str) -> Markup:
-    """Draw each domain's forecast on a row, in the order given; the true score, where it is known, is a filled mark.
+    """Draw each domain's forecast on a row, in the given order; the true score, if known, is a diamond.
 
     Args:
         found: at least one.
-        metric: what is forecast, in words.
+        metric: display name of the forecast metric.
     """
     rows = []
     for each in found:
@@ -225,7 +225,7 @@ def forecasts_by_domain(found: Sequence[ForecastRow], metric: str) -> Markup:
 
 
 def draw_forest(differences: Sequence[tuple[str, Difference | None]], title: str) -> Markup:
-    """Draw differences with their intervals around a line at 0; a row without one is a heading."""
+    """Draw a forest plot of differences around a line at 0; a row without a difference is a heading."""
     rows = []
     for name, each in differences:
         if each is None:
@@ -241,11 +241,11 @@ def draw_forest(differences: Sequence[tuple[str, Difference | None]], title: str
 
 
 def run_dots(names: Sequence[str], runs: Sequence[Sequence[SourceRuns]]) -> Markup | None:
-    """Draw the mean score of each run of all entries, a row for each source; None where no entry has two runs.
+    """Draw the mean score of each run of all entries, one row per source; None if no entry has two runs.
 
     Args:
-        names: of the entries.
-        runs: of each entry.
+        names: names of the entries.
+        runs: runs of each entry.
     """
     if max((len(source.scores) for each in runs for source in each), default=0) < 2:
         return None
@@ -266,15 +266,15 @@ def run_dots(names: Sequence[str], runs: Sequence[Sequence[SourceRuns]]) -> Mark
 
 
 MOST_ROWS = 12
-"""Rows of a picture of gaps: more are too small where a link is shown."""
+"""Maximum number of rows in a plot of gaps: more would be too small in link previews."""
 
 
 def gap_picture(gaps: Sequence[tuple[str, Gap]], title: str) -> Markup:
-    """Draw the score in domain (filled) and under shift (open), with 95% intervals, and what is lost between them.
+    """Draw the in-domain score (filled) and the score under shift (open), with 95% intervals, joined by a line.
 
     Args:
         gaps: names and gaps, in their order; the first ``MOST_ROWS`` are drawn.
-        title: what the picture is of.
+        title: the plot's title.
     """
     rows = []
     for name, gap in gaps[:MOST_ROWS]:
@@ -293,11 +293,11 @@ def gap_picture(gaps: Sequence[tuple[str, Gap]], title: str) -> Markup:
 _RANK_ROW, _BAR = 18, 8
 _LETTERS = 22
 MAX_BARS = 12
-"""Groups of ties that are drawn; they are named in words, too."""
+"""Maximum number of groups of ties drawn; they are also listed as text."""
 
 
 def rank_intervals(ranking: Ranking) -> Markup:
-    """Draw the rank interval of each model; models tied for first are shaded, groups of ties are bars at the right."""
+    """Draw the rank interval of each model; models tied for first are shaded, groups of ties are bars on the right."""
     n, tied, groups = len(ranking.models), set(ranking.tied_first), tie_groups(ranking)[:MAX_BARS]
     right = draw.WIDTH - draw.RIGHT - _BAR * len(groups)
     axis = Axis(1, max(n, 2), 168, right, tuple(float(rank) for rank in sorted({1, (n + 1) // 2, n})))
@@ -328,9 +328,9 @@ def rank_intervals(ranking: Ranking) -> Markup:
 
 
 def tie_groups(ranking: Ranking) -> list[tuple[int, int]]:
-    """Find the groups of neighbours none of which are told apart: first and last place, none within another.
+    """Find the maximal groups of adjacent models without any significant difference: their first and last index.
 
-    A group of one is none.
+    Groups of one model are omitted.
     """
     found: list[tuple[int, int]] = []
     n, last = len(ranking.pairs), -1

@@ -1,4 +1,4 @@
-"""Names and sentences that pictures share."""
+"""Names and sentences shared by plots."""
 
 from shiftbench.scoring.reports.numbers import drop_text, score_text
 from shiftbench.scoring.scores.shape import Shift, TaskScores
@@ -6,7 +6,7 @@ from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SOURCE_JOINER
 
 ELSEWHERE_MARK = "trained elsewhere"
-"""Marks a model that was trained outside the dataset, wherever it is shown."""
+"""Label of a model that was trained outside the dataset."""
 _OUTSIDE = {NO_SOURCE: "none (zero-shot)", ELSEWHERE: ELSEWHERE_MARK}
 ARROW = "\N{RIGHTWARDS ARROW}"
 SD_NAME = "SD = SS \N{MINUS SIGN} ST, points"
@@ -14,7 +14,7 @@ TD_NAME = "TD = TT \N{MINUS SIGN} ST, points"
 
 
 def source_name(source: str) -> str:
-    """Write a source as readers see it.
+    """Return a source's display name.
 
     >>> source_name("fiction+slate"), source_name("none"), source_name("elsewhere")
     ('fiction + slate', 'none (zero-shot)', 'trained elsewhere')
@@ -23,7 +23,7 @@ def source_name(source: str) -> str:
 
 
 def shorten(name: str, n_letters: int) -> str:
-    """Cut a name to some letters, the last of which then is an ellipsis.
+    """Shorten a name to a number of letters, ending in an ellipsis.
 
     >>> shorten("restaurants", 11), shorten("restaurants", 5)
     ('restaurants', 'rest…')
@@ -32,12 +32,12 @@ def shorten(name: str, n_letters: int) -> str:
 
 
 def shift_name(shift: Shift) -> str:
-    """Write a shift."""
+    """Return a shift's display name."""
     return f"{source_name(shift.source)} {ARROW} {shift.target}"
 
 
 def shift_words(shift: Shift) -> str:
-    """Describe everything about a shift that a mark stands for, a line each."""
+    """Return the tooltip of a shift's mark, with all its scores, one per line."""
     lines = [
         shift_name(shift),
         f"ST {score_text(shift.st)}",
@@ -52,13 +52,13 @@ def shift_words(shift: Shift) -> str:
 
 
 def sources(task: TaskScores) -> list[str]:
-    """List every source with a score, domains in their own order first."""
+    """List every source with a score, domains first, in their own order."""
     found = {shift.source for shift in task.shifts} | {own.domain for own in task.in_domain}
     return [domain for domain in task.domains if domain in found] + sorted(found - set(task.domains))
 
 
 def summarised(task: TaskScores) -> list[Shift]:
-    """List the shifts that the task's summary is over: where there are single sources, no joined ones."""
+    """List the shifts that the task's summary covers: with single sources, joined ones are excluded."""
     if task.id_ood is not None:
         return [shift for shift in task.shifts if shift.source == task.id_ood.source]
     single = task.summary.basis == "single-source"
