@@ -1,7 +1,6 @@
-"""Majority: predict the most frequent label of the source's train split, whatever the text.
+"""Majority: predict the most frequent label of the source's train split.
 
-The floor that every model must beat: its drops show what class balance alone does across domains.
-Leaves out: everything about the text.
+The baseline that every model must beat: its drops show the effect of class balance alone. The text is not used.
 
     shiftbench train majority nli --data build/dr --out majority.parquet
 """
@@ -15,7 +14,7 @@ from shiftbench.baselines.runs import Predict, Run
 
 
 def fit(run: Run) -> Predict:
-    """Find the most frequent train label, of equals the first listed; seed and validation rows are not used."""
+    """Find the most frequent training label (the first in a tie); seed and validation rows are not used."""
     counts = np.bincount(run.train["label"].to_numpy())
     label, shares = int(counts.argmax()), counts / counts.sum()
 

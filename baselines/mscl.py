@@ -1,9 +1,11 @@
 """MSCL, memory-based supervised contrastive learning (Tan et al. 2022), a baseline of the Depth F1 paper (app. B.2).
 
-An encoder's first token becomes a unit vector that is both classified and drawn towards the vectors of its class, of
-this batch and of the last 128 texts. The settings are the paper's; as Depth F1, it trains 5 epochs and keeps the last.
-Unlike its authors' code, the encoder does not read padding, and dropout stays on throughout training. Leaves out: any
-tuning, as the paper has none.
+The encoder's first token is projected to a unit vector, which is classified and pulled towards the vectors of its class
+in
+the current batch and in a memory of the last 128 texts. The settings are the paper's; as in Depth F1, training takes 5
+epochs and the last one is used. Unlike in the authors' code, padding is masked, and dropout stays on throughout
+training.
+Not supported: tuning, as the paper has none.
 
     shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
 """
@@ -46,8 +48,8 @@ class Mscl:
     Args:
         info: the task.
         model: Hub id or path of the encoder.
-        settings: hyperparameters; warm-up is always over 200 steps.
-        precision: numbers that a GPU computes with.
+        settings: hyperparameters; warm-up always takes 200 steps.
+        precision: number format of computations on a GPU.
     """
 
     def __init__(self, info: TaskInfo, model: str, settings: Hyperparameters, precision: Precision) -> None:

@@ -1,8 +1,9 @@
-"""Code of the user's own: a method or program in a file, in a module, or in an installed package.
+"""User code: a method or program in a file, in a module, or in an installed package.
 
-``my_file.py:Name`` is a name in a file, ``my_package.module:Name`` one in a module that is installed or in the working
-folder, and a word alone an entry point of an installed package, of the groups below. Files are named by whoever types
-the command or writes the grid: nothing else is looked for, and nothing that a record names is loaded.
+``my_file.py:Name`` is a name in a file, ``my_package.module:Name`` a name in a module that is installed or in the
+working
+directory, and a single word an entry point of an installed package, in one of the groups below. Files are named only by
+the person who types the command or writes the grid: nothing is discovered, and nothing named in a record is loaded.
 """
 
 import hashlib
@@ -23,30 +24,30 @@ from typing import Any
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 METHODS_GROUP, PROGRAMS_GROUP = "shiftbench.methods", "shiftbench.programs"
-"""Groups of entry points, for packages that bring methods or programs."""
+"""Entry point groups, for packages that provide methods or programs."""
 _PREFIX = "own_code_"
-"""Begins the names of modules that are files: a file ``torch.py`` is not taken for the package."""
+"""Prefix of the names of modules loaded from files, so that a file ``torch.py`` does not replace the package."""
 _LOADED: dict[str, ModuleType] = {}
 _RUNNING: ContextVar[dict[str, str]] = ContextVar("files of the program that is running", default={})  # noqa: B039
 _FORM = {METHODS_GROUP: "FILE.py:CLASS", PROGRAMS_GROUP: "FILE.py"}
 
 
 def is_own(name: str, group: str) -> bool:
-    """Return whether a name stands for code of the user's: a file, a place in a module, or an entry point."""
+    """Return whether a name is user code: a file, a name in a module, or an entry point."""
     return ":" in name or name.endswith(".py") or name in _entry_points(group)
 
 
 def load_own(name: str, group: str, option: str, base: type | None = None, hooks: Sequence[str] = ()) -> Any:
-    """Load what a name stands for.
+    """Load a class or function by name.
 
     Args:
         name: as typed, such as ``my_losses.py:Penalty``.
-        group: the group of entry points.
-        option: the option or key that names it, for messages.
-        base: the class that it must inherit from; None asks for a function.
-        hooks: functions of the class, of which it must override one, with the same arguments.
+        group: the entry point group.
+        option: the option or key that names it, for error messages.
+        base: required base class; None requires a function.
+        hooks: methods, at least one of which the class must override with the same arguments.
     Returns: the class or function.
-    Raises: InvalidInput when the file is missing or cannot be imported, has no such name, or what it names is none.
+    Raises: InvalidInput if the file is missing or cannot be imported, the name is missing, or it is not such an object.
     """
     place, attribute = _place_of(name, group, option)
     found = vars(_imported(place, option)).get(attribute)
@@ -61,15 +62,15 @@ def load_own(name: str, group: str, option: str, base: type | None = None, hooks
 
 
 def own_files(name: str, group: str, option: str) -> dict[str, str]:
-    """Hash the files of the user's code that a name stands for: its own, and those beside it that it imports.
+    """Hash the files of the user code that a name refers to: its own file, and files next to it that it imports.
 
-    Returns: sha256 by the file's path from the folder that it is in, or by the module's name.
+    Returns: sha256 by the file's path relative to its folder, or by the module's name.
     """
     return _files_of(_imported(_place_of(name, group, option)[0], option))
 
 
 def program_files() -> dict[str, str]:
-    """Return ``own_files`` of the program of the user's that is running; nothing where it is one of ours."""
+    """Return ``own_files`` of the running user program; empty for built-in programs."""
     return _RUNNING.get()
 
 
@@ -86,18 +87,19 @@ def _files_of(module: ModuleType) -> dict[str, str]:
 
 
 def own_program(name: str, command_of: Callable[[Any], Any]) -> Any:
-    """Load a program, and make it a command.
+    """Load a program, and turn it into a command.
 
     Args:
         name: as typed, such as ``my_program.py``.
-        command_of: makes a command of a function.
-    Raises: InvalidInput as ``load_own``; where the function is no command, or lacks options that ``train`` and ``grid``
-        give every program.
+        command_of: turns a function into a command.
+    Raises: InvalidInput as ``load_own``; also if the function cannot become a command, or lacks options that ``train``
+    and
+        ``grid`` pass to every program.
     """
     where = f"PROGRAM {name}"
     try:
         command = command_of(_as_running(name, load_own(name, PROGRAMS_GROUP, "PROGRAM")))
-    except (AssertionError, RuntimeError, TypeError) as error:  # typer's words for parameters that it cannot read
+    except (AssertionError, RuntimeError, TypeError) as error:  # typer's errors for unsupported parameters
         cure = "let it take RunOptions, with @with_options"
         raise InvalidInput(Problem("this function is no command", where, first_line(error), cure)) from error
     options = {word for param in command.params for word in param.opts}
@@ -109,7 +111,7 @@ def own_program(name: str, command_of: Callable[[Any], Any]) -> Any:
 
 
 def _as_running(name: str, main: Callable[..., None]) -> Callable[..., None]:
-    """Build the function that runs a program; its files are in ``program_files`` meanwhile."""
+    """Wrap a program's function, so that ``program_files`` returns its files while it runs."""
 
     @wraps(main)
     def run(*args: Any, **kwargs: Any) -> None:
@@ -132,7 +134,7 @@ def _entry_points(group: str) -> dict[str, EntryPoint]:
 
 
 def _place_of(name: str, group: str, option: str) -> tuple[str, str]:
-    """Return the file or module that a name is in, and its name there."""
+    """Split a name into its file or module, and the attribute in it."""
     if ":" not in name and not name.endswith(".py"):
         found = _entry_points(group)[name]
         return found.module, found.attr
@@ -143,7 +145,7 @@ def _place_of(name: str, group: str, option: str) -> tuple[str, str]:
 
 
 def _imported(place: str, option: str) -> ModuleType:
-    """Import a file or a module once; files beside it can be imported by it."""
+    """Import a file or module once; a file can import its neighbours."""
     place = str(Path(place).resolve()) if place.endswith(".py") else place
     if place not in _LOADED:
         _LOADED[place] = _import(place, option)
@@ -159,7 +161,7 @@ def _import(place: str, option: str) -> ModuleType:
         raise InvalidInput(Problem("there is no such file", option, f"'{place}'", cure))
     folder = str(file.parent) if is_file else os.getcwd()
     if folder not in sys.path:
-        sys.path.append(folder)  # last: nothing there hides an installed package
+        sys.path.append(folder)  # last, so that it cannot shadow an installed package
     try:
         if not is_file:
             return import_module(place)
@@ -180,7 +182,7 @@ def _import(place: str, option: str) -> ModuleType:
 
 
 def _line_in(error: Exception, file: Path) -> str:
-    """Return the last line of a file that an error came through."""
+    """Return the last line of a file in an error's traceback."""
     if isinstance(error, SyntaxError):
         return f" (line {error.lineno})"
     lines, trace = [], error.__traceback__
@@ -192,9 +194,9 @@ def _line_in(error: Exception, file: Path) -> str:
 
 
 def _loaded_below(root: Path) -> list[Path]:
-    """List the files of loaded modules in a folder, but those of Python's own environment."""
+    """List the files of loaded modules in a folder, except those of the Python environment."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    # Of some modules of torch, the file is a name alone.
+    # For some modules of torch, ``__file__`` is only a name.
     paths = [Path(file).resolve() for file in files if file and Path(file).is_absolute()]
     inside = Path(sys.prefix).resolve()
     package = Path(__file__).resolve().parents[1]
@@ -218,7 +220,9 @@ def _no_such(name: str, place: str, attribute: str, option: str, kind: str) -> I
 
 
 def _check_hooks(own: type, base: type, hooks: Sequence[str], where: str) -> None:
-    """Raise InvalidInput if a class overrides no hook, or one with other arguments, or has a field without a number."""
+    """Raise InvalidInput if a class overrides no hook, changes a hook's arguments, or has a field without a numeric
+    default.
+    """
     changed = [name for name in hooks if getattr(own, name) is not getattr(base, name)]
     if not changed:
         names = [name for name in vars(own) if not name.startswith("_") and callable(getattr(own, name))]

@@ -1,4 +1,4 @@
-"""The parts that every baseline program shares: options, card and output files; the training loop is in ``runs``."""
+"""Options, card and output files shared by all baseline programs; the training loop is in ``runs``."""
 
 import logging
 import shlex
@@ -64,7 +64,7 @@ Seeds = Annotated[
 
 @dataclass(frozen=True)
 class DomainOptions:
-    """The options of every program that trains: one run a source and seed, each predicting the targets."""
+    """Options of every program that trains: one run per source and seed, each predicting the targets."""
 
     task: TaskName
     data: Data
@@ -81,54 +81,54 @@ class DomainOptions:
 
 @dataclass(frozen=True)
 class AnswerOptions(DomainOptions):
-    """The options of a program whose answers have no probabilities."""
+    """Options of a program whose predictions have no probabilities."""
 
     candidates: Candidates = False
     validation: Validation = False
 
     def prediction_settings(self) -> dict[str, Any]:
-        """Return what is predicted beside the test rows, and in what form."""
+        """Return which predictions are written in addition to the test rows, and how."""
         return {"candidates": self.candidates, "validation": self.validation}
 
     def settings(self) -> Mapping[str, Any]:
-        """Return the options that the predictions of a run depend on; its source and seed tell runs apart."""
+        """Return the options that a run's predictions depend on, except source and seed."""
         return {"task": self.task, "targets": self.target, **self.prediction_settings()}
 
 
 @dataclass(frozen=True)
 class RunOptions(AnswerOptions):
-    """The options of a program that predicts labels."""
+    """Options of a program that predicts labels."""
 
     probabilities: Probabilities = False
 
     def prediction_settings(self) -> dict[str, Any]:
-        """Return what is predicted beside the test rows, and in what form."""
+        """Return which predictions are written in addition to the test rows, and how."""
         return {**super().prediction_settings(), "probabilities": self.probabilities}
 
 
 def open_work_folder(
     out: Path, program: str, folder: DatasetFolder, libraries: Sequence[str], **settings: Any
 ) -> WorkFolder:
-    """Return the folder beside a prediction file where finished runs are kept, with all that they depend on.
+    """Return the folder for finished runs, next to a prediction file, with everything that they depend on.
 
     Args:
-        out: the prediction file to be.
+        out: the future prediction file.
         program: name of the program.
         folder: the dataset.
-        libraries: distributions whose versions count, beside our own.
-        **settings: what else the predictions depend on, as JSON data; without the sources and seeds.
+        libraries: distributions whose versions matter, in addition to shiftbench.
+        **settings: everything else that the predictions depend on, as JSON data, except sources and seeds.
     """
     versions = {name: version(name) for name in ("shiftbench", *libraries)}
     return WorkFolder(out, {"program": program, "data": folder.content_hash, "versions": versions, **settings})
 
 
 def train_runs(fit: Fit, folder: DatasetFolder, options: AnswerOptions, **more: Any) -> Results:
-    """Train and predict what the options ask for.
+    """Train and predict according to the options.
 
     Args:
         fit: trains one run.
         folder: the dataset.
-        options: task, sources, targets, seeds and what else is predicted.
+        options: task, sources, targets, seeds and additional predictions.
         **more: further arguments of ``train_and_predict``.
     Returns: the predictions of all runs, with a record of each.
     Raises: InvalidInput as ``train_and_predict``.
@@ -138,13 +138,13 @@ def train_runs(fit: Fit, folder: DatasetFolder, options: AnswerOptions, **more: 
 
 
 def write_results(results: Results, card: Card, out: Path) -> None:
-    """Write the prediction file of all runs, and that of validation rows where there is one, each with the card.
+    """Write the prediction file of all runs, and the one of validation rows if there are any, each with the card.
 
     Args:
-        results: what the runs gave.
-        card: the card of both.
-        out: the prediction file; that of validation rows is ``<stem>.validation<ending>`` beside it.
-    Raises: InvalidInput when a file cannot be written.
+        results: results of the runs.
+        card: the card of both files.
+        out: the prediction file; validation rows are written to ``<stem>.validation<suffix>`` next to it.
+    Raises: InvalidInput if a file cannot be written.
     """
     if results.validation is not None:
         write_outputs(results.validation, card, out.with_name(f"{out.stem}.validation{out.suffix}"))
@@ -152,14 +152,14 @@ def write_results(results: Results, card: Card, out: Path) -> None:
 
 
 def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
-    """Write a prediction file and, beside it, its card; both appear whole or not at all.
+    """Write a prediction file and its card atomically.
 
     Args:
-        predictions: columns as ``shiftbench.validation.schemas.prediction_schema`` has them; tags may be lists.
+        predictions: columns of ``shiftbench.validation.schemas.prediction_schema``; tags may be lists.
         card: the card.
         out: the prediction file: .parquet, .jsonl or .csv.
     Returns: the card's path, ``<name>.card.yaml``.
-    Raises: InvalidInput when ``out`` cannot be written.
+    Raises: InvalidInput if ``out`` cannot be written.
     """
     writers: dict[str, Callable[[pl.DataFrame, Path], object]] = {
         ".parquet": lambda frame, path: frame.write_parquet(path),
@@ -172,7 +172,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
     check_out_path(out)
     card_file = card_path(out)
     with replace_file(card_file) as new_card, replace_file(out) as new:
-        writers[out.suffix](predictions.rechunk(), new)  # bytes depend on chunks otherwise
+        writers[out.suffix](predictions.rechunk(), new)  # otherwise the bytes depend on the chunks
         write_card(card, new_card)
     log.info("wrote %s (%s predictions) and %s", out, f"{len(predictions):,}", card_file)
     return card_file
@@ -182,8 +182,8 @@ def check_out_path(out: Path) -> None:
     """Raise InvalidInput, before any training, if an output cannot be written.
 
     Args:
-        out: the prediction file to be: .parquet, .jsonl or .csv.
-    Raises: InvalidInput when its ending is another one, or its folder cannot be written.
+        out: the future prediction file: .parquet, .jsonl or .csv.
+    Raises: InvalidInput if it has another suffix, or its folder is not writable.
     """
     refuse_folder(out, "--out")
     check_place(out)
@@ -196,12 +196,12 @@ def check_out_path(out: Path) -> None:
 
 
 def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: Any) -> Card:
-    """Build a card with what every card says: command, versions of libraries, data, and hashes of the user's own code.
+    """Build a card with the common fields: command, versions of libraries, data, and hashes of user code.
 
     Args:
         folder: the dataset.
-        libraries: distributions whose versions count, beside our own, numpy and polars.
-        **facts: the other keys of the card.
+        libraries: distributions whose versions matter, in addition to shiftbench, numpy and polars.
+        **facts: the other fields of the card.
     Returns: the card.
     """
     versions = {name: version(name) for name in ("shiftbench", "numpy", "polars", *libraries)}
@@ -214,9 +214,9 @@ def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: 
 
 
 def typed_command() -> str:
-    """Return the command as it was typed.
+    """Return the command as typed.
 
-    Returns: a shell command: ``shiftbench ...``, or ``python -m shiftbench.baselines...`` for a program alone.
+    Returns: a shell command: ``shiftbench ...``, or ``python -m shiftbench.baselines...`` for a program run by itself.
     """
     program = Path(sys.argv[0])
     alone = program.resolve().parent == Path(__file__).resolve().parent
@@ -225,6 +225,6 @@ def typed_command() -> str:
 
 
 def run_alone(program: Callable[..., None]) -> None:
-    """Run a program that was started by its file: its options are those of the command line, its notes are heard."""
+    """Run a program started from its own file: parse the command line, and show its log messages."""
     with heard_notes():
         typer.run(program)

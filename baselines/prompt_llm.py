@@ -1,10 +1,10 @@
-"""Zero-shot and few-shot prompting of a large language model, by the protocol of DR or of BOSS; every kind of task.
+"""Zero-shot and few-shot prompting of a large language model, with the protocol of DR or of BOSS; every kind of task.
 
-The model runs on any OpenAI-compatible server or, with ``--local``, on this machine. Demonstrations are drawn from a
-source's train rows for each test row anew (DR), or once for all (BOSS). Leaves out: any choice of prompt or
-demonstrations by their scores. What differs from the papers: the wording
-(``shiftbench.baselines.prompting.instructions``), the 256 tokens of a demonstration, counted in words, and what
-cannot be parsed, which is wrong here and left BOSS's denominator.
+The model runs on any OpenAI-compatible server or, with ``--local``, on this machine. Demonstrations are sampled from a
+source's training rows for each test row (DR), or once for all (BOSS). Prompts and demonstrations are never selected by
+their scores. Differences from the papers: the wording (``shiftbench.baselines.prompting.instructions``), the limit of
+256
+tokens per demonstration, counted in words, and unparsed responses, which count as wrong here but are dropped in BOSS.
 
     shiftbench train prompt-llm nli --data build/dr --out llm.parquet --model NAME --base-url http://localhost:8000/v1
 """
@@ -23,7 +23,7 @@ from shiftbench.baselines.prompting.task_prompt import PromptProtocol
 
 
 class Demonstrations(StrEnum):
-    """Which demonstrations a prompt has."""
+    """How demonstrations are chosen."""
 
     DRAWN = "drawn"
     FIXED = "fixed"
@@ -31,7 +31,7 @@ class Demonstrations(StrEnum):
 
 @dataclass(frozen=True)
 class FewShotOptions(PromptingOptions):
-    """The options of a program that prompts, and the layout of the prompts."""
+    """Options of a prompting program, and the layout of the prompts."""
 
     protocol: Annotated[
         PromptProtocol | None,

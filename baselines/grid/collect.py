@@ -64,7 +64,7 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
         having = [trial for trial, files in done.items() if name in files]
         predictions = pl.concat([kept.predictions(trial, name) for trial in having])
         card = _join_cards([kept.card(trial, name) for trial in having], training_command(having))
-        if (here := having[0].dataset) and card.data != here.content:  # the same rows of the task, beside other tasks
+        if (here := having[0].dataset) and card.data != here.content:  # same rows, but a folder with other tasks
             card = card.model_copy(update={"data": here.content, "settings": here.settings})
         if search := having[0].search:
             card = card.model_copy(update={"model_selection": search.rule, "tuning_trials": search.trials})

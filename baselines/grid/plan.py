@@ -64,14 +64,15 @@ Values = Annotated[list[Value], pydantic.Field(min_length=1)]
 
 
 class GridSearch(_GridTable):
-    """One ``[searches.NAME]`` table: how many settings are drawn from what, and what the best is chosen by.
+    """One ``[searches.NAME]`` table: the search space, the number of settings to sample, and the selection rule.
 
     Attributes:
         trials: settings tried for each model, task and source; the first are the model's own options.
-        seed: of the draws, and of the trials of them; chosen settings run on other seeds.
-        select: 'source-validation', or 'oracle', by the targets' test rows, which no user has.
-        space: what settings are drawn from: options of the program, what ``--set`` takes, and strengths of methods;
-            those of a model's methods are drawn from their own ranges where they are not here.
+        seed: seed of the sampling and of the search trials; the selected settings run on other seeds.
+        select: 'source-validation', or 'oracle' (the targets' test rows, which are unavailable in practice).
+        space: settings to sample: options of the program, settings of ``--set``, and strengths of methods. Strengths of
+            a
+            model's methods that are not listed are sampled from the methods' default ranges.
     """
 
     trials: Annotated[int, pydantic.Field(ge=2, strict=True)]
@@ -84,8 +85,8 @@ class GridModel(_GridTable):
     """One ``[[models]]`` table: a program with its options, and a name for files and messages.
 
     Attributes:
-        vary: values of options or settings, each combination of which is a model of its own.
-        search: the search that chooses its settings.
+        vary: values of options or settings; each combination is a separate model.
+        search: the search that selects its settings.
     """
 
     name: ModelName
@@ -100,7 +101,7 @@ class GridModel(_GridTable):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _without_parameters(cls, table: Any) -> Any:
-        """Leave out the number of parameters, which an estimate for other machines used until 0.3."""
+        """Drop the number of parameters, which an estimate for other machines used until 0.3."""
         if not isinstance(table, dict) or "parameters" not in table:
             return table
         warnings.warn("a grid's 'parameters' decide nothing now; the key ends with 0.4", FormerName, stacklevel=2)
@@ -108,7 +109,7 @@ class GridModel(_GridTable):
 
 
 class GridFile(_GridTable):
-    """The whole file. Paths in it are relative to it; a model's tasks, sources and seeds stand before the grid's."""
+    """The whole file. Paths are relative to it; a model's tasks, sources and seeds override the grid's."""
 
     data: Word
     out: Word = "results"
@@ -122,11 +123,11 @@ class GridFile(_GridTable):
 
 @dataclass(frozen=True)
 class GridPlan:
-    """What a grid file asks for: trials in the order task, model, source, seed, which is also the order in files.
+    """The contents of a grid file; trials are ordered by task, model, source and seed, as are the rows of result files.
 
     Attributes:
-        code: the folder that code of the user's own is named from.
-        trials: what runs first: all of it but the chosen settings of searches.
+        code: base folder of the paths of user code.
+        trials: trials to run first: all except those with the selected settings of searches.
         searches: models whose settings are searched.
     """
 
@@ -146,9 +147,9 @@ def read_plan(
     Args:
         file: the TOML file.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
-        tasks: those of the grid's tasks to keep; models that name none of them are left out. None keeps all.
-        data: the dataset folder; None takes the one that the file names.
-    Raises: InvalidInput naming everything that is wrong: keys, values, programs, their options, tasks, sources.
+        tasks: keep only these tasks of the grid, and the models that have any of them. None keeps all.
+        data: the dataset folder; None uses the one named in the file.
+    Raises: InvalidInput listing every problem with keys, values, programs, options, tasks and sources.
     """
     grid_file = _read_grid_file(file)
     if tasks:
@@ -157,7 +158,7 @@ def read_plan(
     checks = _Checks(file, folder, programs)
     trials = checks.trials(grid_file)
     if checks.problems:
-        # A source of the whole grid is checked for every model: without duplicates it is reported once.
+        # The grid's sources are checked for every model: deduplicate, to report each problem once.
         raise InvalidInput(dict.fromkeys(checks.problems))
     out = Path(os.path.normpath(file.parent / grid_file.out))
     return GridPlan(folder.path, file.parent.resolve(), out, grid_file.threads, tuple(trials), tuple(checks.searches))
@@ -177,14 +178,14 @@ def _read_grid_file(file: Path) -> GridFile:
 
 
 def _varied(model: GridModel) -> list[GridModel]:
-    """List the models that a model with lists of values stands for, each named by its values."""
+    """Expand a model with ``vary`` into one model per combination of values, named by its values."""
     if not model.vary:
         return [model]
     models = []
     for values in product(*model.vary.values()):
         given = dict(zip(model.vary, values, strict=True))
         settings = model.options.get("set", [])
-        # A program's own options have no dot, and are not among the settings without an option.
+        # Options of a program have no dot and are not in the list of settings without an option.
         typed = {name: value for name, value in given.items() if not is_setting(name)}
         added = [f"{name}={value}" for name, value in given.items() if is_setting(name)]
         options = {**model.options, **typed}
@@ -223,7 +224,7 @@ def _problem(detail: Any, file: str) -> Problem:
 
 
 def tasks_at_hand(file: Path, folder: DatasetFolder) -> list[str]:
-    """List the tasks that a grid file names and a folder has, in the file's order."""
+    """List the tasks of a grid file that the folder contains, in the file's order."""
     grid_file = _read_grid_file(file)
     named = [task for model in grid_file.models for task in model.tasks or grid_file.tasks or folder.manifest.tasks]
     return [task for task in dict.fromkeys(named) if task in folder.manifest.tasks]
@@ -232,15 +233,15 @@ def tasks_at_hand(file: Path, folder: DatasetFolder) -> list[str]:
 def read_without_data(
     file: Path, programs: TyperGroup, sources: Mapping[str, Sequence[str]], tasks: Sequence[str] | None = None
 ) -> list[Trial]:
-    """Read a grid file whose dataset is not built: programs and options are checked, tasks and sources taken from here.
+    """Read a grid file without its dataset: check programs and options; tasks and sources come from the arguments.
 
     Args:
         file: the TOML file.
         programs: the command whose sub-commands are the programs.
-        sources: by task the domains to train on; other tasks of the grid are left out.
-        tasks: those to keep; None keeps all.
-    Returns: the trials, of no data.
-    Raises: InvalidInput as ``read_plan``, for models and options.
+        sources: the training domains of each task; other tasks of the grid are skipped.
+        tasks: tasks to keep; None keeps all.
+    Returns: the trials, without a data hash.
+    Raises: InvalidInput for models and options, as in ``read_plan``.
     """
     grid_file, checks = _read_grid_file(file), OptionChecks(file, programs)
     trials = [
@@ -258,18 +259,18 @@ def read_without_data(
 
 
 class OptionChecks:
-    """Checks the programs and options of a grid file, and collects what is wrong with them."""
+    """Checks the programs and options of a grid file, and collects the problems."""
 
     def __init__(self, file: Path, programs: TyperGroup) -> None:
         self.file, self.programs = str(file), programs
         self.problems: list[Problem] = []
         self.checked: dict[str, CheckedModel] = {}
-        """What processes of their own found of models, by their keys."""
+        """Results of the checks in separate processes, by model key."""
 
     def options(self, model: GridModel, key: str) -> tuple[str, ...]:
-        """Format a model's options as words of a command line, and check them by the program itself.
+        """Format a model's options as command-line words, and check them with the program itself.
 
-        Code of the user's own is imported in another process, and its files are noted.
+        User code is imported in a separate process, and its files are recorded.
         """
         tunes_methods = model.search is not None and "method" in model.options
         if not needs_own_process(model.program, model.options) and not tunes_methods:
@@ -285,7 +286,7 @@ class OptionChecks:
         return ()
 
     def format_options(self, model: GridModel, key: str) -> tuple[str, ...]:
-        """Format a model's options as words of a command line, and check them in this process."""
+        """Format a model's options as command-line words, and check them in this process."""
         context = typer.Context(self.programs)
         command = self.programs.get_command(context, model.program)
         if command is None:
@@ -325,7 +326,7 @@ class OptionChecks:
 
 
 class _Checks(OptionChecks):
-    """Turns a grid file into trials, and collects everything that is wrong with it."""
+    """Turns a grid file into trials, and collects all problems of the file."""
 
     def __init__(self, file: Path, folder: DatasetFolder, programs: TyperGroup) -> None:
         super().__init__(file, programs)
@@ -333,7 +334,7 @@ class _Checks(OptionChecks):
         self.searches: list[SearchedModel] = []
 
     def trials(self, grid_file: GridFile) -> list[Trial]:
-        """Build the trials in the grid's order; trials of what is wrong are missing."""
+        """Build the trials in the grid's order, without those that have a problem."""
         names = [model.name.casefold() for model in grid_file.models]
         trials = []
         for number, model in enumerate(grid_file.models, start=1):
@@ -372,14 +373,14 @@ class _Checks(OptionChecks):
         start: tuple[tuple[str, ...], str, str],
         seeds: tuple[int, ...],
     ) -> list[Trial]:
-        """Build the trials of a search on one task and source, and note the search.
+        """Build the trials of a search on one task and source, and register the search.
 
         Args:
             grid_file: the grid.
-            model: its model.
-            key: the model's.
+            model: the model.
+            key: key of the model in the grid file.
             start: the model's own options, the task and the source.
-            seeds: what the chosen settings run on.
+            seeds: seeds on which the selected settings run.
         """
         words, task, source = start
         search = grid_file.searches.get(str(model.search))
@@ -421,7 +422,7 @@ class _Checks(OptionChecks):
         return list(tries)
 
     def _space(self, search: GridSearch, model: GridModel, key: str) -> tuple[set[str], dict[str, Any], set[str]]:
-        """Return the names of a program's options, what a search draws for the model, and which of it is whole."""
+        """Return the program's option names, the model's search space, and which of its settings are integers."""
         checked = self.checked.get(key, CheckedModel())
         names = set(checked.names)
         if not names:
@@ -442,7 +443,7 @@ class _Checks(OptionChecks):
         return names, space, {name for name, (_, _, is_whole) in checked.draws.items() if is_whole}
 
     def _check_searches(self, grid_file: GridFile) -> None:
-        """Note strengths that no model has, and warn where methods are tuned and plain training is not."""
+        """Report strengths that no model has, and warn if methods are tuned but plain training is not."""
         for name, search in grid_file.searches.items():
             users = [model for model in grid_file.models if model.search == name]
             methods = {short_name(method) for model in users for method in _as_list(model.options.get("method", []))}

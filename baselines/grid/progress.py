@@ -1,4 +1,4 @@
-"""A grid from beginning to end: done trials are skipped, results are collected, failures are reported at the end."""
+"""Running a grid: skip finished trials, run the others, collect results, and report failures at the end."""
 
 import errno
 import logging
@@ -21,19 +21,19 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 log = logging.getLogger(__name__)
 Engine = Callable[[Sequence[Trial], Path], Generator[EndedTrial, None, None]]
-"""Runs trials, each in its own folder among the runs, and yields each as it ends; closing it stops all."""
+"""Runs trials, each in its own folder of ``runs``, and yields each when it ends; closing the generator stops all."""
 
 _SHOWN = 20
 
 
 def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
-    """Run the trials that are not done, and write one prediction file and card of each model on each task.
+    """Run the unfinished trials, and write one prediction file and card for each model on each task.
 
     Args:
         trials: the grid, in the order of its files.
-        out: folder for the files; the trials' own lie in ``runs`` in it.
+        out: folder for the files; per-trial files are in ``out/runs``.
         engine: runs the trials.
-    Raises: InvalidInput naming the trials that failed, when all others are done; at once when the disk is full.
+    Raises: InvalidInput listing the failed trials once all others are finished; at once if the disk is full.
     """
     runs = out / "runs"
     with _lock_folder(out), _ended_by_sigterm_as_by_ctrl_c():
@@ -50,12 +50,12 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
 
 
 def collect_done(trials: Sequence[Trial], out: Path) -> None:
-    """Write the prediction file and card of each model on each task from the trials that are done; nothing is run.
+    """Write the prediction file and card of each model on each task from the finished trials, without running any.
 
     Args:
         trials: the grid, in the order of its files.
         out: folder for the files, as in ``run_grid``.
-    Raises: InvalidInput when none is done.
+    Raises: InvalidInput if no trial is finished.
     """
     runs = out / "runs"
     if len(not_done(trials, runs)) == len(trials):
@@ -69,13 +69,13 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
 
 
 def _sort_by_use(trials: Sequence[Trial]) -> list[Trial]:
-    """Sort trials: real domains before placebos, then by seed, so that a stopped grid covers every source once."""
+    """Sort trials: real domains before placebos, then by seed, so that an interrupted grid covers every source once."""
     seeds = list(dict.fromkeys(trial.seed for trial in trials))
     return sorted(trials, key=lambda trial: (trial.task.endswith(PLACEBO), seeds.index(trial.seed)))
 
 
 def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
-    """Return the trials without a whole prediction file among the runs, or packed beside them."""
+    """Return the trials that have no complete prediction file, neither in a folder nor packed."""
     kept = KeptTrials(runs)
     return [trial for trial in trials if not kept.is_done(trial)]
 
@@ -83,7 +83,7 @@ def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
 def _run_waiting(
     trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path, out: Path, engine: Engine
 ) -> list[EndedTrial]:
-    """Run the waiting trials, and write each entry when the last of its trials is done; returns those that failed."""
+    """Run the waiting trials, write each entry when its last trial is finished, and return the failed trials."""
     unfinished, failed = set(waiting), []
     entry_of = {trial: entry for entry in by_entry(trials) for trial in entry}
     n_done, began = len(trials) - len(waiting), time.monotonic()
@@ -96,13 +96,13 @@ def _run_waiting(
                 if ended.error is None:
                     unfinished.remove(ended.trial)
                     log.info("done: %s (%s)", ended.trial, so_far)
-                    entry = entry_of.get(ended.trial)  # a trial of a search is in none
+                    entry = entry_of.get(ended.trial)  # a trial of a search belongs to no entry
                     if entry and unfinished.isdisjoint(entry):
                         collect(entry, KeptTrials(runs), out)
                 else:
                     failed.append(ended)
                     log.info("failed: %s: %s (%s)", ended.trial, ended.error, so_far)
-                    if os.strerror(errno.ENOSPC) in ended.error:  # as all others would fail
+                    if os.strerror(errno.ENOSPC) in ended.error:  # all others would fail, too
                         raise _disk_is_full(runs)
     except OSError as error:
         if error.errno == errno.ENOSPC:
@@ -116,7 +116,7 @@ def _run_waiting(
 
 
 def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
-    """Log how many trials are done and left, and how many others lie in the folder."""
+    """Log how many trials are done and waiting, and how many other trials the folder contains."""
     n_done = len(trials) - len(waiting)
     log.info("%s: %d done, %d to run", counted(len(trials), "trial"), n_done, len(waiting))
     kept = KeptTrials(runs)

@@ -1,8 +1,10 @@
-"""A named random search: settings are drawn, the best is chosen on validation rows of the source, and runs anew.
+"""Random search: settings are sampled, selected on the source's validation rows, and run again on new seeds.
 
-Every model of a search gets as many trials, plain training among them. The first trial of each is the model as the
-grid file has it. Trials that are not chosen are kept and packed as all others, and listed beside the result. So do
-WILDS (Koh et al. 2021) and DomainBed (Gulrajani and Lopez-Paz 2021, whose ranges the strengths of their methods have).
+Every model of a search gets the same number of trials, including plain training. Its first trial uses the options of
+the
+grid file. Trials that are not selected are stored and packed like all others, and listed next to the result. WILDS (Koh
+et al. 2021) and DomainBed (Gulrajani and Lopez-Paz 2021) do the same; the strengths of their methods use DomainBed's
+ranges.
 """
 
 import json
@@ -26,19 +28,19 @@ from shiftbench.validation.vocabulary import TaskKind, source_parts
 VALIDATION = "predictions.validation.parquet"
 ORACLE, SOURCE_VALIDATION = "oracle", "source-validation"
 Space = Mapping[str, Sequence[Any] | tuple[float, float]]
-"""What a setting is drawn from, by its name: a list of values, or the ends of a range, evenly in the logarithm."""
+"""The search space by setting: a list of values, or the bounds of a log-uniform range."""
 
 
 def draw_settings(space: Space, whole: Iterable[str], trials: int, seed: int) -> list[dict[str, Any]]:
-    """Draw settings; the first are none, so that a model's own options are tried, too.
+    """Sample settings; the first set is empty, so that the model's own options are tried, too.
 
-    Models draw the same values of the same settings, whatever else they have: each setting has a stream of its own.
+    Each setting has its own random stream, so different models get the same values for the settings they share.
 
     Args:
-        space: what is drawn.
-        whole: settings that are whole numbers.
-        trials: how many.
-        seed: of the draws.
+        space: the search space.
+        whole: names of the settings that are integers.
+        trials: number of sets of settings.
+        seed: seed of the sampling.
     """
     drawn: list[dict[str, Any]] = [{} for _ in range(trials)]
     for name, values in sorted(space.items()):
@@ -54,11 +56,11 @@ def draw_settings(space: Space, whole: Iterable[str], trials: int, seed: int) ->
 
 
 def add_settings(words: Sequence[str], drawn: Mapping[str, Any], own: Iterable[str]) -> tuple[str, ...]:
-    """Return options as words, with drawn settings in the place of theirs: options of the program, others by ``--set``.
+    """Return options with the sampled settings replacing their values: as an option of the program, else by ``--set``.
 
     Args:
-        words: of a grid's model.
-        drawn: settings by name.
+        words: command-line options of a grid's model.
+        drawn: sampled values by name of the setting.
         own: names of the program's options.
 
     >>> add_settings(("--epochs=1", "--set=clip=1"), {"clip": 0.5, "epochs": 2}, ["epochs", "set"])
@@ -74,9 +76,9 @@ class SearchedModel:
     """A model of a grid whose settings are searched, on one task and source.
 
     Attributes:
-        tries: a trial of each draw, in order.
-        options: of each draw, as the chosen one runs on new seeds.
-        seeds: those.
+        tries: one trial per sampled set of settings, in order.
+        options: options of each set, as they run on new seeds if the set is selected.
+        seeds: the new seeds.
     """
 
     tries: tuple[Trial, ...]
@@ -84,7 +86,7 @@ class SearchedModel:
     seeds: tuple[int, ...]
 
     def finals(self, chosen: int) -> list[Trial]:
-        """Return the trials on new seeds with the options of a draw."""
+        """Return the trials that run the options of the selected set on new seeds."""
         first = self.tries[0]
         assert first.search is not None
         search = first.search._replace(number=None)
@@ -92,24 +94,25 @@ class SearchedModel:
 
 
 class ChosenSettings(NamedTuple):
-    """What a search found for one task and source."""
+    """Result of a search on one task and source: score of each set of settings, and index of the selected one."""
 
     scores: list[float]
     chosen: int
 
 
 def choose_settings(searched: SearchedModel, kept: KeptTrials, folder: DatasetFolder) -> ChosenSettings:
-    """Choose the draw with the highest score; the first of equals."""
+    """Select the settings with the highest score; the first in a tie."""
     scores = [_score(trial, kept, folder) for trial in searched.tries]
     return ChosenSettings(scores, int(np.argmax(scores)))
 
 
 def chosen_trials(searches: Sequence[SearchedModel], kept: KeptTrials, folder: DatasetFolder, out: Path) -> list[Trial]:
-    """Choose the settings of every search whose trials are all done, and write what was tried beside the results.
+    """Select the settings of every search whose trials are all finished, and write the list of trials next to the
+    results.
 
     Args:
-        searches: of a grid.
-        kept: its trials.
+        searches: searches of a grid.
+        kept: access to its trials.
         folder: its dataset.
         out: the folder of results; ``<task>/<model>.search.json`` lists every trial with its score.
     Returns: the trials on new seeds.
@@ -139,7 +142,7 @@ def chosen_trials(searches: Sequence[SearchedModel], kept: KeptTrials, folder: D
 
 
 def _score(trial: Trial, kept: KeptTrials, folder: DatasetFolder) -> float:
-    """Score a trial by the task's metric: on its source's validation rows, or, by oracle, on the targets' test rows."""
+    """Score a trial by the task's metric: on its source's validation rows, or (oracle) on the targets' test rows."""
     assert trial.search is not None
     info, sources = folder.task(trial.task), source_parts(trial.source)
     if trial.search.rule == SOURCE_VALIDATION:
@@ -164,7 +167,7 @@ def _score(trial: Trial, kept: KeptTrials, folder: DatasetFolder) -> float:
 
 
 def check_task(folder: DatasetFolder, task: str, source: str, rule: str) -> str:
-    """Return why a search cannot be scored on a task and source; empty where it can."""
+    """Return why a search cannot be scored on a task and source; "" if it can."""
     info, sources = folder.task(task), source_parts(source)
     if info.kind is not TaskKind.CLASSIFICATION:
         return f"'{task}' is a task of kind '{info.kind.value}', and a search is scored on labels"

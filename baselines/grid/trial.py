@@ -34,19 +34,19 @@ _COMPUTING = (
     *("numpy", "polars", "scikit-learn"),
     *("torch", "transformers", "accelerate", "peft", "sentence-transformers"),
 )
-# Sums are split among threads, and floats added in another order differ.
+# Threads change the order of floating-point sums, and so the results.
 _THREADS = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"),
     *("RAYON_NUM_THREADS", "POLARS_MAX_THREADS"),
 )
 _OUT_OF_MEMORY = (
     *("memoryerror", "cannot allocate memory", "std::bad_alloc", "defaultcpuallocator", "out of memory"),
-    # What is left where an import or a worker's start found no memory.
+    # Messages if an import or the start of a worker ran out of memory.
     *("failed to map segment", "unknown error: error return without exception set", "returned null without setting"),
 )
-"""Signs in a log, in small letters, that memory ran out; libraries end in many ways then, SIGABRT among them."""
+"""Lower-case substrings of a log that indicate out of memory; libraries fail in many ways then, including SIGABRT."""
 _STARTED = "$ shiftbench "
-"""Begins the line of a log that an attempt at the trial begins with."""
+"""Prefix of the log line that starts an attempt at the trial."""
 _LESS_MEMORY = (
     "run fewer trials at a time (--slots), or give smaller batches (batch_size, or accumulate for equal ones)"
 )
@@ -59,9 +59,9 @@ class Searched(NamedTuple):
 
     Attributes:
         name: its name in the grid file.
-        rule: what it chooses by: 'source-validation', or 'oracle'.
-        trials: how many settings are tried for each task and source.
-        number: place of the trial's among them, from 1; None of one that runs the chosen settings on a new seed.
+        rule: selection rule: 'source-validation' or 'oracle'.
+        trials: number of settings tried for each task and source.
+        number: 1-based index of the trial; None for a trial that runs the selected settings on a new seed.
     """
 
     name: str
@@ -72,18 +72,18 @@ class Searched(NamedTuple):
 
 @dataclass(frozen=True)
 class Trial:
-    """What decides a trial's predictions, and the name that its model has in the grid.
+    """Everything that determines a trial's predictions, and its model's name in the grid.
 
     Attributes:
-        options: the program's, as on its command line.
-        source: training domains joined with '+', or 'none' for a program that trains on nothing.
-        data: hash of the rows of its task (see ``trial_data``); of trials from before 0.3 the content hash of the whole
+        options: command-line options of the program.
+        source: training domains joined with '+', or 'none' for a program that does not train.
+        data: hash of the rows of its task (see ``trial_data``); for trials from before 0.3, the content hash of the
+            whole
             dataset folder.
-        versions: version of each library that computes, such as 'torch 2.13.0'.
-        search: the search that it is part of; in its record, and not in its key.
-        files: files of the user's own code, each with its sha256; part of the key, and left out of it where there are
-            none.
-        dataset: version of the folder at hand that has these rows; it decides nothing.
+        versions: versions of the libraries that computations depend on, such as 'torch 2.13.0'.
+        search: the search that it is part of; in its record, but not in its key.
+        files: files of user code, each with its sha256; part of the key if there are any.
+        dataset: version of the local folder that contains these rows; does not affect the predictions.
     """
 
     model: str
@@ -116,7 +116,7 @@ class Trial:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return its record as JSON data: what decides its predictions, its model's name, and its search."""
+        """Return the record as JSON data: what determines the predictions, the model's name, and the search."""
         facts = {each.name: getattr(self, each.name) for each in fields(self) if each.compare or each.name == "search"}
         return {name: value for name, value in facts.items() if name not in ("files", "search") or value}
 
@@ -127,21 +127,21 @@ class Trial:
 
     @cached_property
     def key(self) -> str:
-        """Hash what decides the predictions: a trial with another option, dataset or version has another key."""
+        """Hash what determines the predictions: another option, dataset or version gives another key."""
         return hashlib.sha256(replace(self, search=None).record.encode()).hexdigest()[:12]
 
     @property
     def folder(self) -> Path:
-        """Return the folder of the trial's files among the runs of a grid; long joined sources are cut short."""
+        """Return the folder of the trial's files, relative to the grid's runs; long joined sources are truncated."""
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
     def arguments(self, data: Path, out: Path, code: Path | None = None) -> list[str]:
-        """Return the arguments of the ``shiftbench`` command that runs the trial alone, from this folder.
+        """Return the arguments of the ``shiftbench`` command that runs only this trial from the working directory.
 
         Args:
             data: the dataset folder.
             out: the prediction file.
-            code: the folder that files of the user's own code are named from; None is this one.
+            code: base folder of the paths of user code; None means the working directory.
         """
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
         fixed = [
@@ -155,17 +155,18 @@ class Trial:
 
 
 class EndedTrial(NamedTuple):
-    """A trial that came to its end, and why it failed if it did."""
+    """A trial that has ended, with the reason if it failed."""
 
     trial: Trial
     error: str | None
 
 
 def installed_versions(program: str = "", options: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the versions, on this machine, of all that decides a trial's predictions, such as 'torch 2.13.0'.
+    """Return the local versions of everything that determines a trial's predictions, such as 'torch 2.13.0'.
 
-    They are those of Python, of the program and its methods, which a release alone does not change, and of the
-    libraries that compute.
+    They are those of Python, of the code of the program and its methods (independent of the release), and of the
+    libraries
+    that compute.
     """
     python = ".".join(platform.python_version_tuple()[:2])
     versions = [f"python {python}", *code_versions(program, options)]
@@ -176,19 +177,19 @@ def installed_versions(program: str = "", options: Sequence[str] = ()) -> tuple[
 
 
 def trial_data(folder: DatasetFolder, task: str, options: Sequence[str]) -> str:
-    """Hash the rows that a trial reads: all of its task's, since some programs read train texts of its targets.
+    """Hash the rows that a trial reads: all rows of its task, because some programs read training texts of the targets.
 
     Args:
-        folder: the dataset; its other tasks count only if they have candidates for this one and are predicted, too.
-        task: the trial's.
-        options: its program's.
+        folder: the dataset; other tasks count only if they contain candidates for this task that are predicted, too.
+        task: the trial's task.
+        options: options of the trial's program.
     """
     candidates = [name for name, info in folder.manifest.tasks.items() if info.candidates_for == task]
     return folder.tasks_hash([task, *(candidates if "--candidates" in options else [])])
 
 
 def find_dataset(trial: Trial, folders: Sequence[DatasetFolder]) -> DatasetFolder | None:
-    """Find the dataset folder that has the rows of a trial's task; one with test labels before one without."""
+    """Find the dataset folder with the rows of a trial's task, preferring one with test labels."""
     having = [
         folder
         for folder in folders
@@ -211,15 +212,15 @@ def is_whole(predictions: Path) -> bool:
 def start_trial(
     trial: Trial, folder: Path, data: Path, threads: int, gpu: str | None = None, code: Path | None = None
 ) -> "subprocess.Popen[bytes]":
-    """Start a trial's process; what it prints is added to the log in its folder.
+    """Start a trial's process; its output is appended to the log in its folder.
 
     Args:
-        trial: what to run.
-        folder: for its files; work that an earlier process left there is gone on with.
+        trial: the trial to run.
+        folder: folder for its files; unfinished work of an earlier process is resumed.
         data: the dataset folder.
-        threads: of each library that computes.
-        gpu: the one that the process sees; None leaves it those that this process sees.
-        code: the folder that files of the user's own code are named from.
+        threads: threads of each library that computes.
+        gpu: the only GPU visible to the process; None: the same GPUs as in this process.
+        code: base folder of the paths of user code.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).write_text(trial.record, encoding="utf-8")
@@ -229,16 +230,16 @@ def start_trial(
         log.flush()
         return subprocess.Popen(
             [sys.executable, "-m", "shiftbench.baselines.grid.child", str(folder.absolute()), *arguments],
-            stdin=subprocess.PIPE,  # closed when this process ends, however it ends
+            stdin=subprocess.PIPE,  # closed when this process exits, even on a crash
             stdout=log,
             stderr=subprocess.STDOUT,
             env=_environment(threads, gpu) | ({CODE_FOLDER: str((code or Path()).absolute())} if trial.files else {}),
-            start_new_session=True,  # Ctrl-C reaches this process alone, which then ends the others
+            start_new_session=True,  # Ctrl-C reaches only this process, which then stops the others
         )
 
 
 def stop_trials(children: Sequence["subprocess.Popen[bytes]"]) -> None:
-    """Stop trials' processes and the processes that these started."""
+    """Stop trials' processes and their child processes."""
     for kill in (False, True):
         for child in children:
             if child.poll() is None:
@@ -266,13 +267,13 @@ def failure_reason(folder: Path, code: int) -> str | None:
 
 
 def _relative_if_inside(path: Path) -> Path:
-    """Return a path relative to the working folder if it is inside, so that cards do not show where that lies."""
+    """Return a path relative to the working directory if it is inside, so that cards do not reveal where that is."""
     path, here = path.resolve(), Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _environment(threads: int, gpu: str | None) -> dict[str, str]:
-    """Build the environment in which a seed gives the same predictions on a kind of processor."""
+    """Build an environment in which a seed gives the same predictions on the same type of processor."""
     return {
         **os.environ,
         **dict.fromkeys(_THREADS, str(threads)),

@@ -1,10 +1,10 @@
-"""Loading any model for a task: what ``predict`` and ``check`` ask, by one interface.
+"""Models of any kind behind one interface, for ``predict`` and ``check``.
 
 A model is named by its ``spec``: a Hub id or folder (``pretrained``, ``sentence_model``), ``module:callable``
-(``callables``), a scikit-learn pipeline saved with skops, or a pickle that is trusted (``pipelines``), or the URL of an
-OpenAI-compatible server (``served``). ``loading`` tells them apart, ``labels`` maps labels by name and never by
-position, ``doubts`` says where another order of labels would score far better, ``parts`` predicts rows in parts
-that outlive a stop, and ``heads`` lets fine-tuning start from a checkpoint's own head.
+(``callables``), a scikit-learn pipeline saved with skops, or a trusted pickle (``pipelines``), or the URL of an
+OpenAI-compatible server (``served``). ``loading`` dispatches on the spec, ``labels`` maps labels by name, never by
+position, ``doubts`` warns if another order of the labels would score far better, ``parts`` predicts in resumable parts,
+and ``heads`` lets fine-tuning start from a checkpoint's own head.
 """
 
 import importlib
@@ -28,7 +28,7 @@ _HOMES = {
     "parse_label_map": "labels",
     "predict_in_parts": "parts",
 }
-"""The module of each name: the commands' options are read without importing any of them."""
+"""The module of each name: names are imported lazily, so that reading the commands' options imports no model code."""
 
 
 def __getattr__(name: str) -> Any:

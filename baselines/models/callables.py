@@ -1,13 +1,14 @@
-"""``module:callable``: any function of one's own that takes a list of inputs and gives as many outputs.
+"""``module:callable``: a user-defined function that maps a list of inputs to a list of outputs of the same length.
 
-An input is a text; a pair of texts (a tuple) where the task has two input columns; a list of words of a tagging task; a
-dict with ``question`` and ``context`` of a question; else a dict of the columns. An output of a classification task is
-a label, a dict of probabilities by label, ``{"label": ..., "score": ...}`` or a list of these as pipelines of
-transformers give them, or a row of an array of probabilities; the array's columns are named by ``classes_`` or
-``labels`` of the callable (or of the object whose method it is), or by ``--label-map 0=...``. Of other kinds an output
-is a list of tags, an answer or a text; ``__unparsed__`` stands for none.
+An input is a text; a pair of texts (a tuple) if the task has two input columns; a list of words for tagging; a dict
+with
+``question`` and ``context`` for question answering; otherwise a dict of the columns. For classification, an output is a
+label, a dict of probabilities by label, ``{"label": ..., "score": ...}`` or a list of these as returned by pipelines of
+transformers, or a row of an array of probabilities. The array's columns are named by ``classes_`` or ``labels`` of the
+callable (or of the object that it is a method of), or by ``--label-map 0=...``. For other kinds, an output is a list of
+tags, an answer or a text; ``__unparsed__`` means no answer.
 
-The module is looked for in the working directory, too.
+The working directory is also searched for the module.
 """
 
 import sys
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
     from shiftbench.baselines.models.settings import LoadRequest
 
 CALL_ROWS = 256
-"""Rows of one call."""
+"""Rows per call."""
 
 
 @dataclass
 class CallableModel(LoadedModel):
-    """A function of the user's, called with a few hundred inputs at a time."""
+    """A user-defined function, called with ``CALL_ROWS`` inputs at a time."""
 
     function: Callable[[list[Any]], Any] = list
     kind: TaskKind = TaskKind.CLASSIFICATION
@@ -53,16 +54,16 @@ class CallableModel(LoadedModel):
             except RowFailure as failure:
                 done = pl.concat([*frames, failure.done], how="diagonal")
                 raise RowFailure(failure.problems[0], start + failure.row, done) from failure.__cause__
-        # If only some parts have probabilities, the other rows' are null.
+        # If only some parts have probabilities, the other rows get nulls.
         return pl.concat(frames[1:], how="diagonal") if len(frames) > 1 else frames[0]
 
     def _call(self, part: list[Any]) -> list[Any]:
-        """Call the function on a part; if it raises, find the first row at which it does."""
+        """Call the function on a part; if it raises, find the first row that causes it."""
         try:
             return self._check_outputs(self.function(part), len(part))
         except RowFailure:
             raise
-        except Exception as error:  # a function of the user's may raise anything
+        except Exception as error:  # user code may raise anything
             answered, row, is_alone = self._until_it_raises(part)
             done = self._build_predictions(answered, part[:row])
             shown = _short_repr(part[row])
@@ -72,9 +73,9 @@ class CallableModel(LoadedModel):
             raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
 
     def _until_it_raises(self, part: list[Any]) -> tuple[list[Any], int, bool]:
-        """Find the first input that the function raises at, by halving.
+        """Find the first input at which the function raises, by bisection.
 
-        Returns: the outputs before it, its place, and whether the function raises at it alone.
+        Returns: the outputs before it, its index, and whether the function also raises for it alone.
         """
         answered: list[Any] = []
         first, end = 0, len(part)
@@ -86,17 +87,17 @@ class CallableModel(LoadedModel):
         return answered, first, self._outputs_or_none(part[first : first + 1]) is None
 
     def _outputs_or_none(self, part: list[Any]) -> list[Any] | None:
-        """Call the function; None if it raises. The caller reports the error itself."""
+        """Call the function; None if it raises. The caller reports the error."""
         try:
             return self._check_outputs(self.function(part), len(part))
         except Exception:
             return None
 
     def _check_outputs(self, outputs: Any, n: int) -> list[Any]:
-        """Check that there are as many outputs as inputs, and return them as a list."""
+        """Check that there is one output per input, and return the outputs as a list."""
         if isinstance(outputs, pl.Series):
             outputs = outputs.to_list()
-        elif hasattr(outputs, "detach"):  # a tensor of torch
+        elif hasattr(outputs, "detach"):  # a torch tensor
             outputs = outputs.detach().cpu().numpy()
         if isinstance(outputs, np.ndarray):
             outputs = list(outputs)
@@ -107,7 +108,7 @@ class CallableModel(LoadedModel):
         return list(outputs)
 
     def _build_predictions(self, outputs: Sequence[Any], part: Sequence[Any]) -> pl.DataFrame:
-        """Build predictions from outputs, whatever their form."""
+        """Build predictions from outputs of any supported format."""
         if not len(outputs):
             return self._empty()
         if self.kind is TaskKind.TAGGING:
@@ -142,7 +143,7 @@ class CallableModel(LoadedModel):
         return frame_of_probabilities(values, match, self.name)
 
     def _labels(self, outputs: Sequence[Any]) -> pl.DataFrame:
-        # A label may be a number, of numpy or of Python.
+        # A label may be a number of numpy or Python.
         names = [None if name is None else class_names([name])[0] for name in outputs]
         distinct = dict.fromkeys(name for name in names if name is not None)
         of_name = {name: map_label(name, self.label_map, self.labels) for name in distinct}
@@ -202,10 +203,10 @@ def load_callable(request: "LoadRequest") -> CallableModel:
         cure = f"write it as {module_name.removesuffix('.py')}:{path}"
         raise InvalidInput(Problem("this names a file, not a module", request.spec, f"'{module_name}'", cure))
     if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # as 'python -m' has it: a module of the user's own lies there
+        sys.path.insert(0, str(Path.cwd()))  # like 'python -m': the user's module may be there
     try:
         target: Any = import_module(module_name)
-    except Exception as error:  # a module of the user's may raise anything
+    except Exception as error:  # a user's module may raise anything
         there = describe_error(error)
         cure = "run this where 'import' finds the module, or correct it"
         raise InvalidInput(Problem("the module cannot be imported", request.spec, there, cure)) from error
@@ -222,7 +223,7 @@ def load_callable(request: "LoadRequest") -> CallableModel:
 
 
 def callable_of(function: Callable[[list[Any]], Any], request: "LoadRequest", version: Any = None) -> CallableModel:
-    """Return a function that takes a list of inputs as a model; labels that it declares must be those of the task."""
+    """Wrap a function that maps a list of inputs as a model; the labels of a label map must be those of the task."""
     for name, label in request.label_map.items():
         if request.kind is TaskKind.CLASSIFICATION:
             match_labels([name], request.labels, place=request.spec, label_map={name: label})
@@ -233,13 +234,13 @@ def callable_of(function: Callable[[list[Any]], Any], request: "LoadRequest", ve
 
 
 def _source_state(module: str) -> list[int] | None:
-    """Return the state of the file that a module was read from: other code may predict something else."""
+    """Return the state of a module's source file, because changed code may predict something else."""
     file = getattr(sys.modules[module], "__file__", None)
     return file_state(Path(file)) if file else None
 
 
 def call_inputs(rows: pl.DataFrame, inputs: Sequence[str]) -> list[Any]:
-    """Build what a callable is given for each row.
+    """Build the callable's input for each row.
 
     >>> call_inputs(pl.DataFrame({"a": ["x"], "b": ["y"]}), ["a", "b"])
     [('x', 'y')]

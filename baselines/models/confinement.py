@@ -1,8 +1,10 @@
-"""What a process that runs somebody else's model may do: nothing but compute, where the system allows to say so.
+"""Restrictions of a process that runs an untrusted model: it may only compute, as far as the system can enforce it.
 
-Linux cuts it off the network (a network of its own) and from writing and starting programs (Landlock). On every system
-limits bound its memory and time, files can have no bytes, and Python itself refuses to write, to start a program, to
-open a connection and to read files but those of its libraries. Leaves out: filters of system calls (seccomp).
+On Linux it has no network (its own empty network namespace) and cannot write files or start programs (Landlock). On
+every
+system, memory and time are limited, files cannot get any content, and a Python audit hook refuses writing, starting
+programs, opening connections, and reading files other than those of its libraries. Not used: system call filters
+(seccomp).
 """
 
 import ctypes
@@ -17,13 +19,13 @@ MIB = 2**20
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 _NO_NEW_PRIVILEGES = 38
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
-"""Of Landlock; the numbers are the same on all processors."""
+"""System call numbers of Landlock, the same on all processors."""
 _VERSION_ONLY = 1
 _WITH_NETWORK = 4
 _READ = (1 << 2) | (1 << 3)
-"""Reading files and folders, which Landlock leaves: libraries are read late."""
+"""Reading files and folders stays allowed, because libraries are loaded lazily."""
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""How many rights over files each version of Landlock knows."""
+"""Number of file access rights in each version of Landlock."""
 
 _REFUSED = (
     "os.", "shutil.", "socket.", "subprocess.", "ctypes.", "urllib.", "ftplib.", "http.", "smtplib.", "poplib.",
@@ -31,11 +33,11 @@ _REFUSED = (
     "pickle.find_class", "code.__new__", "syslog.", "signal.pthread_kill", "setopencodehook",
 )  # fmt: skip
 _ALLOWED = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv", "ctypes.dlopen", "ctypes.dlsym"}
-"""Of these what importing a library takes."""
+"""Exceptions that importing a library needs."""
 
 
 def leave_network() -> bool:
-    """Move this process to a network of its own, which has no way out; call it before any thread starts.
+    """Move this process to an empty network namespace; must be called before any thread starts.
 
     Returns: whether the system allows it.
     """
@@ -45,9 +47,9 @@ def leave_network() -> bool:
 
 
 def refuse_writing(*, has_left_network: bool) -> list[str]:
-    """Forbid this process to write files and to start programs; what it imports is imported before.
+    """Forbid this process to write files and to start programs; imports must be done before.
 
-    Returns: what the system does not allow, a sentence each.
+    Returns: protections that the system does not provide, one sentence each.
     """
     operating_system.refuse_file_content()
     version = _restrict_files() if sys.platform.startswith("linux") else 0
@@ -62,7 +64,7 @@ def refuse_writing(*, has_left_network: bool) -> list[str]:
 
 
 def refuse_in_python() -> None:
-    """Make Python refuse, from now on, all but computing and reading the files of its libraries."""
+    """Install an audit hook that refuses everything except computing and reading the files of libraries."""
     roots = tuple(
         os.path.realpath(path) + os.sep
         for path in {*sys.path, sys.prefix, sys.base_prefix, *sysconfig.get_paths().values()}
@@ -88,15 +90,15 @@ def limit(memory_mib: int, seconds: float) -> None:
     """Limit memory and processor time from now on.
 
     Args:
-        memory_mib: beside what this process has.
-        seconds: of processor time, of all threads together.
+        memory_mib: memory in addition to what this process already has.
+        seconds: processor time, summed over all threads.
     """
     operating_system.limit_processor_time(seconds)
     operating_system.limit_memory(operating_system.reserved_memory() + memory_mib * MIB)
 
 
 def _restrict_files() -> int:
-    """Forbid writing, running programs and, where Landlock knows them, connections; return Landlock's version or 0."""
+    """Forbid writing, running programs and (if Landlock supports it) connections; return Landlock's version, or 0."""
     system = ctypes.CDLL(None)
     version = int(system.syscall(_CREATE_RULESET, None, 0, _VERSION_ONLY))
     if version < 1:

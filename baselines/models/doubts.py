@@ -1,4 +1,4 @@
-"""What a user must know of a model's answers: labels that seem mixed up, and texts that it did not read whole."""
+"""Warnings about a model's predictions: labels that seem permuted, and texts that it did not read in full."""
 
 import math
 import shlex
@@ -12,18 +12,18 @@ from shiftbench.baselines.models.loaded import LoadedModel
 from shiftbench.validation.report import counted
 
 FAR_BETTER = 0.1
-"""Balanced accuracy that another order must add before there is a warning."""
+"""Minimum gain in balanced accuracy for a warning about permuted labels."""
 ALPHA = 0.01
 
 
 def list_doubts(
     model: LoadedModel, gold: pl.Series | None, predicted: pl.Series, labels: Sequence[str]
 ) -> tuple[str, ...]:
-    """List what the answers of a model leave in doubt, a sentence each.
+    """List warnings about a model's predictions, one sentence each.
 
     Args:
-        model: the model, which counted what it could not read.
-        gold: codes of the gold labels; None of other kinds. Where one is withheld, none is looked at.
+        model: the model, which has counted the texts that it did not read in full.
+        gold: codes of the gold labels; None for other kinds of task. Not used if any label is withheld.
         predicted: the predictions, one for each gold label.
         labels: the task's labels.
     """
@@ -47,18 +47,18 @@ def list_doubts(
 def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[str]) -> str | None:
     """Build a warning if the model would score far better with its labels permuted; None if not.
 
-    The score is balanced accuracy (mean recall of the labels that occur), so that a model that always gives one label
-    gains nothing. The best permutation is found by linear assignment on the recalls. It is reported only where it
-    gains at least 10 points and the gain is beyond chance at 1%: under the hypothesis that a fixed permutation gains
+    The score is balanced accuracy (mean recall of the labels that occur), so a constant prediction gains nothing. The
+    best permutation is found by linear assignment on the recalls. It is reported only if it gains at least 10 points,
+    significant at 1%: under the hypothesis that a fixed permutation gains
     nothing, Hoeffding's inequality bounds the probability of a gain t by exp(-t^2 / (2 sum_g 1 / (K^2 n_g))), for K
     labels that occur, label g n_g times; multiplied by the k! - 1 other permutations of all k labels (Bonferroni).
 
     Args:
         gold: codes or names of the gold labels, shape (n,).
-        predicted: codes or names of the predicted labels, shape (n,), or probabilities, shape (n, n_labels). Names
-            that are no label count as wrong under any permutation.
+        predicted: codes or names of the predicted labels, shape (n,), or probabilities, shape (n, n_labels). Names that
+            are not labels count as wrong under any permutation.
         labels: the task's labels.
-    Returns: a sentence, with the ``--label-map`` that undoes the permutation; None where there is nothing to say.
+    Returns: a sentence, with the ``--label-map`` that undoes the permutation; None without a warning.
 
     >>> permutation_warning([0] * 50 + [1] * 50, [1] * 50 + [0] * 50, ["no", "yes"])
     "labels look mixed up: with 'yes' read as 'no', 'no' read as 'yes' the model would have 100.0 balanced accuracy
@@ -98,7 +98,7 @@ def _sentence(moved: Sequence[tuple[str, str]], now: float, best: float) -> str:
 
 
 def _codes(values: ArrayLike, labels: Sequence[str]) -> NDArray[np.int64]:
-    """Convert codes, names or probabilities to label codes; -1 for what is no label."""
+    """Convert codes, names or probabilities to label codes; -1 for unknown names."""
     array = np.asarray(values)
     if array.ndim == 2:
         return np.asarray(array.argmax(axis=1), dtype=np.int64)

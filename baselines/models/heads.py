@@ -1,7 +1,7 @@
-"""The head that fine-tuning starts from: a checkpoint's own where its labels are the task's by name, else a new one.
+"""The initial head for fine-tuning: a checkpoint's own if its label names match the task's, else a new one.
 
-A checkpoint of another order of labels would otherwise start from a head whose outputs are mixed up, or with no
-training at all be read wrong.
+A checkpoint whose labels have another order would otherwise start with permuted outputs or, without any training, be
+misread.
 """
 
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ TAGGER = ("ForTokenClassification", "AutoModelForTokenClassification")
 
 @dataclass(frozen=True)
 class Head:
-    """What becomes of the head of a checkpoint.
+    """How the head of a checkpoint is used.
 
     Attributes:
         auto_class: class of transformers that loads the model.
         labels: the task's labels.
-        names: the checkpoint's labels; None where it has no such head.
-        order: of each of the task's labels the checkpoint's output; None: a new head is drawn.
+        names: the checkpoint's labels; None if it has no such head.
+        order: index of the checkpoint's output for each of the task's labels; None: a new head is initialised.
     """
 
     auto_class: str
@@ -34,10 +34,10 @@ class Head:
 
     @classmethod
     def of(cls, config: Any, kind: tuple[str, str], labels: Sequence[str]) -> "Head":
-        """Read what becomes of a checkpoint's head off its configuration.
+        """Decide from a checkpoint's configuration how its head is used.
 
         Args:
-            config: of transformers.
+            config: configuration of transformers.
             kind: ``CLASSIFIER`` or ``TAGGER``.
             labels: the task's labels.
         """
@@ -49,7 +49,7 @@ class Head:
 
     @property
     def note(self) -> str | None:
-        """Return what the user must know of a checkpoint that has a head; None of any other."""
+        """Return a note to the user on the use of the checkpoint's head; None if it has no head."""
         if self.names is None:
             return None
         if self.order is not None:
@@ -64,9 +64,9 @@ class Head:
 
         Args:
             name: Hub id or path.
-            seed: of a new head.
+            seed: seed of a new head.
         Returns: a model of transformers.
-        Raises: InvalidInput as ``training.models.load_model``, or when the outputs cannot be put into order.
+        Raises: InvalidInput as ``training.models.load_model``, or if the outputs cannot be reordered.
         """
         from shiftbench.baselines.training.models import load_model, new_model
 
@@ -89,7 +89,7 @@ class Head:
 
 
 def output_order(names: Sequence[str], labels: Sequence[str]) -> tuple[int, ...] | None:
-    """Find the output of each label by name; None unless each label has one and each output is one.
+    """Return each label's output index, matched by name; None unless labels and outputs match one to one.
 
     >>> output_order(["No", "Yes"], ["yes", "no"]), output_order(["LABEL_0", "LABEL_1"], ["yes", "no"])
     ((1, 0), None)
@@ -104,10 +104,10 @@ def permute_outputs(model: Any, order: Sequence[int], name: str) -> None:
     """Reorder the outputs of a model's last layer.
 
     Args:
-        model: a classifier or tagger of transformers; changed.
-        order: which output comes first, second, ...
-        name: the model's name, for the refusal.
-    Raises: InvalidInput when the outputs of the model do not follow; nothing can be trained then.
+        model: a classifier or tagger of transformers; changed in place.
+        order: old index of each new output.
+        name: the model's name, for the error message.
+    Raises: InvalidInput if the model's outputs do not follow the reordered layer; it cannot be trained then.
     """
     import torch
 

@@ -1,7 +1,8 @@
-"""Classifiers of skops files, loaded and asked in a process of their own: no object of the file enters this one.
+"""Classifiers in skops files, loaded and run in a separate process: no object of the file enters this process.
 
-The process is bounded in memory and time and cut off from files, programs and the network where the system allows
-(``confinement``). One process serves a model until it is closed, this process ends or is killed, or the model is gone.
+The process is limited in memory and time and, if the system allows it, has no access to files, programs or the network
+(``confinement``). One process serves a model until it is closed or garbage-collected, or this process exits or is
+killed.
 """
 
 import json
@@ -27,26 +28,26 @@ from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 MAX_FILE = 2 * 2**30
 MEMORY_MIB = 8_192
-"""What a process may hold beside its libraries, and as many times its file."""
+"""Memory of a process: this base, plus ``MEMORY_PER_BYTE`` times the size of the file, in addition to its libraries."""
 MEMORY_PER_BYTE = 12
 LOAD_SECONDS = 120
 LOAD_SECONDS_PER_MIB = 1
 PREDICT_SECONDS = 600
 PREDICT_SECONDS_PER_ROW = 0.1
 _GRACE = 30
-"""Seconds by the clock beside the processor time, which all threads take together."""
+"""Extra wall-clock seconds; the limits themselves are processor time, summed over all threads."""
 
 
 class IsolatedClassifier:
-    """A fitted classifier in a process of its own.
+    """A fitted classifier in a separate process.
 
     Args:
         path: the skops file.
 
     Attributes:
-        classes_: the names of its classes; None when it has none, and is no classifier.
-        notes: what the system does not keep the process from, a sentence each.
-        type_name: the class of what the file holds.
+        classes_: the names of its classes; None if it has none, and so is not a classifier.
+        notes: protections that the system does not provide, one sentence each.
+        type_name: the class of the object in the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -68,13 +69,13 @@ class IsolatedClassifier:
         self._has_probabilities = bool(answer["has_probabilities"])
 
     def __getattr__(self, name: str) -> Any:
-        """Return ``predict_proba`` where the classifier has probabilities."""
+        """Return ``predict_proba`` if the classifier has probabilities."""
         if name == "predict_proba" and self.__dict__.get("_has_probabilities"):
             return self._predict_proba
         raise AttributeError(name)
 
     def predict(self, rows: Any) -> list[str]:
-        """Return the name of each row's class; rows are texts, a frame of columns, or an array of vectors."""
+        """Return the predicted class name of each row; rows are texts, a frame of columns, or an array of vectors."""
         _, body = self._ask_rows(rows, is_probabilities=False)
         names = json.loads(body)
         if not isinstance(names, list) or len(names) != len(rows) or any(not isinstance(name, str) for name in names):
@@ -82,7 +83,7 @@ class IsolatedClassifier:
         return names
 
     def close(self) -> None:
-        """End the process."""
+        """Terminate the process."""
         self._end()
 
     def _predict_proba(self, rows: Any) -> NDArray[np.float64]:
@@ -100,7 +101,7 @@ class IsolatedClassifier:
     def _ask(
         self, request: Mapping[str, Any], content: bytes | memoryview, seconds: float, doing: str
     ) -> tuple[dict[str, Any], bytes]:
-        """Send a message and return the answer; raise InvalidInput when there is none, or it is an error."""
+        """Send a request and return the response; raise InvalidInput if there is none, or it is an error."""
         bounds = {"memory_mib": self._memory_mib, "seconds": seconds}
         timer = threading.Timer(seconds + _GRACE, self._process.kill)
         timer.start()
@@ -116,7 +117,7 @@ class IsolatedClassifier:
             raise InvalidInput(
                 Problem(f"{doing} ended the process of the model", str(self._path), found, cure)
             ) from None
-        except BaseException:  # a stop in the middle of a message leaves a process that cannot be asked again
+        except BaseException:  # after an interrupted message the process cannot be used again
             self.close()
             raise
         finally:
@@ -137,7 +138,7 @@ class IsolatedClassifier:
 
 
 def _pack_rows(rows: Any) -> tuple[str, bytes | memoryview]:
-    """Write rows as bytes that hold no objects, and name their form."""
+    """Serialise rows as plain data without objects; return the format's name and the bytes."""
     if isinstance(rows, np.ndarray):
         file = BytesIO()
         np.save(file, rows, allow_pickle=False)
@@ -148,7 +149,7 @@ def _pack_rows(rows: Any) -> tuple[str, bytes | memoryview]:
 
 
 def _start_worker(path: Path) -> tuple["subprocess.Popen[bytes]", int]:
-    """Start the process; it ends when the pipe whose end is returned closes, however this process ends."""
+    """Start the process; it exits when the returned end of the pipe closes, even if this process crashes."""
     theirs, ours = os.pipe()
     try:
         process = subprocess.Popen(
@@ -166,7 +167,7 @@ def _start_worker(path: Path) -> tuple["subprocess.Popen[bytes]", int]:
 
 
 def _environment() -> dict[str, str]:
-    """Return what the process needs of the environment: no keys, no tokens, no proxies."""
+    """Return the environment variables that the process needs, without keys, tokens and proxies."""
     kept = ("PATH", "LANG", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
     kept_by_start = ("LC_", "OMP_", "OPENBLAS_", "MKL_", "NPY_", "POLARS_", "BLIS_")
     chosen = {name: value for name, value in os.environ.items() if name in kept or name.startswith(kept_by_start)}

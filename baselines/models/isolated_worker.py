@@ -1,7 +1,7 @@
-"""The process that loads a skops file and predicts with it; ``isolated.py`` starts it and asks.
+"""The process that loads a skops file and predicts with it; started and queried by ``isolated.py``.
 
-It reads messages from its standard input and answers each on its standard output: a line of JSON, then as many bytes as
-that says. Numbers and texts come back, never an object.
+It reads requests from standard input and writes responses to standard output: a line of JSON, then the number of bytes
+that it states. Responses contain numbers and texts, never objects.
 
     python -m shiftbench.baselines.models.isolated_worker LIFELINE PLACE
 """
@@ -22,10 +22,10 @@ MAX_WARNINGS = 10
 
 
 def main(place: str) -> None:
-    """Load the first message's file, then predict what the others hold until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
+    """Load the file in the first message, then predict the rows of each further message until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which terminates this process
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever prints must not print among the answers
+    os.dup2(2, 1)  # prints of other code must not mix with the responses
     has_left = leave_network()  # before numpy starts threads
     request, content = read_message(sys.stdin.buffer)
     try:
@@ -51,7 +51,7 @@ def main(place: str) -> None:
 def _load(
     request: Mapping[str, Any], content: bytes, place: str, *, has_left_network: bool
 ) -> tuple[Any, dict[str, Any]]:
-    """Check and load a file; what comes after the check can only compute."""
+    """Check and load a file; after the check, only computation is allowed."""
     from shiftbench.baselines.models.skops_check import check_skops
 
     limit(request["memory_mib"], request["seconds"])
@@ -62,12 +62,12 @@ def _load(
 
     from shiftbench.baselines.models.classes import class_names, classes_of
 
-    cpu_count(only_physical_cores=True)  # runs a program, whose answer joblib keeps
+    cpu_count(only_physical_cores=True)  # runs a program; joblib caches the result
     notes = refuse_writing(has_left_network=has_left_network)
     refuse_in_python()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # The check was made; what it passed on holds listed types alone, and what is still untrusted of them is trees.
+        # The file was checked: it contains only listed types, and the remaining untrusted types are trees.
         estimator = io.loads(checked, trusted=io.get_untrusted_types(data=checked))
     texts = list(dict.fromkeys(f"{type(each.message).__name__}: {each.message}"[:500] for each in caught))
     classes = classes_of(estimator)
@@ -82,7 +82,7 @@ def _load(
 
 
 def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tuple[dict[str, Any], bytes]:
-    """Predict one message's rows."""
+    """Predict the rows of one message."""
     import numpy as np
 
     from shiftbench.baselines.models.classes import class_names
@@ -103,7 +103,7 @@ def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tupl
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    """Describe an error for the process that asked."""
+    """Describe an error for the parent process."""
     from shiftbench.validation.report import InvalidInput, first_line
 
     if isinstance(error, InvalidInput):
@@ -113,9 +113,9 @@ def _failure(error: BaseException) -> dict[str, Any]:
 
 
 def read_message(stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
-    """Read a line of JSON, and the bytes that it announces.
+    """Read a line of JSON, and the number of bytes that it states.
 
-    Raises: EOFError when there is no more.
+    Raises: EOFError at the end of the stream.
     """
     line = stream.readline(2**24)
     if not line.endswith(b"\n"):
@@ -128,7 +128,7 @@ def read_message(stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
 
 
 def write_message(stream: BinaryIO, header: Mapping[str, Any], body: bytes | memoryview = b"") -> None:
-    """Write a line of JSON, and bytes."""
+    """Write a line of JSON, followed by bytes."""
     stream.write(json.dumps({**header, "n_bytes": len(body)}).encode() + b"\n")
     stream.write(body)
     stream.flush()

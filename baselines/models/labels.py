@@ -1,7 +1,8 @@
-"""Labels by name: which label of a task each output of a model stands for. The position of an output says nothing.
+"""Labels by name: maps each output of a model to a label of the task, never by position.
 
-Names are the same where they are written alike, or differ only in case and in what stands between their words (space,
-``_``, ``-``, ``.``, ``/``), unless two labels would then be the same. What differs more, a person maps.
+Names match if they are equal up to case and the separators between words (space, ``_``, ``-``, ``.``, ``/``), unless
+two
+labels would become equal. Other differences need a label map.
 """
 
 import re
@@ -20,7 +21,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, qu
 from shiftbench.validation.vocabulary import UNPARSED
 
 _NUMBERED = re.compile(r"(?:LABEL_)?\d+")
-"""Names that say no more than a position."""
+"""Names that only state a position."""
 _BETWEEN_WORDS = re.compile(r"(?<=[^\W_])[\s_\-./]+(?=[^\W_])")
 _NO_LABEL = -1
 _SHOWN = 20
@@ -29,11 +30,11 @@ OUTSIDE = "O"
 
 @dataclass(frozen=True)
 class LabelMatch:
-    """Which label of a task each output of a model stands for.
+    """The task's label for each output of a model.
 
     Attributes:
         labels: the task's labels.
-        codes: of each output the place of its label, -1 of an output that counts as no answer.
+        codes: index of the label of each output; -1 for an output that counts as no answer.
     """
 
     labels: tuple[str, ...]
@@ -41,23 +42,23 @@ class LabelMatch:
 
     @property
     def absent(self) -> tuple[str, ...]:
-        """Return the task's labels that no output stands for."""
+        """Return the task's labels without an output."""
         return tuple(label for code, label in enumerate(self.labels) if code not in self.codes)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what the user must know: labels that the model never gives."""
+        """Return notes to the user: labels that the model never predicts."""
         if not self.absent:
             return ()
         absent = quote_names(self.absent, _SHOWN)
         return (f"the model never predicts {absent} and is wrong about every text with that label",)
 
     def probabilities(self, by_output: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add up the probabilities of outputs that stand for the same label.
+        """Sum the probabilities of outputs that map to the same label.
 
         Args:
             by_output: shape (n, n_outputs).
-        Returns: shape (n, n_labels + 1); the last column holds what stands for no label.
+        Returns: shape (n, n_labels + 1); the last column is the probability of outputs without a label.
         """
         by_label = np.zeros((len(by_output), len(self.labels) + 1))
         for output, code in enumerate(self.codes):
@@ -67,7 +68,7 @@ class LabelMatch:
     def frame(self, by_output: NDArray[np.float64]) -> pl.DataFrame:
         """Build predictions from the outputs' probabilities, shape (n, n_outputs).
 
-        Returns: ``prediction``, ``confidence`` and, unless outputs stand for no label, ``probabilities``.
+        Returns: ``prediction``, ``confidence`` and, unless some outputs map to no label, ``probabilities``.
         """
         by_label = self.probabilities(by_output)
         best = by_label.argmax(axis=1) if len(by_label) else np.zeros(0, dtype=np.int64)
@@ -84,12 +85,12 @@ class LabelMatch:
 
 
 def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
-    """Parse ``--label-map`` options: a model's label and the task's, joined by ``=``.
+    """Parse ``--label-map`` options: the model's label and the task's label, joined by ``=``.
 
     Args:
-        pairs: such as ``LABEL_0=negative``, or the names of files with a pair a line.
+        pairs: pairs such as ``LABEL_0=negative``, or names of files with one pair per line.
     Returns: the task's label by the model's.
-    Raises: InvalidInput naming every pair that is none, or that maps a label a second time.
+    Raises: InvalidInput listing every malformed pair, and labels that are mapped twice.
 
     >>> parse_label_map(["NEG=negative", "a=b=c"])
     {'NEG': 'negative', 'a=b': 'c'}
@@ -112,7 +113,7 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def _lines(pairs: Sequence[str]) -> Iterator[str]:
-    """Read pairs as they were typed, and those in files."""
+    """Yield the pairs given on the command line, and those in files."""
     for pair in pairs:
         is_file = "=" not in pair and Path(pair).is_file()
         yield from filter(str.strip, Path(pair).read_text(encoding="utf-8").splitlines()) if is_file else [pair]
@@ -126,16 +127,16 @@ def match_labels(
     label_map: Mapping[str, str] | None = None,
     key: str | None = None,
 ) -> LabelMatch:
-    """Find the label of the task that each output of a model stands for.
+    """Map each output of a model to a label of the task.
 
     Args:
-        names: what the model calls its outputs.
+        names: the model's names of its outputs.
         labels: the task's labels.
-        place: names the model in problems.
-        label_map: the task's label by the model's name, where names differ; ``__unparsed__`` stands for no label.
-        key: the key of the model's configuration that holds the names; None where they stand in no such file.
-    Returns: the labels by output. Several outputs may be mapped to one label, and a label may have no output.
-    Raises: InvalidInput when an output stands for no label, or two have one name, with all that is wrong.
+        place: name of the model in error messages.
+        label_map: the task's label by the model's name, if names differ; ``__unparsed__`` means no label.
+        key: the key of the model's configuration with the names; None if they are not from a configuration file.
+    Returns: the label of each output. Several outputs may map to one label, and a label may have no output.
+    Raises: InvalidInput listing all outputs without a label, and outputs with the same name.
     """
     mapped, problems = _resolve_map(label_map or {}, names, labels, place)
     label_of = {name: mapped.get(name) or resolve_label(name, labels) for name in names}
@@ -164,9 +165,9 @@ def match_tags(
     label_map: Mapping[str, str] | None = None,
     key: str | None = None,
 ) -> LabelMatch:
-    """Find the tag of the task that each output of a tagger stands for, as ``match_labels`` does.
+    """Map each output of a tagger to a tag of the task, as ``match_labels`` does for labels.
 
-    A mapped type stands for its tags: ``PER=person`` maps B-PER and I-PER; ``MISC=O`` leaves entities out.
+    Mapping an entity type maps its tags: ``PER=person`` maps B-PER and I-PER; ``MISC=O`` drops these entities.
     """
     given = dict(label_map or {})
     for name in names:
@@ -180,7 +181,7 @@ def match_tags(
 
 
 def resolve_label(word: str, labels: Sequence[str]) -> str | None:
-    """Find the label that a word names; None where there is none, or more than one.
+    """Find the label that matches a name; None if no label or more than one matches.
 
     >>> resolve_label("Not Entailment", ["not_entailment", "entailment"]), resolve_label("-1", ["1", "0"])
     ('not_entailment', None)
@@ -192,7 +193,8 @@ def resolve_label(word: str, labels: Sequence[str]) -> str | None:
 
 
 def map_label(name: str, label_map: Mapping[str, str], labels: Sequence[str]) -> str | None:
-    """Find the label that a model's word stands for, by a map where it has the word; None where there is none.
+    """Return the task's label for a model's label name, using the map if it contains the name; None if no label
+    matches.
 
     >>> map_label("POS", {"pos": "Good"}, ["good", "bad"]), map_label("so so", {}, ["good", "bad"])
     ('good', None)
@@ -203,7 +205,7 @@ def map_label(name: str, label_map: Mapping[str, str], labels: Sequence[str]) ->
 
 
 def map_line(names: Sequence[str], labels: Sequence[str]) -> str:
-    """Format the options that map names to labels, with the nearest label of each, or ``?`` where none is near.
+    """Format ``--label-map`` options for names, with the closest label of each, or ``?`` if none is close.
 
     >>> map_line(["LABEL_0", "Postive"], ["negative", "positive"])
     "--label-map 'LABEL_0=?' --label-map Postive=positive"
@@ -215,7 +217,7 @@ def map_line(names: Sequence[str], labels: Sequence[str]) -> str:
 def _resolve_map(
     label_map: Mapping[str, str], names: Sequence[str], labels: Sequence[str], place: str
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Resolve both sides of a map, and list what neither model nor task has."""
+    """Resolve both sides of a map, and list names that the model or the task does not have."""
     mapped: dict[str, str] = {}
     problems = []
     for name, label in label_map.items():
@@ -234,7 +236,7 @@ def _resolve_map(
 def _describe_unmatched(
     lost: Sequence[str], names: Sequence[str], labels: Sequence[str], place: str, key: str | None
 ) -> Problem:
-    """Describe outputs that stand for no label: which, how many, and the nearest label of each."""
+    """Describe outputs that match no label: which, how many, and the closest label of each."""
     if all(_NUMBERED.fullmatch(name) for name in names):
         what = "the model numbers its labels and does not name them"
         found = f"{quote_names(names, _SHOWN)}; the task's labels are {quote_names(labels, _SHOWN)}"

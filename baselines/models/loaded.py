@@ -1,4 +1,4 @@
-"""What every loaded model has: the interface, counts of what it could not read, and refusals that name a row."""
+"""Base class of loaded models, counts of unreadable rows, and errors that name a row."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -13,13 +13,13 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, fi
 
 @dataclass
 class TextCounts:
-    """How many rows a model was asked about, and how many of them it read only in part or had nothing to read of.
+    """Number of rows given to a model, and of those that it could not read in full.
 
     Attributes:
-        rows: all rows; each call of ``predict`` adds its own.
-        empty: rows of which an input is empty or white space alone.
-        truncated: rows whose texts are longer than the model reads; None where that is not known.
-        endings: of a language model's answers, how many ended in which way.
+        rows: all rows; each call of ``predict`` adds its rows.
+        empty: rows with an input that is empty or only white space.
+        truncated: rows whose texts exceed the model's maximum length; None if unknown.
+        endings: finish reasons of a language model's responses, with their counts.
     """
 
     rows: int = 0
@@ -29,15 +29,15 @@ class TextCounts:
 
     @property
     def truncated_share(self) -> float | None:
-        """Return the share of the rows so far whose texts were cut; None if that is not known."""
+        """Return the share of rows so far whose texts were truncated; None if unknown."""
         return None if self.truncated is None or not self.rows else self.truncated / self.rows
 
     def add_truncated(self, n: int) -> None:
-        """Count rows that were cut."""
+        """Add a number of truncated rows."""
         self.truncated = (self.truncated or 0) + n
 
     def add(self, other: "TextCounts") -> None:
-        """Count the rows of another part, too."""
+        """Add the counts of another part."""
         self.rows += other.rows
         self.empty += other.empty
         if other.truncated is not None:
@@ -45,17 +45,17 @@ class TextCounts:
         self.endings = dict(Counter(self.endings) + Counter(other.endings))
 
     def since(self, earlier: "TextCounts") -> "TextCounts":
-        """Return what was counted after an earlier state."""
+        """Return the counts since an earlier state."""
         truncated = None if self.truncated is None else self.truncated - (earlier.truncated or 0)
         endings = dict(Counter(self.endings) - Counter(earlier.endings))
         return TextCounts(self.rows - earlier.rows, self.empty - earlier.empty, truncated, endings)
 
 
 class RowFailure(InvalidInput):
-    """A model failed at one row or gave nonsense for it.
+    """A model failed or returned an invalid output for a row.
 
     Attributes:
-        row: place of the row among those asked about, from 0.
+        row: 0-based index of the row in the request.
         done: the predictions of all rows before it.
     """
 
@@ -66,18 +66,18 @@ class RowFailure(InvalidInput):
 
 @dataclass
 class LoadedModel(ABC):
-    """A model that answers the rows of one task. A kind of model gives ``_predict``.
+    """A model that predicts the rows of one task. Subclasses define ``_predict``.
 
     Attributes:
-        name: its name, as cards name it.
+        name: its name on cards.
         inputs: the input columns of the task.
-        revision: commit of a Hub model; None of any other.
-        notes: what the user must know of how it was loaded, a sentence each.
-        facts: keys of the card that are known of it, such as ``base_model``.
-        version: JSON data that changes when the model does, for work that is taken up again.
+        revision: commit of a Hub model; None for other models.
+        notes: notes to the user on how it was loaded, one sentence each.
+        facts: known fields of the card, such as ``base_model``.
+        version: JSON data that changes when the model does; a resumed run compares it.
         libraries: distributions whose versions its predictions depend on.
-        part_rows: rows to ask about at once; a stop loses at most this many predictions.
-        counts: what was asked so far, and what of it could not be read whole.
+        part_rows: rows per part; an interruption loses at most this many predictions.
+        counts: number of rows so far, and of those not read in full.
     """
 
     name: str
@@ -94,10 +94,10 @@ class LoadedModel(ABC):
         """Predict rows.
 
         Args:
-            rows: the input columns of the task, as ``DatasetFolder.split`` has them; other columns are not read.
-        Returns: as many rows with ``prediction`` (labels, lists of tags, answers or texts) and, where the model has
-            them, ``confidence`` (float) and ``probabilities`` (lists of floats in the order of the task's labels).
-        Raises: RowFailure where the model fails at a row, with the predictions of the rows before it.
+            rows: the input columns of the task, as in ``DatasetFolder.split``; other columns are ignored.
+        Returns: one row per input row with ``prediction`` (labels, lists of tags, answers or texts) and, if available,
+        ``confidence`` (float) and ``probabilities`` (lists of floats in the order of the task's labels).
+        Raises: RowFailure if the model fails at a row, with the predictions of the rows before it.
         """
         missing = [name for name in self.inputs if name not in rows.columns]
         if missing:
@@ -111,11 +111,11 @@ class LoadedModel(ABC):
 
     @abstractmethod
     def _predict(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Predict rows that have all inputs."""
+        """Predict rows, all of whose input columns exist."""
 
 
 def count_empty(rows: pl.DataFrame, inputs: Sequence[str]) -> int:
-    """Count rows of which an input is empty or white space; an empty title does not count.
+    """Count rows with an input that is empty or only white space; an empty title does not count.
 
     >>> count_empty(pl.DataFrame({"a": ["x", " ", "y"], "b": ["", "z", "z"]}), ["a", "b"])
     2
@@ -129,12 +129,12 @@ def count_empty(rows: pl.DataFrame, inputs: Sequence[str]) -> int:
 
 
 def refuse_row(model: str, what: str, row: int, found: str, cure: str, done: pl.DataFrame) -> RowFailure:
-    """Build the refusal of one row, counted from 0, with the predictions of the rows before it."""
+    """Build the error for one row (0-based index), with the predictions of the rows before it."""
     return RowFailure(Problem(what, model, found, cure), row, done)
 
 
 def describe_error(error: BaseException) -> str:
-    """Describe an error of somebody else's code by its kind and the first line of what it says.
+    """Describe an error raised by user or library code: its type and the first line of its message.
 
     >>> describe_error(ValueError("no such word")), describe_error(MemoryError())
     ('ValueError: no such word', 'MemoryError')

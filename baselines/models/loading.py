@@ -1,4 +1,4 @@
-"""Which kind of model a ``spec`` names, and loading it."""
+"""Load a model, of the kind that its ``spec`` implies."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Classifier(Protocol):
-    """A fitted classifier of scikit-learn's form: ``classes_`` and ``predict``, and ``predict_proba`` if it has it."""
+    """A fitted classifier with scikit-learn's interface: ``classes_``, ``predict`` and optionally ``predict_proba``."""
 
     classes_: Any
 
@@ -46,22 +46,23 @@ def load_model(
     prompt: "TaskPrompt | None" = None,
     settings: ModelSettings | None = None,
 ) -> LoadedModel:
-    """Load a model for a task; nothing is predicted yet, but all that can be refused beforehand is.
+    """Load a model for a task. Predicts nothing, but raises all errors that can be found beforehand.
 
     Args:
         spec: a Hub id or folder (transformers: sequence classifier, tagger, extractive QA, encoder-decoder; a SetFit
             folder), ``module:callable``, a ``.skops`` file, a pickle, or the URL of an OpenAI-compatible server; or the
-            model itself: a fitted classifier of scikit-learn's form, or a function that takes a list of inputs.
+            model itself: a fitted classifier with scikit-learn's interface, or a function that maps a list of inputs.
         kind: the task's kind.
         inputs: its input columns.
-        labels: its labels or tags; none of other kinds.
-        label_map: the task's label by the model's name of it, where names differ.
+        labels: its labels or tags; empty for other kinds.
+        label_map: the task's label by the model's name for it, if names differ.
         served_model: the model's name on the server.
-        prompt: how rows are put to a served model; default general words for the kind of task.
-        settings: how the model is loaded and asked, such as ``ModelSettings(max_length=64)``.
+        prompt: how rows are formatted for a served model; by default a general prompt for the kind of task.
+        settings: how the model is loaded and called, such as ``ModelSettings(max_length=64)``.
     Returns: the model.
-    Raises: InvalidInput when there is no such model, it does something else than the task, its labels are others, or it
-        does not read a setting.
+    Raises: InvalidInput if there is no such model, it is for another kind of task, its labels do not match, or it does
+    not
+        support a setting.
     """
     name = str(spec) if isinstance(spec, str | Path) else getattr(spec, "__name__", type(spec).__name__)
     request = LoadRequest(
@@ -76,12 +77,12 @@ def load_model(
 
 
 def is_url(spec: str) -> bool:
-    """Check whether a spec is the address of a server."""
+    """Check whether a spec is a server's URL."""
     return spec.startswith(("http://", "https://"))
 
 
 def require_loader(spec: str) -> None:
-    """Raise InvalidInput where the extra that loads a model is not installed; commands ask before they read rows."""
+    """Raise InvalidInput if the extra that loads a model is not installed; commands call this before they read rows."""
     path = Path(spec)
     if is_url(spec):
         require("openai", "llm")
@@ -92,13 +93,13 @@ def require_loader(spec: str) -> None:
 
 
 def _is_hub_id(spec: str) -> bool:
-    """Check whether a spec can be the id of a model on the Hub, and not the name of a file that is missing."""
+    """Check whether a spec can be a model id on the Hub, and not the name of a missing file."""
     is_file = Path(spec).suffix.lower() in (".skops", *PICKLES, *PREDICTION_SUFFIXES)
     return _HUB_ID.fullmatch(spec) is not None and not is_file
 
 
 def _load(request: LoadRequest) -> LoadedModel:
-    """Load a model by the kind that its spec names; what lies on this machine comes before the Hub."""
+    """Load a model of the kind that its spec implies; local files take precedence over the Hub."""
     spec, path = request.spec, Path(request.spec)
     require_loader(spec)
     if is_url(spec):
@@ -125,7 +126,7 @@ def _load(request: LoadRequest) -> LoadedModel:
 
 
 def _wrap(model: Any, request: LoadRequest) -> LoadedModel:
-    """Return a model that is in memory already."""
+    """Wrap a model that is already in memory."""
     from shiftbench.baselines.models.callables import callable_of
     from shiftbench.baselines.models.classes import classes_of
     from shiftbench.baselines.models.pipelines import pipeline_of
@@ -140,7 +141,7 @@ def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
     from shiftbench.baselines.models.pretrained import load_pretrained
     from shiftbench.baselines.models.sentence_model import find_head, load_sentence_model
 
-    if (folder / "adapter_config.json").is_file():  # it names its model, which may lie anywhere
+    if (folder / "adapter_config.json").is_file():  # it names its base model, which may be anywhere
         cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"
         raise InvalidInput(Problem("the folder holds an adapter without its model", request.spec, cure=cure))
     if (folder / "modules.json").is_file() and find_head(folder) is not None:
@@ -152,7 +153,7 @@ def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
 
 
 def _check_options(request: LoadRequest) -> None:
-    """Raise InvalidInput for all options that do not belong to this kind of model or task."""
+    """Raise InvalidInput for all options that do not apply to this kind of model or task."""
     problems = []
     if request.served_model and not is_url(request.spec):
         cure = "leave it out, or give the server's URL in place of the model"
@@ -169,7 +170,7 @@ def _check_options(request: LoadRequest) -> None:
 
 @contextmanager
 def _name_model_in_problems(spec: str) -> Iterator[None]:
-    """Replace names of options in problems by those of these commands; the training programs have options for them."""
+    """Replace option names in problems: these commands have no such options; only the training programs do."""
     here = {"--model": spec, "--api-key-env": f"{OPTION} api_key_env"}
     try:
         yield

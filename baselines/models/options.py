@@ -1,4 +1,4 @@
-"""The options of commands that take any model. Light, so that ``--help`` is."""
+"""Options of commands that accept any model. Light to import, so that ``--help`` is fast."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +35,7 @@ ModelArgs = Annotated[
 
 @dataclass
 class ModelOptions:
-    """The options of commands that take any model, as typed.
+    """Options of commands that accept any model, as typed.
 
     Attributes:
         labels: ``label_map`` parsed.

@@ -1,4 +1,4 @@
-"""What models of one's own give, checked and turned into predictions: probabilities, labels, tags, answers, texts."""
+"""Validate the outputs of user models, and turn them into predictions: probabilities, labels, tags, answers, texts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,9 +18,9 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
     """Build predictions from probabilities.
 
     Args:
-        values_by_row: of each of n rows the probabilities of the model's labels, shape (n, n_outputs).
-        match: which label each output stands for.
-        name: the model's name, for the refusal.
+        values_by_row: probabilities of the model's labels, shape (n, n_outputs).
+        match: the label of each output.
+        name: the model's name, for the error message.
     Returns: prediction, confidence and probabilities of n rows.
     Raises: RowFailure at the first row with NaN, a number outside [0, 1], or a sum that is not 1.
     """
@@ -45,13 +45,13 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
 
 
 def predict_labels(estimator: Any, rows: Any, match: LabelMatch, name: str) -> pl.DataFrame:
-    """Build predictions of a classifier of scikit-learn, with probabilities where it has them.
+    """Build the predictions of a scikit-learn classifier, with probabilities if it has them.
 
     Args:
         estimator: has ``predict`` and ``classes_``, or ``predict_proba``.
-        rows: n rows, as it reads them; none are not asked about.
-        match: which label each class stands for.
-        name: the model's name, for a refusal.
+        rows: n rows, in the classifier's input format; it is not called if n is 0.
+        match: the label of each class.
+        name: the model's name, for the error message.
     """
     if not len(rows):
         return match.frame(np.zeros((0, len(match.codes))))
@@ -65,12 +65,12 @@ def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: L
     """Build predictions from the model's labels, without confidences.
 
     Args:
-        labels_by_row: of each of n rows the model's name of its label, or ``__unparsed__``.
-        names: the model's names, as ``match`` has them.
-        match: which label each name stands for.
-        name: the model's name, for the refusal.
+        labels_by_row: the model's label name for each of n rows, or ``__unparsed__``.
+        names: the model's label names, in the order of ``match``.
+        match: the task's label for each name.
+        name: the model's name, for the error message.
     Returns: prediction of n rows.
-    Raises: RowFailure at the first label that is none of the names.
+    Raises: RowFailure at the first label that is not in ``names``.
     """
     labels = [*match.labels, UNPARSED]
     of_name = {own: labels[code] for own, code in zip(names, match.codes, strict=True)} | {UNPARSED: UNPARSED}
@@ -84,5 +84,5 @@ def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: L
 
 
 def array_by_name(rows: Sequence[Mapping[str, float]], names: Sequence[str]) -> NDArray[np.float64]:
-    """Build an array of probabilities given by name, shape (n, n_names); 0 for a name that a row leaves out."""
+    """Build an array from probabilities by name, shape (n, n_names); 0 for names missing from a row."""
     return np.array([[float(row.get(name, 0.0)) for name in names] for row in rows]).reshape(len(rows), len(names))

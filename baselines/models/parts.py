@@ -1,4 +1,4 @@
-"""Rows predicted part by part, rows of like length together; finished parts outlive a stop."""
+"""Prediction in parts of rows with similar length; finished parts are saved, so that a run can be resumed."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -22,15 +22,16 @@ def predict_in_parts(
     *,
     work: WorkFolder | None = None,
 ) -> pl.DataFrame:
-    """Predict rows in parts, and keep each finished part.
+    """Predict rows in parts, and save each finished part.
 
     Args:
         model: the model.
-        rows: n rows with the input columns, in any order; an ``id`` is named where the model fails.
+        rows: n rows with the input columns, in any order; an ``id`` column is used in error messages.
         inputs: the input columns.
-        work: where parts are kept; what is there already is taken up. The caller clears it.
-    Returns: n predictions in the order of the rows, as ``LoadedModel.predict`` gives them.
-    Raises: RowFailure naming the row among all rows; the predictions made before are kept, and in it.
+        work: folder for finished parts; existing parts are reused. The caller clears it.
+    Returns: n predictions in the order of the rows, as ``LoadedModel.predict`` returns them.
+    Raises: RowFailure with the row's index in ``rows``; the predictions made before are saved, and included in the
+    error.
     """
     ordered = rows.with_row_index(_PLACE).sort(_length(inputs, rows), _PLACE, descending=[True, False])
     frames: list[pl.DataFrame] = []
@@ -51,7 +52,7 @@ def predict_in_parts(
 def _new_part(
     model: LoadedModel, ordered: pl.DataFrame, start: int, work: WorkFolder | None, before: Sequence[pl.DataFrame]
 ) -> pl.DataFrame:
-    """Predict the next part and keep it; where the model fails in it, keep what it predicted before that."""
+    """Predict the next part and save it; if the model fails, save the predictions made before the failure."""
     part_rows = ordered.slice(start, model.part_rows)
     earlier = replace(model.counts)
     try:
@@ -68,7 +69,7 @@ def _new_part(
 
 
 def _kept_part(model: LoadedModel, start: int, work: WorkFolder | None) -> pl.DataFrame | None:
-    """Read a part that was finished before, and count its rows; None where there is none."""
+    """Read a saved part, and add its rows to the counts; None if there is none."""
     kept = work.read_finished(_part_name(start), 0) if work else None
     if kept is None:
         return None
@@ -78,7 +79,7 @@ def _kept_part(model: LoadedModel, start: int, work: WorkFolder | None) -> pl.Da
 
 
 def _join_parts(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Join parts; one without rows need not have the columns of the others."""
+    """Concatenate parts; a part without rows may lack columns."""
     filled = [frame for frame in frames if len(frame)]
     return pl.concat(filled, how="diagonal") if filled else frames[-1]
 

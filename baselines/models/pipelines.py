@@ -1,9 +1,9 @@
-"""Scikit-learn pipelines from a file: saved with skops, or pickled by somebody who is trusted.
+"""Scikit-learn pipelines from a file: saved with skops, or a trusted pickle.
 
-A pickle can run any code when it is loaded, so it is loaded from this machine alone and only where the setting
-``trust_pickle`` says so. A skops file names types and the values of their parameters: all of them are compared with a
-list before anything is imported (``skops_check``), and the model is loaded and asked in a process of its own
-(``isolated``).
+A pickle can run any code when it is loaded, so only local ones are loaded, and only with the setting ``trust_pickle``.
+A
+skops file lists types and parameter values: all types are checked against an allowlist before anything is imported
+(``skops_check``), and the model runs in a separate process (``isolated``).
 """
 
 from collections.abc import Iterator
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Pipeline(LoadedModel):
-    """A fitted classifier with ``predict``, and with ``predict_proba`` where it has probabilities.
+    """A fitted classifier with ``predict``, and optionally ``predict_proba``.
 
-    One input column is given as a list of texts, several as a pandas frame.
+    A single input column is passed as a list of texts, several columns as a pandas frame.
     """
 
     estimator: Any = None
@@ -50,7 +50,9 @@ def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
 
 
 def pipeline_of(estimator: Any, request: "LoadRequest", name: str, version: Any = None) -> Pipeline:
-    """Return a fitted classifier as a model; InvalidInput for what is none, or has other labels than the task."""
+    """Wrap a fitted classifier as a model; raise InvalidInput if it is not a classifier, or its labels do not match the
+    task's.
+    """
     if request.kind is not TaskKind.CLASSIFICATION:
         cure = "give a function that calls it; on the command line as 'module:callable'"
         found = f"a task of kind '{request.kind.value}'"
@@ -68,13 +70,13 @@ def pipeline_of(estimator: Any, request: "LoadRequest", name: str, version: Any 
 
 
 def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
-    """Load what a file holds, after checking that it may be loaded.
+    """Load an object from a file, after checking that it may be loaded.
 
     Args:
-        path: a ``.skops`` file, or a pickle as ``pickle`` or ``joblib`` write it.
+        path: a ``.skops`` file, or a pickle written by ``pickle`` or ``joblib``.
         trust_pickle: whether pickles are trusted.
-    Returns: the object in a pickle; of a skops file, a classifier in a process of its own.
-    Raises: InvalidInput when there is no such file, it cannot be read, or it holds what is not trusted.
+    Returns: the object in a pickle; for a skops file, a classifier in a separate process.
+    Raises: InvalidInput if there is no such file, it cannot be read, or it contains untrusted types.
     """
     if not path.is_file():
         raise InvalidInput(Problem("there is no such file", str(path), cure="give the path of a file on this machine"))
@@ -93,9 +95,9 @@ def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
     """Check that a pickle is trusted before this block reads it, and report any error of the block.
 
     Args:
-        path: the pickle, for the report.
+        path: the pickle, for the error message.
         trust_pickle: whether pickles are trusted.
-    Raises: InvalidInput when it is not trusted, or the block fails: what runs its own code may raise anything.
+    Raises: InvalidInput if it is not trusted, or the block fails: code in a pickle may raise anything.
     """
     if not trust_pickle:
         what = "a pickle can run any code on this machine when it is loaded"

@@ -1,7 +1,8 @@
 """Models of transformers from a folder or the Hub: sequence classifiers, taggers, extractive QA, encoder-decoders.
 
-Single precision, on a GPU where there is one, rows of one length together. A model without trained weights for its head
-is refused: its answers would be random. Long sentences and contexts are read in windows, other texts are cut.
+They run in single precision, on a GPU if there is one, in batches of rows with similar length. A model without trained
+weights for its head is refused, because its predictions would be random. Long sentences and contexts are read in
+windows; other texts are truncated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from shiftbench.baselines.training.batches import Features
 
 USUAL_LENGTH = 512
-"""Word pieces that are read of a text by a model without a maximum length, such as one with relative positions."""
+"""Word pieces read per text by a model without a maximum length, such as one with relative positions."""
 QA_WINDOW = 384
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20, TaskKind.CLASSIFICATION: 20}
 _HEADS = {
@@ -33,7 +34,7 @@ _HEADS = {
     "ForQuestionAnswering": "AutoModelForQuestionAnswering",
     "ForConditionalGeneration": "AutoModelForSeq2SeqLM",
 }
-"""The end of an architecture's name, and the class that loads it."""
+"""Suffix of the architecture's name, and the class that loads it."""
 _OF_KIND = {
     TaskKind.CLASSIFICATION: ("ForSequenceClassification", "ForConditionalGeneration"),
     TaskKind.TAGGING: ("ForTokenClassification",),
@@ -48,13 +49,13 @@ _TRAINER = {
 }
 _KINDS = {"ForConditionalGeneration": [WRITERS], "ForQuestionAnswering": [READERS]}
 _GENERIC_MAX_LENGTH = 20
-"""What transformers has for models whose settings say nothing of how long a text may get."""
+"""The default of transformers for models whose configuration does not set a maximum length."""
 _NAN_CUE = "check its weights; half precision that overflowed in training gives such models"
 
 
 @dataclass
 class Pretrained(LoadedModel):
-    """A model of transformers with its tokenizer, its device and how much it reads."""
+    """A model of transformers with its tokenizer, its device and its maximum input length."""
 
     model: Any = None
     tokenizer: Any = None
@@ -63,16 +64,16 @@ class Pretrained(LoadedModel):
     padding: Any = None
 
     def read(self, rows: "Sequence[Features]", read: Any) -> list[Any]:
-        """Run the model over features, one value a row."""
+        """Run the model on features; returns one value per row."""
         from shiftbench.baselines.training.prediction import predict_rows
 
-        # A tokenizer without special tokens makes no pieces of an empty text, and a model needs at least one.
+        # A tokenizer without special tokens returns no pieces for an empty text, but a model needs at least one.
         one_piece = {"input_ids": [self.tokenizer.pad_token_id], "attention_mask": [1]}
         shown = [row if row["input_ids"] else {name: one_piece.get(name, [0]) for name in row} for row in rows]
         return predict_rows(self.model, shown, self.padding, self.device, read, "")
 
     def refuse_nan(self, bad: NDArray[np.bool_], rows: pl.DataFrame, done: pl.DataFrame) -> None:
-        """Raise RowFailure at the first row whose output is not a number, with the predictions before it."""
+        """Raise RowFailure at the first row whose output is not finite, with the predictions before it."""
         if bad.any():
             row = int(bad.argmax())
             found = f"NaN or infinity for {int(bad.sum()):,} of {len(rows):,} rows asked about together"
@@ -81,7 +82,7 @@ class Pretrained(LoadedModel):
 
 @dataclass
 class PretrainedClassifier(Pretrained):
-    """A sequence classifier: one text or a pair in, the probabilities of its labels out."""
+    """A sequence classifier: maps one text, or a pair, to label probabilities."""
 
     match: LabelMatch = field(default_factory=lambda: LabelMatch((), ()))
 
@@ -102,7 +103,7 @@ class PretrainedClassifier(Pretrained):
         return predictions
 
     def _count_cut(self, rows: pl.DataFrame, features: "Sequence[Features]") -> int:
-        """Count texts that lost pieces: of those that fill the model, those that are longer when nothing is cut."""
+        """Count truncated texts: among those at the maximum length, the ones that are longer without truncation."""
         full = rows[[place for place, row in enumerate(features) if len(row["input_ids"]) >= self.max_length]]
         if full.is_empty():
             return 0
@@ -113,7 +114,7 @@ class PretrainedClassifier(Pretrained):
 
 @dataclass
 class PretrainedTagger(Pretrained):
-    """A token classifier: words in, a tag a word out, read at its first piece."""
+    """A token classifier: maps each word to a tag, predicted at the word's first piece."""
 
     match: LabelMatch = field(default_factory=lambda: LabelMatch((), ()))
 
@@ -121,7 +122,7 @@ class PretrainedTagger(Pretrained):
         from shiftbench.baselines.training.word_pieces import word_pieces
 
         pieces = word_pieces(rows[TOKENS].to_list(), self.tokenizer, self.max_length)
-        self.counts.add_truncated(0)  # windows show every word
+        self.counts.add_truncated(0)  # windows cover every word
         codes = self.read(pieces.features, _finite_best_tags)
         own = [predicted[: len(words)] for predicted, words in zip(codes, pieces.words, strict=True)]
         bad = np.zeros(len(rows), dtype=np.bool_)
@@ -140,7 +141,7 @@ class PretrainedTagger(Pretrained):
 
 @dataclass
 class PretrainedReader(Pretrained):
-    """An extractive question answering model: a span of the context, or none where it may abstain."""
+    """An extractive question answering model: predicts a span of the context, or no answer if it may abstain."""
 
     may_abstain: bool = False
 
@@ -165,7 +166,7 @@ class PretrainedReader(Pretrained):
 
 @dataclass
 class PretrainedWriter(Pretrained):
-    """An encoder-decoder that writes: a text, an answer, or a label by its name."""
+    """An encoder-decoder that generates a text, an answer, or the name of a label."""
 
     kind: TaskKind = TaskKind.GENERATION
     form: str = ""
@@ -216,7 +217,7 @@ def load_pretrained(request: "LoadRequest") -> LoadedModel:
     spaced: dict[str, Any] = {"add_prefix_space": True} if head == "ForTokenClassification" else {}
     tokenizer = load_tokenizer(spec, **where, **spaced)
     if tokenizer.pad_token_id is None and getattr(config, "pad_token_id", None) is not None:
-        tokenizer.pad_token_id = config.pad_token_id  # classifiers that read from left to right say it there alone
+        tokenizer.pad_token_id = config.pad_token_id  # decoder-only classifiers set it only in the config
     model, loading_info = load_model(_HEADS[head], spec, 0, output_loading_info=True, **where)
     if loading_info["missing_keys"]:
         missing = sorted(loading_info["missing_keys"])
@@ -267,7 +268,7 @@ def _writer(model: Any, request: "LoadRequest", common: Mapping[str, Any]) -> Pr
 
 
 def _head(config: Any, request: "LoadRequest") -> str:
-    """Find the kind of head by the model's architecture, and refuse a head that does not suit the task."""
+    """Return the kind of head from the model's architecture; raise InvalidInput if it does not suit the task."""
     architectures = [str(name) for name in getattr(config, "architectures", None) or ()]
     heads = [head for head in _HEADS if any(name.endswith(head) for name in architectures)]
     if not set(heads) & set(_OF_KIND[request.kind]):
@@ -287,7 +288,7 @@ def _head(config: Any, request: "LoadRequest") -> str:
 
 
 def _match(config: Any, request: "LoadRequest") -> LabelMatch:
-    """Match the model's labels with the task's by name."""
+    """Match the model's labels to the task's labels by name."""
     problem_type = getattr(config, "problem_type", None)
     names = [str(config.id2label[place]) for place in sorted(config.id2label)]
     if len(names) < 2 or problem_type in ("regression", "multi_label_classification"):
@@ -303,7 +304,10 @@ def _match(config: Any, request: "LoadRequest") -> LabelMatch:
 
 
 def _max_length(config: Any, tokenizer: Any, head: str, request: "LoadRequest") -> int:
-    """Return how many word pieces the model reads: those asked for, within its positions and its tokenizer's limit."""
+    """Return the maximum word pieces per input:
+
+    the requested number, capped by the model's positions and the tokenizer.
+    """
     from shiftbench.baselines.training.options import TrainingOptions
     from shiftbench.baselines.training.pieces import usable_token_length
 
@@ -314,13 +318,13 @@ def _max_length(config: Any, tokenizer: Any, head: str, request: "LoadRequest") 
 
 
 def _part_rows(head: str, device: str) -> int:
-    """Choose the rows of a part so that a stop loses no more than seconds of work."""
+    """Choose the rows per part so that an interruption loses only seconds of work."""
     rows = 32 if head == "ForConditionalGeneration" else 256
     return rows * 16 if device == "cuda" else rows
 
 
 def _finite_best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int64]]:
-    """Read each piece's best tag; -1 where the scores are no numbers."""
+    """Return each piece's best tag; -1 if its scores are not finite."""
     import torch
 
     logits = model(**batch).logits

@@ -1,10 +1,11 @@
-"""SetFit folders: a body of sentence-transformers and a head that reads its vectors.
+"""SetFit folders: a body of sentence-transformers, and a classification head on its embeddings.
 
-Read by hand, without the package ``setfit``, whose own heads are pickles: ``model_head.pkl``, of scikit-learn or
-SetFit's differentiable one, needs the setting ``trust_pickle``. A head saved with skops (``model_head.skops``) is
-checked, loaded and asked like any skops file, before anything else of the folder is read; it, or
-a linear one as ``model_head.safetensors`` (weight and bias), needs no trust. Cross-encoders of sentence-transformers
-are sequence classifiers of transformers, and loaded as such.
+They are read without the package ``setfit``, whose own heads are pickles: ``model_head.pkl``, from scikit-learn or
+SetFit's differentiable head, needs the setting ``trust_pickle``. A head saved with skops (``model_head.skops``) is
+checked and run like any skops file, before anything else in the folder is read. Neither it nor a linear head in
+``model_head.safetensors`` (weight and bias) needs trust. Cross-encoders of sentence-transformers are sequence
+classifiers
+of transformers, and loaded as such.
 """
 
 import pickle
@@ -34,7 +35,7 @@ HEADS = ("model_head.skops", "model_head.safetensors", "model_head.pkl")
 
 @dataclass
 class SentenceModel(LoadedModel):
-    """A sentence encoder with a classifier of its vectors."""
+    """A sentence encoder with a classifier on its embeddings."""
 
     body: Any = None
     head: Any = None
@@ -69,7 +70,7 @@ class LinearHead:
 
 
 def find_head(folder: Path) -> Path | None:
-    """Find the file of a SetFit folder's head; files that need no trust come first."""
+    """Find the file of a SetFit folder's head, preferring files that need no trust."""
     return next((folder / name for name in HEADS if (folder / name).is_file()), None)
 
 
@@ -94,7 +95,7 @@ def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
 
     try:
         body = SentenceTransformer(str(folder), local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # the library does not check what a folder's files hold: any error may be theirs
+    except Exception as error:  # the library does not validate the folder's files, so it may raise anything
         cure = "give the folder that save_pretrained wrote"
         raise InvalidInput(
             Problem("the sentence encoder cannot be loaded", request.spec, first_line(error), cure)
@@ -110,7 +111,7 @@ def load_sentence_model(request: "LoadRequest", folder: Path) -> SentenceModel:
 
 
 def _check_body(body: Any, head: Any, spec: str) -> None:
-    """Check that an encoder reads texts, and gives the vectors that a linear head reads."""
+    """Check that an encoder has a valid maximum length, and embeddings of the dimension that a linear head expects."""
     reads = body.max_seq_length
     if reads is not None and (type(reads) is not int or reads < 1):
         what, cure = "the sentence encoder's longest text is no length", "give a number of word pieces there"
@@ -141,15 +142,15 @@ def _load_head(path: Path, *, trust_pickle: bool) -> Any:
 
 
 _DIFFERENTIABLE = "SetFitHead"
-"""SetFit's class of a head in PyTorch; a pickle names the classes of what it holds."""
+"""Name of SetFit's PyTorch head; a pickle contains the class names of its objects."""
 
 
 class _PickledHead:
-    """What a pickled ``setfit.modeling.SetFitHead`` is read into: its attributes alone."""
+    """Receives the attributes of a pickled ``setfit.modeling.SetFitHead``."""
 
 
 class _HeadUnpickler(pickle.Unpickler):
-    """Reads a differentiable head without the package ``setfit``."""
+    """Unpickles a differentiable head without the package ``setfit``."""
 
     def find_class(self, module: str, name: str) -> Any:
         return (

@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible server, asked without demonstrations; answers are kept in the cache."""
+"""A language model behind an OpenAI-compatible server, prompted zero-shot; responses are cached."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
 
 _SHOWN, _SHOWN_LETTERS = 4, 60
-"""Answers that a refusal shows, and of each."""
+"""Number of responses shown in an error message, and characters of each."""
 
 
 @dataclass
 class ServedModel(LoadedModel):
-    """A served model and how rows are put to it. What cannot be read of its answers is ``__unparsed__``.
+    """A served model and its prompt. A response that cannot be parsed becomes ``__unparsed__``.
 
-    Its predictions raise InvalidInput where requests stay without an answer: these rows are named.
+    Prediction raises InvalidInput if requests remain unanswered, naming their rows.
 
     Attributes:
-        server: where it is.
-        prompt: how rows are put to it.
-        label_map: the task's label by a word of the model's answers, where it has words of its own.
+        server: the server.
+        prompt: formats rows as prompts.
+        label_map: the task's label by the model's word for it, if the model uses other words.
     """
 
     server: "ModelServer | None" = None
@@ -64,7 +64,7 @@ class ServedModel(LoadedModel):
         return predictions.to_frame()
 
     def _read(self, answer: "ModelAnswer", row: Mapping[str, Any]) -> str:
-        """Read the answer to a row: by the words of the map and the labels, or as the task's prompt does."""
+        """Parse the response to a row: with the label map and the labels, or as the task's prompt does."""
         from shiftbench.baselines.prompting.parsing import first_label, usable_text
 
         assert self.prompt is not None
@@ -76,7 +76,7 @@ class ServedModel(LoadedModel):
         return UNPARSED if word is None else self.label_map.get(word, word)
 
     def _describe_unread(self, answers: Sequence[str]) -> Problem:
-        """Describe answers none of which could be read; the first ones of all stand for the others."""
+        """Describe responses none of which could be parsed, quoting the first distinct ones."""
         from shiftbench.baselines.models.labels import map_line
 
         assert self.prompt is not None
@@ -92,7 +92,7 @@ class ServedModel(LoadedModel):
 
 
 def load_served(request: "LoadRequest") -> ServedModel:
-    """Build a model behind a server; nothing is asked yet. See ``load_model``."""
+    """Build a model behind a server, without sending a request. See ``load_model``."""
     from shiftbench.baselines.models.labels import match_labels, resolve_label
     from shiftbench.baselines.prompting.instructions import general_wording
     from shiftbench.baselines.prompting.options import API_KEY_ENV, OPENAI, server_address, server_key

@@ -1,4 +1,7 @@
-"""What a model is loaded for, and its settings, as Python and as ``--model-arg``. Light, so that ``--help`` is."""
+"""The request to load a model, and its settings, in Python and as ``--model-arg``.
+
+Light to import, so that ``--help`` is fast.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
@@ -13,20 +16,20 @@ if TYPE_CHECKING:
 OPTION = "--model-arg"
 TRANSFORMERS, HUB, WRITERS = "models of transformers", "models on the Hub", "models that write texts"
 READERS, SERVED, PICKLES = "models that mark answers in a text", "models on a server", "pickles and SetFit folders"
-"""Kinds of models, as the settings name those that read them."""
+"""Kinds of models, named in the settings that they support."""
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def _setting(default: Any, read_by: str, about: str, *, low: int | None = None, high: int | None = None) -> Any:
-    """Declare a setting: its default, the models that read it, one line about it, and the range of a number."""
+    """Declare a setting: its default, the models that support it, a one-line description, and the range of a number."""
     return field(default=default, metadata={"read_by": read_by, "about": about, "low": low, "high": high})
 
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """How a model is loaded and asked; a kind of model reads some of the settings and refuses the others by name.
+    """How a model is loaded and called. Each kind of model supports some settings and refuses the others.
 
-    Raises: InvalidInput when a number is out of its range.
+    Raises: InvalidInput if a number is out of range.
     """
 
     revision: str | None = _setting(None, HUB, "commit, branch or tag")
@@ -60,11 +63,11 @@ class ModelSettings:
             raise InvalidInput(problems)
 
     def refuse_unread(self, spec: str, *kinds: str) -> None:
-        """Raise InvalidInput that names each setting which was given and which a model does not read.
+        """Raise InvalidInput listing each setting that was given but is not supported by a model.
 
         Args:
             spec: the model.
-            kinds: of the constants above those that the model is.
+            kinds: the model's kinds, from the constants above.
         """
         problems = [
             Problem(f"{name} is for {each.metadata['read_by']}", OPTION, f"'{spec}'", "leave it out")
@@ -76,11 +79,11 @@ class ModelSettings:
 
 
 SETTINGS: Mapping[str, "Field[Any]"] = {each.name: each for each in fields(ModelSettings)}
-"""The settings by name; their ``metadata`` say what each is."""
+"""The settings by name, with their descriptions in ``metadata``."""
 
 
 def setting_values(name: str) -> str:
-    """Describe the values that a setting may have.
+    """Describe the valid values of a setting.
 
     >>> setting_values("concurrency"), setting_values("may_abstain"), setting_values("form")
     ('a whole number from 1 to 1,024', 'yes or no', 'a text')
@@ -96,8 +99,8 @@ def parse_model_args(pairs: Sequence[str]) -> ModelSettings:
     """Parse ``--model-arg`` options.
 
     Args:
-        pairs: such as ``max_length=64``; truth values are yes or no.
-    Raises: InvalidInput naming every pair that is none, an unknown setting, a wrong value, or one given twice.
+        pairs: such as ``max_length=64``; booleans are yes or no.
+    Raises: InvalidInput listing malformed pairs, unknown settings, invalid values and repeated settings.
 
     >>> parse_model_args(["max_length=64", "trust_pickle=yes"]).max_length
     64
@@ -122,7 +125,7 @@ def parse_model_args(pairs: Sequence[str]) -> ModelSettings:
 
 
 def _parse_value(name: str, text: str) -> str | int | bool | None:
-    """Read a value; None where it is none of its kind."""
+    """Parse a value; None if it has the wrong type."""
     if SETTINGS[name].type is bool:
         return _BOOLEANS.get(text.casefold())
     if SETTINGS[name].metadata["low"] is None:
@@ -136,7 +139,7 @@ def _wrong_value(name: str, text: str) -> Problem:
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """What a model is loaded for, and how: the arguments of ``load_model``."""
+    """The arguments of ``load_model``."""
 
     spec: str
     kind: TaskKind

@@ -1,9 +1,10 @@
-"""What a skops file holds, compared with ``skops_list.toml`` before any module that it names is imported.
+"""Check of a skops file against ``skops_list.toml``, before any module that it names is imported.
 
-The library's own check answers which types it does not know; it trusts the values of parameters (a vectorizer with
-``input="filename"`` opens every text as a path) and imports what a file names to look at it. Here the file's
-``schema.json`` is read as text, every type that stands in it must be listed, and the file that is loaded afterwards is
-written anew from what was checked: no object of the file is passed on that was not looked at.
+The library's own check reports unknown types, but it trusts parameter values (a vectorizer with ``input="filename"``
+opens every text as a path) and imports the modules that a file names. Here the file's ``schema.json`` is read as text,
+every type in it must be listed, and the file that is then loaded is rewritten from the checked parts: no unchecked
+object
+is passed on.
 """
 
 import json
@@ -24,33 +25,33 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = "schema.json"
 MAX_SCHEMA = 512 * 2**20
-"""Bytes of the schema; a vocabulary of a million words takes 400 MB."""
+"""Maximum bytes of the schema; a vocabulary of a million words takes 400 MB."""
 MAX_BYTES = 4 * 2**30
-"""Bytes of all that is in a file, unpacked."""
+"""Maximum bytes of the unpacked contents."""
 MAX_RATIO, RATIO_FROM = 200, 64 * 2**20
-"""How many times its packed size a file of more than 64 MiB may have."""
+"""Maximum compression ratio, for files of more than 64 MiB unpacked."""
 MAX_MEMBERS = 100_000
 MAX_DEPTH = 200
 PROTOCOLS = range(3)
-"""Of skops; the nodes of later ones may mean something else."""
+"""Supported protocols of skops; later ones may change the meaning of nodes."""
 
 _SPARSE_ARRAYS = {"indices", "indptr", "offsets", "data", "shape", "format", "_is_array"}
 _METHODS = {"predict", "predict_proba", "decision_function"}
 _KINDS = "biufSU"
-"""Of numbers and texts, as numpy writes them; objects are no such kind."""
+"""numpy's dtype kinds of numbers and texts, without objects."""
 
 Node = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class SkopsList:
-    """The list of ``skops_list.toml``.
+    """The allowlist of ``skops_list.toml``.
 
     Attributes:
-        nodes: types by the loader of skops that builds them.
-        left_out: types, by loader, that may stand only where nothing is loaded.
-        searches: the attribute that a search is loaded as.
-        estimators: by type, the values of each parameter.
+        nodes: types by the skops loader that builds them.
+        left_out: types, by loader, that are allowed only in parts that are not loaded.
+        searches: for each search class, the attribute that is loaded in its place.
+        estimators: by type, the allowed values of each parameter.
     """
 
     nodes: Mapping[str, frozenset[str]]
@@ -69,7 +70,7 @@ class SkopsList:
 
 @cache
 def read_list() -> SkopsList:
-    """Read the list."""
+    """Read ``skops_list.toml``."""
     data = tomllib.loads(Path(__file__).with_name("skops_list.toml").read_text(encoding="utf-8"))
     nodes, left_out = (
         {loader: frozenset(names) for loader, names in data[part].items()} for part in ("nodes", "left_out")
@@ -82,13 +83,13 @@ def read_list() -> SkopsList:
 
 
 def check_skops(content: bytes, place: str) -> bytes:
-    """Check a skops file, and write it anew from what was checked.
+    """Check a skops file, and rewrite it from the checked parts.
 
     Args:
-        content: of the file.
-        place: its name, for the refusal.
-    Returns: a skops file that holds nothing unlisted, no object twice, and null for what is left out.
-    Raises: InvalidInput when it is no skops file, is too large, or holds what is not listed.
+        content: bytes of the file.
+        place: its name, for error messages.
+    Returns: a skops file with only listed types, no shared objects, and null for the parts that are not loaded.
+    Raises: InvalidInput if it is not a skops file, is too large, or contains unlisted types or values.
     """
     try:
         with zipfile.ZipFile(BytesIO(content)) as archive:
@@ -101,12 +102,12 @@ def check_skops(content: bytes, place: str) -> bytes:
             "your own can be saved as a pickle and loaded with --model-arg trust_pickle=yes"
         )
         raise InvalidInput(Problem(error.what, place, ", ".join(error.found), cure)) from error
-    except Exception as error:  # a damaged file may raise anything, such as zlib.error or lzma.LZMAError
+    except Exception as error:  # a damaged file may raise anything, for example zlib.error or lzma.LZMAError
         raise InvalidInput(_damaged(place, error)) from error
 
 
 class _UnlistedError(Exception):
-    """Something in the file is not listed."""
+    """The file contains a type or value that is not listed."""
 
     def __init__(self, what: str, found: list[str]) -> None:
         super().__init__(what)
@@ -119,7 +120,7 @@ def _damaged(place: str, error: Exception) -> Problem:
 
 
 def _short_text(text: str) -> str:
-    """Format a text of the file for a message: no control characters, and not long."""
+    """Shorten a text of the file for a message, and escape control characters."""
     is_plain = text.isascii() and text.isprintable()
     return (text if is_plain else ascii(text))[:120]
 
@@ -137,18 +138,18 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
 
 @dataclass
 class _Check:
-    """One file, while it is checked.
+    """The state of checking one file.
 
     Attributes:
         archive: the file.
-        members: what the file that is written anew holds, by name.
+        members: members of the rewritten file, by name.
     """
 
     archive: zipfile.ZipFile
     members: dict[str, bytes] = field(default_factory=dict)
 
     def rewrite(self, schema: Any) -> bytes:
-        """Check the schema, and write the file anew."""
+        """Check the schema, and return the rewritten file."""
         unlisted = sorted({_short_text(name) for name in _unlisted_names(schema, 0, is_left_out=False)})
         if unlisted:
             raise _UnlistedError(
@@ -165,7 +166,7 @@ class _Check:
         return out.getvalue()
 
     def _node(self, node: Node) -> Node:
-        """Check one node, and build the one that is loaded; its type is known to be listed."""
+        """Check a node of a listed type, and return the node to load."""
         loader, name = node["__loader__"], _type_name(node)
         known = read_list()
         if name in known.searches and loader == "ObjectNode":
@@ -174,7 +175,7 @@ class _Check:
                 raise ValueError("a search without its best estimator (refit=False)")
             return self._node(best)
         if not known.has(loader, name, is_left_out=False):
-            return _json_node(None)  # a random state, or what stands in what is left out
+            return _json_node(None)  # a random state, or a node in a part that is not loaded
         return getattr(self, f"_{_BUILDERS[loader]}")(node)  # type: ignore[no-any-return]
 
     def _json(self, node: Node) -> Node:
@@ -303,12 +304,12 @@ _BUILDERS = {
 
 
 def _unlisted_names(value: Any, depth: int, *, is_left_out: bool) -> Iterator[str]:
-    """Find the types and loaders that are not listed, wherever they stand; a cut-off subtree counts as well.
+    """Find unlisted types and loaders anywhere in the schema, including parts that are not loaded.
 
     Args:
-        value: of the schema, any part of it.
-        depth: how deep it lies.
-        is_left_out: whether it lies in what is not loaded.
+        value: any part of the schema.
+        depth: its nesting depth.
+        is_left_out: whether it is in a part that is not loaded.
     """
     if depth > MAX_DEPTH:
         raise ValueError(f"schema.json is nested deeper than {MAX_DEPTH}")
@@ -338,7 +339,7 @@ def _unlisted_names(value: Any, depth: int, *, is_left_out: bool) -> Iterator[st
 def _unlisted_state(
     state: Node, depth: int, name: str, parameters: Mapping[str, tuple[str, ...]], *, is_left_out: bool
 ) -> Iterator[str]:
-    """Find what is not listed in the state of an object, whose attributes may be left out."""
+    """Find unlisted types in the state of an object, some of whose attributes may not be loaded."""
     best = read_list().searches.get(name)
     yield from _unlisted_names({**state, "content": None}, depth + 1, is_left_out=is_left_out)
     content = state.get("content")
@@ -353,7 +354,7 @@ def _type_name(node: Node) -> str:
 
 
 def _bare(node: Node) -> Node:
-    """Return a node's type without its content, and without the number by which skops finds equal objects."""
+    """Return a node's type without its content, and without the id by which skops shares equal objects."""
     return {key: node[key] for key in ("__class__", "__module__", "__loader__")}
 
 
@@ -363,7 +364,7 @@ def _json_node(value: Any) -> Node:
 
 
 def _text_types(n_keys: int) -> Node:
-    """Build the types of a dict's keys, which are all texts."""
+    """Build the types of a dict's keys, all strings."""
     types = [{"__class__": "str", "__module__": "builtins", "__loader__": "TypeNode"}] * n_keys
     return {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": types}
 
@@ -381,7 +382,7 @@ def _plain_tuple(node: Node) -> Node:
 
 
 def _is_allowed(node: Node, allowed: tuple[str, ...]) -> bool:  # noqa: PLR0911
-    """Check whether a node, checked in itself, is a value of a parameter."""
+    """Check whether a node, already checked itself, is an allowed value of a parameter."""
     loader = node["__loader__"]
     if loader == "JsonNode":
         value = _json_value(node)
@@ -420,7 +421,7 @@ def _value_short_text(node: Node) -> str:
 
 
 def _load_array(content: bytes, kinds: str) -> NDArray[Any]:
-    """Read an array of numbers or texts; its size is that of the bytes, so no header makes it larger."""
+    """Read an array of numbers or texts; its size is limited by the bytes, whatever its header states."""
     file = BytesIO(content)
     version = np.lib.format.read_magic(file)
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -441,7 +442,10 @@ def _load_array(content: bytes, kinds: str) -> NDArray[Any]:
 
 
 def _check_sparse(content: bytes) -> None:
-    """Check a sparse matrix in scipy's file: its indices must lie inside, as the code that reads it does not look."""
+    """Check a sparse matrix in scipy's format:
+
+    its indices must be in range, because scipy's reader does not check them.
+    """
     with zipfile.ZipFile(BytesIO(content)) as archive:
         members = archive.infolist()
         names = [member.filename.removesuffix(".npy") for member in members]
@@ -471,7 +475,7 @@ def _check_sparse(content: bytes) -> None:
 
 
 def _check_tree(nodes: NDArray[Any], n_features: Any) -> None:
-    """Check that each node of a decision tree leads to later nodes, and reads features that there are."""
+    """Check that the nodes of a decision tree lead only to later nodes, and use only existing features."""
     if nodes.ndim != 1 or nodes.dtype.names is None or type(n_features) is not int:
         raise ValueError("a tree without nodes")
     left, right, feature = (nodes[name].astype(np.int64) for name in ("left_child", "right_child", "feature"))

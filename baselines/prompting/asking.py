@@ -1,4 +1,4 @@
-"""Asking a model: earlier answers come from the cache; new ones are counted and stored as they come."""
+"""Requests to a model: cached responses are reused; new ones are counted and stored at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ _AGAIN = "answers are kept: the same command continues from there"
 
 @dataclass(frozen=True)
 class Prices:
-    """US dollars for a million tokens read and written; None where they are not known."""
+    """US dollars per million tokens read and written; None if unknown."""
 
     read: float | None = None
     written: float | None = None
 
     def cost(self, tokens_in: int | None, tokens_out: int | None) -> float | None:
-        """Compute the cost in US dollars; None if prices or tokens are not known.
+        """Compute the cost in US dollars; None if prices or tokens are unknown.
 
         >>> Prices(2.0, 10.0).cost(500_000, 1_000)
         1.01
@@ -34,7 +34,7 @@ class Prices:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much may be asked for in this run, beyond what is in the cache; None: any amount."""
+    """Limits of this run, not counting cached responses; None: unlimited."""
 
     requests: int | None = None
     cost: float | None = None
@@ -44,8 +44,8 @@ class Asker:
     """A model with its cache, its prices and the budget of this run.
 
     Attributes:
-        asked: requests that the model answered in this run.
-        answers: all answers by key, each once, whether asked for now or before; of text None where all tries failed.
+        asked: number of requests that the model answered in this run.
+        answers: all responses by key, new and cached; their text is None if all tries failed.
     """
 
     def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
@@ -58,12 +58,11 @@ class Asker:
         self.answers: dict[bytes, ModelAnswer] = {}
 
     def ask(self, requests: Sequence[Request], bar: "tqdm[Any]") -> list[ModelAnswer]:
-        """Return the answer to each request, from the cache or the model; equal requests are sent once.
+        """Return the response to each request, from the cache or the model; identical requests are sent once.
 
-        An answer's text is None where each try brought a response without an answer; such a request is asked again by
-        the next call.
+        A response's text is None if every try failed; the next call sends such a request again.
 
-        Raises: InvalidInput when the model fails or the budget is spent; what was answered by then is in the cache.
+        Raises: InvalidInput if the model fails or the budget is spent; responses received by then are in the cache.
         """
         keys = [answer_key(self._model.identity(request)) for request in requests]
         by_key = dict(zip(keys, requests, strict=True))
@@ -95,7 +94,7 @@ class Asker:
         return [self.answers[key] for key in keys]
 
     def _spend(self, answer: ModelAnswer) -> None:
-        """Add an answer's cost to what was spent; raises InvalidInput when the allowed cost is reached."""
+        """Add a response's cost to the amount spent; raise InvalidInput if the cost limit is reached."""
         cost = self._prices.cost(answer.tokens_in, answer.tokens_out)
         self._spent += cost or 0.0
         if self._budget.cost is None:
@@ -108,7 +107,7 @@ class Asker:
 
     @property
     def tokens(self) -> tuple[int, int] | None:
-        """Return the tokens read and written for all answers; None if any number is not known."""
+        """Return the tokens read and written for all responses; None if any count is unknown."""
         pairs = [(answer.tokens_in, answer.tokens_out) for answer in self.answers.values()]
         known = [(read, written) for read, written in pairs if read is not None and written is not None]
         if len(known) < len(pairs):
@@ -117,7 +116,7 @@ class Asker:
 
     @property
     def cost(self) -> float | None:
-        """Return the US dollars of all answers, paid now or before; None if tokens or prices are not known."""
+        """Return the cost of all responses in US dollars, new and cached; None if tokens or prices are unknown."""
         return self._prices.cost(*(self.tokens or (None, None)))
 
     @property
@@ -127,13 +126,13 @@ class Asker:
 
 
 def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:
-    """Raise InvalidInput if requests stayed without an answer.
+    """Raise InvalidInput if requests remain unanswered.
 
     Args:
-        missing: what each of these is about, such as the id of a row.
-        n: all requests.
-        server: who was asked.
-        again: the command that asks for the missing answers alone.
+        missing: a name for each unanswered request, such as the id of its row.
+        n: number of all requests.
+        server: the server.
+        again: the command that sends only the unanswered requests.
     """
     if missing:
         what = f"{len(missing):,} of {counted(n, 'request')} stayed without an answer"

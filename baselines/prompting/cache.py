@@ -1,4 +1,4 @@
-"""Answers of language models on disk, so that nothing is asked, or paid for, twice."""
+"""On-disk cache of language model responses, so that no request is sent, or paid for, twice."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -14,26 +14,28 @@ _VERSION = 1
 
 
 def answer_key(identity: Mapping[str, Any]) -> bytes:
-    """Hash what an answer depends on: the model, the messages, the parameters."""
+    """Hash everything that a response depends on: the model, the messages and the parameters."""
     return bytes.fromhex(cache_key(identity))
 
 
 class AnswerStore:
-    """Answers by key in one SQLite file of the user's cache folder.
+    """Responses by key, in one SQLite file in the user's cache folder.
 
-    Answers outlive a killed process. Waiting for the disk after each would take longer than the answers of a fast
-    server: those that come while earlier ones are written are written next, together. ``flush`` returns when all are on
-    disk, and so does the end of the block. Prompts are not stored, only their hashes. Several processes may share the
-    file.
+    Responses survive a killed process. Waiting for the disk after each one would take longer than a fast server's
+    responses,
+    so those that arrive during a write are written together in the next one. ``flush`` and the end of the block return
+    when
+    all are on disk. Prompts are not stored, only their hashes. Several processes may share the file.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         path = (folder or cache_folder()) / "answers.sqlite"
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)  # one thread at a time
+        self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)  # used by one thread at a time
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            # Before version 1 no answer had an ending, and keys held the server's address: none can be found again.
+            # Entries from before version 1 have no ending, and keys that include the server's URL: they cannot be found
+            # again.
             if self._connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
                 self._connection.execute("DROP TABLE IF EXISTS answers")
                 self._connection.execute(f"PRAGMA user_version = {_VERSION}")
@@ -57,7 +59,7 @@ class AnswerStore:
             self._connection.close()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, ModelAnswer]:
-        """Read answers by key; keys without an answer are left out."""
+        """Read responses by key; keys without a response are omitted."""
         self.flush()
         answers: dict[bytes, ModelAnswer] = {}
         for start in range(0, len(keys), 500):
@@ -69,7 +71,7 @@ class AnswerStore:
         return answers
 
     def put(self, key: bytes, answer: ModelAnswer) -> None:
-        """Add an answer, to be written soon; raises the error of an earlier write, such as a full disk."""
+        """Add a response, to be written soon; raises the error of an earlier write, such as a full disk."""
         with self._lock:
             self._waiting[key] = answer
             if not self._is_writing:
@@ -78,11 +80,11 @@ class AnswerStore:
                 self._written = self._writer.submit(self._write)
 
     def flush(self) -> None:
-        """Wait until all answers are on disk; raises the error of an earlier write, such as a full disk."""
+        """Wait until all responses are on disk; raises the error of an earlier write, such as a full disk."""
         self._written.result()
 
     def _write(self) -> None:
-        """Write the waiting answers, and those that come meanwhile."""
+        """Write the waiting responses, and those that arrive meanwhile."""
         while True:
             with self._lock:
                 taken, self._waiting = self._waiting, {}

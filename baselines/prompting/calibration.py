@@ -1,28 +1,30 @@
-"""Contextual calibration: a prompt's preference for some labels, whatever the input, is divided out of its answers.
+"""Contextual calibration: corrects label scores for the prompt's prior preference for some labels.
 
 Zhao et al. 2021, "Calibrate Before Use: Improving Few-Shot Performance of Language Models", sec. 5. The same prompt,
-with the same demonstrations, is asked about inputs without content; a label's probability is divided by the one that it
-has there, and the quotients are normalised. Needs no labelled row. Of several input columns each is left without
-content, where the authors replace the whole example.
+with
+the same demonstrations, is sent with content-free inputs; each label's probability is divided by its probability there,
+and the quotients are normalised. No labelled rows are needed. With several input columns, each is replaced by a
+content-free input; the authors replace the whole example.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 CONTENT_FREE = ("N/A", "[MASK]", "")
-"""The inputs without content over which the paper averages."""
+"""Content-free inputs over which the paper averages."""
 
 
 def calibrated_scores(scores: ArrayLike, content_free: ArrayLike) -> NDArray[np.float64]:
-    """Divide labels' probabilities by their mean probability for inputs without content.
+    """Divide label probabilities by their mean probability for content-free inputs.
 
-    The means are of probabilities among all texts, as in the authors' code, not of shares among the labels.
+    As in the authors' code, the mean is over unnormalised probabilities, not over probabilities normalised among
+    labels.
 
     Args:
-        scores: labels' log-probabilities, natural logarithms, shape (..., C).
-        content_free: those for F inputs without content after the same prompts, shape (..., F, C).
-    Returns: the logarithms of the quotients, shape (..., C); their softmax are the calibrated probabilities.
-    Raises: ValueError when a log-probability is not finite, or shapes do not fit.
+        scores: natural log-probabilities of the labels, shape (..., C).
+        content_free: log-probabilities for F content-free inputs after the same prompts, shape (..., F, C).
+    Returns: log quotients, shape (..., C); their softmax gives the calibrated probabilities.
+    Raises: ValueError if a log-probability is not finite, or the shapes do not match.
     Source: equation 1 with b = 0 and the diagonal matrix of sec. 5.
 
     >>> from scipy.special import softmax

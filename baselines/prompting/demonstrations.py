@@ -1,4 +1,4 @@
-"""Which train rows are shown to a model before a test example."""
+"""Selection of the training rows shown to a model as demonstrations."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -9,19 +9,20 @@ import polars as pl
 from shiftbench.validation.report import InvalidInput, Problem
 
 ChooseDemonstrations = Callable[[pl.DataFrame, pl.DataFrame, int], Sequence[Sequence[int]]]
-"""Train rows, test rows and seed in; for each test row the places of its demonstrations in train, in order, out."""
+"""Maps training rows, test rows and a seed to the training row indices of each test row's demonstrations, in order."""
 
 
 def random_demonstrations(shots: int) -> ChooseDemonstrations:
-    """Draw demonstrations for each test row on its own (DR paper, appendix E).
+    """Sample demonstrations for each test row separately (DR paper, appendix E).
 
-    A draw depends on the seed and the test row's id alone, so neither order nor concurrency changes it. With labels and
-    more than one shot, every label is among them; where there are more labels than shots, no label is there twice.
+    A sample depends only on the seed and the test row's id, so neither order nor concurrency changes it. With labels
+    and more
+    than one shot, every label occurs; with more labels than shots, no label occurs twice.
 
     Args:
-        shots: demonstrations of each test row, 1 or more.
-    Returns: a function (train rows, test rows, seed) -> for each test row the places of its demonstrations in the train
-        rows.
+        shots: demonstrations per test row, 1 or more.
+    Returns: a function (training rows, test rows, seed) -> for each test row, the indices of its demonstrations in the
+        training rows.
     """
 
     def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> list[list[int]]:
@@ -33,11 +34,11 @@ def random_demonstrations(shots: int) -> ChooseDemonstrations:
 
 
 def fixed_demonstrations(shots: int) -> ChooseDemonstrations:
-    """Draw one set of demonstrations for all test rows, as the BOSS paper has one prompt for a data set.
+    """Sample one set of demonstrations for all test rows; the BOSS paper uses one prompt per data set.
 
     Args:
-        shots: demonstrations, 1 or more; every label is among them as in ``random_demonstrations``.
-    Returns: a function (train rows, test rows, seed) -> the same places in the train rows for each test row.
+        shots: number of demonstrations, 1 or more; every label occurs as in ``random_demonstrations``.
+    Returns: a function (training rows, test rows, seed) -> the same training row indices for each test row.
     """
 
     def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> list[list[int]]:
@@ -49,11 +50,11 @@ def fixed_demonstrations(shots: int) -> ChooseDemonstrations:
 
 
 def require_rows(train: pl.DataFrame, shots: int) -> None:
-    """Raise InvalidInput if more demonstrations are asked for than the source has train rows.
+    """Raise InvalidInput if there are more demonstrations than training rows.
 
     Args:
-        train: the source's train rows, with ``domain``.
-        shots: demonstrations of each test row.
+        train: the source's training rows, with ``domain``.
+        shots: demonstrations per test row.
     Raises: InvalidInput naming both numbers.
     """
     if shots > len(train):
@@ -67,7 +68,7 @@ def _generator(seed: int, id_: str) -> np.random.Generator:
 
 
 def _places_by_label(train: pl.DataFrame) -> list[list[int]] | None:
-    """List the places of each label's rows; None where rows have no label."""
+    """List the row indices of each label; None if rows have no label."""
     if "label" not in train.columns:
         return None
     places = train.with_row_index("place").group_by("label").agg("place").sort("label")["place"]
@@ -79,7 +80,7 @@ def _draw(rng: np.random.Generator, n_rows: int, by_label: list[list[int]] | Non
         return [int(place) for place in rng.choice(n_rows, size=shots, replace=False)]
     labels = rng.permutation(len(by_label))[:shots]
     chosen = [int(rng.choice(by_label[label])) for label in labels]
-    while len(chosen) < shots:  # the rest: any other rows
+    while len(chosen) < shots:  # fill up with any other rows
         place = int(rng.integers(n_rows))
         if place not in chosen:
             chosen.append(place)

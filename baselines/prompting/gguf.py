@@ -1,4 +1,4 @@
-"""Models in the format of llama.cpp: one file of quantised weights, tokenizer and chat template, which are all read."""
+"""Models in llama.cpp's GGUF format: one file with quantised weights, tokenizer and chat template."""
 
 from pathlib import Path
 
@@ -9,12 +9,12 @@ GGUF_SUFFIX = ".gguf"
 
 
 def find_gguf(name: str) -> Path | None:
-    """Find the GGUF file that a model's name stands for.
+    """Find the GGUF file of a model.
 
     Args:
-        name: a file, a folder, or anything else.
-    Returns: the file itself, or that of a folder which has no model of another format; None for other names.
-    Raises: InvalidInput when there is no such file, the folder has several, or the package ``gguf`` is absent.
+        name: a file, a folder, or any other name.
+    Returns: the file itself, or the one in a folder without a model in another format; None for other names.
+    Raises: InvalidInput if there is no such file, the folder has several, or the package ``gguf`` is not installed.
     """
     path = Path(name)
     if path.suffix == GGUF_SUFFIX:

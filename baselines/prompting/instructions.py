@@ -1,8 +1,9 @@
-"""The instructions that a language model gets for each task, in our own words, with paraphrases.
+"""Instructions for each task in our own wording, with paraphrases.
 
 Labels, field names and the answer 'No answer' are the papers' (DR paper, appendix E.1; BOSS paper, Table 22); the
-sentences are not, so scores need not be those of the papers to the digit. A task that the papers do not have gets the
-words of the task with its labels, or of its kind.
+sentences are not, so scores may differ from the papers'. A task that is not in the papers gets the wording of a task
+with
+the same labels, or a general one for its kind.
 """
 
 from collections.abc import Sequence
@@ -12,16 +13,16 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.validation.vocabulary import PLACEBO, TaskKind
 
 NO_ANSWER = "No answer"
-"""What a model says where a question has no answer in its context."""
+"""The reply for a question without an answer in its context."""
 
 
 @dataclass(frozen=True)
 class Wording:
-    """The words of one task.
+    """The wording of one task.
 
     Attributes:
-        instruction: what to do and how to reply; ``{labels}`` stands for the task's labels.
-        fields: input columns and the names that they are shown under, in this order.
+        instruction: what to do and how to reply; ``{labels}`` is replaced by the task's labels.
+        fields: input columns and their names in the prompt, in this order.
         answer: the name of the answer, in layouts that name it.
     """
 
@@ -143,34 +144,34 @@ _PARAPHRASES = {
         Wording(f"This is a test of sentiment analysis. Label the input. {_LABEL}", (("text", "Input"),), "Label"),
     ),
 }
-"""Other words for the same question: a draw of a prompt takes one of them."""
+"""Paraphrases; each run of ``--draws`` uses one of the wordings."""
 
 
 def wording(benchmark: str, task: str, info: TaskInfo, instruction: str | None = None) -> Wording:
-    """Return the words for a task: the first of ``wordings``."""
+    """Return the first of ``wordings`` for a task."""
     return wordings(benchmark, task, info, instruction)[0]
 
 
 def wordings(benchmark: str, task: str, info: TaskInfo, instruction: str | None = None) -> tuple[Wording, ...]:
-    """Return the words for a task, followed by other words for the same question if there are any.
+    """Return the wording of a task, followed by its paraphrases if there are any.
 
     Args:
         benchmark: the manifest's benchmark.
-        task: the task's name; a placebo has the words of the task it was dealt from, candidates those of theirs.
+        task: the task's name; a placebo has the wording of its original task, candidates that of the task they are for.
         info: the task's facts.
-        instruction: the user's own instruction in place of all of ours; ``{labels}`` stands for the labels in it, too.
+        instruction: a user instruction that replaces all of ours; ``{labels}`` is replaced in it, too.
     """
     name = info.candidates_for or task.removesuffix(PLACEBO)
     words = _BY_TASK.get((benchmark, name)) or _BY_LABELS.get(frozenset(info.labels))
     every = (words, *(_PARAPHRASES.get(words, ()) if words and instruction is None else ()))
-    # If a task has other columns than the words name, every wording becomes the general one: duplicates go.
+    # If the task has other columns than the wordings, every wording becomes the general one: remove duplicates.
     return tuple(
         dict.fromkeys(general_wording(info.kind, info.inputs, info.labels, instruction, each) for each in every)
     )
 
 
 def numbered_wording(benchmark: str, task: str, info: TaskInfo) -> Wording:
-    """Return the words for a task whose labels a model replies with by number.
+    """Return the wording of a task in which the model replies with the label's number.
 
     Args:
         benchmark: the manifest's benchmark.
@@ -194,14 +195,14 @@ def general_wording(
     instruction: str | None = None,
     words: Wording | None = None,
 ) -> Wording:
-    """Return the words for a task by its kind, inputs and labels.
+    """Return the wording of a task by its kind, inputs and labels.
 
     Args:
         kind: the task's kind.
         inputs: its input columns.
         labels: its labels.
-        instruction: the user's own instruction in place of ours; ``{labels}`` stands for the labels in it, too.
-        words: those of the task itself, where there are any.
+        instruction: a user instruction that replaces ours; ``{labels}`` is replaced in it, too.
+        words: the task's own wording, if it has one.
     """
     words = words or _BY_LABELS.get(frozenset(labels))
     if words is None or {column for column, _ in words.fields} - set(inputs):

@@ -1,7 +1,8 @@
-"""Log-probabilities of labels after prompts, by a model on this machine.
+"""Log-probabilities of labels after prompts, from a local model.
 
-Each prompt is read once for all labels, and what all prompts begin with, such as the instruction and fixed
-demonstrations, once for all prompts.
+Each prompt is read once for all labels. The prompts' common prefix, such as the instruction and fixed demonstrations,
+is
+read once for all prompts.
 """
 
 import inspect
@@ -13,7 +14,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Prefix:
-    """The beginning of prompts, and what it left in the model's cache; ``cache`` is None where it was not read."""
+    """The prompts' common prefix: its length in tokens, and the model's cache after it (None if it was not read)."""
 
     length: int = 0
     cache: Any = None
@@ -22,15 +23,16 @@ class Prefix:
 def score_labels(
     model: Any, prompts: Sequence[Sequence[int]], labels: Sequence[Sequence[int]], batch: int
 ) -> Iterator[list[list[float]]]:
-    """Compute how likely each label is after each prompt.
+    """Compute the log-probability of each label after each prompt.
 
     Args:
         model: a causal language model of transformers.
-        prompts: prompts as tokens, none of them empty.
-        labels: C labels as tokens, none of them empty.
-        batch: prompts that go through the model at once.
-    Yields: for each batch of prompts, in their order, the sums of the labels' log-probabilities, natural logarithms:
-        a list of C for each prompt.
+        prompts: tokens of each prompt, not empty.
+        labels: tokens of each of C labels, not empty.
+        batch: prompts per batch.
+    Yields: for each batch of prompts, in order, the summed natural log-probabilities of the labels: a list of C for
+    each
+        prompt.
     """
     prefix = _read_prefix(model, prompts)
     for start in range(0, len(prompts), batch):
@@ -39,9 +41,11 @@ def score_labels(
 
 
 def _read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix:
-    """Run the model over the tokens that all prompts begin with; an empty prefix if it cannot go on from there.
+    """Read the prompts' common prefix; return an empty one if the model cannot continue from a cached prefix.
 
-    Prompts of several lengths are padded behind the prefix: a model must take positions, and look at nothing but them.
+    Prompts of different lengths are padded after the prefix, so the model must accept position ids and depend on
+    nothing else
+    for positions.
     """
     import torch
     from transformers.cache_utils import DynamicLayer
@@ -52,13 +56,13 @@ def _read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix:
     with torch.inference_mode():
         ids = torch.tensor([prompts[0][:length]], device=model.device)
         cache = model(input_ids=ids, use_cache=True, logits_to_keep=1).past_key_values
-    # Sliding windows and recurrent states would count the padding as tokens.
+    # Sliding windows and recurrent states would treat the padding as tokens.
     whole = all(type(layer) is DynamicLayer for layer in getattr(cache, "layers", [None]))
     return Prefix(length, cache) if whole else Prefix()
 
 
 def _common_length(prompts: Sequence[Sequence[int]]) -> int:
-    """Count the tokens that all prompts begin with; each prompt keeps at least one token of its own."""
+    """Return the length of the prompts' common prefix; at least one token of each prompt is left over."""
     first, last = min(map(list, prompts)), max(map(list, prompts))  # first and last in order share the least
     most = min(map(len, prompts)) - 1
     return next((place for place in range(most) if first[place] != last[place]), most)
@@ -76,11 +80,11 @@ def _score_batch(
     padded = [[1] * prefix.length + [0] * (width - len(row)) + [1] * len(row) for row in prompts]
     mask = torch.tensor(padded, device=device)  # (B, P + T)
     first = torch.tensor([row[0] for row in labels], device=device)  # (C,)
-    # Labels of one token are known after the prompt alone.
+    # Labels of one token are scored from the prompt only.
     more = [place for place, row in enumerate(labels) if len(row) > 1]
     rest = torch.tensor([[*labels[place], *[-1] * (longest - len(labels[place]))] for place in more], device=device)
     with torch.inference_mode():
-        cache = deepcopy(prefix.cache)  # the model adds to the one that it is given
+        cache = deepcopy(prefix.cache)  # the model appends to its cache
         if cache is not None:
             cache.batch_repeat_interleave(len(prompts))
         places = _places(model, (mask.cumsum(dim=1) - 1).clamp(min=0)[:, prefix.length :])
@@ -109,5 +113,5 @@ def _takes_positions(model: Any) -> bool:
 
 
 def _places(model: Any, positions: Any) -> dict[str, Any]:
-    """Build the argument with the tokens' positions if the model takes it: padding stands on the left."""
+    """Build the position argument if the model accepts it; needed because of the left padding."""
     return {"position_ids": positions} if _takes_positions(model) else {}

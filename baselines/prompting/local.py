@@ -1,4 +1,4 @@
-"""A language model on this machine, through transformers: greedy, in batches of similar length."""
+"""A local language model, run by transformers: greedy decoding, in batches of similar length."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -21,19 +21,22 @@ BATCH = 8
 
 
 class LocalModel:
-    """A causal language model from a folder, a GGUF file or the Hub, on a GPU where there is one.
+    """A causal language model from a folder, a GGUF file or the Hub, on a GPU if there is one.
 
-    It is loaded when first asked. A model with a chat template is spoken to by it, any other in plain paragraphs whose
-    answers end at an empty line. Prompts that leave the model no room for the answer are not asked. An answer may
-    depend on those asked with it, in the last digits of a tie: batches are the same for the same requests.
+    It is loaded on first use. If it has a chat template, prompts use it; otherwise they are plain paragraphs, and
+    answers end
+    at an empty line. Prompts that leave no room for the answer are skipped. An answer may depend on the others in its
+    batch
+    through rounding, if two tokens are nearly tied; the same requests always give the same batches.
 
     Args:
-        name: folder, GGUF file, or id on the Hub. Quantised weights are read as what they stand for, and compute in
-            the precision of others.
-        batch: prompts that go through the model at once.
-        scores_labels: answer with the log-probabilities of a request's labels, where it has labels.
-        precision: numbers of weights and computation; by default single precision on a processor, and on a GPU what
-            the model's files say. Labels are scored by a last layer in single precision in any case.
+        name: folder, GGUF file, or id on the Hub. Quantised weights are dequantised, and compute in the usual
+            precision.
+        batch: prompts per batch.
+        scores_labels: respond with the log-probabilities of a request's labels, if it has labels.
+        precision: number format of weights and computation; by default single precision on a CPU, and on a GPU the
+            format
+            stated in the model's files. Label scoring always uses a last layer in single precision.
     """
 
     def __init__(
@@ -46,7 +49,10 @@ class LocalModel:
         self._files = _files_digest(where) if where.exists() else self._revision()
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Return what the answer depends on: the model's files, device and precision, messages and parameters."""
+        """Return everything that the response depends on:
+
+        the model's files, device and precision, messages and parameters.
+        """
         ran: dict[str, Any] = {"files": self._files, "device": self._device, "precision": self._precision}
         if self._scores_labels and request.labels:
             return {**ran, "messages": list(request.messages), "labels": list(request.labels)}
@@ -65,13 +71,13 @@ class LocalModel:
             self._generate_answers(requests, keep)
 
     def _score(self, requests: Sequence[tuple[int, Request]], keep: KeepAnswer) -> None:
-        """Score the labels of requests; requests with the same labels go together, long prompts first."""
+        """Score the labels of requests, grouped by label set, long prompts first."""
         from shiftbench.baselines.prompting.label_scores import score_labels
 
         context_length = getattr(self._model.config, "max_position_embeddings", None) or 10**9
         prompts = {place: self._tokens(request.messages, ends_open=request.ends_open) for place, request in requests}
         for names in dict.fromkeys(request.labels for _, request in requests):
-            # After a text's "Answer:" a label begins with a blank; in a conversation it is the whole turn.
+            # After a text ending in "Answer:" a label starts with a space; in a chat it is the whole message.
             texts = list(names) if self._is_chat else label_continuations(names)
             labels = self._tokenizer(texts, add_special_tokens=False)["input_ids"]
             if self._is_chat and have_prefixes(labels):
@@ -133,7 +139,7 @@ class LocalModel:
             written = row[: min(end, longest)]
             text = self._tokenizer.decode(written, skip_special_tokens=True)
             shown = text if self._is_chat else text.strip().split("\n\n")[0]
-            # A text that went on past an empty line had ended before.
+            # Text that continues past an empty line ended there.
             is_whole = end < longest or (not self._is_chat and "\n\n" in text.strip())
             ending = Ending.COMPLETE if is_whole else Ending.TRUNCATED
             answers.append(ModelAnswer(shown, len(prompt), len(written), ending))
@@ -141,7 +147,7 @@ class LocalModel:
 
     @property
     def _end_tokens(self) -> set[int]:
-        """Return the tokens that end an answer: those of the model and that of the tokenizer."""
+        """Return the end-of-text tokens of the model and the tokenizer."""
         given = self._model.generation_config.eos_token_id
         listed = given if isinstance(given, list) else [given]
         return {token for token in (*listed, self._tokenizer.eos_token_id) if token is not None}
@@ -161,7 +167,7 @@ class LocalModel:
 
         try:
             return tokens(messages)
-        except TemplateError:  # models that know no system turn read it before the first user turn
+        except TemplateError:  # templates without a system role get that text before the first user message
             return tokens(_without_system(messages))
 
     @cached_property
@@ -185,14 +191,14 @@ class LocalModel:
 
     @cached_property
     def _loaded(self) -> tuple[Any, int]:
-        """Load the model; its parameters are counted before its last layer gets a copy in single precision."""
+        """Load the model; count its parameters before its last layer gets a copy in single precision."""
         import torch
         from transformers import AutoModelForCausalLM, GgufConfig
 
         dtypes = {Precision.BF16: torch.bfloat16, Precision.FP32: torch.float32}
-        # Half precision is slow, or lacking, on most processors.
+        # Half precision is slow, or unsupported, on most CPUs.
         usual = torch.float32 if self._device == "cpu" else "auto"
-        # Quantised weights are unpacked, because kernels for quantised blocks differ between machines.
+        # Quantised weights are dequantised, because kernels for quantised blocks differ between machines.
         unpacked = {} if self._gguf is None else {"quantization_config": GgufConfig(dequantize=True)}
         model = self._load(AutoModelForCausalLM, dtype=dtypes.get(self._precision, usual), **unpacked)
         model, n_parameters = model.to(self._device).eval(), int(model.num_parameters())
@@ -209,7 +215,7 @@ class LocalModel:
             where, options = str(self._gguf.parent), {**options, "gguf_file": self._gguf.name}
         try:
             return kind.from_pretrained(where, trust_remote_code=False, **options)
-        except Exception as error:  # the library does not check what a model's files hold: any error may be theirs
+        except Exception as error:  # the library does not validate a model's files, so it may raise anything
             cure = "give the folder of a causal language model with its tokenizer, a GGUF file, or an id on the Hub"
             raise InvalidInput(Problem("the model cannot be loaded", self._name, first_line(error), cure)) from error
 
@@ -220,7 +226,10 @@ class LocalModel:
 
 
 def _use_float_head(model: Any) -> None:
-    """Replace the last layer by one in single precision: in bf16's two or three digits, close labels would tie."""
+    """Replace the last layer by one in single precision:
+
+    bf16 has only two or three digits, so similar labels would tie.
+    """
     import torch
 
     if model.get_output_embeddings().weight.dtype == torch.float32:
@@ -238,6 +247,6 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
 
 
 def _files_digest(where: Path) -> str:
-    """Hash the names and states of a model's files: hashing the weights would take too long."""
+    """Hash the names and states of a model's files; hashing the weights would take too long."""
     files = {".": file_state(where)} if where.is_file() else folder_state(where)
     return cache_key({"path": str(where.resolve()), "files": files})

@@ -1,4 +1,4 @@
-"""The interface of language models: requests, answers, and what every model implements, wherever it runs."""
+"""The interface of language models: requests, responses, and the protocol that every model implements."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,18 +6,18 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 Message = dict[str, str]
-"""One turn: ``role`` (system, user or assistant) and ``content``."""
+"""A chat message: ``role`` (system, user or assistant) and ``content``."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A conversation to go on with.
+    """A conversation to continue.
 
     Attributes:
-        messages: its turns.
-        max_tokens: tokens that the answer may have.
-        labels: the labels of which the answer is one; none where it is free.
-        ends_open: whether the last turn ends where the answer begins, as in "Sentiment:".
+        messages: its messages.
+        max_tokens: maximum tokens of the response.
+        labels: the allowed labels; empty for free text.
+        ends_open: whether the last message ends where the answer starts, as in "Sentiment:".
     """
 
     messages: tuple[Message, ...]
@@ -27,22 +27,22 @@ class Request:
 
 
 class Ending(StrEnum):
-    """How an answer ended."""
+    """How a response ended."""
 
     COMPLETE = "complete"
     TRUNCATED = "truncated"
-    """At the number of tokens that it may have, or that the model can write."""
+    """At the maximum number of tokens, of the request or the model."""
     REFUSED = "refused"
-    """By the model or by a filter in front of it."""
+    """By the model, or by a content filter."""
     TOO_LONG = "too long"
-    """Before it began: the prompt leaves the model no room."""
+    """Not generated: the prompt leaves no room for the response."""
 
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """What a model wrote, and how it ended; tokens are None where they are not known.
+    """A model's response, and how it ended; token counts are None if unknown.
 
-    ``text`` is None where each try failed to bring an answer: tokens are those of the tries, and nothing is stored.
+    ``text`` is None if every try failed: the token counts are those of the tries, and nothing is stored.
     """
 
     text: str | None
@@ -52,16 +52,16 @@ class ModelAnswer:
 
 
 KeepAnswer = Callable[[int, ModelAnswer], None]
-"""Takes an answer as soon as it is there, with the place of its request; may raise to stop the asking."""
+"""Receives a response when it arrives, with the index of its request; may raise to stop further requests."""
 
 
 class LanguageModel(Protocol):
-    """A language model that answers at temperature 0."""
+    """A language model at temperature 0."""
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Return, as JSON data, everything that the answer to a request depends on."""
+        """Return, as JSON data, everything that the response to a request depends on."""
         ...
 
     def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
-        """Answer all requests; answers come in any order."""
+        """Answer all requests, in any order."""
         ...

@@ -1,4 +1,4 @@
-"""The options that programs which prompt share, and the model that they describe."""
+"""Options shared by the prompting programs, and the model that they describe."""
 
 import os
 from collections.abc import Sequence
@@ -24,14 +24,14 @@ from shiftbench.validation.vocabulary import TaskKind
 OPENAI = "https://api.openai.com/v1"
 API_KEY_ENV = "OPENAI_API_KEY"
 NEAR_CONCURRENCY = 64
-"""Requests under way at once at a server on this machine or network."""
+"""Concurrent requests to a server on this machine or in the local network."""
 _OURS = ("model", "messages", "stream", "n")
 _PRICE = "US dollars per million tokens"
 
 
 @dataclass(frozen=True)
 class PromptingOptions:
-    """The options of a program that prompts, as typed; a program's own come behind them."""
+    """The options of a prompting program, as typed; subclasses add their own."""
 
     task: TaskName
     data: Data
@@ -167,7 +167,7 @@ class PromptingOptions:
 
     @property
     def model_name(self) -> str:
-        """Return the model's name on cards: of a GGUF file without its folders."""
+        """Return the model's name on cards; for a GGUF file, without its folders."""
         return Path(self.model).name if self.local and self.model.endswith(GGUF_SUFFIX) else self.model
 
     @property
@@ -176,9 +176,9 @@ class PromptingOptions:
         return self.seed if self.draws is None else range(self.draws)
 
     def open_model(self) -> ModelServer | LocalModel:
-        """Build the model that the options describe; nothing is asked or loaded yet.
+        """Build the model that the options describe, without loading it or sending a request.
 
-        Raises: InvalidInput when options do not go together, or the server's key or address cannot be used.
+        Raises: InvalidInput if options are incompatible, or the server's key or URL is invalid.
         """
         self._check()
         if self.local:
@@ -198,7 +198,7 @@ class PromptingOptions:
         )
 
     def _check(self) -> None:
-        """Raise InvalidInput if options do not go together."""
+        """Raise InvalidInput if options are incompatible."""
         for_servers = {
             "--base-url": self.base_url,
             "--param": self.param,
@@ -234,7 +234,7 @@ class PromptingOptions:
 
 
 def server_key(variable: str, *, is_needed: bool) -> str | None:
-    """Read a server's key from the environment; None if there is none and none is needed."""
+    """Read a server's key from the environment; None if it is not set and not needed."""
     key = os.environ.get(variable)
     if not key and (is_needed or variable != API_KEY_ENV):
         cure = f"set {variable}, or give the --base-url of a server that needs no key"
@@ -248,7 +248,7 @@ def server_key(variable: str, *, is_needed: bool) -> str | None:
 
 
 def _is_private_address(address: str) -> bool:
-    """Test whether an address is on this machine or in a private network, where nobody counts requests."""
+    """Check whether an address is on this machine or in a private network, where requests are not rate-limited."""
     host = urlsplit(address).hostname or ""
     try:
         ip = ip_address(host)
@@ -258,14 +258,14 @@ def _is_private_address(address: str) -> bool:
 
 
 def server_address(address: str) -> str:
-    """Check a server's address; one with a password is refused, because the card shows the command."""
+    """Validate a server's URL; one with a password is refused, because the card shows the command."""
     problem = Problem(
         "this is not the address of a server", "--base-url", address, "write it as http://localhost:8000/v1"
     )
     try:
         parts = urlsplit(address)
         sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError as error:  # brackets without an end, a port above 65535
+    except ValueError as error:  # an unclosed bracket, or a port above 65535
         raise InvalidInput(problem) from error
     if not sound:
         raise InvalidInput(problem)
@@ -276,7 +276,7 @@ def server_address(address: str) -> str:
 
 
 def _parse_parameters(parameters: Sequence[str]) -> dict[str, Any]:
-    """Parse parameters typed as NAME=JSON; a value that is no JSON is text."""
+    """Parse parameters typed as NAME=JSON; a value that is not valid JSON is a string."""
     parsed: dict[str, Any] = {}
     for parameter in parameters:
         name, equals, value = parameter.partition("=")

@@ -1,6 +1,6 @@
-"""Parsing a model's answer into a label, tags, a span or a text; None where the answer cannot be used.
+"""Parsing of a model's response into a label, tags, a span or a text; None if it is unusable.
 
-Lenient about what stands around an answer, strict about the answer itself: nothing is guessed.
+Lenient about text around an answer, strict about the answer itself: nothing is guessed.
 """
 
 import re
@@ -16,19 +16,19 @@ from shiftbench.baselines.prompting.models import Ending
 from shiftbench.validation.limits import MAX_CHARACTERS
 
 OUTSIDE = "O"
-"""The tag of a word that is part of nothing."""
+"""The tag of a word outside any span."""
 
 _QUOTED = re.compile(r"""(["'“‘`])(.+)(["'”’`])""", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class AnswerForms:
-    """What ``answers.toml`` lists: the words of endings, and patterns of reasoning and of what wraps an answer.
+    """The contents of ``answers.toml``: finish reasons, and patterns of reasoning and of text around an answer.
 
     Attributes:
-        endings: by a server's word, in lower case; the words of answers that failed are those of None.
-        reasoning: where reasoning starts and where it ends, a pair for each family of models.
-        wrapper: what is removed around an answer.
+        endings: by a server's finish reason, in lower case; None for reasons that mean a failed response.
+        reasoning: patterns of the start and end of reasoning, one pair per family of models.
+        wrapper: pattern of what is removed around an answer.
     """
 
     endings: dict[str, Ending | None]
@@ -49,16 +49,16 @@ def answer_forms() -> AnswerForms:
 
 
 def usable_text(response: str) -> str:
-    """Remove the reasoning that some models put before an answer, and white space around the answer.
+    """Remove reasoning before an answer, and white space around it.
 
-    Reasoning that was cut off before its end has no answer after it. The patterns are those of ``answers.toml``.
+    Truncated reasoning leaves no answer. The patterns are in ``answers.toml``.
 
     >>> usable_text("<think>positive? no</think> Negative."), usable_text("[THINK]It may be positive, but")
     ('Negative.', '')
     """
     forms = answer_forms()
     for start, end in forms.reasoning:
-        # Some templates write the start themselves, so that an answer has the end alone.
+        # Some templates contain the start themselves, so that a response has only the end.
         past = max((match.end() for match in end.finditer(response)), default=0)
         response = response[past:]
         if begun := start.search(response):
@@ -67,9 +67,9 @@ def usable_text(response: str) -> str:
 
 
 def first_label(response: str, labels: Sequence[str]) -> str | None:
-    """Find the label that is mentioned first, as a word of its own, in any case (DR paper, appendix E).
+    """Find the label that occurs first as a separate word, ignoring case (DR paper, appendix E).
 
-    Of labels that begin at the same place, the longest. A label's underscores may be spaces.
+    Of labels that start at the same position, the longest is returned. A label's underscores also match spaces.
 
     >>> first_label("It is not neutral: POSITIVE.", ["negative", "positive", "neutral"])
     'neutral'
@@ -84,9 +84,9 @@ def first_label(response: str, labels: Sequence[str]) -> str | None:
 
 
 def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] | None:
-    """Find the first unbroken run of exactly ``n_words`` tags, on one line or, failing that, over several.
+    """Find the first uninterrupted run of exactly ``n_words`` tags, on one line or else across lines.
 
-    Text before and after it is no harm.
+    Text before and after it is ignored.
 
     >>> tag_sequence("Tags: [o, T-POS] as 'piano' is praised", ["O", "T-POS"], 2)
     ['O', 'T-POS']
@@ -104,7 +104,7 @@ def tag_sequence(response: str, tags: Sequence[str], n_words: int) -> list[str] 
 
 
 def entity_types(tags: Sequence[str]) -> list[str]:
-    """List the types of a BIO tag set, in its order; none where it is another kind of tag set.
+    """List the entity types of a BIO tag set, in its order; empty for other tag sets.
 
     >>> entity_types(["O", "B-person", "I-person"]), entity_types(["O", "T-POS"])
     (['person'], [])
@@ -118,9 +118,9 @@ def entity_types(tags: Sequence[str]) -> list[str]:
 def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> list[str] | None:
     """Convert lists of entities by type, as in ``Person: Ada Lovelace; Grace Hopper``, to one BIO tag per word.
 
-    Every place where the words of an entity stand is tagged, the longest entities first. 'None' is no entity, and
-    what does not stand in the text is passed over. Where an answer has no semicolon, what does not stand in the text
-    as a whole is read as a list with commas. None where no type is named.
+    Every occurrence of an entity's words is tagged, longest entities first. 'None' and entities that are not in the
+    text are ignored. If a response has no semicolon, an item that is not in the text is split at commas. Returns None
+    if no type is named.
 
     >>> entity_lists("Person: Ada Lovelace // Location: None", ["person", "location"], ["Ada", "Lovelace", "wrote"])
     ['B-person', 'I-person', 'O']
@@ -141,12 +141,12 @@ def entity_lists(response: str, types: Sequence[str], words: Sequence[str]) -> l
     tags = [OUTSIDE] * len(words)
     for entity, name in sorted(entities, key=lambda item: (-len(item[0]), item)):
         if entity.rstrip(".").casefold() not in ("", "none") and not _tag_entity(tags, words, entity, name):
-            _tag_entity(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or be the entity's own
+            _tag_entity(tags, words, entity.rstrip("."), name)  # a full stop may end the list, or belong to the entity
     return tags
 
 
 def _tag_entity(tags: list[str], words: Sequence[str], entity: str, name: str) -> bool:
-    """Tag every untagged place whose words, joined, are the entity's letters; returns whether there is one."""
+    """Tag every untagged occurrence of words that, joined, equal the entity; return whether there is one."""
     is_tagged = False
     for start in range(len(words)):
         joined, end = "", start
@@ -159,7 +159,7 @@ def _tag_entity(tags: list[str], words: Sequence[str], entity: str, name: str) -
 
 
 def span(response: str) -> str | None:
-    """Read the answer to a question from the first line that has one; "" if the model says there is none.
+    """Parse the answer to a question from the first non-empty line; "" if the model replies that there is none.
 
     >>> span('Answer: "the harbour"'), span("No answer."), span("")
     ('the harbour', '', None)
@@ -172,7 +172,7 @@ def span(response: str) -> str | None:
 
 
 def free_text(response: str) -> str | None:
-    """Read a generated text; quotes around the whole of it are removed.
+    """Parse a generated text; quotes around all of it are removed.
 
     >>> free_text('"A fine kettle"'), free_text(" ")
     ('A fine kettle', None)

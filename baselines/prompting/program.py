@@ -1,4 +1,4 @@
-"""The course of a program that prompts: check all that was asked for, ask, and write predictions and card."""
+"""Main function of the prompting programs: validate options, send requests, write predictions and card."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from shiftbench.validation.report import InvalidInput, Problem, counted
 
 @dataclass(frozen=True)
 class PromptingProgram:
-    """All that a program asks with, checked and opened.
+    """The validated options of a prompting program, with the data and model opened.
 
     Attributes:
         options: as typed.
         folder: the dataset.
-        prompts: how rows are put to the model; with ``--draws`` in several wordings.
-        model: the model; nothing was asked or loaded yet.
-        subset: the test rows to ask about.
+        prompts: format rows as prompts; several wordings with ``--draws``.
+        model: the model, not loaded or called yet.
+        subset: the test rows to predict.
     """
 
     options: PromptingOptions
@@ -40,9 +40,9 @@ class PromptingProgram:
 
     @classmethod
     def of(cls, options: PromptingOptions, protocol: PromptProtocol | None) -> "PromptingProgram":
-        """Build a program from its options; the protocol is by default that of the dataset's benchmark.
+        """Build a program from its options; the default protocol is that of the dataset's benchmark.
 
-        Raises: InvalidInput when output, cache, data, task or model cannot be used.
+        Raises: InvalidInput if the output, cache, data, task or model is invalid.
         """
         check_out_path(options.out)
         check_cache()
@@ -51,13 +51,13 @@ class PromptingProgram:
         options.check_kind(prompt.kind)
         model = options.open_model()
         subset = choose_subset(folder, options.task, options.subset)
-        # The user's own instruction has no paraphrases.
+        # A user instruction has no paraphrases.
         is_reworded = options.draws is not None and options.instruction is None
         others = prompt.paraphrases(folder, options.task) if is_reworded else ()
         return cls(options, folder, (prompt, *others), model, subset)
 
     def check_draws(self) -> None:
-        """Raise InvalidInput if more draws are asked for than there are wordings and demonstrations are not drawn.
+        """Raise InvalidInput if there are more draws than wordings, and demonstrations are not sampled.
 
         Raises: InvalidInput naming both numbers.
         """
@@ -70,14 +70,15 @@ class PromptingProgram:
     def ask_and_write(
         self, choose: ChooseDemonstrations | None, *, libraries: Sequence[str] = (), **facts: Any
     ) -> None:
-        """Predict all test rows, log requests, tokens and dollars, and write prediction file and card.
+        """Predict all test rows, log requests, tokens and cost, and write prediction file and card.
 
         Args:
-            choose: chooses demonstrations; None asks without any.
-            libraries: those of the program alone, for the card.
-            facts: the program's own facts of the card, its name among them.
-        Raises: InvalidInput when the model fails, its budget is spent, or requests stay without an answer, which are
-            named with the command that asks for them again; what was answered is kept.
+            choose: selects demonstrations; None for zero-shot.
+            libraries: additional libraries of the program, for the card.
+            facts: the program's fields of the card, including its name.
+        Raises: InvalidInput if the model fails, its budget is spent, or requests remain unanswered; the message names
+        these
+            requests and the command that repeats them. Responses received so far are saved.
         """
         options = self.options
         with AnswerStore() as store:

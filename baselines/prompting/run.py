@@ -1,4 +1,4 @@
-"""The loop of programs that prompt: every source lends demonstrations, every target's test rows are asked about."""
+"""The loop of prompting programs: for each source of demonstrations, predict the test rows of every target."""
 
 import logging
 from collections import Counter
@@ -24,17 +24,17 @@ from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 log = logging.getLogger(__name__)
 FEWSHOT = "fewshot"
 MOST_UNLISTED = 0.01
-"""Mean share of the labels' probability that may be unknown where confidences are given."""
+"""Maximum unknown share of the labels' probability, on average, for which confidences are written."""
 
 
 def choose_subset(folder: DatasetFolder, task: str, subset: str | None) -> str:
-    """Choose the subset of test rows to ask about.
+    """Choose the subset of test rows to predict.
 
     Args:
         folder: the dataset.
         task: its task.
-        subset: the one asked for.
-    Returns: the one asked for, else 'fewshot' where there is one, else 'all'.
+        subset: the requested subset.
+    Returns: the requested subset, else 'fewshot' if it exists, else 'all'.
     """
     return subset or (FEWSHOT if FEWSHOT in folder.task(task).subsets else "all")
 
@@ -57,22 +57,24 @@ def prompt_and_predict(
 
     Args:
         asker: the model.
-        prompts: how rows are put to it; the run of a seed has the one at that place, counted around.
-        choose: chooses demonstrations; None asks without any, as source 'none'.
+        prompts: format rows as prompts; the i-th run uses the one at index i modulo their number.
+        choose: selects demonstrations; None for zero-shot, with source 'none'.
         folder: the dataset.
         task: a task of it, of any kind.
-        sources: domains with train rows, ``a+b`` draws from both; default the task's ID domain, the joined source of
-            a pairing, or where it has neither every domain of the subset that has train rows.
-        targets: domains to predict; default all of the subset.
-        seeds: one run a seed; default 0.
+        sources: domains with training rows; ``a+b`` samples from both. Default: the task's ID domain, the joined source
+            of
+            a pairing, or else every domain of the subset that has training rows.
+        targets: domains to predict; default: all in the subset.
+        seeds: one run per seed; default: 0.
         subset: the test rows.
-        scores_labels: the model's answers are the labels' log-probabilities.
-        calibrates: labels' log-probabilities are compared with those for inputs without content.
-    Returns: source, id, prediction and seed; ``ending`` (an ``Ending``; null where no try brought an answer); of labels
-        that are scored also ``shares`` (the least that each label has; null where no label is listed) and
-        ``unlisted`` (what they lack of 1).
-    Raises: InvalidInput when the model fails, its budget is spent, or a label to be calibrated is censored; what was
-        answered is kept.
+        scores_labels: the model responds with the labels' log-probabilities.
+        calibrates: calibrate label scores by those for content-free inputs.
+    Returns: source, id, prediction and seed; ``ending`` (an ``Ending``; null if every try failed); for scored labels
+    also
+        ``shares`` (lower bound on each label's share; null if no label is listed) and ``unlisted`` (1 minus their sum).
+    Raises: InvalidInput if the model fails, its budget is spent, or a label to be calibrated is censored; responses
+    received
+        so far are saved.
     """
     rows = folder.test(task, subset)
     domains = rows["domain"].unique(maintain_order=True).to_list()
@@ -96,7 +98,7 @@ def prompt_and_predict(
             shown = _demonstrations(folder, task, source, rows, choose, seed) if choose else [()] * len(rows)
             test = list(rows.iter_rows(named=True))
             requests = [prompt.request(row, examples) for row, examples in zip(test, shown, strict=True)]
-            if calibrates:  # asked with the others, because what prompts begin with is then read once
+            if calibrates:  # sent together, so that the common prefix is read once
                 requests += [each for examples in shown for each in prompt.content_free_requests(examples)]
             answers = asker.ask(requests, bar)
             own = answers[: len(rows)]
@@ -110,7 +112,7 @@ def prompt_and_predict(
                     {"prediction": [prompt.read(answer, row) for answer, row in zip(own, test, strict=True)]},
                     schema={"prediction": pl.String},
                 )
-            # A row is answered when its inputs without content are, too.
+            # A row is answered only if its content-free inputs are, too.
             groups = [[answer, *answers[len(rows) + place :: len(rows)]] for place, answer in enumerate(own)]
             endings = [None if any(each.text is None for each in group) else group[0].ending for group in groups]
             asked = rows.select(source=pl.lit(source), id="id")
@@ -120,17 +122,18 @@ def prompt_and_predict(
 
 
 def _scores_of(answer: ModelAnswer) -> LabelScores | None:
-    """Read scored labels; None where the model did not score any, as of a prompt that is too long."""
+    """Read label scores from a response; None if the model scored none, for example because the prompt is too long."""
     if not answer.text or answer.ending is not Ending.COMPLETE:
         return None
     return LabelScores.from_text(answer.text)
 
 
 def _calibrated(scores: Sequence[LabelScores | None], n: int, labels: Sequence[str]) -> list[LabelScores | None]:
-    """Calibrate the scores of n rows by those of each row's inputs without content, which stand behind them.
+    """Calibrate the scores of n rows by those of each row's content-free inputs, which follow them in ``scores``.
 
-    Raises: InvalidInput naming the labels that are censored anywhere: their bound would be divided as if it were a
-        value, and the label that no text ever got would win.
+    Raises: InvalidInput listing the labels that are censored anywhere: a bound would be divided like a value, and a
+    label
+        that is never predicted would win.
     """
     censored = {place for each in scores if each is not None for place in each.censored}
     if censored:
@@ -153,7 +156,7 @@ def _values(scores: LabelScores) -> list[float]:
 
 
 def _choose_labels(scores: Sequence[LabelScores | None], labels: Sequence[str]) -> pl.DataFrame:
-    """Choose the label with the largest share; a row where none is listed gets no prediction and no shares."""
+    """Choose the label with the largest share; a row in which no label is listed gets no prediction and no shares."""
     listed = [each if each is not None and any(each.shares) else None for each in scores]
     return pl.DataFrame(
         {
@@ -166,17 +169,19 @@ def _choose_labels(scores: Sequence[LabelScores | None], labels: Sequence[str]) 
 
 
 def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilities: bool) -> pl.DataFrame:
-    """Return the predictions of scored labels with confidences, if these are known well enough.
+    """Add confidences to predictions from scored labels, if the scores are known well enough.
 
-    Where censored labels may have 1% of the probability or more, on average, neither confidences nor probabilities are
-    given, because any calibration error could be made of them: the limits of the Brier score are logged instead. Below
-    that, what is not known goes to the labels of a row in equal parts.
+    If censored labels may have 1% of the probability or more on average, neither confidences nor probabilities are
+    written,
+    because calibration error would be undetermined; the bounds of the Brier score are logged instead. Below that, the
+    unknown
+    probability is divided equally among a row's labels.
 
     Args:
-        asked: what ``prompt_and_predict`` returned, of scored labels.
-        gold: codes of the gold labels by id; none where they are withheld.
-        probabilities: keep the probabilities of all labels.
-    Returns: source, id, prediction, seed, and perhaps confidence and probabilities.
+        asked: the result of ``prompt_and_predict`` with scored labels.
+        gold: codes of the gold labels by id; empty if they are withheld.
+        probabilities: also return the probabilities of all labels.
+    Returns: source, id, prediction, seed, and possibly confidence and probabilities.
     """
     plain = asked.drop("shares", "unlisted")
     scored = asked.filter(pl.col("shares").is_not_null())
@@ -207,11 +212,11 @@ def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilit
 
 
 def log_account(asker: Asker, asked: pl.DataFrame) -> None:
-    """Log how many requests were answered, their tokens and cost, and how many answers could not be used, and why.
+    """Log the numbers of answered requests, tokens and cost, and how many responses were unusable, by reason.
 
     Args:
-        asker: what asked the model.
-        asked: what ``prompt_and_predict`` returned.
+        asker: sends the requests.
+        asked: the result of ``prompt_and_predict``.
     """
     missing = sum(answer.text is None for answer in asker.answers.values())
     known = len(asker.answers) - asker.asked - missing
@@ -227,7 +232,7 @@ def log_account(asker: Asker, asked: pl.DataFrame) -> None:
 
 
 def endings_line(endings: Sequence[str | None], usable: Sequence[bool]) -> str:
-    """Describe how answers ended, and how many of each kind could not be read.
+    """Summarise how responses ended, and how many of each kind could not be parsed.
 
     >>> endings_line(["complete", "complete", "truncated", "refused"], [True, False, False, False])
     '3 of 4 predictions could not be read: 1 truncated (give --max-tokens more), 1 refused, 1 unparsed'
@@ -258,7 +263,7 @@ def _demonstrations(
 
 
 def _choose_sources(folder: DatasetFolder, task: str, asked: Sequence[str] | None, domains: Sequence[str]) -> list[str]:
-    """Choose the sources of demonstrations: as for training, but by default only domains of the subset."""
+    """Choose the sources of demonstrations: as for training, but by default only domains in the subset."""
     info = folder.task(task)
     inside = [domain for domain in domains if "train" in info.domains[domain].splits]
     each = info.joined_source is None and info.id_domain is None

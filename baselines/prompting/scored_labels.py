@@ -1,7 +1,7 @@
-"""Log-probabilities of labels as a model gave them: all of them, or those among a server's likeliest tokens.
+"""Log-probabilities of labels from a model: of all labels, or of those among a server's most likely tokens.
 
-A server lists the 20 likeliest tokens alone. A label that none of them begins is censored: its probability is not
-known, only that it is at most what the listed tokens leave of 1.
+A server lists only the 20 most likely tokens. A label that starts with none of them is censored: its probability is at
+most what the listed tokens leave of 1.
 """
 
 import json
@@ -18,12 +18,13 @@ from shiftbench.validation.json_text import parse_json
 
 @dataclass(frozen=True)
 class LabelScores:
-    """The log-probabilities of a request's labels, natural logarithms.
+    """The natural log-probabilities of a request's labels.
 
     Attributes:
-        log_p: of each label; None where the label is censored.
-        unlisted: probability that may be the labels' in part: what no listed token takes where a label is censored, and
-            that of listed tokens that begin several labels.
+        log_p: one per label; None if the label is censored.
+        unlisted: probability that may belong to labels: the remainder not covered by listed tokens if a label is
+            censored,
+            plus that of listed tokens that start several labels.
     """
 
     log_p: tuple[float | None, ...]
@@ -31,7 +32,7 @@ class LabelScores:
 
     @classmethod
     def from_text(cls, text: str) -> "LabelScores":
-        """Read scores that ``to_text`` wrote."""
+        """Parse scores written by ``to_text``."""
         data = parse_json(text)
         return cls(tuple(data["log_p"]), data["unlisted"])
 
@@ -41,14 +42,14 @@ class LabelScores:
 
     @property
     def censored(self) -> tuple[int, ...]:
-        """Return the places of the censored labels."""
+        """Return the indices of the censored labels."""
         return tuple(place for place, value in enumerate(self.log_p) if value is None)
 
     @property
     def shares(self) -> list[float]:
-        """Return the least share of each label among all labels; they add up to 1 - ``unlisted_share``.
+        """Return a lower bound on each label's share among the labels; they sum to 1 - ``unlisted_share``.
 
-        The true shares are these plus ``unlisted_share``, divided among the labels in some way.
+        The true shares are these plus an unknown division of ``unlisted_share`` among the labels.
 
         >>> scores = LabelScores((math.log(0.6), None, math.log(0.2)), 0.2)
         >>> [round(share, 3) for share in scores.shares], round(scores.unlisted_share, 3)
@@ -64,12 +65,12 @@ class LabelScores:
 
     @property
     def unlisted_share(self) -> float:
-        """Return the share of the labels' probability that is not known to be any label's: 1 where none is listed."""
+        """Return the share of the labels' probability that cannot be attributed to a label: 1 if no label is listed."""
         return max(0.0, 1.0 - sum(self.shares)) if self.unlisted else 0.0
 
 
 def tokens_to_tell(labels: Sequence[str]) -> int:
-    """Count the tokens of an answer after which labels are told apart, however they are cut into tokens.
+    """Return the number of tokens that suffice to distinguish the labels, whatever the tokenization.
 
     >>> tokens_to_tell(["yes", "no"]), tokens_to_tell(["negative", "neutral"]), tokens_to_tell(["join", "joint"])
     (1, 3, 5)
@@ -79,7 +80,7 @@ def tokens_to_tell(labels: Sequence[str]) -> int:
 
 
 def have_prefixes(labels: Sequence[Sequence[Any]]) -> bool:
-    """Test whether a label begins another one: as sequences of letters, or of tokens.
+    """Check whether a label is a prefix of another one, as sequences of characters or of tokens.
 
     >>> have_prefixes(["yes", "no"]), have_prefixes([[3, 4], [3]])
     (False, True)
@@ -93,20 +94,21 @@ def _common_prefix(left: Sequence[Any], right: Sequence[Any]) -> int:
 
 
 def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[str], *, ended: bool) -> LabelScores:
-    """Add up the probabilities of listed tokens by the label that they begin.
+    """Sum the probabilities of listed tokens by the label that they start.
 
-    A token that begins several labels is followed along the answer that was written: the alternatives of the next
-    token divide its probability. A label that begins another one is meant where something else follows it. Servers
-    that do not list the end of an answer leave open how likely it was: a label that ends the answer gets all of its
-    probability, and as much is not listed.
+    If a token starts several labels, its probability is divided by the alternatives for the next token of the generated
+    response. A label that is a prefix of another one counts if something else follows it. Some servers do not list the
+    end
+    of the response: a label at the end then gets all of the probability, and the same amount counts as unlisted.
 
     Args:
-        positions: of each token of the answer what was written (``token``) and the likeliest alternatives
-            (``top_logprobs``, each with ``token`` and ``logprob``), in order.
-        labels: the labels; case does not count, and an underscore is a space.
-        ended: whether the answer ended with the last position by itself.
+        positions: for each token of the response, in order, the generated text (``token``) and the most likely
+            alternatives
+            (``top_logprobs``, each with ``token`` and ``logprob``).
+        labels: the labels; case is ignored, and an underscore is a space.
+        ended: whether the response was complete after the last position.
     Returns: the labels' scores.
-    Raises: KeyError, TypeError or ValueError where the alternatives are not there.
+    Raises: KeyError, TypeError or ValueError if the alternatives are missing.
     """
     folded = [_folded(label) for label in labels]
     mass = np.zeros(len(labels))
@@ -137,7 +139,7 @@ def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[
 
 
 def _begun_by(prefix: str, token: str, folded: Sequence[str]) -> list[int]:
-    """Find the labels that an answer may still become; the one that it has become where it goes on otherwise."""
+    """Find the labels that a partial response may still become; or the label that it already is if it cannot continue."""
     text = _joined(prefix, token)
     begun = [
         place
@@ -148,7 +150,7 @@ def _begun_by(prefix: str, token: str, folded: Sequence[str]) -> list[int]:
 
 
 def _folded(text: str) -> str:
-    # SentencePiece writes its spaces as a bar.
+    # SentencePiece writes spaces as a bar character.
     return text.replace("\u2581", " ").replace("_", " ").casefold()
 
 

@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible server: many requests at once, tried again after passing failures."""
+"""A language model behind an OpenAI-compatible server: concurrent requests, with retries after transient failures."""
 
 import asyncio
 import time
@@ -20,18 +20,17 @@ from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.retries import draw_wait, read_retry_after
 
 TRIES = 5
-"""How often a request is made that the server fails at: an error of its own, no answer in time or in the response, no
-connection."""
+"""Tries per request that fails with a server error, a timeout, a response without an answer, or no connection."""
 MOST_PAUSES = 8
-"""How often in a row, with no answer between, the server may refuse because of too many requests."""
+"""Maximum consecutive rate-limit refusals without a response between them."""
 LONGEST_PAUSE = 600
-"""Seconds; a server that asks for more is not waited for."""
+"""Maximum seconds to wait at a server's request."""
 MOST_UNANSWERED = 5
-"""Requests in a row whose responses hold no answer after ``TRIES`` tries, after which asking stops."""
+"""Stop after this many consecutive requests without an answer, each after ``TRIES`` tries."""
 TIMEOUT = 300
-"""Seconds to wait for an answer, unless told otherwise."""
+"""Default seconds to wait for a response."""
 LONGEST_WAIT = 60
-"""Seconds between tries where the server does not say how long to wait."""
+"""Maximum seconds between tries if the server does not state a time."""
 
 _KEPT = "answers are kept: run the same command again to continue"
 _UNANSWERABLE = {
@@ -40,7 +39,7 @@ _UNANSWERABLE = {
     ),
     Ending.REFUSED: ("content_filter", "content management policy", "content_policy"),
 }  # fmt: skip
-"""What servers say, in code or words, where one text is too long for the model or they will not read it."""
+"""Parts of error codes and messages that mean that a text is too long or was filtered."""
 _NO_CHAT = ("chat template", "chat_template", "not a chat model", "not support chat")
 _ONLY_CHAT = ("is a chat model", "only supports chat", "not support completion", "use v1/chat/completions")
 _BY_STATUS = {
@@ -54,16 +53,16 @@ class ModelServer:
     """A model of an OpenAI-compatible server.
 
     Args:
-        model: its name there.
-        base_url: the server's address.
-        api_key: the key; servers without keys take any.
-        concurrency: requests under way at once.
-        parameters: sent with each request, over the defaults (temperature, max_tokens); None leaves one out.
-        api: what the server is asked for.
-        scores_labels: ask for the log-probabilities of labels, where a request has labels, in place of an answer.
-        guided: let the server hold answers to the labels.
-        timeout: seconds to wait for an answer.
-        first_wait: the most seconds before the second try; each further one waits twice as long.
+        model: its name on the server.
+        base_url: the server's URL.
+        api_key: the key; any text for servers without keys.
+        concurrency: number of concurrent requests.
+        parameters: sent with each request, overriding the defaults (temperature, max_tokens); None omits a default.
+        api: the endpoint.
+        scores_labels: request the log-probabilities of labels instead of text, if a request has labels.
+        guided: restrict the response to the labels (guided decoding).
+        timeout: seconds to wait for a response.
+        first_wait: maximum seconds before the second try; doubled for each further one.
     """
 
     def __init__(
@@ -85,31 +84,33 @@ class ModelServer:
         self.api, self._guided, self.scores_labels = api, guided, scores_labels
         self._options: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
         self.address = without_credentials(base_url)
-        self._pause_asked = self._pause_over = 0.0  # by the monotonic clock
+        self._pause_asked = self._pause_over = 0.0  # monotonic clock
         self._pauses = 0
-        self._unanswered = 0  # requests in a row
+        self._unanswered = 0  # consecutive requests
         self._failed = False
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Return what the answer depends on: model, messages and parameters; wherever the model is served."""
+        """Return what the response depends on: model, messages and parameters, but not the server."""
         return {"model": self._model, **self._body(request)}
 
     def answer(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
-        """Answer all requests, ``concurrency`` at once, prompts that begin alike one after the other.
+        """Answer all requests, ``concurrency`` at once, in an order that keeps prompts with a common prefix together.
 
-        A response without an answer is a failed try; after ``TRIES`` of them the request stays without (text None).
+        A response without an answer is a failed try; after ``TRIES`` of them the request stays unanswered (text None).
 
-        Raises: InvalidInput when the server refuses, fails ``TRIES`` times at one request, or gives no answer to
-            request after request; requests under way are waited for before, and their answers kept.
+        Raises: InvalidInput if the server refuses, fails ``TRIES`` times for one request, or leaves too many
+        consecutive requests
+            unanswered. Pending requests are completed first, and their responses saved.
         """
         self._failed, self._unanswered = False, 0
         asyncio.run(self._answer_all(requests, keep))
 
     def read(self, text: str, request: Request) -> ModelAnswer:
-        """Read the body of the server's response to a request.
+        """Parse the body of the server's response to a request.
 
-        Raises: NoAnswerError when it holds none; InvalidInput when labels were to be scored and what they are scored by
-            is not there.
+        Raises: NoAnswerError if it contains no answer; InvalidInput if labels are to be scored and the
+        log-probabilities are
+            missing.
         """
         try:
             return read_answer(text, request, self.api, scores_labels=self.scores_labels)
@@ -125,7 +126,7 @@ class ModelServer:
     async def _answer_all(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         from openai import AsyncOpenAI
 
-        # Servers cache the beginning of a prompt, which speeds up the next prompt that begins alike.
+        # Servers cache prefixes, which speeds up the next prompt with the same one.
         waiting = iter(sorted(enumerate(requests), key=lambda each: _prefix(each[1])))
         async with AsyncOpenAI(**self._options) as client:
             workers = [self._work(client, waiting, keep) for _ in range(min(self._concurrency, len(requests)))]
@@ -135,7 +136,7 @@ class ModelServer:
                 raise end
 
     async def _work(self, client: Any, waiting: Iterator[tuple[int, Request]], keep: KeepAnswer) -> None:
-        """Answer one request after the other until there are no more, or another worker failed."""
+        """Answer requests until none are left, or another worker has failed."""
         try:
             for place, request in waiting:
                 answer = await self._answer_one(client, request)
@@ -147,13 +148,13 @@ class ModelServer:
             raise
 
     async def _answer_one(self, client: Any, request: Request) -> ModelAnswer | None:
-        """Answer one request; None if another worker failed first."""
+        """Answer one request; None if another worker has failed."""
         import openai
 
         failures, spent = 0, (0, 0)
         while True:
             while not self._failed and (wait := self._pause_over - time.monotonic()) > 0:
-                await asyncio.sleep(min(wait, 0.2))  # the pause may grow, or another worker fail
+                await asyncio.sleep(min(wait, 0.2))  # the pause may be extended, or another worker may fail
             if self._failed:
                 return None
             sent = time.monotonic()
@@ -186,7 +187,7 @@ class ModelServer:
         return self.read(raw.text, request)
 
     def _check_that_it_may_pass(self, error: Exception, failures: int) -> None:
-        """Raise InvalidInput if trying again is useless: after a refusal, or after enough failures."""
+        """Raise InvalidInput if another try is useless: after a refusal, or after ``TRIES`` failures."""
         status = _status(error)
         if status is not None and status not in (408, 409) and status < 500:
             what, found = "the server refuses the request", first_line(error)
@@ -203,7 +204,9 @@ class ModelServer:
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
 
     def _other_api(self, said: str) -> str | None:
-        """Find the cure if the server refuses because its model does not chat, or does nothing else; None otherwise."""
+        """Suggest the other endpoint if the server refuses because its model does not chat, or only chats; None
+        otherwise.
+        """
         folded = said.casefold()
         if self.api is Api.CHAT and any(words in folded for words in _NO_CHAT):
             return "give --api completions: this model has no chat template, it only continues a text"
@@ -212,9 +215,9 @@ class ModelServer:
         return None
 
     def _pause(self, sent: float, error: Exception) -> None:
-        """Make all requests wait, because the server refused one for too many at once.
+        """Pause all requests after a rate-limit refusal.
 
-        Of requests that were under way together, the first to be refused counts for all.
+        Of concurrent requests, only the first refusal counts.
         """
         now = time.monotonic()
         if sent >= self._pause_asked:
@@ -230,7 +233,7 @@ class ModelServer:
         return draw_wait(tries, first=self._first_wait, longest=LONGEST_WAIT)
 
     def _hand_on(self, place: int, answer: ModelAnswer, keep: KeepAnswer) -> None:
-        """Pass an answer on; raises InvalidInput after too many requests in a row without one."""
+        """Pass a response on; raise InvalidInput after too many consecutive requests without an answer."""
         keep(place, answer)
         if answer.text is not None:
             self._pauses = self._unanswered = 0
@@ -246,25 +249,28 @@ class ModelServer:
 
 
 def _prefix(request: Request) -> str:
-    """Return what a prompt may share with others: all turns but the last, or all lines of one turn but the last."""
+    """Return the prefix that a prompt may share:
+
+    all messages but the last, or all lines but the last of a single message.
+    """
     *before, last = [message["content"] for message in request.messages]
     return "\n".join(before) if before else last.rpartition("\n")[0]
 
 
 def _status(error: Any) -> int | None:
-    """Return the status of a refused request; None if there was no connection, or no answer in time."""
+    """Return the HTTP status of a failed request; None if there was no connection, or it timed out."""
     return getattr(error, "status_code", None)
 
 
 def _add_tokens(answer: ModelAnswer, spent: tuple[int, int]) -> ModelAnswer:
-    """Add the tokens of failed tries to those of the answer, where these are known."""
+    """Add the tokens of failed tries to those of the response, if these are known."""
     if answer.tokens_in is None or answer.tokens_out is None:
         return answer
     return replace(answer, tokens_in=answer.tokens_in + spent[0], tokens_out=answer.tokens_out + spent[1])
 
 
 def _unanswerable_ending(error: Any) -> Ending | None:
-    """Return how the server refuses this text in particular, too long or filtered; None for any other error."""
+    """Return the ending if the server refuses this text as too long or filtered; None for other errors."""
     said = f"{error.code} {error.message}".casefold()
     if _status(error) not in (400, 413, 422):
         return None
@@ -272,7 +278,7 @@ def _unanswerable_ending(error: Any) -> Ending | None:
 
 
 def _is_limit(error: Any) -> bool:
-    """Return whether the server was asked too much at once; not where money ran out, as waiting is no help."""
+    """Return whether the server refuses because of a rate limit; not for an exhausted quota, as waiting does not help."""
     status = _status(error)
     return (status == 429 and error.code != "insufficient_quota") or (
         status == 503 and _asked_to_wait(error) is not None
@@ -280,6 +286,6 @@ def _is_limit(error: Any) -> bool:
 
 
 def _asked_to_wait(error: Any) -> float | None:
-    """Read how many seconds a server asks to wait; None if it does not, or did not answer."""
+    """Return the seconds that a server asks to wait; None if it does not, or did not respond."""
     response = getattr(error, "response", None)
     return None if response is None else read_retry_after(response.headers)

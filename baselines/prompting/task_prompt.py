@@ -1,9 +1,9 @@
-"""One task as a conversation: the messages of a test example, and what the answer to them means.
+"""One task as a conversation: the messages for a test example, and the parsing of the response.
 
-Two protocols. ``dr`` (DR paper, appendix E): the instruction is the system turn, the example the user turn, and each
-demonstration a user and an assistant turn before it, cut to 256 tokens. ``boss`` (BOSS paper, Table 22): instruction,
-format, demonstrations and input in one user turn; entities are listed by type instead of tagged word by word, here with
-semicolons, because some have a comma.
+Two protocols. ``dr`` (DR paper, appendix E): the instruction is the system message, the example the user message, and
+each demonstration a user and an assistant message before it, truncated to 256 tokens. ``boss`` (BOSS paper, Table 22):
+instruction, format, demonstrations and input in one user message; entities are listed by type instead of tagged word by
+word, separated here by semicolons, because some contain a comma.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,10 +28,10 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 Row = Mapping[str, Any]
-"""One row of a split, as ``DataFrame.row(named=True)`` gives it."""
+"""One row of a split, as returned by ``DataFrame.row(named=True)``."""
 
 DEMONSTRATION_WORDS = 192
-"""Words that a demonstration of DR may have: 256 tokens at three words to four tokens, as no tokenizer is at hand."""
+"""Maximum words of a demonstration of DR: 256 tokens at three words per four tokens, as no tokenizer is available."""
 
 _MOST_TOKENS = {
     TaskKind.CLASSIFICATION: 64,
@@ -43,7 +43,7 @@ _TOKENS_A_TAG = 8
 
 
 class PromptProtocol(StrEnum):
-    """The paper whose layout of prompts is used."""
+    """The paper whose prompt layout is used."""
 
     DR = "dr"
     BOSS = "boss"
@@ -51,14 +51,14 @@ class PromptProtocol(StrEnum):
 
 @dataclass(frozen=True)
 class TaskPrompt:
-    """How examples of one task are put to a model, and its answers read.
+    """The prompt of one task, and the parsing of responses.
 
     Attributes:
         kind: the task's kind.
         labels: its labels or tags.
         words: its instruction, and the names of its fields in prompts.
         protocol: the layout.
-        max_tokens: tokens that an answer may have; None: what the kind of task needs.
+        max_tokens: maximum tokens of a response; None: a default for the kind of task.
     """
 
     kind: TaskKind
@@ -76,25 +76,25 @@ class TaskPrompt:
         instruction: str | None = None,
         max_tokens: int | None = None,
     ) -> "TaskPrompt":
-        """Build the prompt of a task of a dataset; the protocol is by default that of the dataset's benchmark."""
+        """Build the prompt of a dataset's task; the default protocol is that of the dataset's benchmark."""
         info, benchmark = folder.task(task), folder.manifest.benchmark
         layout = protocol or (PromptProtocol.BOSS if benchmark == PromptProtocol.BOSS else PromptProtocol.DR)
         return cls(info.kind, info.labels, wording(benchmark, task, info, instruction), layout, max_tokens)
 
     def paraphrases(self, folder: DatasetFolder, task: str) -> tuple["TaskPrompt", ...]:
-        """Build the same prompt of a task in other words, if there are any."""
+        """Build the same prompt in other wordings, if there are any."""
         others = wordings(folder.manifest.benchmark, task, folder.task(task))[1:]
         return tuple(replace(self, words=words) for words in others)
 
     @property
     def default_shots(self) -> int:
-        """Return the demonstrations of the papers' main settings: DR 4; BOSS one per label, NER 7, QA 1."""
+        """Return the number of demonstrations in the papers' main settings: DR 4; BOSS one per label, NER 7, QA 1."""
         if self.protocol is PromptProtocol.DR:
             return 4
         return {TaskKind.CLASSIFICATION: len(self.labels), TaskKind.TAGGING: 7}.get(self.kind, 1)
 
     def request(self, row: Row, demonstrations: Sequence[Row]) -> Request:
-        """Build the request about a test example, after demonstrations in this order."""
+        """Build the request for a test example, after demonstrations in this order."""
         build = self._dr_messages if self.protocol is PromptProtocol.DR else self._boss_messages
         most = _MOST_TOKENS[self.kind] + (_TOKENS_A_TAG * len(row[TOKENS]) if self.kind is TaskKind.TAGGING else 0)
         labels = self.labels if self.kind is TaskKind.CLASSIFICATION else ()
@@ -102,21 +102,21 @@ class TaskPrompt:
         return Request(build(row, demonstrations), self.max_tokens or most, labels, ends_open=is_open)
 
     def content_free_requests(self, demonstrations: Sequence[Row]) -> list[Request]:
-        """Build the requests about inputs without content, after the same demonstrations."""
+        """Build the requests for content-free inputs, after the same demonstrations."""
         columns = [column for column, _ in self.words.fields]
         return [self.request(dict.fromkeys(columns, text), demonstrations) for text in CONTENT_FREE]
 
     def read(self, answer: ModelAnswer, row: Row) -> str:
-        """Read a model's answer to a test example; ``UNPARSED`` if it cannot be used, or the model refused."""
+        """Parse a model's response to a test example; ``UNPARSED`` if it is unusable, or the model refused."""
         if not answer.text or answer.ending is Ending.REFUSED:
             return UNPARSED
         return self.prediction(answer.text, row)
 
     def prediction(self, response: str, row: Row) -> str:
-        """Parse a model's answer to a test example; ``UNPARSED`` if it cannot be used."""
+        """Parse the text of a response to a test example; ``UNPARSED`` if it is unusable."""
         text = usable_text(response)
         if self.protocol is PromptProtocol.BOSS:
-            text = text.split("###")[0].strip()  # where a plain language model goes on with the next heading
+            text = text.split("###")[0].strip()  # a base model may continue with the next heading
         if self.kind is TaskKind.TAGGING:
             tags = self._tags(text, row[TOKENS])
             return " ".join(tags) if tags else UNPARSED
