@@ -63,7 +63,7 @@ def _read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix:
 
 def _common_length(prompts: Sequence[Sequence[int]]) -> int:
     """Return the length of the prompts' common prefix; at least one token of each prompt is left over."""
-    first, last = min(map(list, prompts)), max(map(list, prompts))  # first and last in order share the least
+    first, last = min(map(list, prompts)), max(map(list, prompts))  # lexicographic ends share least
     most = min(map(len, prompts)) - 1
     return next((place for place in range(most) if first[place] != last[place]), most)
 

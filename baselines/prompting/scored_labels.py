@@ -139,7 +139,7 @@ def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[
 
 
 def _begun_by(prefix: str, token: str, folded: Sequence[str]) -> list[int]:
-    """Find the labels that a partial response may still become; or the label that it already is if it cannot continue."""
+    """Find the labels that a partial response can still become, or else the label that it already equals."""
     text = _joined(prefix, token)
     begun = [
         place

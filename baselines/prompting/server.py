@@ -278,7 +278,7 @@ def _unanswerable_ending(error: Any) -> Ending | None:
 
 
 def _is_limit(error: Any) -> bool:
-    """Return whether the server refuses because of a rate limit; not for an exhausted quota, as waiting does not help."""
+    """Return whether the server refuses because of a rate limit; waiting does not help with an exhausted quota."""
     status = _status(error)
     return (status == 429 and error.code != "insufficient_quota") or (
         status == 503 and _asked_to_wait(error) is not None
