@@ -1,10 +1,12 @@
-"""RAG, a baseline of the Depth F1 paper (appendix B): the source texts nearest to a test text are its demonstrations.
+"""RAG, a baseline of the Depth F1 paper (appendix B): prompting with the source texts most similar to the test text.
 
-The three train texts of the source with the highest cosine to the test text, by sentence embeddings, are shown with
-their labels, the nearest last, and a large language model labels the test text; nothing is trained. The paper
-publishes neither prompt nor parsing: here both are those of ``prompt-llm`` with the protocol ``dr``, so a label is the
-first one mentioned. Tagging, questions and generation work in the same way. Leaves out: labels in the choice of
-demonstrations, all of which may have the same.
+The three training texts of the source with the highest cosine similarity to the test text (sentence embeddings) are
+shown
+with their labels, the most similar last, and a large language model labels the test text. Nothing is trained. The paper
+publishes neither prompt nor parsing: both are those of ``prompt-llm`` with the protocol ``dr``, so the predicted label
+is
+the first one mentioned. Tagging, questions and generation work in the same way. Labels do not influence the choice of
+demonstrations, which may all have the same one.
 
     shiftbench train rag nli --data build/dr --out rag.parquet --model NAME --base-url http://localhost:8000/v1
 """
@@ -28,7 +30,7 @@ from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts,
 
 @dataclass(frozen=True)
 class RetrievalOptions(PromptingOptions):
-    """The options of a program that prompts, and those of retrieval."""
+    """Options of a prompting program, and those of retrieval."""
 
     shots: Annotated[
         int, typer.Option("--shots", metavar="N", help="Nearest source texts that are shown.", min=1, max=1000)
@@ -37,7 +39,7 @@ class RetrievalOptions(PromptingOptions):
 
 
 def nearest_demonstrations(encoder: Encoder, inputs: tuple[str, ...], shots: int) -> ChooseDemonstrations:
-    """Choose the train rows whose texts are nearest by cosine, the nearest last; the seed does not matter."""
+    """Choose the training rows with the highest cosine similarity, the most similar last; the seed is ignored."""
 
     def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> Sequence[Sequence[int]]:
         require_rows(train, shots)

@@ -1,7 +1,6 @@
-"""The loop that every trained baseline goes through: one run a source and seed, each predicting every target.
+"""The loop of every trained baseline: one run per source and seed, each predicting every target.
 
-A program whose runs take long has a ``WorkFolder``: finished runs are kept there, and a program that was stopped
-continues where it was.
+Slow programs use a ``WorkFolder``: finished runs are saved there, and an interrupted program resumes.
 """
 
 import json
@@ -28,23 +27,26 @@ from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind, source_par
 
 log = logging.getLogger(__name__)
 RawAnswers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
-"""What a model says of n rows: label codes, tag codes (a list a row) or texts; and confidences in [0, 1], shape (n,),
-or the probabilities of the labels by code, shape (n, labels up to the last one known), or None."""
+"""Predictions of n rows:
+
+label codes, tag codes (one list per row) or texts; and confidences in [0, 1], shape (n,), or the probabilities of the
+labels by code, shape (n, labels up to the last one known), or None.
+"""
 
 Predict = Callable[[pl.DataFrame], RawAnswers]
-"""A trained model: rows in, answers out, in the order of the rows."""
+"""A trained model: maps rows to predictions, in the order of the rows."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one run trains on.
+    """The data of one run.
 
     Attributes:
         source: the training domain, or several joined by ``+``.
-        seed: seed of everything that is drawn.
-        train: train rows of the source.
-        validation: its validation rows, None where it has none.
-        scratch: a folder for what an unfinished run needs to go on; None where nothing is kept.
+        seed: seed of all randomness.
+        train: training rows of the source.
+        validation: its validation rows; None if it has none.
+        scratch: folder for resuming an unfinished run; None if nothing is saved.
     """
 
     source: str
@@ -59,9 +61,9 @@ class Trained:
     """A trained model with earlier states and a record of its training.
 
     Attributes:
-        predict: the model at the end of training, or the one chosen on validation rows.
-        states: earlier states of the same training, by the name of the state.
-        record: what is worth knowing of the training, as JSON data.
+        predict: the model at the end of training, or the one selected on validation rows.
+        states: earlier states of the same training, by name.
+        record: facts about the training, as JSON data.
     """
 
     predict: Predict
@@ -77,15 +79,15 @@ _PROGRAM_FOR = {
 }
 
 _VALIDATION = "validation"
-"""Stands for the predictions of the source's validation rows where others have the name of a state."""
+"""Marks the predictions of the source's validation rows, in the column that otherwise names a state."""
 
 Fit = Callable[[Run], Predict | Trained]
-"""Training: a run in, a trained model out."""
+"""Training: maps a run to a trained model."""
 
 
 @dataclass(frozen=True)
 class FittedClassifier:
-    """A trained classifier: rows in, the probability of each of ``classes`` (label codes) out, shape (n, classes)."""
+    """A trained classifier: maps rows to the probability of each of ``classes`` (label codes), shape (n, classes)."""
 
     classes: NDArray[np.int64]
     probabilities: Callable[[pl.DataFrame], NDArray[np.float64]]
@@ -99,11 +101,11 @@ class FittedClassifier:
 
 
 class WorkFolder:
-    """The folder beside a prediction file where finished runs wait for the others.
+    """The folder for finished runs, next to the prediction file.
 
     Args:
-        out: the prediction file to be; the folder is ``<its stem>.work`` beside it.
-        settings: everything that the predictions depend on, as JSON data: a run made with others is not taken up.
+        out: the future prediction file; the folder is ``<its stem>.work`` next to it.
+        settings: everything that the predictions depend on, as JSON data: runs with other settings are not reused.
     """
 
     def __init__(self, out: Path, settings: Mapping[str, Any]) -> None:
@@ -113,18 +115,18 @@ class WorkFolder:
     def scratch(self, source: str, seed: int) -> Path:
         """Return the folder of an unfinished run."""
         key = cache_key({"settings": self._settings, "source": source, "seed": seed})
-        return self.path / f"{source[:80]}-{seed}-{key[:16]}"  # a file's name ends at 255 bytes
+        return self.path / f"{source[:80]}-{seed}-{key[:16]}"  # file names are limited to 255 bytes
 
     def read_finished(self, source: str, seed: int) -> tuple[pl.DataFrame, dict[str, Any]] | None:
         """Read a finished run; None if there is none."""
         scratch = self.scratch(source, seed)
         record = scratch.with_name(f"{scratch.name}.json")
-        if not record.is_file():  # written last
+        if not record.is_file():  # the record is written last
             return None
         return pl.read_parquet(scratch.with_name(f"{scratch.name}.parquet")), parse_json(record.read_text("utf-8"))
 
     def write_finished(self, source: str, seed: int, predictions: pl.DataFrame, record: Mapping[str, Any]) -> None:
-        """Write a finished run, whole or not at all, and remove its scratch folder."""
+        """Write a finished run atomically, and remove its scratch folder."""
         scratch = self.scratch(source, seed)
         with replace_file(scratch.with_name(f"{scratch.name}.parquet")) as new:
             predictions.write_parquet(new)
@@ -133,7 +135,7 @@ class WorkFolder:
         shutil.rmtree(scratch, ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove the folder, after the prediction file was written."""
+        """Remove the folder, once the prediction file is written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -142,10 +144,10 @@ class Results:
     """The predictions and records of all runs.
 
     Attributes:
-        predictions: a prediction frame (source, id, prediction, seed; confidence where the model has one;
-            probabilities where they were asked for).
-        states: prediction frames of earlier states, by the name of the state.
-        validation: a prediction frame of the sources' own validation rows, where it was asked for and there are any.
+        predictions: a prediction frame (source, id, prediction, seed; confidence if the model has one; probabilities if
+            requested).
+        states: prediction frames of earlier states, by name.
+        validation: a prediction frame of the sources' own validation rows, if requested and available.
         records: for each run its source, its seed and the program's own facts.
     """
 
@@ -169,21 +171,22 @@ def train_and_predict(
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
     work: WorkFolder | None = None,
 ) -> Results:
-    """Train a model on every source and let each predict every target's test split.
+    """Train a model on every source, and predict every target's test split with each.
 
     Args:
         fit: trains one model.
         folder: the dataset.
         task: a task of it, of one of the kinds.
-        sources: training domains, ``a+b`` trains on both; default the task's ID domain, the joined source of a
-            pairing, or where it has neither every domain that has train rows.
-        targets: domains to predict; default all.
-        seeds: one run a seed; default 0.
-        candidates: predict all domains of the tasks of candidates for this task, too.
-        probabilities: keep the probabilities of all labels, as float32; confidences are theirs then.
-        validation: predict the validation rows of each run's own source, too.
-        kinds: the kinds of task that the program is for.
-        work: where finished runs are kept until all are.
+        sources: training domains; ``a+b`` trains on both. Default: the task's ID domain, the joined source of a
+            pairing, or
+            else every domain that has training rows.
+        targets: domains to predict; default: all.
+        seeds: one run per seed; default: 0.
+        candidates: also predict all domains of tasks with candidates for this task.
+        probabilities: store the probabilities of all labels, as float32; confidences are then taken from them.
+        validation: also predict the validation rows of each run's own source.
+        kinds: kinds of task that the program supports.
+        work: folder for finished runs, until all are finished.
     """
     info = folder.task(task)
     _check_kind(folder, task, kinds)
@@ -202,7 +205,7 @@ def train_and_predict(
     records: list[dict[str, Any]] = []
     for number, (source, seed) in enumerate(progress(runs, desc="training", unit="model"), start=1):
         finished = work.read_finished(source, seed) if work else None
-        if work:  # a log file, which has no progress bar, shows progress by these lines
+        if work:  # in a log file, which has no progress bar, these lines show progress
             what = "train" if finished is None else "trained before, kept"
             log.info("%d of %d: %s: %s, seed %d", number, len(runs), what, source, seed)
         if finished is None:
@@ -225,9 +228,9 @@ def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
     Args:
         folder: the dataset.
         task: its task.
-        sources: those asked for; None or none: the ID domain, a pairing's whole source, or every domain.
-    Returns: the sources, several domains of one joined by ``+``.
-    Raises: InvalidInput when there is nothing to train on or no such domain.
+        sources: the requested ones; None or empty: the ID domain, a pairing's joined source, or every domain.
+    Returns: the sources; a joined source has its domains joined by ``+``.
+    Raises: InvalidInput if there is nothing to train on or no such domain.
     """
     info = folder.task(task)
     trainable = [domain for domain, facts in info.domains.items() if "train" in facts.splits]
@@ -243,13 +246,13 @@ def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
     default = [whole] if whole is not None else trainable
     chosen = list(dict.fromkeys(_sort_parts(source) for source in sources or default))
     for source in chosen:
-        for part in source.split(SOURCE_JOINER):  # 'none' is no domain to train on
+        for part in source.split(SOURCE_JOINER):  # 'none' is not a domain
             _check_domain(part, trainable, "--source")
     return chosen
 
 
 def require_two_labels(train: pl.DataFrame) -> None:
-    """Raise InvalidInput if all train rows have one label, on which no classifier can be trained."""
+    """Raise InvalidInput if all training rows have the same label, so that no classifier can be trained."""
     if train["label"].n_unique() < 2:
         domains = ", ".join(train["domain"].unique(maintain_order=True))
         cure = "choose other domains with --source"
@@ -273,7 +276,7 @@ def _predict_tests(
     probabilities: bool,
     validation: bool,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Predict all tests with a run's model and its states: one frame, the name of the state in its last column."""
+    """Predict all tests with a run's model and its states: one frame, with the name of the state in its last column."""
     model = trained if isinstance(trained, Trained) else Trained(trained)
     asked = [(state, pl.concat(tests), predict) for state, predict in [(None, model.predict), *model.states.items()]]
     if validation and run.validation is not None:
@@ -309,7 +312,7 @@ def _predictions(
     frame = frame.with_columns(confidence=pl.Series(own))
     if not probabilities:
         return frame
-    # Labels after the last one that the model was trained on have no chance.
+    # Labels after the last one seen in training get probability 0.
     whole = np.pad(by_label, ((0, 0), (0, len(info.labels) - by_label.shape[1])))
     return frame.with_columns(probabilities=pl.Series(whole.astype(np.float32)).arr.to_list())
 

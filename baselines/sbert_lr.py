@@ -1,9 +1,8 @@
 """SBERT + logistic regression, the baseline of the Depth F1 paper (appendix B.2).
 
-Frozen sentence embeddings (a pair of texts joined by a newline) under scikit-learn's LogisticRegression with its
-default settings. Encoders that want a prompt before each text get theirs (--prompt). With ``--encoder wordllama``
-(extra ``wordllama``) the embeddings are static, means of one vector a token. Leaves out: any tuning of encoder or
-classifier.
+Frozen sentence embeddings (a pair of texts is joined by a newline), and scikit-learn's LogisticRegression with default
+settings. Encoders that expect a prompt before each text get theirs (--prompt). With ``--encoder wordllama`` (extra
+``wordllama``) the embeddings are static: means of one vector per token. Encoder and classifier are not tuned.
 
     shiftbench train sbert-lr nli --data build/dr --out sbert.parquet
 """
@@ -44,15 +43,15 @@ def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
 
 
 def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], seed: int) -> FittedClassifier:
-    """Train a logistic regression on sentence vectors.
+    """Train a logistic regression on sentence embeddings.
 
     Args:
         train: rows with the inputs and ``label``.
-        encoder: makes the vectors.
+        encoder: computes the embeddings.
         inputs: the input columns.
-        seed: of the solver.
+        seed: seed of the solver.
     Returns: a classifier of rows with these input columns.
-    Raises: InvalidInput when the rows have one label only.
+    Raises: InvalidInput if all rows have the same label.
     """
     from sklearn.linear_model import LogisticRegression
 

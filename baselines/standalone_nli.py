@@ -35,9 +35,9 @@ TRAIN_LENGTH, TEST_LENGTH = 256, 512
 
 
 class LengthBatches(Sampler[list[int]]):
-    """Batches of rows of like lengths, so that little is padded; other ones in each epoch.
+    """Length-bucketed batches, to reduce padding; reshuffled in each epoch.
 
-    Rows are shuffled, cut into pools of 64 batches, sorted by length within each pool, and the batches shuffled.
+    Rows are shuffled, split into pools of 64 batches, sorted by length within each pool, and the batches shuffled.
     """
 
     def __init__(self, lengths: Sequence[int], seed: int) -> None:
@@ -57,20 +57,21 @@ class LengthBatches(Sampler[list[int]]):
 
 
 class LengthTrainer(Trainer):
-    """The Trainer on batches of like lengths."""
+    """The Trainer with length-bucketed batches."""
 
     train_dataset: Any
 
     def get_train_dataloader(self) -> DataLoader[Any]:
-        """Return the batches, which deal themselves anew in each epoch."""
+        """Return the batches, which are reshuffled in each epoch."""
         batches = LengthBatches([len(row["input_ids"]) for row in self.train_dataset], self.args.seed)
         return DataLoader(self.train_dataset, batch_sampler=batches, collate_fn=self.data_collator)
 
 
 def load_classifier(name: str, labels: Sequence[str]) -> Any:
-    """Load a model that scores the labels in their order: a new head, or its own where that has these labels by name.
+    """Load a model that scores the labels in their order: with its own head if the label names match, else with a new
+    one.
 
-    A checkpoint trained on NLI may have them in another order; its head's rows are then put into the task's.
+    A checkpoint trained on NLI may order them differently; the rows of its head are then permuted.
     """
     config = AutoConfig.from_pretrained(name)
     if not any(each.endswith("ForSequenceClassification") for each in config.architectures or ()):
@@ -90,13 +91,13 @@ def load_classifier(name: str, labels: Sequence[str]) -> Any:
 
 
 def word_pieces(rows: Any, tokenizer: Any, max_length: int) -> list[dict[str, Any]]:
-    """Return a list of features, one dict a row; a pair that is too long loses pieces of its longer text."""
+    """Return the features, one dict per row; if a pair is too long, its longer text is truncated."""
     pieces = tokenizer(list(rows["premise"]), list(rows["hypothesis"]), truncation=True, max_length=max_length)
     return [dict(zip(pieces, values, strict=True)) for values in zip(*pieces.values(), strict=True)]
 
 
 def macro_f1(evaluation: Any) -> dict[str, float]:
-    """Return the mean F1 of the labels that gold has: the metric of the benchmark chooses the epoch."""
+    """Return the mean F1 over the labels that occur in gold, the benchmark's metric, for selecting the epoch."""
     predicted, gold = evaluation.predictions.argmax(axis=1), evaluation.label_ids
     right = [np.sum((predicted == label) & (gold == label)) for label in np.unique(gold)]
     claims = [np.sum(predicted == label) + np.sum(gold == label) for label in np.unique(gold)]
@@ -105,7 +106,7 @@ def macro_f1(evaluation: Any) -> dict[str, float]:
 
 @torch.inference_mode()
 def predict(model: Any, features: Sequence[Mapping[str, Any]], collate: Any) -> np.ndarray:
-    """Return probabilities, shape (n, n_labels): longest rows first, 4,096 word pieces at a time, equal rows once."""
+    """Return probabilities, shape (n, n_labels): longest rows first, 4,096 word pieces per batch, duplicates once."""
     model.eval()
     keys = [json.dumps(row) for row in features]
     first = {key: place for place, key in reversed(list(enumerate(keys)))}
@@ -121,7 +122,7 @@ def predict(model: Any, features: Sequence[Mapping[str, Any]], collate: Any) -> 
 
 
 def train(model: Any, tokenizer: Any, dataset: Any, seed: int, epochs: int) -> Any:
-    """Train a model on the rows of one domain; the epoch with the best validation score is kept."""
+    """Train a model on the rows of one domain, and return the epoch with the best validation score."""
     length = min(TRAIN_LENGTH, model.config.max_position_embeddings)
     rows = {
         split: [

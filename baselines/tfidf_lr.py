@@ -1,7 +1,7 @@
-"""TF-IDF + logistic regression: word and word-pair weights, no pretraining.
+"""TF-IDF + logistic regression: weights of words and word pairs, no pretraining.
 
-A pair of texts (NLI) keeps its two sides apart: each word counts as a premise word or as a hypothesis word.
-Leaves out: any tuning; scikit-learn's defaults stand, but for the number of iterations.
+In a pair of texts (NLI), the same word in the premise and in the hypothesis is two features. Nothing is tuned:
+scikit-learn's defaults are used, except for the number of iterations.
 
     shiftbench train tfidf-lr nli --data build/dr --out tfidf.parquet
 """
@@ -30,9 +30,9 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Fitte
     Args:
         train: rows with the inputs and ``label``.
         inputs: the input columns.
-        seed: of the solver.
+        seed: seed of the solver.
     Returns: a classifier of rows with these input columns.
-    Raises: InvalidInput when the rows have one label only, or no words to learn from.
+    Raises: InvalidInput if all rows have the same label, or no words to learn from.
     """
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -42,7 +42,7 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Fitte
     vectorizers = {name: TfidfVectorizer(ngram_range=(1, 2), min_df=2, sublinear_tf=True) for name in inputs}
     try:
         blocks = [vectorizer.fit_transform(train[name].to_list()) for name, vectorizer in vectorizers.items()]
-    except ValueError as error:  # scikit-learn has no other word for an empty vocabulary
+    except ValueError as error:  # scikit-learn raises no more specific error for an empty vocabulary
         what, cure = "no word occurs in two of the train texts", "give the source more train rows"
         raise InvalidInput(Problem(what, "--source", f"{len(train):,} rows", cure)) from error
     model = LogisticRegression(max_iter=1000, random_state=seed)

@@ -1,4 +1,4 @@
-"""Versions of training programs and methods, which trials are keyed by, and hashes of the code that they stand for."""
+"""Versions of training programs and methods, which are part of trial keys, and hashes of their code."""
 
 import ast
 import hashlib
@@ -28,9 +28,10 @@ def code_versions(program: str, options: Sequence[str]) -> tuple[str, ...]:
 
     Args:
         program: its name.
-        options: as words of a command line.
-    Returns: the program's, and those of methods whose version is above 1: trials from before methods had one keep
-        their keys.
+        options: command-line words.
+    Returns: the program's version, and those of methods above version 1: trials from before methods had versions keep
+    their
+        keys.
     """
     table = version_table()
     chosen = sorted(option.removeprefix("--method=") for option in options if option.startswith("--method="))
@@ -56,7 +57,7 @@ def code_hash(file: Path) -> str:
 
 
 def _imported(file: Path) -> set[Path]:
-    """List a file and those of the counted folders that it imports, at any depth."""
+    """List a file, and the files in the folders of ``_COUNTED`` that it imports, at any depth."""
     found, left = set[Path](), [file]
     while left:
         path = left.pop()

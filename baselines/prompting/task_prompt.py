@@ -127,7 +127,7 @@ class TaskPrompt:
         return UNPARSED if answer is None else answer
 
     def answer(self, row: Row) -> str:
-        """Format the gold answer of a demonstration as a model is to write its own."""
+        """Format the gold answer of a demonstration in the format that a model is to reply in."""
         if self.kind is TaskKind.CLASSIFICATION:
             return self.labels[row["label"]]
         if self.kind is TaskKind.EXTRACTIVE_QA:
@@ -139,7 +139,7 @@ class TaskPrompt:
 
     @property
     def _types(self) -> list[str]:
-        """Return the types of entities if these are listed instead of tagged, otherwise none."""
+        """Return the entity types if entities are listed instead of tagged, else an empty list."""
         listed = self.kind is TaskKind.TAGGING and self.protocol is PromptProtocol.BOSS
         return entity_types(self.labels) if listed else []
 
@@ -175,7 +175,7 @@ class TaskPrompt:
 
 
 def _format_entities(tags: Sequence[str], tokens: Sequence[str], types: Sequence[str]) -> str:
-    """Format entities by type, each once, as ``entity_lists`` reads them."""
+    """Format entities by type, each once, in the format that ``entity_lists`` parses."""
     entities_by_type: dict[str, list[str]] = {name: [] for name in types}
     for place, (tag, token) in enumerate(zip(tags, tokens, strict=True)):
         mark, _, name = tag.partition("-")
@@ -192,7 +192,7 @@ def _format_entities(tags: Sequence[str], tokens: Sequence[str], types: Sequence
 
 
 def _cut_demonstration(row: Row, columns: Sequence[str]) -> Row:
-    """Cut the longest input of a demonstration at its end, and tags with their words, to ``DEMONSTRATION_WORDS``."""
+    """Truncate the longest input of a demonstration (and tags with their words) to ``DEMONSTRATION_WORDS``."""
     words = {column: row[column] if column == TOKENS else row[column].split() for column in columns}
     too_many = sum(map(len, words.values())) - DEMONSTRATION_WORDS
     if too_many <= 0:

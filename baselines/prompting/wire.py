@@ -1,4 +1,4 @@
-"""Bodies of requests to an OpenAI-compatible server and of its responses: chat, completions, and scored labels."""
+"""Bodies of requests to an OpenAI-compatible server, and of its responses: chat, completions, and scored labels."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,20 +17,20 @@ from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import first_line
 
 TOP = 20
-"""Alternatives of an answer's tokens that a chat is asked for: the most that OpenAI's servers give."""
+"""Alternatives requested per token of a chat response: the maximum of OpenAI's servers."""
 LABEL_END = "\n"
-"""What follows a label that is scored behind a text, where a label begins another one."""
+"""Follows a scored label if one label is a prefix of another."""
 
 
 class Api(StrEnum):
-    """What a server is asked for: the next turn of a conversation, or how a text goes on."""
+    """The server's endpoint: the next message of a chat, or the continuation of a text."""
 
     CHAT = "chat"
     COMPLETIONS = "completions"
 
 
 class Guided(StrEnum):
-    """How a server is told that an answer is one of the labels."""
+    """How a server is told to restrict the response to the labels."""
 
     VLLM = "vllm"
     VLLM_OLD = "vllm-old"
@@ -57,14 +57,14 @@ _GUIDED: Mapping[Guided, Callable[[Sequence[str]], dict[str, Any]]] = {
 
 
 class UnscoredError(Exception):
-    """A server answered without the log-probabilities that labels are scored by; says what came instead."""
+    """A response lacks the log-probabilities needed to score labels; the message describes what it contains instead."""
 
 
 class NoAnswerError(Exception):
-    """A response of status 200 holds no answer; says what came instead.
+    """A response of status 200 contains no answer; the message describes what it contains instead.
 
     Attributes:
-        tokens: read and written, as far as the response counts them.
+        tokens: tokens read and written, as far as the response counts them.
     """
 
     def __init__(self, found: str, tokens: tuple[int, int] = (0, 0)) -> None:
@@ -73,7 +73,7 @@ class NoAnswerError(Exception):
 
 
 def label_continuations(labels: Sequence[str]) -> list[str]:
-    """Return what is scored behind a text that ends in "Answer:" for each label.
+    """Return the continuation to score for each label after a text that ends in "Answer:".
 
     >>> label_continuations(["yes", "no"]), label_continuations(["join", "joint"])
     ([' yes', ' no'], [' join\\n', ' joint\\n'])
@@ -82,12 +82,12 @@ def label_continuations(labels: Sequence[str]) -> list[str]:
 
 
 def plain_text(messages: Sequence[Message], *, ends_open: bool = False) -> str:
-    """Format a conversation for a model that only continues a text.
+    """Format a conversation for a base model, which continues a text.
 
     Args:
-        messages: the turns.
-        ends_open: whether the last turn asks for the answer by itself, so that nothing is put behind it.
-    Returns: the text up to where the answer begins.
+        messages: the chat messages.
+        ends_open: whether the last message already ends with the prompt for the answer.
+    Returns: the text up to the start of the answer.
 
     >>> plain_text([{"role": "system", "content": "Decide."}, {"role": "user", "content": "Text: it broke"}])
     'Decide.\\n\\nText: it broke\\nAnswer:'
@@ -103,13 +103,15 @@ def request_body(
     """Build the body of a request, without the model's name.
 
     Args:
-        request: what is asked.
-        api: how.
-        parameters: over the defaults; None leaves one out.
-        scores_labels: ask for the log-probabilities of the request's labels in place of an answer. Completions are
-            sent the prompt once with each label behind it, and give back what is known of its tokens (``echo``); a chat
-            is asked for the likeliest tokens of its answer, as many as may be needed to tell the labels apart.
-        guided: let the server hold the answer to the labels.
+        request: the request.
+        api: the endpoint.
+        parameters: override the defaults; None omits a parameter.
+        scores_labels: request the log-probabilities of the labels instead of text. For completions, the prompt is sent
+            once
+            with each label appended, and the server returns the scores of its tokens (``echo``). A chat requests the
+            most
+            likely tokens of its response, for as many positions as may be needed to distinguish the labels.
+        guided: restrict the response to the labels (guided decoding).
     Returns: JSON data.
     """
     asks: dict[str, Any] = {"temperature": 0.0, "max_tokens": request.max_tokens}
@@ -123,7 +125,7 @@ def request_body(
         scoring = {"prompt": prompts, "echo": True, "logprobs": 1, "stop": None}
     asks |= parameters
     if scores_labels and request.labels:
-        # One token at least: not all servers take 0.
+        # At least one token: not all servers accept 0.
         name = "max_completion_tokens" if asks.get("max_completion_tokens") else "max_tokens"
         asks |= {**scoring, name: tokens_to_tell(request.labels) if api is Api.CHAT else 1}
     elif guided is not None and request.labels:
@@ -132,15 +134,15 @@ def request_body(
 
 
 def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -> ModelAnswer:
-    """Read a server's answer.
+    """Parse a server's response.
 
     Args:
-        text: the body of the server's response, of status 200.
-        request: what was asked.
-        api: how.
-        scores_labels: whether its labels were to be scored: the answer's text is then a ``LabelScores`` as JSON.
-    Returns: the answer with its tokens and how it ended. The text of a refused answer is what the model gave as reason.
-    Raises: NoAnswerError when the response holds none; UnscoredError when the log-probabilities are not there.
+        text: the body of a response of status 200.
+        request: the request.
+        api: the endpoint.
+        scores_labels: whether labels are scored: the answer's text is then a ``LabelScores`` as JSON.
+    Returns: the answer, its tokens and how it ended. The text of a refused answer is the model's reason.
+    Raises: NoAnswerError if the response contains no answer; UnscoredError if the log-probabilities are missing.
     """
     try:
         body = parse_json(text)
@@ -166,18 +168,19 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
             scores = _scores_of_listed(first, request.labels, ended=ending is Ending.COMPLETE)
         else:
             scores = LabelScores(tuple(_scores_of_echoes(choices, request.labels)))
-        content, ending = scores.to_text(), Ending.COMPLETE  # it was not to write more
-    # JSON may hold half of a surrogate pair, which cannot be written to a file.
+        content, ending = scores.to_text(), Ending.COMPLETE  # no further text was requested
+    # JSON may contain an unpaired surrogate, which cannot be written to a file.
     sound = content.encode("utf-8", "replace").decode()
     read, written = tokens or (None, None)
     return ModelAnswer(sound, read, written, ending)
 
 
 def _read_message(message: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """Return the text of a message, "" where it has none, and the reason of a refusal.
+    """Return the text of a message ("" if it has none), and the reason of a refusal.
 
-    Some servers give a list of parts, of which those of type ``text`` are the answer. Reasoning that a server has
-    already taken out (``reasoning``, ``reasoning_content``) is not read.
+    Some servers return a list of parts; those of type ``text`` are the answer. Reasoning that a server has already
+    separated
+    (``reasoning``, ``reasoning_content``) is not read.
     """
     refusal = message.get("refusal")
     content = message.get("content") if "role" in message else message["content"]
@@ -187,7 +190,7 @@ def _read_message(message: Mapping[str, Any]) -> tuple[Any, str | None]:
 
 
 def _read_tokens(body: Any) -> tuple[int, int] | None:
-    """Return the tokens read and written; None where the server does not count them."""
+    """Return the tokens read and written; None if the server does not count them."""
     usage = body.get("usage") if isinstance(body, dict) else None
     read, written = (
         usage.get(f"{kind}_tokens") if isinstance(usage, dict) else None for kind in ("prompt", "completion")
@@ -198,7 +201,7 @@ def _read_tokens(body: Any) -> tuple[int, int] | None:
 
 
 def _found_instead(body: Any) -> str:
-    """Describe a response without an answer: the message of its error if it has one."""
+    """Describe a response without an answer, by its error message if it has one."""
     error = body.get("error") if isinstance(body, dict) else None
     if error:
         said = error.get("message") if isinstance(error, dict) else error
@@ -207,7 +210,7 @@ def _found_instead(body: Any) -> str:
 
 
 def _scores_of_echoes(choices: Sequence[Any], labels: Sequence[str]) -> list[float]:
-    """Add up the log-probabilities of each label's tokens at the end of its own echo."""
+    """Sum the log-probabilities of each label's tokens at the end of its own echo."""
     if len(choices) != len(labels):
         raise UnscoredError(f"{len(choices)} choices for {len(labels)} labels")
     by_index = {each.get("index", place): each for place, each in enumerate(choices)}
@@ -220,12 +223,12 @@ def _label_log_p(log_probabilities: Any, label: str) -> float:
         tokens, log_p = list(log_probabilities["tokens"]), list(log_probabilities["token_logprobs"])
     except (LookupError, TypeError) as error:
         raise UnscoredError("no log-probabilities") from error
-    for end in (len(tokens) - 1, len(tokens)):  # one token was generated behind the label, or none
+    for end in (len(tokens) - 1, len(tokens)):  # one token, or none, was generated after the label
         length, start = 0, end
         while start > 0 and length < len(label):
             start -= 1
             length += len(tokens[start])
-        # SentencePiece writes its spaces as a bar.
+        # SentencePiece writes spaces as a bar character.
         token_text = "".join(map(str, tokens[start:end])).replace("\u2581", " ")
         values = log_p[start:end]
         if token_text.endswith(label) and all(isinstance(value, int | float) for value in values):

@@ -1,1 +1,1 @@
-"""Reference results, and the programs that print what pages say of them."""
+"""Reference results, and the programs that print the pages about them."""

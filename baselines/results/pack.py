@@ -1,7 +1,7 @@
-"""Pack boards: the trials in their ``runs`` and their results become two files each, checked bit by bit.
+"""Pack boards: store the trials in their ``runs`` and their results in two files each, verified bit by bit.
 
 After ``shiftbench grid`` has added trials, or ``shiftbench score --json`` results (``<name>.card.yaml`` and
-``<name>.scores.json`` in the board's folder), pack them, and remove what is packed with ``--remove``.
+``<name>.scores.json`` in the board's folder), pack them, and remove the packed originals with ``--remove``.
 
     python baselines/results/pack.py baselines/results/dr-nli --remove
 """
@@ -46,22 +46,22 @@ def main(
 
 
 def _files_of(board: Path) -> Iterator[Path]:
-    """List the files that are packed: of trials, and the cards and scores of results."""
+    """List the files to pack: those of trials, and the cards and scores of results."""
     yield from (file for file in sorted((board / "runs").rglob("*")) if file.is_file() and file.name != LOG)
     for scores in sorted(board.glob("*.scores.json")):
         yield from (scores, scores.with_name(scores.name.replace(".scores.json", ".card.yaml")))
 
 
 def _is_same(file: Path, other: Path) -> bool:
-    """Compare two files byte by byte; Parquet files by columns, types, order and every value, cards by content."""
+    """Compare two files byte by byte; Parquet files by schema and every value in order, cards by content."""
     if not other.is_file():
         return False
-    if file.name.endswith(".card.yaml"):  # one of them was broken into lines by hand
+    if file.name.endswith(".card.yaml"):  # one of them may have been re-wrapped by hand
         return read_card(file) == read_card(other)
     if file.suffix != ".parquet":
         return file.read_bytes() == other.read_bytes()
     here, there = pl.read_parquet(file), pl.read_parquet(other)
-    # Floats as bits: NaN and -0.0 would hide otherwise.
+    # Hashes compare floats as bits; otherwise differences in NaN and -0.0 would be missed.
     return here.schema == there.schema and here.hash_rows().equals(there.hash_rows()) and here.equals(there)
 
 

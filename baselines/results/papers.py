@@ -1,7 +1,8 @@
-"""The tables and figures of the three papers: rows of ``papers.toml``, and our kept results beside the papers' figures.
+"""The tables and figures of the three papers: rows of ``papers.toml``, and our stored results next to the papers'
+numbers.
 
-``shiftbench study reproduce`` runs a row; as a program, this prints the site's page of them. The papers'
-figures are those of the boards (``leaderboard/pages/reported``), and of ``reported`` here.
+``shiftbench study reproduce`` runs a row; run as a program, this module prints the site's page. The papers' numbers are
+those of the boards (``leaderboard/pages/reported``), and of ``reported`` here.
 
     python baselines/results/papers.py
 """
@@ -49,7 +50,7 @@ class _Table(pydantic.BaseModel):
 
 
 class OurResult(_Table):
-    """A kept result that is set beside rows of a paper."""
+    """A stored result that is compared with rows of a paper."""
 
     task: str
     result: str
@@ -58,14 +59,14 @@ class OurResult(_Table):
 
 
 class AtHand(_Table):
-    """The part of a grid whose rows and models are at hand."""
+    """The part of a grid whose rows and models are available."""
 
     tasks: list[str]
     models: list[str]
 
 
 class PaperRow(_Table):
-    """One table or figure of a paper; see the head of ``papers.toml``."""
+    """One table or figure of a paper; see the top of ``papers.toml``."""
 
     id: str
     title: str
@@ -96,7 +97,7 @@ class PaperRow(_Table):
 
 
 class TaskSize(_Table):
-    """A task's size as a paper gives it: domains to train on, and rows of each split of each."""
+    """A task's size as stated in a paper: training domains, and rows per split of each."""
 
     domains: int
     train: int
@@ -105,7 +106,7 @@ class TaskSize(_Table):
 
 
 class PaperFile(_Table):
-    """All of ``papers.toml``."""
+    """The contents of ``papers.toml``."""
 
     names: dict[str, str]
     figures: dict[str, str]
@@ -114,7 +115,7 @@ class PaperFile(_Table):
 
 
 class Beside(NamedTuple):
-    """One figure of a paper with ours; texts, in points."""
+    """One number of a paper next to ours, as texts in points."""
 
     row: str
     figure: str
@@ -132,7 +133,7 @@ def paper_file() -> PaperFile:
 def find_row(name: str) -> PaperRow:
     """Find a row by its id, such as 'dr/table5'.
 
-    Raises: InvalidInput when there is none.
+    Raises: InvalidInput if there is no such row.
     """
     rows = {row.id: row for row in paper_file().rows}
     if name not in rows:
@@ -143,9 +144,9 @@ def find_row(name: str) -> PaperRow:
 
 @cache
 def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
-    """Read the figures that a paper prints: the rows of a CSV file.
+    """Read the numbers printed in a paper: the rows of a CSV file.
 
-    Raises: InvalidInput where it is absent, as in a wheel.
+    Raises: InvalidInput if the file is missing, as in a wheel.
     """
     path = next((folder / file for folder in _REPORTED if (folder / file).is_file()), None)
     if path is None:
@@ -156,7 +157,7 @@ def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
 
 
 def beside_kept(row: PaperRow) -> Iterator[Beside]:
-    """Set the kept results of a row beside the paper's figures."""
+    """Yield the stored results of a row next to the paper's numbers."""
     for ours in row.ours:
         board, name = ours.result.split("/")
         scores = read_results(RESULTS / board)[name].scores["tasks"][0]
@@ -166,16 +167,16 @@ def beside_kept(row: PaperRow) -> Iterator[Beside]:
 def beside_paper(
     row: PaperRow, task: str, models: Sequence[str], scores: Mapping[str, Any], result: str, figures: Sequence[str] = ()
 ) -> Iterator[Beside]:
-    """Set the scores of one result beside what a paper prints of models.
+    """Compare the scores of one result with the numbers printed in a paper.
 
     Args:
         row: the table.
         task: our name of the task.
-        models: the paper's names of models, each perhaps with a setting: 'Turbo|ICL'.
-        scores: a task's scores, as ``shiftbench score --json`` has them.
-        result: what ours is called.
-        figures: those to compare; default the row's, or all that the paper prints of the task.
-    Yields: a row for each figure that the paper prints of any of the models and that ours has.
+        models: the paper's names of models, optionally with a setting: 'Turbo|ICL'.
+        scores: a task's scores, from ``shiftbench score --json``.
+        result: the name of our result.
+        figures: scores to compare; default: the row's, or all that the paper prints for the task.
+    Yields: a row for each score that the paper prints for any of the models and that our result contains.
     """
     printed = [each for each in reported_figures(row.reported or "") if each["task"] == task]
     names = list(figures or row.figures or dict.fromkeys(each["figure"] for each in printed))
@@ -202,7 +203,7 @@ def _printed(printed: Sequence[Mapping[str, str]], model: str, figure: str) -> f
 
 
 def _score_at(scores: Mapping[str, Any], figure: str) -> Mapping[str, Any] | None:
-    """Find our score of a figure; None where a result has none."""
+    """Return our score by its name; None if the result does not contain it."""
     summary, parts = scores["summary"], scores.get("id_ood")
     domain = paper_file().names.get(figure)
     found: Mapping[str, Any] | None
@@ -231,18 +232,18 @@ def _task_title(row: PaperRow, task: str) -> str:
 
 
 def _paper_points(row: PaperRow, value: float) -> str:
-    """Format a paper's figure in points; Depth F1's are fractions with three digits."""
+    """Format a paper's number in points; those of Depth F1 are fractions with three digits."""
     return f"{100 * value:.1f}" if row.benchmark == "df1" else f"{value:.2f}"
 
 
 def points(score: Mapping[str, Any]) -> str:
-    """Format a score in points, with its interval where it has one."""
+    """Format a score in points, with its interval if it has one."""
     interval = "no interval" if score["low"] is None else f"[{100 * score['low']:.1f}, {100 * score['high']:.1f}]"
     return f"{100 * score['value']:.1f} {interval}"
 
 
 def state_rows() -> list[tuple[str, ...]]:
-    """List all tables and figures: id, what it is, state, why, grid."""
+    """List all tables and figures: id, title, state, reason, grid."""
     head = ("row", "what", "state", "why", "grid or step")
     return [head, *((row.id, row.title, STATES[row.state], row.why, _step(row)) for row in paper_file().rows)]
 
@@ -258,14 +259,14 @@ def state_counts() -> dict[State, int]:
 
 
 def paper_tables() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """Build the tables of the papers that have kept results: a title, then rows of cells, the header first."""
+    """Build the tables of the papers with stored results: a title, then rows of cells, the header first."""
     for row in paper_file().rows:
         if row.ours:
             yield row.name, [HEADER, *(each._replace(result=f"`{each.result}`") for each in beside_kept(row))]
 
 
 def markdown(rows: Sequence[Sequence[str]], *, figures: Sequence[int] = (2, 3)) -> str:
-    """Format a table as Markdown, the columns of figures to the right."""
+    """Format a table as Markdown, with numeric columns right-aligned."""
     header, *body = rows
     lines = ["| " + " | ".join(cells) + " |" for cells in (header, *body)]
     rule = "|".join("---:" if place in figures else "---" for place in range(len(header)))

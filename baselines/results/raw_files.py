@@ -1,6 +1,6 @@
-"""Print what ``RAW`` must hold for the reference results: the upstream files of each board's tasks, as a table.
+"""Print the upstream files that ``RAW`` must contain for each board's tasks, as a table.
 
-Trials are restored where the rows of their task are equal, whatever else ``RAW`` holds, or the folder.
+Trials are restored if the rows of their task are equal; other contents of ``RAW`` or the folder do not matter.
 
     python baselines/results/raw_files.py build/dr build/boss build/df1
 """
@@ -14,15 +14,16 @@ from shiftbench.baselines.grid.kept import RECORDS, read_results
 from shiftbench.builders.folder.reader import DatasetFolder
 
 _DRAWN_FROM = {"own": ("boss", ["sa"])}
-"""The rows of the board of own data are drawn by ``sentiment_rows.py``."""
+"""The rows of the board of user data are sampled by ``sentiment_rows.py``."""
 
 
 def raw_files(folders: list[DatasetFolder]) -> list[str]:
-    """Format the table: boards of the same rows in a line, with the command that builds these and the files it reads.
+    """Format the table: one line for boards with the same rows, with the command that builds them and the files it
+    reads.
 
     Args:
-        folders: the benchmarks of all boards, as they were built.
-    Returns: its lines. Of a file: its rows, and the first 8 digits of its SHA-256.
+        folders: the built benchmarks of all boards.
+    Returns: its lines. Each file is listed with its rows and the first 8 digits of its SHA-256.
     """
     by_name = {folder.manifest.benchmark: folder for folder in folders}
     boards: dict[tuple[str, ...], list[str]] = {}
@@ -40,7 +41,7 @@ def raw_files(folders: list[DatasetFolder]) -> list[str]:
 
 
 def _files(folder: DatasetFolder, tasks: list[str]) -> str:
-    """Format the files that tasks' rows come from, those of one folder behind its name."""
+    """Format the files that tasks' rows come from, grouped by folder."""
     sha256 = {file.path: file.sha256[:8] for source in folder.manifest.sources.values() for file in source.files}
     domains = [facts for task in tasks for facts in folder.task(task).domains.values()]
     rows = {used.path: used.rows for facts in domains for split in facts.upstream.values() for used in split}

@@ -1,7 +1,9 @@
-"""The rows of the reference results on sentiment: 200 test texts each of SST, DynaSent and MAMS, 300 of SST to show.
+"""The rows of the reference results on sentiment: 200 test texts each of SST, DynaSent and MAMS, and 300 of SST for
+training.
 
-SST and DynaSent come from a folder of ``boss``, whose shares of the labels they keep. Of MAMS each sentence is taken
-once, with one of its aspects, drawn by a fixed seed, named behind it: "... (about: food)".
+SST and DynaSent come from a folder of ``boss``, with its class proportions. Each sentence of MAMS is used once, with
+one
+of its aspects, chosen at random with a fixed seed and appended: "... (about: food)".
 
     shiftbench build boss sa --raw RAW --partial --encoder none --out build/boss-sa
     python baselines/results/sentiment_rows.py build/boss-sa RAW build/sentiment.csv
@@ -22,14 +24,14 @@ SEED = 0
 
 
 def boss_rows(boss: DatasetFolder, domain: str, split: str, n: int) -> pl.DataFrame:
-    """Draw n rows of a domain of task sa: ``text`` and the name of its ``label``."""
+    """Sample n rows of a domain of task sa: ``text`` and the name of its ``label``."""
     names = dict(enumerate(boss.task("sa").labels))
     rows = boss.split("sa", domain, split).select("text", label=pl.col("label").replace_strict(names))
     return rows.sample(n, seed=SEED)
 
 
 def aspect_rows(raw: Path, n: int) -> pl.DataFrame:
-    """Draw n sentences of MAMS, each with one of its aspects: ``text`` and ``label``."""
+    """Sample n sentences of MAMS, each with one of its aspects: ``text`` and ``label``."""
     aspects = [
         (sentence.findtext("text"), term.get("term"), term.get("polarity"))
         for sentence in ET.parse(raw / "mams/MAMS-ATSA/raw/test.xml").iter("sentence")

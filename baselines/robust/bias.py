@@ -26,7 +26,7 @@ ENTROPY_WEIGHT = 0.03
 
 @dataclass(frozen=True)
 class Ensemble(TrainingMethod):
-    """Learned-mixin with a model of words alone, cross-fitted by group; the main model predicts alone."""
+    """Learned-mixin with a bag-of-words model, cross-fitted by group; only the main model predicts."""
 
     models = "encoders and encoder-decoders"
     entropy_weight: float = strength(ENTROPY_WEIGHT, "0.03 (BOSS)", draws=(1e-3, 1))
@@ -37,27 +37,30 @@ class Ensemble(TrainingMethod):
         training.memory["log_bias"] = cross_fitted_bias(rows, training.inputs, n_classes, training.seed)
 
     def loss(self, training: MethodTraining, model: Any) -> "LearnedMixin":
-        """Build the loss, with the layer that weighs the bias model."""
+        """Build the loss, with the layer that weights the bias model."""
         log_bias, width = training.memory["log_bias"], model.config.hidden_size
         return LearnedMixin(log_bias, width, training.seed, training.read_logits, self.entropy_weight)
 
 
 def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int, seed: int) -> NDArray[np.float32]:
-    """Compute the bias model's log-probabilities of each train row, from its words alone.
+    """Compute the bias model's log-probabilities for each training row, from its bag of words.
 
-    The bias model is a random forest of 100 trees on the TF-IDF weights of the 5,000 most frequent words, of both
-    texts of a pair. It is fitted five times, each time without a fifth of the groups, and a row's probabilities come
-    from the fit that its group had no part in: on its own rows a forest is always sure, and the main model would be
-    left nothing to learn from them. Each class has one vote more than the trees gave it, so that no probability is 0.
+    The bias model is a random forest of 100 trees on the TF-IDF weights of the 5,000 most frequent words, over both
+    texts of
+    a pair. It is cross-fitted in five folds of groups: a row's probabilities come from the fit without its group,
+    because
+    in-sample predictions of a forest are overconfident and would leave the main model nothing to learn. Each class gets
+    one
+    vote in addition to those of the trees, so that no probability is 0.
 
     Args:
-        rows: train rows with ``group``, ``label`` (codes) and the inputs; augmented copies belong to the group of
-            their originals.
+        rows: training rows with ``group``, ``label`` (codes) and the inputs; augmented copies have the group of their
+            originals.
         inputs: names of the text columns.
         n_classes: number of labels of the task, C.
-        seed: decides the folds and the trees.
+        seed: seed of the folds and the trees.
     Returns: log-probabilities, shape (n, C), finite.
-    Raises: InvalidInput when all rows are of one group, or hold no word.
+    Raises: InvalidInput if all rows are of one group, or contain no word.
     Source: BOSS paper, sec. 4.1; Clark et al. 2019, sec. 3.2.4. The code of BOSS fits and predicts on the same rows.
     """
     from sklearn.ensemble import RandomForestClassifier
@@ -79,7 +82,7 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
         vectorizer = TfidfVectorizer(max_features=WORDS)
         try:
             features = vectorizer.fit_transform(texts[fitted])
-        except ValueError as error:  # scikit-learn has no other word for an empty vocabulary
+        except ValueError as error:  # scikit-learn raises no more specific error for an empty vocabulary
             what, cure = "the train texts hold no word for the bias model", "leave out --method ensemble"
             raise InvalidInput(Problem(what, "--method ensemble", f"{len(fitted):,} rows", cure)) from error
         forest = RandomForestClassifier(TREES, random_state=seed, n_jobs=-1).fit(features, labels[fitted])
@@ -89,19 +92,23 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
 
 
 class LearnedMixin(nn.Module):
-    """The loss of a main model together with a bias model, whose weight g a linear layer reads from the text.
+    """The loss of a main model together with a bias model, weighted by a learned function g of the text.
 
     ``CE(log_softmax(logits) + g log p_bias) + 0.03 H(softmax(g log p_bias))`` with ``g = softplus(linear(pooled))``;
-    the entropy term keeps g from falling to 0. Pooled is, of an encoder-decoder, the mean of the decoder's last hidden
-    states, as in BOSS's code; of an encoder, which BOSS does not train so, the last hidden state at the first token.
-    The model predicts alone; this layer is for training only, its weights trained beside the model's.
+    the
+    entropy term keeps g from collapsing to 0. ``pooled`` is the mean of the decoder's last hidden states for an
+    encoder-decoder, as in BOSS's code; for an encoder, for which BOSS has no ensemble, it is the last hidden state of
+    the
+    first token. This layer is used only in training, and its weights are trained with the model's; the main model
+    predicts
+    without it.
 
     Args:
-        log_bias: log-probabilities by the bias model of all train rows, shape (n, C).
+        log_bias: the bias model's log-probabilities of all training rows, shape (n, C).
         width: size of the model's hidden states.
-        seed: decides the layer's first weights.
-        read: gives the labels' logits of a model's output.
-        entropy_weight: of the entropy term.
+        seed: seed of the layer's initial weights.
+        read: returns the labels' logits from a model's output.
+        entropy_weight: weight of the entropy term.
     Source: Clark et al. 2019, sec. 3.2.4; BOSS paper, sec. 4.1.
     """
 
@@ -118,14 +125,14 @@ class LearnedMixin(nn.Module):
         super().__init__()
         self._read, self._entropy_weight = read, entropy_weight
         self.register_buffer("log_bias", torch.from_numpy(log_bias), persistent=False)
-        # A linear layer's own first weights would be drawn from global random state.
+        # A linear layer's own initialisation would use the global random state.
         self.weight = skip_init(nn.Linear, width, 1)  # type: ignore[no-untyped-call]
         generator = torch.Generator().manual_seed(seed)
         nn.init.normal_(self.weight.weight, std=0.02, generator=generator)
         nn.init.zeros_(self.weight.bias)
 
     def forward(self, model: Any, batch: Batch) -> Tensor:
-        """Compute the mean loss of a batch, whose ``row`` says which train rows it holds."""
+        """Compute the mean loss of a batch; its ``row`` contains the training row indices."""
         output = model(**inputs_of(batch), output_hidden_states=True)
         decoded = output.get("decoder_hidden_states")
         pooled = decoded[-1].mean(dim=1) if decoded else output.hidden_states[-1][:, 0]  # (B, d)
@@ -134,7 +141,7 @@ class LearnedMixin(nn.Module):
 
 
 def mixin_loss(logits: Tensor, weighted_bias: Tensor, labels: Tensor, entropy_weight: float = ENTROPY_WEIGHT) -> Tensor:
-    """Compute the learned-mixin loss of logits and weighted bias ``g log p_bias``, both of shape (B, C)."""
+    """Compute the learned-mixin loss from logits and weighted bias ``g log p_bias``, both of shape (B, C)."""
     p = torch.softmax(weighted_bias, dim=-1)
     entropy = -(p * torch.log_softmax(weighted_bias, dim=-1)).sum(dim=-1).mean()
     return cross_entropy(torch.log_softmax(logits.float(), dim=-1) + weighted_bias, labels) + entropy_weight * entropy

@@ -1,4 +1,4 @@
-"""MSCL: a classifier whose representation is trained to lie near its class's others, with a memory of past ones."""
+"""MSCL: a classifier trained with a supervised contrastive loss and a memory of earlier representations."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,19 +29,21 @@ def supervised_contrastive(
 ) -> Tensor:
     """Compute the supervised contrastive loss of a batch against itself and a memory.
 
-    Of an anchor i with positives P (the contrasts of its label), ``-t / b mean_{p in P} log(exp(z_i . z_p / t) /
-    sum_c exp(z_i . z_c / t))`` over all contrasts c but itself. Anchors without positives are left out.
+    For an anchor i with positives P (the contrasts with its label): ``-t / b mean_{p in P} log(exp(z_i . z_p / t) /
+    sum_c exp(z_i . z_c / t))`` over all contrasts c except itself. Anchors without positives are skipped.
 
     Args:
-        z: unit vectors of the anchors, shape (B, d). As contrasts they are detached: gradients flow to anchors alone.
+        z: unit vectors of the anchors, shape (B, d). As contrasts they are detached: gradients flow only through
+            anchors.
         labels: shape (B,).
         memory: earlier z, shape (M, d).
-        memory_labels: shape (M,); ``EMPTY`` where the memory holds nothing.
+        memory_labels: shape (M,); ``EMPTY`` in unused slots of the memory.
         temperature: t, above 0.
-        base_temperature: b, above 0; ``t / b`` keeps gradients of one size whatever the temperature.
-    Returns: the mean over the anchors that have positives, at least 0; 0 where none has.
+        base_temperature: b, above 0; the factor ``t / b`` keeps the scale of gradients independent of the temperature.
+    Returns: the mean over anchors with positives, at least 0; 0 if there are none.
     Source: Khosla et al. 2020, eq. 2 (positives averaged outside the logarithm); Tan et al. 2022, sec. 3; factor and
-        base temperature are in the code of both (``memory_supcontrast.py`` of tonytan48/MSCL), not in the equations.
+    base
+        temperature are in the code of both (``memory_supcontrast.py`` of tonytan48/MSCL), not in the equations.
     """
     contrasts, contrast_labels = torch.cat([z.detach(), memory]), torch.cat([labels, memory_labels])
     counted = (contrast_labels != EMPTY).repeat(len(z), 1)  # (B, B + M)
@@ -56,19 +58,20 @@ def supervised_contrastive(
 
 @dataclass(frozen=True)
 class Output:
-    """Logits, shape (B, C), and the representation z that the contrastive loss is of, shape (B, d), unit vectors."""
+    """Logits, shape (B, C), and the representation z for the contrastive loss, shape (B, d), unit vectors."""
 
     logits: Tensor
     z: Tensor
 
 
 class MemoryClassifier(nn.Module):
-    """An encoder whose first token, made a unit vector z of 256 dimensions, is classified, and a memory of past z.
+    """An encoder that classifies its first token, projected to a unit vector z of 256 dimensions, with a memory of
+    earlier z.
 
-    The memory is part of the model's state, so that a checkpoint holds it.
+    The memory is part of the model's state, so it is saved in checkpoints.
 
     Args:
-        encoder: gives ``last_hidden_state``.
+        encoder: returns ``last_hidden_state``.
         n_classes: number of labels.
     Source: Tan et al. 2022, sec. 3.
     """
@@ -100,11 +103,11 @@ class MemoryClassifier(nn.Module):
 
 
 def mscl_loss(model: Any, batch: Batch) -> Tensor:
-    """Compute cross entropy plus the contrastive loss of a batch, which then goes into the model's memory.
+    """Compute cross entropy plus the contrastive loss of a batch, and add the batch to the model's memory.
 
     Args:
         model: a classifier with a memory of earlier rows.
-        batch: tensors of B rows, ``labels`` among them.
+        batch: tensors of B rows, including ``labels``.
     Returns: the loss, a scalar.
     """
     output, labels = model(**inputs_of(batch)), batch["labels"]

@@ -1,4 +1,4 @@
-"""CORAL: features whose means and covariances agree between domains (Sun and Saenko 2016)."""
+"""CORAL: aligns feature means and covariances across domains (Sun and Saenko 2016)."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -16,7 +16,7 @@ from shiftbench.baselines.training.trainer import Batch, Loss
 
 @dataclass(frozen=True)
 class Coral(TrainingMethod):
-    """CORAL: the domains' features have like means and covariances."""
+    """CORAL: penalises differences between the domains' feature means and covariances."""
 
     of_domains = True
     models = "encoders"
@@ -28,12 +28,12 @@ class Coral(TrainingMethod):
 
 
 def coral_loss(model: Any, batch: Batch, weight: float = 1.0) -> Tensor:
-    """Compute cross entropy plus ``coral_penalty`` of what the model's last layer reads.
+    """Compute cross entropy plus ``coral_penalty`` of the last layer's input.
 
     Args:
         model: a classifier.
-        batch: tensors of B rows, ``labels`` and ``domain`` among them.
-        weight: of the penalty.
+        batch: tensors of B rows, including ``labels`` and ``domain``.
+        weight: weight of the penalty.
     Returns: the loss, a scalar.
     """
     logits, features = logits_and_features(model, batch)
@@ -41,16 +41,17 @@ def coral_loss(model: Any, batch: Batch, weight: float = 1.0) -> Tensor:
 
 
 def coral_penalty(features: Tensor, domains: Tensor) -> Tensor:
-    """Compute how far the domains' means and covariances are apart, on average over pairs of domains.
+    """Compute the distance between the domains' means and covariances, averaged over pairs of domains.
 
-    Of a pair: the mean of the squared differences of the means, plus that of the covariances (n - 1).
+    For a pair: the mean squared difference of the means, plus that of the covariances (n - 1).
 
     Args:
         features: shape (B, d).
-        domains: shape (B,); domains of one row in the batch are left out.
-    Returns: a scalar, at least 0; 0 where fewer than two domains have two rows.
-    Source: Sun and Saenko 2016, eq. 1, for several domains and with the means, as DomainBed has it (Gulrajani and
-        Lopez-Paz 2021), with its default weight of 1.
+        domains: shape (B,); domains with a single row in the batch are skipped.
+    Returns: a scalar, at least 0; 0 if fewer than two domains have two rows.
+    Source: Sun and Saenko 2016, eq. 1, for several domains and including the means, as in DomainBed (Gulrajani and
+    Lopez-Paz
+        2021), with its default weight of 1.
     """
     groups = [features[domains == domain] for domain in torch.unique(domains)]
     moments = [(rows.mean(dim=0), torch.cov(rows.T)) for rows in groups if len(rows) > 1]

@@ -1,4 +1,4 @@
-"""DANN: features that do not tell the domain (Ganin et al. 2016)."""
+"""DANN: domain-adversarial features (Ganin et al. 2016)."""
 
 import math
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ STEEPNESS = 10.0
 
 @dataclass(frozen=True)
 class DomainAdversarial(TrainingMethod):
-    """DANN: features that a classifier of domains cannot tell apart."""
+    """DANN: domain-adversarial training with gradient reversal."""
 
     of_domains = True
     models = "encoders"
@@ -31,31 +31,32 @@ class DomainAdversarial(TrainingMethod):
     steepness: float = strength(STEEPNESS, "10 (Ganin et al. 2016)")
 
     def loss(self, training: MethodTraining, model: Any) -> "Dann":
-        """Build the loss, with the classifier of domains."""
+        """Build the loss, with the domain classifier."""
         width = last_layer(model).in_features
         return Dann(width, training.n_domains, training.seed, self.weight, self.steepness)
 
     def callbacks(self, training: MethodTraining, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
-        """Build the callback that tells the loss how far the training is."""
+        """Build the callback that passes the training progress to the loss."""
         return [Progress(model.own_loss)]
 
 
 class Dann(nn.Module):
-    """Cross entropy plus that of a classifier of domains, whose gradient is reversed where it enters the features.
+    """Cross entropy plus the loss of a domain classifier whose gradient is reversed at the features.
 
-    The classifier learns to tell domains apart, at full weight throughout; the model learns features by which it
-    cannot, with a weight that rises from 0 to ``weight`` over the training. The classifier's layers are for training
-    only; their weights must be trained beside the model's.
+    The domain classifier is trained at full weight throughout; the weight of the reversed gradient rises from 0 to
+    ``weight``
+    over the training. The classifier's layers are used only in training; their weights must be trained with the
+    model's.
 
     Attributes:
-        progress: share of the training that is done, in [0, 1]; ``Progress`` sets it.
+        progress: completed share of the training, in [0, 1]; set by ``Progress``.
 
     Args:
         width: size of the features.
         n_domains: number of domains.
-        seed: decides the first weights.
-        weight: of the reversed gradient at the end.
-        steepness: how fast it rises to that.
+        seed: seed of the initial weights.
+        weight: final weight of the reversed gradient.
+        steepness: steepness of its schedule.
     Source: Ganin et al. 2016, eq. 10 and sec. 5.2.2.
     """
 
@@ -66,7 +67,7 @@ class Dann(nn.Module):
         self.progress, self._weight, self._steepness = 0.0, weight, steepness
         generator = torch.Generator().manual_seed(seed)
         layers = [(width, HIDDEN), (HIDDEN, n_domains)]
-        # A linear layer's own first weights would be drawn from global random state.
+        # A linear layer's own initialisation would use the global random state.
         made = [skip_init(nn.Linear, *sizes) for sizes in layers]  # type: ignore[no-untyped-call]
         for layer in made:
             nn.init.kaiming_uniform_(layer.weight, generator=generator)
@@ -82,18 +83,18 @@ class Dann(nn.Module):
 
 
 class Progress(TrainerCallback):
-    """Writes into a loss, before each step, which share of the training is done."""
+    """Sets the completed share of the training in a loss before each step."""
 
     def __init__(self, loss: Dann) -> None:
         self._loss = loss
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Write the share of the training that is done."""
+        """Set the completed share of the training."""
         self._loss.progress = state.global_step / state.max_steps
 
 
 def reversal_weight(progress: float, steepness: float = STEEPNESS) -> float:
-    """Return how far the gradient's weight has risen, ``2 / (1 + exp(-steepness p)) - 1``, at a share p of a training.
+    """Return the schedule of the gradient's weight, ``2 / (1 + exp(-steepness p)) - 1``, at progress p.
 
     >>> reversal_weight(0), round(reversal_weight(0.25), 4)
     (0.0, 0.8483)
@@ -102,5 +103,5 @@ def reversal_weight(progress: float, steepness: float = STEEPNESS) -> float:
 
 
 def reversed_gradient(values: Tensor, weight: float) -> Tensor:
-    """Return values as they are; gradients come back times ``-weight``."""
+    """Reverse gradients: identity in the forward pass; gradients are multiplied by ``-weight`` in the backward pass."""
     return values.detach() * (1 + weight) - weight * values

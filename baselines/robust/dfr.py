@@ -1,4 +1,4 @@
-"""DFR: the last layer is fitted anew on balanced rows of the source's validation split (Kirichenko et al. 2023)."""
+"""DFR: refits the last layer on balanced rows of the source's validation split (Kirichenko et al. 2023)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _STREAM = 2
 
 @dataclass(frozen=True)
 class Dfr(TrainingMethod):
-    """DFR: the last layer is fitted anew on validation rows of the source, balanced by label and domain."""
+    """DFR: refits the last layer on validation rows of the source, balanced by label and domain."""
 
     of_validation = True
     models = "encoders"
@@ -27,7 +27,7 @@ class Dfr(TrainingMethod):
     draws: int = strength(DRAWS, "20 in the authors' code", least=1)
 
     def finish(self, training: MethodTraining, trajectory: Trajectory) -> Mapping[str, Any]:
-        """Fit the last layer anew."""
+        """Refit the last layer."""
         rows = training.validation
         assert rows is not None
         assert training.features is not None
@@ -51,18 +51,18 @@ def fit_balanced_layer(
     inverse_penalty: float = 1.0,
     draws: int = DRAWS,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit the last layer on rows balanced over all pairs of label and domain, and average several such fits.
+    """Fit the last layer on rows balanced over all pairs of label and domain, averaged over several samples.
 
     Args:
-        features: of validation rows of the source, never of a target, shape (n, d).
+        features: features of the source's validation rows, never of a target, shape (n, d).
         labels: shape (n,).
         domains: shape (n,).
         n_classes: number of labels of the task, C.
-        generator: draws the rows.
+        generator: samples the rows.
         inverse_penalty: C of the logistic regressions.
-        draws: fits whose mean is taken.
+        draws: number of fits to average.
     Returns: weights, shape (C, d), and biases, shape (C,).
-    Raises: InvalidInput when a label has no row.
+    Raises: InvalidInput if a label has no row.
     Source: Kirichenko et al. 2023, sec. 5, with L2 in place of L1, as scikit-learn's L1 is for two classes.
     """
     lacking = sorted(set(range(n_classes)) - set(labels.tolist()))

@@ -1,4 +1,4 @@
-"""EDA: one noisy copy of each train text (Wei and Zou 2019), as BOSS uses it (sec. 4.1)."""
+"""EDA: one noisy copy of each training text (Wei and Zou 2019), as in BOSS (sec. 4.1)."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -19,13 +19,13 @@ _STREAM = 1
 
 @dataclass(frozen=True)
 class Eda(TrainingMethod):
-    """EDA: a noisy copy of each train text is trained on, too."""
+    """EDA: adds a noisy copy of each training text."""
 
     of_words = True
     share: float = strength(SHARE, "0.1 (BOSS; Wei and Zou 2019: 0.05 to 0.1)", most=1, draws=(0.05, 0.3))
 
     def check(self, options: TrainingOptions, synonyms: SynonymSource) -> None:
-        """Raise InvalidInput if the synonyms are not on the machine."""
+        """Raise InvalidInput if WordNet is needed but not installed."""
         if synonyms is SynonymSource.WORDNET:
             wordnet()
 
@@ -47,21 +47,23 @@ class Eda(TrainingMethod):
 def add_noisy_copies(
     rows: pl.DataFrame, inputs: Sequence[str], generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE
 ) -> pl.DataFrame:
-    """Add a noisy copy of each row: words replaced by synonyms, synonyms inserted, words swapped, or words left out.
+    """Add a noisy copy of each row: synonym replacement, synonym insertion, word swap, or word deletion.
 
-    Each copy is by one of the four operations, drawn at random; the first three touch a tenth of the words (at least
-    one), the last leaves out each word with probability 0.1, but never all. A text of which nothing can be changed is
-    copied as it is.
+    Each copy uses one of the four operations, chosen at random. The first three change a tenth of the words (at least
+    one);
+    deletion drops each word with probability 0.1, but never all. A text that cannot be changed is copied as is.
 
     Args:
-        rows: train rows of a classification task.
-        inputs: its text columns. Of a pair the last text alone is changed (in NLI the hypothesis), beside its own
-            first one. (The code of BOSS put other premises beside the hypotheses, which explains its drop in NLI.)
-        generator: draws operations, words and places.
-        synonyms: gives synonyms of a word.
-        share: of the words that an operation touches.
-    Returns: all rows as they are, then their copies in the same order; a copy's id ends in ``/eda``, and all else is
-        its original's, the group, too.
+        rows: training rows of a classification task.
+        inputs: its text columns. In a pair only the last text is changed (in NLI the hypothesis); the first stays. (The
+            code
+            of BOSS paired the hypotheses with other premises, which explains its drop in NLI.)
+        generator: samples operations, words and positions.
+        synonyms: returns the synonyms of a word.
+        share: share of the words to change.
+    Returns: all original rows, then their copies in the same order; a copy's id ends in ``/eda``, and all other
+    columns,
+        including the group, are its original's.
     """
     column = inputs[-1]
     texts = [noisy_copy(text, generator, synonyms, share) for text in rows[column]]
@@ -72,19 +74,19 @@ def add_noisy_copies(
 def add_noisy_tagged_copies(
     rows: pl.DataFrame, outside: int, generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE
 ) -> pl.DataFrame:
-    """Add a noisy copy of each tagged row, which leaves all spans as they are.
+    """Add a noisy copy of each tagged row, leaving all spans unchanged.
 
-    The operations are those on texts, on the words outside of spans alone: these are replaced by synonyms, swapped
-    among each other or left out, and synonyms are inserted between spans, all tagged as outside.
+    The operations are those for texts, applied only to words outside spans: these are replaced by synonyms, swapped or
+    deleted, and synonyms are inserted between spans, all tagged as outside.
 
     Args:
-        rows: train rows of a tagging task, with ``tokens`` and ``tags`` (codes), one tag a word.
-        outside: the code of what is part of no span.
-        generator: draws operations, words and places.
-        synonyms: gives synonyms of a word.
-        share: of the words that an operation touches.
-    Returns: all rows as they are, then their copies in the same order; a copy's id ends in ``/eda``.
-    Source: BOSS has no such copies of tagged words; Dai and Adel 2020, sec. 3, change words and keep the tags alike.
+        rows: training rows of a tagging task, with ``tokens`` and ``tags`` (codes), one tag per word.
+        outside: the code of the tag for words outside spans.
+        generator: samples operations, words and positions.
+        synonyms: returns the synonyms of a word.
+        share: share of the words to change.
+    Returns: all original rows, then their copies in the same order; a copy's id ends in ``/eda``.
+    Source: BOSS has no such copies of tagged words; Dai and Adel 2020, sec. 3, also change words and keep the tags.
     """
     copies = [
         _noisy_words(tokens, tags, outside, generator, synonyms, share)
@@ -105,7 +107,7 @@ def _noisy_words(
     synonyms: Synonyms,
     share: float,
 ) -> tuple[list[str], list[int]]:
-    """Change the words outside of spans; spans stay as they are."""
+    """Change the words outside spans."""
     pieces = [_Piece.of(token) for token in tokens]
     places = [place for place, piece in enumerate(pieces) if piece.word and tags[place] == outside]
     if not places:
@@ -116,7 +118,7 @@ def _noisy_words(
         words = [str(piece) for piece in _replace_words(pieces, places, generator, synonyms, share)]
     elif operation == 1:
         for _, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
-            # A word inserted before one that is outside of spans splits no span.
+            # Inserting before a word outside spans splits no span.
             before = [place for place, code in enumerate(codes) if code == outside]
             place = before[int(generator.integers(len(before)))]
             words.insert(place, _draw_one(choices, generator))
@@ -127,7 +129,7 @@ def _noisy_words(
         gone = set(places) - set(_draw_staying(places, generator, share, all_may_go=len(places) < len(tokens)))
         words = [word for place, word in enumerate(words) if place not in gone]
         codes = [code for place, code in enumerate(codes) if place not in gone]
-    # A synonym of several words is several words, which are all outside.
+    # A synonym may have several words, all tagged as outside.
     split = [
         (part, code)
         for word, code in zip(words, codes, strict=True)
@@ -141,7 +143,7 @@ def _split_if_outside(word: str, is_outside: bool) -> list[str]:
 
 
 def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE) -> str:
-    """Return a noisy copy of a text, its white space as single spaces; only an empty text has an empty copy."""
+    """Return a noisy copy of a text, with single spaces; only an empty text has an empty copy."""
     pieces = [_Piece.of(part) for part in text.split()]
     places = [place for place, piece in enumerate(pieces) if piece.word]
     if not places:
@@ -159,14 +161,14 @@ def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms, sh
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
-    """Collect the distinct words of texts in lower case, for which synonyms may be needed."""
+    """Return the distinct words of texts in lower case, for which synonyms may be needed."""
     parts = {part for text in texts for part in text.split()}
     return {_Piece.of(part).word.lower() for part in parts} - {""}
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """What stands between white space: a word, and the punctuation around it, which stays where it is."""
+    """A part between white space: a word, and the punctuation around it, which stays in place."""
 
     before: str
     word: str
@@ -202,14 +204,14 @@ def _insert_synonyms(
     new = list(pieces)
     for _, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
         place = int(generator.integers(len(new)))
-        new.insert(place, _Piece("", _draw_one(choices, generator), ""))  # before a piece: the full stop stays last
+        new.insert(place, _Piece("", _draw_one(choices, generator), ""))  # before a piece, to keep the full stop last
     return new
 
 
 def _draw_synonyms(
     pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, share: float
 ) -> list[tuple[int, Sequence[str]]]:
-    """Draw the places of a share of the words among those that have synonyms, without stop words."""
+    """Sample the positions of a share of the words, among those that have synonyms and are not stop words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     drawn: list[tuple[int, Sequence[str]]] = []
@@ -242,7 +244,7 @@ def _delete_words(pieces: _Pieces, places: list[int], generator: np.random.Gener
 def _draw_staying(
     places: list[int], generator: np.random.Generator, share: float, *, all_may_go: bool = False
 ) -> list[int]:
-    """Draw the places of the words that stay: at least one, unless words outside ``places`` stay."""
+    """Sample the positions of the words to keep: at least one, unless ``all_may_go``."""
     stays = generator.random(len(places)) >= share
     stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
     return [place for place, here in zip(places, stays, strict=True) if here]

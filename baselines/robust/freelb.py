@@ -1,4 +1,4 @@
-"""FreeLB: train on what small changes of the input embeddings make hardest (Zhu et al. 2020, algorithm 1)."""
+"""FreeLB: training on adversarial perturbations of the input embeddings (Zhu et al. 2020, algorithm 1)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class FreeLb(TrainingMethod):
-    """FreeLB: several passes a batch, each with the input embeddings moved to where the loss is higher."""
+    """FreeLB: several passes per batch, each with the input embeddings perturbed to increase the loss."""
 
     of_words = True
     models = "encoders and encoder-decoders"
@@ -24,7 +24,7 @@ class FreeLb(TrainingMethod):
     start: float = strength(2e-2, "0.02 (BOSS)", draws=(2e-3, 2e-1))
 
     def step(self) -> Step:
-        """Build the steps of a batch."""
+        """Build the training step of a batch."""
         return partial(freelb_step, steps=self.steps, step_size=self.step_size, start=self.start)
 
 
@@ -41,23 +41,27 @@ def freelb_step(
 ) -> Tensor:
     """Add a batch's FreeLB gradients to the parameters: the mean over the ascent steps.
 
-    Each step's loss is of the embeddings plus a change. The first change is random; each next one moves by
-    ``step_size`` along its gradient, whose L2 norm over an example is made 1. Padding never changes. There is no
-    bound on the change (BOSS sets none), and dropout is drawn anew in each step, as in plain training.
+    Each step's loss is computed on embeddings plus a perturbation. The first perturbation is random; each further one
+    moves
+    by ``step_size`` along its gradient, normalised to L2 norm 1 per example. Padding is never perturbed. The
+    perturbation is
+    unbounded (BOSS sets no bound), and dropout is resampled in each step, as in plain training.
 
     Args:
-        model: takes ``inputs_embeds`` in place of ``input_ids``; its embeddings may be frozen.
-        batch: ``input_ids`` and ``attention_mask``, shape (B, T), and what else ``loss`` needs.
-        loss: gives the mean loss of a batch by one forward pass.
+        model: accepts ``inputs_embeds`` in place of ``input_ids``; its embeddings may be frozen.
+        batch: ``input_ids`` and ``attention_mask``, shape (B, T), and whatever else ``loss`` needs.
+        loss: returns the mean loss of a batch from one forward pass.
         backward: runs the backward pass of one step's loss.
         steps: forward and backward passes, at least 1.
-        step_size: length of a move.
-        start: a random change is uniform, at most ``start / sqrt(n_tokens * d)`` in each direction, so that an
-            example's whole change is shorter than ``start`` whatever its length.
-        generator: draws the random changes, on its own device; None is torch's default one, which dropout draws from
-            and checkpoints keep, so that a training goes on as if it had not been stopped.
+        step_size: length of an ascent step.
+        start: the initial perturbation is uniform, at most ``start / sqrt(n_tokens * d)`` per dimension, so that its
+            norm
+            over an example is below ``start`` whatever the length.
+        generator: samples the initial perturbations, on its own device; None: torch's default generator, which dropout
+            also
+            uses and checkpoints save, so that a resumed training equals an uninterrupted one.
     Returns: the mean loss over the steps, detached.
-    Raises: InvalidInput when the model takes no ``inputs_embeds``.
+    Raises: InvalidInput if the model does not accept ``inputs_embeds``.
     Source: BOSS paper, sec. 4.1 (3 steps); step and start are those of its code.
     """
     ids, mask = batch["input_ids"], batch["attention_mask"]
@@ -66,7 +70,7 @@ def freelb_step(
     change = _start(mask, embed.embedding_dim, start, generator)  # (B, T, d)
     total = torch.zeros((), device=mask.device)
     for step in range(steps):
-        change.requires_grad_(step < steps - 1)  # the last one moves no more
+        change.requires_grad_(step < steps - 1)  # the last one is not updated
         try:
             of_step = loss(model, inputs | {"inputs_embeds": embed(ids) + change}) / steps
         except NotImplementedError as error:  # T5ForSequenceClassification finds the end of a text by its id

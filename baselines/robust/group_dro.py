@@ -1,4 +1,4 @@
-"""GroupDRO: minimise the loss of the domain that is worst off (Sagawa et al. 2020)."""
+"""GroupDRO: minimises the worst domain's loss (Sagawa et al. 2020)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,30 +14,34 @@ from shiftbench.baselines.training.trainer import Batch
 
 @dataclass(frozen=True)
 class WorstDomain(TrainingMethod):
-    """GroupDRO: domains weigh by their loss, the worst most."""
+    """GroupDRO: weights domains by their loss, the worst most."""
 
     of_domains = True
     step_size: float = strength(0.01, "0.01 (Sagawa et al. 2020; WILDS)", draws=(1e-3, 1e-1))
 
     def loss(self, training: MethodTraining, model: Any) -> "GroupDro":
-        """Build the loss, which keeps the domains' weights."""
+        """Build the loss, which stores the domains' weights."""
         return GroupDro(training.n_domains, training.read_logits, self.step_size)
 
 
 class GroupDro(nn.Module):
-    """The loss ``sum_g q_g l_g`` over domains, whose weights q grow where the loss is high.
+    """The loss ``sum_g q_g l_g`` over domains, whose weights q grow with the domain's loss.
 
-    Before each step ``q_g <- q_g exp(step_size l_g)``, made to add up to 1; ``l_g`` is the mean cross entropy of the
-    domain's rows in the batch. Batches draw domains evenly (``training.batches``). A domain that is absent all the
-    same, in a batch of fewer rows than domains or a part of one, keeps its weight, and the others share theirs: counted
-    as a loss of 0, as in the authors' code, a rare domain would lose its weight because it is rare. The weights are
-    part of the model's state, so that a checkpoint holds them.
+    Before each step ``q_g <- q_g exp(step_size l_g)``, normalised to sum to 1; ``l_g`` is the mean cross entropy of the
+    domain's rows in the batch. Batches sample domains evenly (``training.batches``). A domain may still be absent, if a
+    batch
+    or its part has fewer rows than domains: it keeps its weight, and only the weights of the others are renormalised.
+    With a
+    loss of 0 for absent domains, as in the authors' code, a domain would lose weight because it is rare. The weights
+    are part
+    of the model's state, so they are saved in checkpoints.
 
     Args:
         n_domains: number of domains.
-        read: gives the labels' logits of a model's output.
-        step_size: how fast weights follow losses.
-    Source: Sagawa et al. 2020, algorithm 1; step size and even draws as in their code (``kohpangwei/group_DRO``, which
+        read: returns the labels' logits from a model's output.
+        step_size: step size of the weights.
+    Source: Sagawa et al. 2020, algorithm 1; step size and even sampling as in their code (``kohpangwei/group_DRO``,
+    which
         they run with ``--reweight_groups``), without its adjustments by group size.
     """
 
@@ -62,7 +66,7 @@ class GroupDro(nn.Module):
 def domain_losses(logits: Tensor, labels: Tensor, domains: Tensor, n_domains: int) -> tuple[Tensor, Tensor]:
     """Compute the mean cross entropy of each domain's rows.
 
-    Returns: the losses, 0 where a domain has no rows, and which domains have any, shape (n_domains,) each.
+    Returns: the losses (0 for a domain without rows), and whether each domain has rows, shape (n_domains,) each.
     """
     losses = functional.cross_entropy(logits.float(), labels, reduction="none")  # (B,)
     member = functional.one_hot(domains, n_domains).to(losses)  # (B, G)

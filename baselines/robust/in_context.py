@@ -1,4 +1,4 @@
-"""Texts in the context of similar ones, as a causal language model reads them: neighbours, layout and label scores."""
+"""Texts in the context of similar ones, for a causal language model: neighbours, layout and label scores."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ _BLOCK = 1_000
 def find_nearest(
     texts: NDArray[np.float32], candidates: NDArray[np.float32], n: int, same: Sequence[int | None] | None = None
 ) -> list[list[int]]:
-    """Find the candidates nearest to each text by cosine.
+    """Find the candidates nearest to each text by cosine similarity.
 
     Args:
         texts: unit vectors, shape (n_texts, d).
         candidates: unit vectors, shape (n_candidates, d).
-        n: how many; there may be fewer.
-        same: for each text its own place among the candidates, which is left out; None where it is none of them.
-    Returns: for each text the places of its neighbours, the nearest last; of equal ones the first is the nearer.
+        n: number of neighbours; fewer if there are not enough candidates.
+        same: index of each text among the candidates, which is excluded; None if it is not a candidate.
+    Returns: for each text the indices of its neighbours, the nearest last; in a tie, the first candidate is nearer.
     """
     neighbours: list[list[int]] = []
     for start in range(0, len(texts), _BLOCK):
@@ -34,16 +34,16 @@ def find_nearest(
 
 
 class Layout:
-    """How rows are laid out as one sequence: a line a field, a line for the label, an empty line between texts.
+    """The layout of rows as one sequence: one line per field, a line for the label, an empty line between texts.
 
-    Each part is cut into tokens by itself, so that training and prediction read the same tokens.
+    Each part is tokenized separately, so that training and prediction use the same tokens.
 
     Args:
-        tokenizer: of a causal language model.
+        tokenizer: tokenizer of a causal language model.
         inputs: text columns.
         labels: names of the labels.
-        max_tokens: of a sequence. Where texts do not all fit, a query keeps its first ``max_tokens // 2`` tokens, and
-            the texts before it go, the least similar first.
+        max_tokens: maximum length of a sequence. If the texts do not fit, the query is truncated to its first
+            ``max_tokens // 2`` tokens, and the texts before it are dropped, least similar first.
     """
 
     def __init__(self, tokenizer: Any, inputs: Sequence[str], labels: Sequence[str], max_tokens: int) -> None:
@@ -54,7 +54,7 @@ class Layout:
         self._answers, self._ends = answers, [answer + end for answer in answers]
 
     def fields(self, rows: pl.DataFrame) -> list[list[int]]:
-        """Build the tokens of each row's fields, without a label."""
+        """Build the tokens of each row's fields, without the label."""
         columns = [pl.lit(f"{name.capitalize()}: ") + pl.col(name) for name in self._inputs]
         return self._tokens(rows.select(pl.concat_str(columns, separator="\n")).to_series())
 
@@ -63,12 +63,12 @@ class Layout:
         return [*fields, *self._asks, *self._answers[label]]
 
     def example(self, before: Sequence[Sequence[int]], fields: Sequence[int], label: int) -> dict[str, list[int]]:
-        """Build a train example: texts, then the query with its label, all of it to be learned."""
+        """Build a training example: context texts, then the query with its label; the loss covers all tokens."""
         ids = self._prompt(before, fields) + self._ends[label]
         return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": ids}
 
     def questions(self, before: Sequence[Sequence[int]], fields: Sequence[int]) -> list[dict[str, list[int]]]:
-        """Build the query once with each label; only the label is scored."""
+        """Build the query once with each label; only the label tokens are scored."""
         prompt = self._prompt(before, fields)
         return [
             {
@@ -96,7 +96,8 @@ class Layout:
 def label_scores(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
     """Compute the log-probability of each row's label tokens (those of ``labels`` that are not ignored).
 
-    Logits are computed only where a label may stand: over a whole vocabulary and sequence they are the largest of all.
+    Logits are computed only at label positions: over the whole sequence and vocabulary they would be the largest
+    tensor.
 
     Args:
         model: a causal language model.

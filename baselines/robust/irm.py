@@ -1,4 +1,4 @@
-"""IRM: features on which one classifier is best in all domains at once (Arjovsky et al. 2019)."""
+"""IRM: features on which one classifier is optimal in all domains (Arjovsky et al. 2019)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ WEIGHT, WARM_UP = 100.0, 500
 
 @dataclass(frozen=True)
 class InvariantRisk(TrainingMethod):
-    """IRM: a penalty where one classifier is not best in all domains."""
+    """IRM: penalises features on which no single classifier is optimal in all domains."""
 
     of_domains = True
     weight: float = strength(WEIGHT, "100 (DomainBed; WILDS: 1 to 1,000)", least=1, draws=(1, 1e4))
@@ -28,17 +28,18 @@ class InvariantRisk(TrainingMethod):
 
 
 class Irm(nn.Module):
-    """Cross entropy plus IRMv1's penalty, on average over the domains of a batch.
+    """Cross entropy plus the IRMv1 penalty, averaged over the domains of a batch.
 
-    The penalty has weight 1 for the first ``warm_up`` steps, then ``weight``; from there the whole is divided by the
-    weight, so that gradients keep their size. A training of fewer steps is plain fine-tuning with a light penalty.
-    Steps are counted in the model's state.
+    The penalty has weight 1 for the first ``warm_up`` steps, then ``weight``; from then on the whole loss is divided by
+    ``weight``, to keep the scale of gradients. A training of fewer steps is fine-tuning with a small penalty. The step
+    count
+    is part of the model's state.
 
     Args:
-        read: gives the labels' logits of a model's output.
-        weight: of the penalty after the warm-up.
-        warm_up: steps before that.
-    Source: Arjovsky et al. 2019, eq. IRMv1; weight and warm-up are DomainBed's, the division is of the authors' code.
+        read: returns the labels' logits from a model's output.
+        weight: weight of the penalty after the warm-up.
+        warm_up: number of warm-up steps.
+    Source: Arjovsky et al. 2019, eq. IRMv1; weight and warm-up are DomainBed's, the division is from the authors' code.
     """
 
     step: Tensor
@@ -52,19 +53,20 @@ class Irm(nn.Module):
         """Return the loss of a batch with ``domain``, shape (B,)."""
         logits, labels, domains = self._read(model(**inputs_of(batch))).float(), batch["labels"], batch["domain"]
         penalties = [irm_penalty(logits[domains == one], labels[domains == one]) for one in torch.unique(domains)]
-        # On the device: a number here would make it wait.
+        # Computed on the device: a Python number would force a synchronisation.
         weight = torch.where(self.step < self._warm_up, 1.0, self._weight)
         self.step += 1
         return (cross_entropy(logits, labels) + weight * torch.stack(penalties).mean()) / weight
 
 
 def irm_penalty(logits: Tensor, labels: Tensor) -> Tensor:
-    """Compute the squared gradient of a domain's cross entropy by a factor of its logits, at the factor 1.
+    """Compute the IRMv1 penalty: the squared gradient of a domain's cross entropy w.r.t. a scale of its logits, at
+    scale 1.
 
     With p the softmax of the logits z, it is the square of the mean over rows of ``sum_c (p_c - y_c) z_c``.
 
     Args:
-        logits: of one domain, shape (B, C).
+        logits: logits of one domain, shape (B, C).
         labels: shape (B,).
     Returns: a scalar, at least 0.
     """

@@ -1,4 +1,4 @@
-"""The last layer of a classifier and what it reads: the features that methods mix, align or fit anew."""
+"""The last layer of a classifier, and its input features, which methods mix, align or refit the layer on."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,12 +16,12 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def last_layer(model: Any) -> nn.Linear:
-    """Find the layer that turns a text's features into logits: the last linear one of the model's head.
+    """Find the layer that maps a text's features to logits: the last linear layer of the model's head.
 
     Args:
         model: a classifier of transformers.
     Returns: the layer.
-    Raises: InvalidInput when the model has no such layer, or an adapter is around it.
+    Raises: InvalidInput if the model has no such layer, or has an adapter.
     """
     heads = [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS]
     layers = [module for head in heads for module in head.modules() if isinstance(module, nn.Linear)]
@@ -36,7 +36,7 @@ def last_layer(model: Any) -> nn.Linear:
 
 @contextmanager
 def reading_features(model: Any) -> Iterator[list[Tensor]]:
-    """Collect what the last layer reads in each forward pass of the block: features, shape (B, d)."""
+    """Collect the last layer's input in each forward pass of the block: features, shape (B, d)."""
     seen: list[Tensor] = []
     handle = last_layer(model).register_forward_pre_hook(lambda module, given: seen.append(given[0]))
     try:
@@ -51,7 +51,7 @@ def logits_and_features(model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
     Args:
         model: a classifier.
         batch: tensors of B rows.
-    Returns: logits, shape (B, C), and features, shape (B, d), both with their graph.
+    Returns: logits, shape (B, C), and features, shape (B, d), both attached to the graph.
     """
     with reading_features(model) as seen:
         logits = logits_of(model(**inputs_of(batch)))
@@ -59,12 +59,12 @@ def logits_and_features(model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
 
 
 def read_features(model: Any, batch: Mapping[str, Tensor]) -> list[NDArray[np.float32]]:
-    """Read the features of a batch, for prediction; one array of shape (d,) a row."""
+    """Compute the features of a batch, for prediction: one array of shape (d,) per row."""
     return list(logits_and_features(model, dict(batch))[1].float().cpu().numpy())
 
 
 def set_last_layer(model: Any, weights: NDArray[np.float64], biases: NDArray[np.float64]) -> None:
-    """Write weights, shape (C, d), and biases, shape (C,), in place of those of the last layer."""
+    """Overwrite the last layer's weights, shape (C, d), and biases, shape (C,)."""
     layer = last_layer(model)
     with torch.no_grad():
         layer.weight.copy_(torch.from_numpy(weights))
@@ -78,10 +78,10 @@ def fit_layer(
 
     Args:
         features: shape (n, d).
-        labels: shape (n,), all classes among them.
+        labels: shape (n,), with all classes.
         n_classes: C.
         inverse_penalty: C of the regression.
-    Returns: weights, shape (C, d), and biases, shape (C,), for the features as they are.
+    Returns: weights, shape (C, d), and biases, shape (C,), for the original features.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -89,6 +89,6 @@ def fit_layer(
     scale = np.where(scale > 0, scale, 1.0)
     fitted = LogisticRegression(C=inverse_penalty, max_iter=1000).fit((features - mean) / scale, labels)
     weights, biases = np.asarray(fitted.coef_) / scale, np.asarray(fitted.intercept_)
-    if n_classes == 2:  # one row: how much more the second class is likely
+    if n_classes == 2:  # scikit-learn returns one row: the log-odds of the second class
         weights, biases = np.stack([np.zeros_like(weights[0]), weights[0]]), np.array([0.0, biases[0]])
     return weights, biases - weights @ mean

@@ -1,4 +1,7 @@
-"""LISA: mixtures of rows that share the label and not the domain, or the domain and not the label (Yao et al. 2022)."""
+"""LISA:
+
+mixup of rows with the same label and different domains, or the same domain and different labels (Yao et al. 2022).
+"""
 
 from dataclasses import dataclass
 from functools import partial
@@ -18,7 +21,7 @@ ALPHA, SAME_LABEL = 2.0, 0.5
 
 @dataclass(frozen=True)
 class Lisa(TrainingMethod):
-    """LISA: mixtures of rows of one label across domains, or of one domain across labels."""
+    """LISA: mixup of rows of one label across domains, or of one domain across labels."""
 
     of_domains = True
     models = "encoders"
@@ -31,18 +34,20 @@ class Lisa(TrainingMethod):
 
 
 def lisa_loss(model: Any, batch: Batch, alpha: float = ALPHA, same_label: float = SAME_LABEL) -> Tensor:
-    """Compute the loss of mixed rows; features are mixed where the model's last layer reads them.
+    """Compute the loss of mixed rows; features are mixed at the input of the model's last layer.
 
-    Draws are torch's own, which dropout draws from and checkpoints keep.
+    Random numbers are from torch's global generator, which dropout also uses and checkpoints save.
 
     Args:
         model: a classifier.
-        batch: tensors of B rows, ``labels`` and ``domain`` among them.
-        alpha: shares of a row are from Beta(alpha, alpha).
-        same_label: how often rows of one label are mixed across domains, rather than rows of one domain across labels.
+        batch: tensors of B rows, including ``labels`` and ``domain``.
+        alpha: mixing shares are from Beta(alpha, alpha).
+        same_label: probability of mixing rows of one label across domains, rather than rows of one domain across
+            labels.
     Returns: the loss, a scalar.
-    Source: Yao et al. 2022, eq. 3 and 4, algorithm 1; a share a row, from Beta(2, 2), of what the last layer reads, as
-        for texts in their code (``huaxiuyao/LISA``). There a row's partner comes from the whole data set, here from its
+    Source: Yao et al. 2022, eq. 3 and 4, algorithm 1; one share per row, from Beta(2, 2), at the input of the last
+    layer, as
+        for texts in their code (``huaxiuyao/LISA``). There a row's partner is from the whole data set, here from its
         batch.
     """
     _, features = logits_and_features(model, batch)
@@ -54,14 +59,14 @@ def lisa_loss(model: Any, batch: Batch, alpha: float = ALPHA, same_label: float 
 
 
 def mixed_loss(layer: Any, features: Tensor, labels: Tensor, partner: Tensor, share: Tensor) -> Tensor:
-    """Compute the cross entropy of ``share`` of each row and the rest of its partner, for both of their labels.
+    """Compute the cross entropy of mixtures of each row and its partner, against both of their labels.
 
     Args:
-        layer: gives logits of features.
+        layer: maps features to logits.
         features: shape (B, d).
         labels: shape (B,).
-        partner: the place of each row's partner, shape (B,).
-        share: of the row itself, in [0, 1], shape (B,).
+        partner: index of each row's partner, shape (B,).
+        share: share of the row itself in the mixture, in [0, 1], shape (B,).
     """
     part = share.unsqueeze(1)
     logits = layer(part * features + (1 - part) * features[partner]).float()
@@ -71,13 +76,13 @@ def mixed_loss(layer: Any, features: Tensor, labels: Tensor, partner: Tensor, sh
 
 
 def draw_partners(labels: Tensor, domains: Tensor, *, across_domains: bool) -> Tensor:
-    """Draw for each row another one: of its label and another domain, or of its domain and another label.
+    """Sample a partner for each row: same label and another domain, or same domain and another label.
 
     Args:
         labels: shape (B,).
         domains: shape (B,).
-        across_domains: which of the two.
-    Returns: places, shape (B,); a row's own where there is no such row.
+        across_domains: whether to sample the same label and another domain.
+    Returns: indices, shape (B,); a row's own index if there is no such row.
     """
     same_label = labels.unsqueeze(1) == labels
     same_domain = domains.unsqueeze(1) == domains

@@ -1,4 +1,4 @@
-"""Losses of a batch: plain cross entropy, focal loss and label smoothing, for labels of texts and of tokens alike."""
+"""Losses of a batch: plain cross entropy, focal loss and label smoothing, for labels of texts and of tokens."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,18 +24,19 @@ NO_INPUTS = frozenset({"labels", "row", "domain"})
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon: float = 0.0) -> Tensor:
-    """Compute the mean cross entropy, with the focal weight and smoothed labels if asked for.
+    """Compute the mean cross entropy, optionally with focal weights and label smoothing.
 
-    Of an example, ``-sum_c q_c (1 - p_c)^gamma log p_c``, where p is the softmax of the logits and q gives
-    ``1 - epsilon + epsilon / C`` to the label and ``epsilon / C`` to each other class. So with both, each class's
-    share of the smoothed label has its own focal weight; with gamma 0 it is label smoothing, with epsilon 0 focal loss.
+    For an example, ``-sum_c q_c (1 - p_c)^gamma log p_c``, where p is the softmax of the logits, and q is
+    ``1 - epsilon + epsilon / C`` for the label and ``epsilon / C`` for each other class. With both, each class's share
+    of the
+    smoothed label has its own focal weight; with gamma 0 it is label smoothing, with epsilon 0 focal loss.
 
     Args:
         logits: shape (..., C).
         labels: shape (...), each in [0, C) or ``IGNORED``.
-        gamma: how strongly what is already predicted well is weighted down, at least 0; BOSS's focal loss has 2.
+        gamma: focusing parameter, which down-weights well-predicted examples, at least 0; BOSS's focal loss has 2.
         epsilon: share of the label that is spread over all classes, in [0, 1); BOSS's label smoothing has 0.1.
-    Returns: a scalar, at least 0; 0 where every label is ignored.
+    Returns: a scalar, at least 0; 0 if every label is ignored.
     Source: Lin et al. 2017, eq. 4, without alpha; Szegedy et al. 2016, sec. 7.
     """
 
@@ -45,13 +46,13 @@ def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon
     counted = labels != IGNORED
     log_p = torch.log_softmax(logits.float(), dim=-1)
     of_label = weighed(log_p.gather(-1, labels.clamp(min=0).unsqueeze(-1)).squeeze(-1))  # (...)
-    # The sum over all classes is skipped without smoothing: a vocabulary has tens of thousands.
+    # Without smoothing the sum over all classes is skipped: a vocabulary has tens of thousands.
     losses = -((1 - epsilon) * of_label + epsilon * weighed(log_p).mean(dim=-1)) if epsilon else -of_label
     return torch.where(counted, losses, 0.0).sum() / counted.sum().clamp(min=1)
 
 
 def logits_of(output: Any) -> Tensor:
-    """Read the logits of a model's output."""
+    """Return the logits of a model's output."""
     logits: Tensor = output.logits
     return logits
 
@@ -59,13 +60,12 @@ def logits_of(output: Any) -> Tensor:
 def loss_of(
     logits_loss: LogitsLoss = cross_entropy, read: ReadLogits = logits_of, *, reads_labels: bool = False
 ) -> Loss:
-    """Build the loss of what is read of a model's output against the batch's ``labels``.
+    """Build a loss function of a model's output and the batch's ``labels``.
 
     Args:
         logits_loss: the loss of logits.
-        read: gives the logits of a model's output.
-        reads_labels: whether the model gets the labels, as one that writes texts does: its decoder reads them, each
-            before the place where the next one is asked for.
+        read: returns the logits from a model's output.
+        reads_labels: whether the model gets the labels as input, as an encoder-decoder does for teacher forcing.
     """
 
     def loss(model: Any, batch: Batch) -> Tensor:
@@ -76,13 +76,13 @@ def loss_of(
 
 
 def inputs_of(batch: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a batch that the model takes."""
+    """Return the model inputs of a batch."""
     return {name: value for name, value in batch.items() if name not in NO_INPUTS}
 
 
 @dataclass(frozen=True)
 class Focal(TrainingMethod):
-    """Focal loss: what is predicted well already counts for less; without class weights."""
+    """Focal loss: down-weights well-predicted examples; without class weights."""
 
     of_words = True
     gamma: float = strength(2.0, "2 (Lin et al. 2017; BOSS)", draws=(0.5, 5))
@@ -94,7 +94,7 @@ class Focal(TrainingMethod):
 
 @dataclass(frozen=True)
 class Smoothing(TrainingMethod):
-    """Label smoothing; with focal loss each class's share of the label has its own focal weight."""
+    """Label smoothing; combined with focal loss, each class's share of the label has its own focal weight."""
 
     of_words = True
     epsilon: float = strength(0.1, "0.1 (Szegedy et al. 2016; BOSS)", most=1, draws=(0.01, 0.3))

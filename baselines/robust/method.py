@@ -1,4 +1,4 @@
-"""Robustness methods: what one may change of a training, its strengths, and which of them go together."""
+"""Robustness methods: what a method can change in a training, its strengths, and valid combinations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
@@ -57,25 +57,26 @@ Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's
 
 @dataclass
 class MethodTraining:
-    """One training as its methods see it.
+    """One training, as seen by its methods.
 
     Attributes:
-        rows: train rows, which a method may change before anything is trained. The features of each also hold ``row``,
-            its place among them, and, for methods ``of_domains``, ``domain``, its place in the alphabet of the domains.
+        rows: training rows, which a method may change before training. The features of each row include ``row``, its
+            index,
+            and, for methods ``of_domains``, ``domain``, the index of its domain in alphabetical order.
         inputs: their text columns; EDA changes the last one.
         n_classes: number of labels of the task.
         seed: seed of the run.
-        embeddings: gives the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
-        tokenizer: the model's.
-        synonyms: where EDA's synonyms come from.
-        outside: of tagged words, the code of the tag that is part of no span.
-        read: gives the labels' logits of a model's output; None is its ``logits``.
-        reads_labels: whether the model's decoder reads the labels, as one that writes texts does.
-        validation: validation rows of the source, None where it has none.
-        features: reads what a model's last layer reads of rows, shape (n, d).
-        score: of a model on the validation rows, higher is better; None where there are none.
-        logits: a model's logits of rows, shape (n, C).
-        memory: what a method keeps between its hooks.
+        embeddings: returns the pretrained model's input embeddings, shape (vocabulary, d), as a tensor.
+        tokenizer: the model's tokenizer.
+        synonyms: source of EDA's synonyms.
+        outside: for tagging, the code of the tag for words outside spans.
+        read: returns the labels' logits from a model's output; None: its ``logits``.
+        reads_labels: whether the model's decoder reads the labels (teacher forcing).
+        validation: validation rows of the source; None if it has none.
+        features: computes the input of a model's last layer for rows, shape (n, d).
+        score: scores a model on the validation rows, higher is better; None without validation rows.
+        logits: computes a model's logits for rows, shape (n, C).
+        memory: data that a method passes between its hooks.
     """
 
     rows: "pl.DataFrame"
@@ -96,7 +97,7 @@ class MethodTraining:
 
     @property
     def n_domains(self) -> int:
-        """Return the number of domains of the train rows."""
+        """Return the number of domains in the training rows."""
         return self.rows["domain"].n_unique() if "domain" in self.rows.columns else 1
 
     def read_logits(self, output: Any) -> Any:
@@ -106,18 +107,20 @@ class MethodTraining:
 
 @dataclass(frozen=True)
 class TrainingMethod:
-    """What a method changes of a training; its fields are its strengths, for ``--set NAME.FIELD=VALUE``.
+    """Base class of methods; its fields are its strengths, for ``--set NAME.FIELD=VALUE``.
 
-    A method inherits from this class, and overrides what it changes; all else stays as in plain training. Ours are
-    written so, and so is one of your own (``docs/methods/your-own-method.md``).
+    A method inherits from this class and overrides the hooks that it changes; the rest stays as in plain training.
+    Built-in
+    and user-defined methods work in the same way (``docs/methods/your-own-method.md``).
 
     Attributes:
-        of_domains: whether its loss compares domains: a batch then has as many rows of each, in ``batch["domain"]``.
-        of_validation: whether it reads the source's validation rows.
-        reads_targets: whether it reads texts of the targets, without their labels; the card says so.
-        of_words: whether taggers and models that write texts can be trained with it, too.
-        models: which models it is for.
-        apart: methods that contradict it.
+        of_domains: whether its loss compares domains: each batch then has equally many rows of each, with
+            ``batch["domain"]``.
+        of_validation: whether it uses the source's validation rows.
+        reads_targets: whether it uses unlabelled texts of the targets; recorded in the card.
+        of_words: whether it also works for taggers and models that generate text.
+        models: the models that it supports.
+        apart: methods that it cannot be combined with.
     """
 
     of_domains: ClassVar[bool] = False
@@ -128,41 +131,41 @@ class TrainingMethod:
     apart: ClassVar[frozenset[str]] = frozenset()
 
     def check(self, options: "TrainingOptions", synonyms: SynonymSource) -> None:
-        """Raise InvalidInput, before any work, if it lacks an option that it needs."""
+        """Raise InvalidInput, before any work, if a required option is missing."""
 
     def prepare(self, training: MethodTraining) -> None:
-        """Change ``training.rows``, or compute what the loss needs, once before all trainings of a run."""
+        """Change ``training.rows``, or precompute data for the loss; called once before all trainings of a run."""
 
     def loss(self, training: MethodTraining, model: Any) -> "Loss | None":
-        """Build what is minimised: a function of model and batch, whose mean loss it returns.
+        """Build the loss to minimise: a function of model and batch that returns the mean loss.
 
-        A loss that learns is a module of torch: it is trained and kept in checkpoints beside the model.
+        A loss with parameters is a torch module: it is trained with the model, and saved in checkpoints.
         """
         return None
 
     def cross_entropy(self) -> Mapping[str, float]:
-        """Return arguments of ``losses.cross_entropy``, for a method that only softens the usual loss."""
+        """Return arguments of ``losses.cross_entropy``, for a method that only modifies the usual loss."""
         return {}
 
     def step(self) -> "Step | None":
-        """Build how a batch is gone through, as ``trainer.plain_step``."""
+        """Build the training step of a batch, such as ``trainer.plain_step``."""
         return None
 
     def begin(self, training: MethodTraining, model: Any) -> None:
-        """Change the model before it is trained."""
+        """Change the model before training."""
 
     def callbacks(self, training: MethodTraining, model: Any, folder: "Path | None") -> "Sequence[TrainerCallback]":
-        """Build callbacks of the training, whose checkpoints lie in a folder."""
+        """Build training callbacks; ``folder`` is the checkpoint folder."""
         return ()
 
     def finish(self, training: MethodTraining, trajectory: "Trajectory") -> Mapping[str, Any]:
-        """Change the trained model; return what is worth recording of the change."""
+        """Change the trained model; return facts about the change for the record."""
         return {}
 
     def adjust(
         self, training: MethodTraining, model: Any, logits: "NDArray[np.float64]", rows: "pl.DataFrame"
     ) -> "NDArray[np.float64]":
-        """Change the logits, shape (n, C), with which the trained model predicts rows; their labels are not there."""
+        """Change the logits, shape (n, C), of the trained model's predictions; the rows have no labels."""
         return logits
 
 
@@ -177,22 +180,22 @@ def strength(
     most: float | None = None,
     draws: tuple[float, float] | None = None,
 ) -> Any:
-    """Build the field of a strength.
+    """Declare the field of a strength.
 
     Args:
-        default: its value where none is set; a whole number where it counts.
-        paper: the paper's value, and whose it is.
+        default: its default value; an integer for counts.
+        paper: the paper's value, and the paper.
         least: smallest value.
         most: largest value.
-        draws: the ends between which a search draws it, evenly in its logarithm; None: a search leaves it as it is.
+        draws: range of a search, log-uniform; None: not searched.
     """
     return field(default=default, metadata={"paper": paper, "least": least, "most": most, "draws": draws})
 
 
 def method_class(name: str) -> type[TrainingMethod]:
-    """Load the class of a method by the name that ``--method`` takes.
+    """Load the class of a method by its name in ``--method``.
 
-    Raises: InvalidInput when there is none, or one of the user's has no hook of a method, or other arguments.
+    Raises: InvalidInput if there is no such method, or a user-defined one has no hook or changes a hook's arguments.
     """
     if name in METHODS:
         file, _, own = METHODS[name].partition(":")
@@ -206,7 +209,7 @@ def method_class(name: str) -> type[TrainingMethod]:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a method for ``--set`` and cards: of one of the user's own, its class.
+    """Return the name of a method for ``--set`` and cards; for a user-defined method, its class.
 
     >>> short_name("group-dro"), short_name("my_losses.py:Penalty")
     ('group-dro', 'Penalty')
@@ -215,20 +218,21 @@ def short_name(name: str) -> str:
 
 
 def strengths_of(method: type[TrainingMethod] | TrainingMethod) -> dict[str, "Field[Any]"]:
-    """Return the strengths of a method by the names that ``--set`` takes, such as 'step-size'."""
+    """Return the strengths of a method by their names in ``--set``, such as 'step-size'."""
     return {each.name.replace("_", "-"): each for each in fields(method)}
 
 
 @dataclass(frozen=True)
 class Robustness:
-    """The robustness methods of a training; without any it is plain fine-tuning.
+    """The robustness methods of a training; without any, it is plain fine-tuning.
 
-    EDA adds rows, FreeLB takes the steps, and one of focal loss, label smoothing, both, the ensemble or a loss of
-    domains is the loss; others come after training. Any of each kind go together.
+    EDA adds rows and FreeLB changes the step. The loss is one of: focal loss, label smoothing, both, the ensemble, or a
+    loss
+    over domains. Other methods run after training. Methods of different kinds can be combined.
 
     Attributes:
-        methods: the methods by name, in the order in which they finish a model.
-        synonyms: where EDA's synonyms come from.
+        methods: the methods by name, in the order in which they change a trained model.
+        synonyms: source of EDA's synonyms.
     """
 
     methods: Mapping[str, TrainingMethod] = field(default_factory=dict)
@@ -243,15 +247,16 @@ class Robustness:
         *,
         of_words: bool = False,
     ) -> "Robustness":
-        """Build the combination of methods typed as ``--method``, with strengths typed as ``--set``.
+        """Build the combination of methods from ``--method`` and ``--set``.
 
         Args:
-            names: of the methods.
-            synonyms: where EDA's synonyms come from.
+            names: names of the methods.
+            synonyms: source of EDA's synonyms.
             training: the program's options.
-            of_words: whether it trains taggers or models that write texts.
-        Raises: InvalidInput when two methods do not go together, one lacks an option that it needs, or is for other
-            models; when a strength is not one of theirs.
+            of_words: whether it trains taggers or models that generate text.
+        Raises: InvalidInput if two methods cannot be combined, one lacks a required option or is for other models, or a
+        strength
+            does not exist.
         """
         from shiftbench.baselines.training.options import TrainingOptions
 
@@ -268,7 +273,7 @@ class Robustness:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the methods as settings that predictions depend on; nothing if there are none."""
+        """Return the methods as settings that predictions depend on; empty if there are none."""
         if not self.methods:
             return {}
         strengths = {
@@ -280,7 +285,7 @@ class Robustness:
 
     @property
     def card_facts(self) -> dict[str, Any]:
-        """Return facts of a card: the methods' names, with strengths that are not the default, and data of targets."""
+        """Return fields of the card: the methods' names, with non-default strengths, and use of target data."""
         names = sorted(_with_strengths(short_name(name), method) for name, method in self.methods.items())
         facts: dict[str, Any] = {"methods": names}
         if self.any("reads_targets"):
@@ -290,21 +295,22 @@ class Robustness:
         return facts
 
     def _own_files(self) -> dict[str, str]:
-        """Hash the files of the user's own methods."""
+        """Hash the files of user-defined methods."""
         own = [own_files(name, METHODS_GROUP, "--method") for name in self.methods if name not in METHODS]
         return {name: sha256 for files in own for name, sha256 in files.items()}
 
     def any(self, attribute: str) -> str | None:
-        """Return the name of a method with an attribute that is true; None if there is none."""
+        """Return the name of a method for which an attribute is true; None if there is none."""
         return next((name for name in sorted(self.methods) if getattr(self.methods[name], attribute)), None)
 
     def objective(self, training: MethodTraining, model: Any) -> "Objective":
-        """Build what training minimises and how it goes through a batch.
+        """Build the loss and the training step.
 
-        A loss that learns, as the ensemble's layer, is put into the model as ``own_loss``, to be trained and kept in
-        checkpoints with the rest; the model's predictions do not go through it.
+        A loss with parameters, such as the ensemble's, is added to the model as ``own_loss``, so that it is trained and
+        saved in
+        checkpoints; predictions do not use it.
 
-        Raises: InvalidInput for such a loss and an adapter, whose checkpoints would lose it.
+        Raises: InvalidInput for such a loss with an adapter, whose checkpoints would not include it.
         """
         from functools import partial
 
@@ -334,7 +340,7 @@ class Robustness:
         return Objective(loss, step)
 
     def prepare(self, training: MethodTraining) -> MethodTraining:
-        """Change the rows of a training, and compute what its loss needs; returns it."""
+        """Change the rows of a training, precompute data for its loss, and return it."""
         training.synonyms = self.synonyms
         for method in self.methods.values():
             method.prepare(training)
@@ -343,13 +349,13 @@ class Robustness:
 
 @dataclass(frozen=True)
 class MethodStages:
-    """Begins and finishes a classifier's trainings as its methods ask for."""
+    """Runs the hooks of methods before, during and after a classifier's training."""
 
     robustness: Robustness
     training: MethodTraining
 
     def begin(self, model: Any) -> Any:
-        """Build what training starts from."""
+        """Apply the methods' changes before training."""
         for method in self.robustness.methods.values():
             method.begin(self.training, model)
         return model
@@ -360,7 +366,7 @@ class MethodStages:
         return [each for method in methods for each in method.callbacks(self.training, model, folder)]
 
     def finish(self, trajectory: "Trajectory") -> "Trajectory":
-        """Change the trained model as the methods ask for, one after the other."""
+        """Apply the methods' changes to the trained model, one after the other."""
         notes: dict[str, Any] = {"strengths": self.robustness.settings["strengths"]}
         for method in self.robustness.methods.values():
             notes |= method.finish(self.training, trajectory)
@@ -374,7 +380,7 @@ def _with_strengths(name: str, method: TrainingMethod) -> str:
 
 
 def _check_combination(classes: Mapping[str, type[TrainingMethod]], *, of_words: bool) -> None:
-    """Raise InvalidInput if methods do not go together, or are not for the models that are trained."""
+    """Raise InvalidInput if methods cannot be combined, or are not for the trained model."""
     shared = [name for name in classes if sum(short_name(name) == short_name(other) for other in classes) > 1]
     if shared:
         found, cure = " and ".join(f"'{name}'" for name in shared), "rename one of the classes"
@@ -417,7 +423,7 @@ def _typed_strengths(
 def parse_strength(each: "Field[Any]", key: str, value: str) -> float:
     """Parse the value of a strength.
 
-    Raises: InvalidInput when it is no number, or not between the strength's least and most.
+    Raises: InvalidInput if it is not a number, or outside the strength's range.
     """
     counts = isinstance(each.default, int)
     try:

@@ -1,4 +1,4 @@
-"""SWAD: the mean of all weights on the way through the valley of the validation loss (Cha et al. 2021)."""
+"""SWAD: averages the weights of all steps within the valley of the validation loss (Cha et al. 2021)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ those of the authors' code (``khanrc/swad``)."""
 
 @dataclass(frozen=True)
 class Swad(TrainingMethod):
-    """SWAD: the mean of all steps' weights while the validation loss lies in its valley."""
+    """SWAD: averages the weights of all steps while the validation loss is in its valley."""
 
     of_validation = True
     apart = frozenset({"wise-ft"})
@@ -35,7 +35,7 @@ class Swad(TrainingMethod):
     tolerance: float = strength(TOLERANCE, "1.3 (Cha et al. 2021; 1.2 for VLCS)", least=1, draws=(1.05, 2))
 
     def callbacks(self, training: MethodTraining, model: Any, folder: Path | None) -> Sequence[TrainerCallback]:
-        """Build the callback that gathers mean weights."""
+        """Build the callback that collects the averages."""
         if hasattr(model, "peft_config") or folder is None:
             what = "checkpoints of an adapter hold nothing else, so a stopped training would lose SWAD's means"
             raise InvalidInput(Problem(what, "--method swad, --adapter", cure="leave one of them out"))
@@ -45,7 +45,7 @@ class Swad(TrainingMethod):
         return [stretches]
 
     def finish(self, training: MethodTraining, trajectory: Trajectory) -> Mapping[str, Any]:
-        """Load the mean over the valley into the model."""
+        """Load the average over the valley into the model."""
         mean, *steps = training.memory["stretches"].mean()
         del trajectory.model.stretch_mean
         trajectory.model.load_state_dict(mean, strict=False)
@@ -65,17 +65,18 @@ def _validation_loss(training: MethodTraining, model: Any) -> float:
 def find_valley(
     losses: Sequence[float], to_start: int = TO_START, to_end: int = TO_END, tolerance: float = TOLERANCE
 ) -> tuple[int, int]:
-    """Find where the validation loss has come down, and where it rises again.
+    """Find the valley of the validation loss: where it has reached its minimum, and where it rises again.
 
-    The valley starts at the first look whose loss is the lowest of ``to_start`` looks from it on, and ends before
-    ``to_end`` looks in a row are above ``tolerance`` times the mean of those.
+    The valley starts at the first evaluation whose loss is the lowest of ``to_start`` evaluations starting with it. It
+    ends
+    before ``to_end`` consecutive evaluations above ``tolerance`` times the mean of those.
 
     Args:
-        losses: one a look, at least one.
-        to_start: looks without a lower loss that start the valley.
-        to_end: looks above the threshold that end it.
+        losses: one per evaluation, at least one.
+        to_start: evaluations without a lower loss that start the valley.
+        to_end: evaluations above the threshold that end it.
         tolerance: the threshold's factor.
-    Returns: places of the first and the last look of the valley; twice the last look where the loss falls throughout.
+    Returns: indices of the first and last evaluation of the valley; the last evaluation twice if no valley starts.
     Source: Cha et al. 2021, algorithm 1.
     """
     starts = range(len(losses) - to_start + 1)
@@ -91,7 +92,7 @@ def find_valley(
 
 
 class StretchMean(nn.Module):
-    """The mean of a model's weights over the steps since the last look, kept in checkpoints as part of the model."""
+    """The mean of a model's weights since the last evaluation; a part of the model, so that checkpoints save it."""
 
     n_steps: Tensor
 
@@ -111,7 +112,7 @@ class StretchMean(nn.Module):
             mean += (model.get_parameter(name) - mean) / self.n_steps
 
     def take_mean(self) -> dict[str, Tensor]:
-        """Return the mean on the CPU, and start a new one."""
+        """Return the mean on the CPU, and reset it."""
         state = {name: self.get_buffer(f"mean_{place}").cpu().clone() for place, name in enumerate(self.names)}
         for place in range(len(self.names)):
             self.get_buffer(f"mean_{place}").zero_()
@@ -120,16 +121,16 @@ class StretchMean(nn.Module):
 
 
 class Stretches(TrainerCallback):
-    """Looks at the validation loss twenty times in a training, and writes the mean weights of each stretch between.
+    """Evaluates the validation loss at regular steps, and writes the mean weights of each stretch between evaluations.
 
-    A training that goes on after a kill writes the same files: the mean under way is in the checkpoint, and stretches
-    that come again are written again.
+    A resumed training writes the same files: the current mean is in the checkpoint, and repeated stretches are
+    overwritten.
 
     Args:
         model: the model, which gets the mean as ``stretch_mean``.
-        folder: where the files lie, each as large as the weights that are trained.
-        loss: of the model on validation rows.
-        strengths: how often is looked, and what a valley is.
+        folder: folder for the files, each as large as the trained weights.
+        loss: computes the model's loss on validation rows.
+        strengths: number of evaluations, and the definition of the valley.
     """
 
     def __init__(self, model: Any, folder: Path, loss: Callable[[Any], float], strengths: Swad | None = None) -> None:
@@ -137,7 +138,7 @@ class Stretches(TrainerCallback):
         model.stretch_mean = StretchMean(model)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Add the step to the mean; at a look, write the stretch and begin the next."""
+        """Add the step to the mean; at an evaluation, write the stretch and start the next."""
         means = self._model.stretch_mean
         means.add(self._model)
         every = max(1, state.max_steps // self._strengths.looks)
@@ -148,9 +149,9 @@ class Stretches(TrainerCallback):
                 torch.save(look, new)
 
     def mean(self) -> tuple[dict[str, Tensor], int, int]:
-        """Compute the mean of the weights in the valley; every step counts as much.
+        """Average the weights over the valley, with equal weight per step.
 
-        Returns: the weights; the steps after which the valley's first stretch began and its last one ended.
+        Returns: the weights; the steps at which the valley's first stretch starts and its last one ends.
         """
         files = sorted(self._folder.glob("stretch-*.pt"))
         own, looks = self._strengths, [torch.load(file, map_location="cpu", weights_only=True) for file in files]

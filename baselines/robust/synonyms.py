@@ -1,4 +1,4 @@
-"""Where synonyms come from: WordNet, or the neighbours of a word among a model's own input embeddings."""
+"""Sources of synonyms: WordNet, or the nearest neighbours among a model's input embeddings."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
@@ -17,16 +17,16 @@ NEIGHBOURS = 5
 
 
 class SynonymSource(StrEnum):
-    """Where EDA's synonyms come from."""
+    """The source of EDA's synonyms."""
 
     WORDNET = "wordnet"
     EMBEDDINGS = "embeddings"
 
 
 def wordnet() -> Synonyms:
-    """Load synonyms from WordNet: the lemmas of all synsets of a word, in alphabetical order, as EDA does.
+    """Load synonyms from WordNet: the lemmas of all synsets of a word, in alphabetical order, as in EDA.
 
-    Raises: InvalidInput when nltk or its WordNet is not on the machine.
+    Raises: InvalidInput if nltk or WordNet is not installed.
     """
     try:
         from nltk.corpus import wordnet as corpus  # type: ignore[import-untyped]
@@ -47,16 +47,17 @@ def wordnet() -> Synonyms:
 
 
 def nearest_pieces(words: Iterable[str], tokenizer: Any, vectors: "Tensor", n: int = NEIGHBOURS) -> Synonyms:
-    """Find as synonyms the words whose input embeddings are nearest by cosine; nothing but the model is needed.
+    """Use as synonyms the words whose input embeddings are nearest by cosine similarity; needs only the model.
 
-    Only words that are one piece of the vocabulary have neighbours and are neighbours. Near in use is not the same
-    in meaning: antonyms are often among them, so a copy's label can be wrong where a synonym's would not be.
+    Only words that are a single piece of the vocabulary have neighbours and can be neighbours. Nearest neighbours
+    include
+    antonyms, so a copy's label can be wrong where it would be right with a true synonym.
 
     Args:
-        words: words in lower case; the others get no synonyms.
-        tokenizer: the model's.
+        words: words in lower case; other words get no synonyms.
+        tokenizer: the model's tokenizer.
         vectors: the model's input embeddings, shape (vocabulary, d).
-        n: neighbours of a word.
+        n: neighbours per word.
     """
     import torch
     from torch.nn import functional
@@ -78,10 +79,11 @@ def nearest_pieces(words: Iterable[str], tokenizer: Any, vectors: "Tensor", n: i
 
 
 def _whole_words(tokenizer: Any) -> dict[str, int]:
-    """Find the words in lower case that a tokenizer has as one piece each, and the pieces' ids.
+    """Find the lower-case words that are a single piece of a tokenizer, and the pieces' ids.
 
-    Vocabularies mark word starts or their absence each in its own way, so each piece is spelled out and read again:
-    a word's piece comes back as itself.
+    Vocabularies mark word starts in different ways, so each piece is decoded and tokenized again: a word must return
+    its
+    piece.
     """
     spelled = {
         identity: tokenizer.convert_tokens_to_string([piece]).strip()

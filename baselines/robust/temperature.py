@@ -1,4 +1,4 @@
-"""Temperature scaling: confidences that match accuracy in the source domain (Guo et al. 2017)."""
+"""Temperature scaling: calibrates confidences on the source domain (Guo et al. 2017)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,14 @@ LEAST, MOST = 0.05, 20.0
 
 @dataclass(frozen=True)
 class Temperature(TrainingMethod):
-    """Temperature scaling: confidences are scaled on the source's validation rows; predictions stay."""
+    """Temperature scaling: confidences are calibrated on the source's validation rows; predictions do not change."""
 
     of_validation = True
 
     def adjust(
         self, training: MethodTraining, model: Any, logits: NDArray[np.float64], rows: pl.DataFrame
     ) -> NDArray[np.float64]:
-        """Divide logits by the temperature that is fitted on the validation rows."""
+        """Divide logits by the temperature fitted on the validation rows."""
         held_out = training.validation
         assert held_out is not None
         assert training.logits is not None
@@ -30,12 +30,12 @@ class Temperature(TrainingMethod):
 
 
 def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
-    """Find the temperature T at which ``softmax(logits / T)`` gives the labels the highest likelihood.
+    """Find the temperature T at which ``softmax(logits / T)`` maximises the likelihood of the labels.
 
     Args:
-        logits: of validation rows of the source, shape (n, C).
+        logits: logits of the source's validation rows, shape (n, C).
         labels: shape (n,).
-    Returns: T, between 0.05 and 20; above 1 where the model is too sure.
+    Returns: T, between 0.05 and 20; above 1 if the model is overconfident.
     Source: Guo et al. 2017, sec. 4.2.
     """
     from scipy.optimize import minimize_scalar

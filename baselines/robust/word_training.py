@@ -1,4 +1,7 @@
-"""Training of taggers and of models that write texts with the methods that they take: EDA, FreeLB, focal, smoothing."""
+"""Training of taggers and of text-generating models with the methods that support them:
+
+EDA, FreeLB, focal, smoothing.
+"""
 
 from abc import abstractmethod
 
@@ -10,11 +13,11 @@ from shiftbench.baselines.training.finetuner import Finetuner
 
 
 class WordFinetuner(Finetuner):
-    """Trains models whose labels are words' tags or written texts.
+    """Trains models whose labels are tags of words, or generated texts.
 
     Attributes:
         robustness: the methods.
-        reads_labels: whether the model's decoder reads the labels, as one that writes texts does.
+        reads_labels: whether the model's decoder reads the labels (teacher forcing).
     """
 
     robustness: Robustness
@@ -27,11 +30,11 @@ class WordFinetuner(Finetuner):
 
     @property
     def outside(self) -> int:
-        """Return the code of the tag that is part of no span; it means nothing where nothing is tagged."""
+        """Return the code of the tag for words outside spans; unused if nothing is tagged."""
         return 0
 
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
-        """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
+        """Train on rows as changed by the robustness methods, which also choose the objective."""
         methods = self.robustness
         if not methods.methods:
             return self.train_candidates(run, rows)

@@ -1,4 +1,4 @@
-"""Batches without wasted padding: rows of one length side by side, padded to the longest of their batch alone."""
+"""Length-bucketed batches with dynamic padding."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ _POOL = 64
 
 
 class FeatureRows(Dataset[Features]):
-    """Rows of features, as torch wants a data set."""
+    """Rows of features, as a torch data set."""
 
     def __init__(self, rows: Sequence[Features]) -> None:
         self.rows = rows
@@ -30,16 +30,19 @@ class FeatureRows(Dataset[Features]):
 
 
 class LengthBatches(Sampler[list[int]]):
-    """Batches of rows of like lengths, drawn anew each epoch; seed and epoch alone decide them.
+    """Length-bucketed batches, reshuffled each epoch; determined by seed and epoch only.
 
     Args:
         lengths: length of each row, shape (n,).
-        batch_size: rows a batch; the last of an epoch may have fewer.
-        seed: of the draw.
-        domains: domain of each row, codes from 0 without a gap, shape (n,), for losses that compare domains: every
-            batch then has as many rows of each domain, give or take one, and every domain n / G of an epoch's n rows.
-            So rows of a small domain come several times, and not all of a large one come (as the runs of GroupDRO's and
-            WILDS's authors draw groups evenly). Default: every row comes once an epoch.
+        batch_size: rows per batch; the last batch of an epoch may have fewer.
+        seed: seed of the shuffling.
+        domains: domain of each row, consecutive codes from 0, shape (n,), for losses that compare domains: the numbers
+            of
+            rows per domain in a batch then differ by at most one, and each of G domains gets n / G of an epoch's n
+            rows. Rows
+            of small domains are repeated, and some of a large one are skipped (GroupDRO's and WILDS's authors also
+            sample
+            groups evenly). Default: every row occurs once per epoch.
     """
 
     def __init__(self, lengths: np.ndarray, batch_size: int, seed: int, domains: np.ndarray | None = None) -> None:
@@ -49,7 +52,7 @@ class LengthBatches(Sampler[list[int]]):
             self._places = [np.flatnonzero(domains == domain) for domain in range(int(domains.max()) + 1)]
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose batches come next."""
+        """Set the epoch of the next batches."""
         self.epoch = epoch
 
     def __len__(self) -> int:
@@ -59,39 +62,39 @@ class LengthBatches(Sampler[list[int]]):
         rng = np.random.default_rng([self.seed, self.epoch])
         n, n_domains = len(self.lengths), len(self._places)
         ordered = np.empty(n, dtype=np.int64)
-        for domain, places in enumerate(self._places):  # domains take turns
+        for domain, places in enumerate(self._places):  # domains alternate
             slots = np.arange(domain, n, n_domains)
             ordered[slots] = self._by_length(_draw(places, len(slots), rng), self.batch_size / n_domains)
         batches = [ordered[start : start + self.batch_size] for start in range(0, n, self.batch_size)]
         return iter([batches[index].tolist() for index in rng.permutation(len(batches))])
 
     def _by_length(self, order: np.ndarray, rows_a_batch: float) -> np.ndarray:
-        """Sort rows by length within pools of some batches."""
+        """Sort rows by length within pools of several batches."""
         pool = max(1, round(_POOL * rows_a_batch))
         pools = [order[start : start + pool] for start in range(0, len(order), pool)]
         return np.concatenate([part[np.argsort(-self.lengths[part], kind="stable")] for part in pools])
 
 
 def _draw(places: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw n places; none comes again before all others came."""
+    """Sample n indices; none is repeated before all others have occurred."""
     rounds = [rng.permutation(places) for _ in range(math.ceil(n / len(places)))]
     return np.concatenate(rounds)[:n]
 
 
 class EpochLoader(DataLoader[Any]):
-    """A loader that hands the epoch on to its batches, as the Trainer expects."""
+    """A loader that passes the epoch to its batch sampler, as the Trainer expects."""
 
     def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose batches come next."""
+        """Set the epoch of the next batches."""
         self.batch_sampler.set_epoch(epoch)  # type: ignore[union-attr]
 
 
 class BatchParts:
-    """Cuts a batch into parts of like size, each padded by itself; shorter rows stand together.
+    """Splits a batch into parts of similar size, each padded separately; rows of similar length are in the same part.
 
     Args:
-        padding: makes tensors of rows.
-        n: parts of a batch, at least 1; a batch of fewer rows has a part a row.
+        padding: turns rows into tensors.
+        n: parts per batch, at least 1; a batch with fewer rows gets one part per row.
     """
 
     def __init__(self, padding: "Padding", n: int) -> None:
@@ -104,10 +107,10 @@ class BatchParts:
 
 
 class Padding:
-    """Makes tensors of rows of features: lists are padded to the longest of their name, numbers are stacked.
+    """Collates rows of features into tensors: lists are padded to the longest in the batch, numbers are stacked.
 
     Args:
-        pad_token_id: fills ``input_ids`` and ``decoder_input_ids``; ``labels`` are filled with -100, all else with 0.
+        pad_token_id: fills ``input_ids`` and ``decoder_input_ids``; ``labels`` are filled with -100, others with 0.
         multiple: lengths are rounded up to a multiple of this; 8 suits GPUs.
     """
 

@@ -1,4 +1,4 @@
-"""The base class of fine-tuning programs: a run in, a trained model out, whatever the kind of task."""
+"""Base class of fine-tuning programs for all kinds of task: maps a run to a trained model."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -24,30 +24,30 @@ Score = Callable[[Any], float]
 
 
 class Stages(Protocol):
-    """What is done to a model before and after a training."""
+    """Hooks that change a model before and after training."""
 
     def begin(self, model: Any) -> Any:
-        """Change a model before its training; return it."""
+        """Change a model before its training, and return it."""
         ...
 
     def callbacks(self, model: Any, folder: Path | None) -> "Sequence[TrainerCallback]":
-        """Build the callbacks of a training whose checkpoints lie in a folder."""
+        """Build training callbacks; ``folder`` is the checkpoint folder."""
         ...
 
     def finish(self, trajectory: "Trajectory") -> "Trajectory":
-        """Change a trained model; return its training with a record of the change."""
+        """Change a trained model; return its trajectory with a record of the change."""
         ...
 
 
 class Finetuner(ABC):
-    """Trains models of one task. What differs by kind: the model, what it reads, its score, and its answers.
+    """Trains models of one task. Subclasses define the model, its features, its score, and its predictions.
 
     Args:
         info: the task.
-        options: what was asked for.
+        options: the options of the program.
         recipes: settings by the name of a recipe.
-        sweeps: settings to choose from, by the name of a sweep.
-        tokenizer: settings of the tokenizer other than those of its files.
+        sweeps: candidate settings by the name of a sweep.
+        tokenizer: settings of the tokenizer that override those in its files.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class Finetuner(ABC):
 
     @abstractmethod
     def build(self, seed: int) -> Any:
-        """Build the model, ready to train; the seed draws the weights that it has not yet."""
+        """Build the model, ready to train; missing weights are initialised from the seed."""
 
     @abstractmethod
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Build the features of train rows, with labels."""
+        """Build the features of training rows, with labels."""
 
     @abstractmethod
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Return a function that scores a model on a run's validation rows, to choose epoch and hyperparameters."""
+        """Return a function that scores a model on a run's validation rows, for selecting epoch and hyperparameters."""
 
     @abstractmethod
     def predictor(self, run: Run, model: Any) -> Predict:
@@ -94,7 +94,7 @@ class Finetuner(ABC):
         return replace(trained, record={**trained.record, "train_rows": len(rows)})
 
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
-        """Train on rows, changed as the program asks for."""
+        """Train on rows; subclasses may change them."""
         return self.train_candidates(run, rows)
 
     def train_candidates(
@@ -104,13 +104,13 @@ class Finetuner(ABC):
         objective: "Callable[[Any], Objective] | None" = None,
         stages: "Stages | None" = None,
     ) -> Trained:
-        """Train on rows as they are, with the best of the candidate settings.
+        """Train on the given rows, with the best of the candidate settings.
 
         Args:
             run: the run.
-            rows: what to train on.
-            objective: what the training of a model minimises; default the model's own loss.
-            stages: what is done to a model before and after each training.
+            rows: training rows.
+            objective: builds the objective for a model; default: the model's own loss.
+            stages: hooks before and after each training.
         """
         from shiftbench.baselines.training.tuning import Recipe, train_candidates
 
@@ -128,7 +128,7 @@ class Finetuner(ABC):
         return train_candidates(run, self._candidates, recipe)
 
     def _predictor_of_saved(self, run: Run, model: Any) -> Predict:
-        """Return a function that predicts with a trained model, which is written first if that was asked for."""
+        """Return a function that predicts with a trained model; save the model first if requested."""
         if self.options.save_model is not None:
             place = self.options.save_model / f"{run.source}-{run.seed}"
             model.save_pretrained(place)
@@ -136,7 +136,7 @@ class Finetuner(ABC):
         return self.predictor(run, model)
 
     def check_places(self) -> None:
-        """Raise InvalidInput if positions in a text, where labels stand, would be moved or are not known."""
+        """Raise InvalidInput if the positions of labels in a text would be shifted, or are unknown."""
         if self.options.adapter is Adapter.PROMPT:
             what, cure = "a soft prompt would shift the positions of the labels", "give --adapter lora, or none"
             raise InvalidInput(Problem(what, "--adapter", "prompt", cure))
@@ -145,19 +145,19 @@ class Finetuner(ABC):
             raise InvalidInput(Problem(what, "--model", found, "give a model with a fast tokenizer"))
 
     def embeddings(self) -> Any:
-        """Load the pretrained model's input embeddings, in which words used alike lie near each other."""
+        """Load the pretrained model's input embeddings."""
         from shiftbench.baselines.training.models import load_model
 
         return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
 
     @property
     def train_length(self) -> int:
-        """Return how many word pieces training reads of a text."""
+        """Return the maximum word pieces per text in training."""
         return self._token_length(self._candidates[0].max_length)
 
     @property
     def eval_length(self) -> int:
-        """Return how many word pieces prediction reads of a text."""
+        """Return the maximum word pieces per text in prediction."""
         return self._token_length(self._candidates[0].eval_max_length)
 
     def read(
@@ -167,13 +167,13 @@ class Finetuner(ABC):
         read: Callable[[Any, Mapping[str, Any]], Sequence[Any]],
         description: str,
     ) -> list[Any]:
-        """Run a model over features; arguments as for ``predict_rows``."""
+        """Run a model on features; arguments as for ``predict_rows``."""
         from shiftbench.baselines.training.prediction import predict_rows
 
         return predict_rows(model, rows, self._padding, self._device, read, description)
 
     def _build_with_padding(self, seed: int) -> Any:
-        """Build the model and set its padding token; the seed also draws an adapter's weights."""
+        """Build the model and set its padding token; the seed also initialises an adapter's weights."""
         from shiftbench.baselines.training.models import seeded, set_padding
 
         with seeded(seed):

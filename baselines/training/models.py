@@ -1,4 +1,4 @@
-"""Loading models and tokenizers by Hub id or path, on the machine's best device, with one line where that fails."""
+"""Loading models and tokenizers by Hub id or path, on the best device, with one-line error messages."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 
 def model_path(name: str) -> str:
-    """Return what transformers loads: the folder of the ``offline`` extra for the default encoder, else the name."""
+    """Return the name or path to load: the folder of the ``offline`` extra for the default encoder, else the name."""
     return str(offline_weights(name) or name)
 
 
@@ -25,9 +25,9 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
 
     Args:
         name: Hub id or path.
-        **settings: what the tokenizer's own settings say otherwise.
+        **settings: override the tokenizer's own settings.
     Returns: a tokenizer of transformers.
-    Raises: InvalidInput when there is no such model, it has no tokenizer, or the extra 'train' is not installed.
+    Raises: InvalidInput if there is no such model, it has no tokenizer, or the extra 'train' is not installed.
     """
     require("peft", "train")
     from transformers import AutoTokenizer
@@ -38,7 +38,7 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
         found, cure = f"{tokenizer.model_max_length!r}"[:100], "give a number of tokens there"
         what = "the tokenizer's longest text is no length"
         raise InvalidInput(Problem(what, "--model", found, cure, key="model_max_length"))
-    # Without a tokenizer's files transformers builds one of special tokens alone, to which every word is unknown.
+    # Without tokenizer files, transformers builds one with only special tokens, so that every word is unknown.
     if len(tokenizer) <= len(set(tokenizer.all_special_ids)):
         cure = "put its tokenizer's files beside its weights"
         raise InvalidInput(Problem("the model has no tokenizer", "--model", f"'{name}'", cure))
@@ -46,13 +46,13 @@ def load_tokenizer(name: str, **settings: Any) -> Any:
 
 
 def padding_token(tokenizer: Any, name: str) -> int:
-    """Find the token that fills up batches, and set one for a tokenizer without any, as decoders have.
+    """Return the padding token, setting one if the tokenizer has none, as for decoders.
 
     Args:
-        tokenizer: the model's; where it has no padding token, it gets its end of text, or else its unknown token.
-        name: the model's name, for the report.
+        tokenizer: the model's tokenizer; without a padding token, its end-of-text or else its unknown token is used.
+        name: the model's name, for the error message.
     Returns: the token's id.
-    Raises: InvalidInput when the tokenizer has none of the three.
+    Raises: InvalidInput if the tokenizer has none of the three.
     """
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
@@ -63,10 +63,11 @@ def padding_token(tokenizer: Any, name: str) -> int:
 
 
 def set_padding(model: Any, token: int) -> None:
-    """Write into a model's configuration which token fills up batches.
+    """Set the padding token in a model's configuration.
 
-    A decoder that classifies reads its label at the last token that is no padding, so that its configuration must name
-    the token that the batches really hold.
+    A decoder used as a classifier reads the label at the last non-padding token, so its configuration must contain the
+    token
+    that the batches are padded with.
 
     Args:
         model: a model of transformers, or of peft around one; its configuration is changed.
@@ -77,12 +78,13 @@ def set_padding(model: Any, token: int) -> None:
 
 
 def model_version(name: str) -> Any:
-    """Find what identifies the model that a name stands for today.
+    """Return the current version of a model.
 
     Args:
         name: Hub id or path.
-    Returns: JSON data: a folder's files by their states (``shiftbench.builders.checksums.file_state``), or a Hub
-            revision; None where neither is known.
+    Returns: JSON data: the states of a folder's files (``shiftbench.builders.checksums.file_state``), or a Hub
+    revision; None
+        if neither is known.
     """
     folder = Path(model_path(name))
     if not folder.is_dir():
@@ -95,9 +97,9 @@ def load_config(name: str, **settings: Any) -> Any:
 
     Args:
         name: Hub id or path.
-        **settings: of loading, such as ``revision``.
+        **settings: arguments for loading, such as ``revision``.
     Returns: a configuration of transformers.
-    Raises: InvalidInput when there is no such model, or the extra 'train' is not installed.
+    Raises: InvalidInput if there is no such model, or the extra 'train' is not installed.
     """
     require("peft", "train")
     from transformers import AutoConfig
@@ -107,21 +109,21 @@ def load_config(name: str, **settings: Any) -> Any:
 
 
 def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype = BaseDtype.FP32, **config: Any) -> Any:
-    """Load a pretrained model; weights that it has not yet, such as those of a new head, are drawn by seed.
+    """Load a pretrained model; missing weights, such as those of a new head, are initialised from the seed.
 
     Args:
         auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
         name: Hub id or path.
-        seed: of the new weights.
-        base_dtype: numbers of the weights: single precision, unless they stay frozen under an adapter.
-        **config: what the model's configuration says otherwise, such as ``num_labels``.
+        seed: seed of the new weights.
+        base_dtype: number format of the weights: single precision, unless they stay frozen under an adapter.
+        **config: override the model's configuration, for example ``num_labels``.
     Returns: a model of transformers.
-    Raises: InvalidInput when there is no such model, or the extra 'train' is not installed.
+    Raises: InvalidInput if there is no such model, or the extra 'train' is not installed.
     """
     import torch
 
     transformers = _transformers()
-    # Weights in half precision do not survive AdamW.
+    # AdamW does not work with weights in half precision.
     dtype = torch.float32 if base_dtype is BaseDtype.FP32 else torch.bfloat16
     if base_dtype is BaseDtype.FOUR_BITS:
         config["quantization_config"] = _four_bits(transformers)
@@ -131,14 +133,14 @@ def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype =
 
 
 def new_model(auto_class: str, config: Any, seed: int) -> Any:
-    """Draw all weights of a model anew, in single precision.
+    """Initialise all weights of a model at random, in single precision.
 
     Args:
         auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
         config: a configuration of transformers.
-        seed: of the weights.
+        seed: seed of the weights.
     Returns: a model of transformers.
-    Raises: InvalidInput when the extra 'train' is not installed.
+    Raises: InvalidInput if the extra 'train' is not installed.
     """
     import torch
 
@@ -148,14 +150,14 @@ def new_model(auto_class: str, config: Any, seed: int) -> Any:
 
 
 def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
-    """Freeze the weights that are not to be trained: token embeddings, or all but an adapter.
+    """Freeze the weights that are not trained: token embeddings, or everything except an adapter.
 
     Args:
         model: a pretrained model.
         options: the program's options.
-        task_type: peft's name of the kind of task, such as ``SEQ_CLS``; new heads are trained in any case.
-    Returns: the model, or one of peft around it.
-    Raises: InvalidInput when the model takes no such adapter.
+        task_type: peft's name of the kind of task, such as ``SEQ_CLS``; new heads are always trained.
+    Returns: the model, or a peft model around it.
+    Raises: InvalidInput if the model does not support the adapter.
     """
     if options.freeze_embeddings:
         model.get_input_embeddings().requires_grad_(False)
@@ -178,15 +180,15 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
 
 
 def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequence[str] | None) -> Any:
-    """Add low-rank updates to a model's linear layers; only they and a new head are trained.
+    """Add low-rank updates (LoRA) to a model's linear layers; only they and a new head are trained.
 
     Args:
         model: a pretrained model.
         task_type: peft's name of the kind of task, such as ``SEQ_CLS``.
-        rank: of the updates, which is their scale, too.
-        targets: names of the layers, as 'q_proj'; None takes those that peft knows of the model's kind.
+        rank: rank of the updates, also used as alpha.
+        targets: names of the layers, for example 'q_proj'; None: peft's defaults for the model type.
     Returns: a model of peft.
-    Raises: InvalidInput when the model has no such layers, or peft does not know its kind; all names are listed.
+    Raises: InvalidInput if the model has no such layers, or peft has no defaults for it; the message lists the layers.
     """
     import peft
     from torch import nn
@@ -197,7 +199,7 @@ def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequenc
     layers = [
         name.rpartition(".")[2] for name, module in model.named_modules() if isinstance(module, nn.Linear | Conv1D)
     ]
-    # peft ignores a name that no layer has, as long as another name matches.
+    # peft ignores names without a layer, as long as another name matches.
     strangers = [name for name in named or () if not any(layer == name for layer in layers)]
     try:
         if strangers:
@@ -211,7 +213,7 @@ def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequenc
 
 @dataclass(frozen=True)
 class Device:
-    """Where models run.
+    """The device that models run on.
 
     Attributes:
         name: torch's name of the device.
@@ -223,11 +225,11 @@ class Device:
 
     @classmethod
     def best(cls, precision: Precision) -> "Device":
-        """Choose the GPU where there is one, else the CPU, which computes in single precision."""
+        """Choose the GPU if there is one, else the CPU, which computes in single precision."""
         import torch
 
         gpu = torch.cuda.is_available()
-        able = gpu and torch.cuda.is_bf16_supported(including_emulation=False)  # what is emulated is slow
+        able = gpu and torch.cuda.is_bf16_supported(including_emulation=False)  # emulation is slow
         if precision is Precision.BF16 and not able:
             found, cure = "no such GPU" if not gpu else torch.cuda.get_device_name(), "use --precision auto"
             raise InvalidInput(Problem("bf16 needs a GPU that supports it", "--precision", found, cure))
@@ -244,7 +246,7 @@ class Device:
 
 @contextmanager
 def enough_memory(what: str, device: Device, found: str, cure: str) -> Iterator[None]:
-    """Report in one line if the device's memory is too small for the block, and what to do."""
+    """Convert out-of-memory errors of the block to a one-line message with a suggestion."""
     import torch
 
     try:
@@ -267,7 +269,7 @@ def n_parameters(model: Any) -> tuple[int, int]:
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed the generators that torch and transformers draw from, and restore their state afterwards.
+    """Seed the global generators that torch and transformers use, and restore their states afterwards.
 
     Args:
         seed: 0 to 2^32 - 1.
@@ -290,9 +292,9 @@ def seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def determinism(*, asked: bool) -> Iterator[None]:
-    """Use deterministic algorithms only in this block, if asked for; they may be slower.
+    """Use only deterministic algorithms in this block, if requested; they may be slower.
 
-    Raises: InvalidInput when something is computed that has no such algorithm.
+    Raises: InvalidInput if an operation has no deterministic algorithm.
     """
     import torch
 
@@ -300,7 +302,7 @@ def determinism(*, asked: bool) -> Iterator[None]:
         yield
         return
     before = torch.are_deterministic_algorithms_enabled(), torch.backends.cudnn.benchmark, os.environ.get(_WORKSPACE)
-    os.environ[_WORKSPACE] = ":4096:8"  # torch refuses to use cuBLAS without this setting
+    os.environ[_WORKSPACE] = ":4096:8"  # torch requires this setting for cuBLAS
     try:
         torch.use_deterministic_algorithms(mode=True)
         torch.backends.cudnn.benchmark = False
@@ -323,7 +325,7 @@ _WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
 
 
 def _four_bits(transformers: Any) -> Any:
-    """Return the settings that load weights in four bits, as QLoRA does (Dettmers et al. 2023, sec. 3)."""
+    """Return the settings for loading weights in four bits, as in QLoRA (Dettmers et al. 2023, sec. 3)."""
     import torch
 
     if find_spec("bitsandbytes") is None or not torch.cuda.is_available():
@@ -351,12 +353,12 @@ def _transformers() -> Any:
 
 @contextmanager
 def _report_load_errors(name: str) -> Iterator[None]:
-    """Report in one line why a model cannot be loaded."""
+    """Convert errors in loading a model to a one-line message."""
     try:
         yield
-    except Exception as error:  # the library does not check what a folder's files hold: any error may be theirs
+    except Exception as error:  # the library does not validate a folder's files, so it may raise anything
         if isinstance(error, OSError) and error.errno is not None and not isinstance(error, FileNotFoundError):
-            raise  # the system's own message is clear: a full disk, a folder without permission
+            raise  # the system's own message is clear: a full disk, or no permission
         if type(error) in (OSError, FileNotFoundError, ValueError, KeyError, RuntimeError) and Path(name).is_dir():
             found = "a folder without such a model"
         else:

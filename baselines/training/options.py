@@ -1,4 +1,4 @@
-"""The options that all fine-tuning programs have, and the settings that come out of them."""
+"""The options shared by all fine-tuning programs, and the settings derived from them."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, d
 
 
 class Adapter(StrEnum):
-    """What is trained in place of all weights."""
+    """The weights that are trained instead of all weights."""
 
     NONE = "none"
     LORA = "lora"
@@ -22,7 +22,7 @@ class Adapter(StrEnum):
 
 
 class Precision(StrEnum):
-    """Numbers that a GPU computes with; weights are always single precision."""
+    """Number format of computations on a GPU; weights are always in single precision."""
 
     AUTO = "auto"
     BF16 = "bf16"
@@ -30,7 +30,7 @@ class Precision(StrEnum):
 
 
 class BaseDtype(StrEnum):
-    """Numbers of the weights that stay frozen under an adapter."""
+    """Number format of the weights that stay frozen under an adapter."""
 
     FP32 = "fp32"
     BF16 = "bf16"
@@ -38,7 +38,7 @@ class BaseDtype(StrEnum):
 
 
 class Schedule(StrEnum):
-    """How the learning rate goes after warm-up."""
+    """The learning rate schedule after warm-up."""
 
     LINEAR = "linear"
     CONSTANT = "constant"
@@ -49,16 +49,16 @@ class Hyperparameters:
     """Hyperparameters of one training.
 
     Attributes:
-        epochs: passes over the train rows.
-        batch_size: rows an optimizer step.
-        learning_rate: AdamW's highest learning rate.
-        weight_decay: AdamW's, of weights but not of biases and norms.
-        warmup: share of the steps that the learning rate rises over, in [0, 1].
-        schedule: what the learning rate does after that.
-        clip: largest norm of a gradient; 0 clips nothing.
-        max_length: word pieces that training reads of a text.
-        eval_max_length: word pieces that prediction reads of a text.
-        accumulate: parts that each batch is computed in, for a GPU with little memory; the batches are the same.
+        epochs: passes over the training rows.
+        batch_size: rows per optimizer step.
+        learning_rate: AdamW's peak learning rate.
+        weight_decay: AdamW's weight decay, not applied to biases and norms.
+        warmup: share of the steps in which the learning rate rises, in [0, 1].
+        schedule: learning rate schedule after the warm-up.
+        clip: maximum gradient norm; 0: no clipping.
+        max_length: maximum word pieces per text in training.
+        eval_max_length: maximum word pieces per text in prediction.
+        accumulate: number of parts in which each batch is computed, to save GPU memory; the batches stay the same.
     """
 
     epochs: float = 3.0
@@ -73,7 +73,7 @@ class Hyperparameters:
     accumulate: int = 1
 
     def with_typed(self, **typed: Any) -> "Hyperparameters":
-        """Replace the settings that were typed; None stands for one that was not."""
+        """Replace the settings that were given; None means not given."""
         return replace(self, **{name: value for name, value in typed.items() if value is not None})
 
 
@@ -196,9 +196,9 @@ class TrainingOptions:
     ] = None
 
     def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
-        """Return the recipe's settings, replaced where an option was typed.
+        """Return the recipe's settings, overridden by the given options.
 
-        Raises: InvalidInput when there is no such recipe, or a state is to be kept that training does not come to.
+        Raises: InvalidInput if there is no such recipe, or a state to save is after the end of training.
         """
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
@@ -215,7 +215,7 @@ class TrainingOptions:
         recipes: Mapping[str, Hyperparameters] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
     ) -> list[Hyperparameters]:
-        """List the settings of the sweep, of which validation rows choose one; typed options stand in all of them."""
+        """List the candidate settings of the sweep; options given explicitly override them in all candidates."""
         if self.sweep not in sweeps:
             raise _unknown("--sweep", self.sweep, list(sweeps))
         settings = self.hyperparameters(recipes)
@@ -225,13 +225,13 @@ class TrainingOptions:
         return list(dict.fromkeys(replace(settings, **each) for each in free))
 
     def strengths(self) -> dict[str, str]:
-        """Return the strengths of methods among ``--set``, as typed, by names such as 'irm.weight'."""
+        """Return the strengths of methods given by ``--set``, as typed, by names such as 'irm.weight'."""
         return {name: value for name, value in self._settings().items() if "." in name}
 
     def set_hyperparameters(self) -> dict[str, Any]:
-        """Parse the settings of the training itself among ``--set``.
+        """Parse the training settings given by ``--set``.
 
-        Raises: InvalidInput when there is no such setting, or it cannot have the value.
+        Raises: InvalidInput if there is no such setting, or the value is invalid.
         """
         return {
             name.replace("-", "_"): _parse_setting(name, value)
@@ -242,7 +242,7 @@ class TrainingOptions:
     def _settings(self) -> dict[str, str]:
         """Split ``--set`` into names and values.
 
-        Raises: InvalidInput when one is not NAME=VALUE, or stands there twice.
+        Raises: InvalidInput if an item is not NAME=VALUE, or a name is repeated.
         """
         split: dict[str, str] = {}
         for word in self.settings or ():
@@ -255,7 +255,7 @@ class TrainingOptions:
         return split
 
     def check(self) -> None:
-        """Raise InvalidInput, before any work, if options do not go together."""
+        """Raise InvalidInput, before any work, if options are incompatible."""
         if self.train_size is not None and self.shots is not None:
             raise InvalidInput(
                 Problem("each of these cuts the train rows", "--train-size, --shots", cure="give one of them")
@@ -279,7 +279,7 @@ class TrainingOptions:
 
 
 def is_setting(name: str) -> bool:
-    """Return whether a name is set by ``--set``: of the training, or a method's strength.
+    """Return whether a name is set by ``--set``: a training setting without its own option, or a method's strength.
 
     >>> is_setting("clip"), is_setting("irm.weight"), is_setting("learning-rate")
     (True, True, False)
@@ -288,7 +288,7 @@ def is_setting(name: str) -> bool:
 
 
 def _parse_setting(name: str, value: str) -> float | Schedule:
-    """Parse a setting of the training that has no option of its own."""
+    """Parse a training setting that has no option of its own."""
     if name == "schedule":
         if value not in list(Schedule):
             raise _unknown(f"--set {name}", value, list(Schedule))

@@ -20,14 +20,14 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 def training_work(
     program: str, folder: DatasetFolder, runs: AnswerOptions, options: TrainingOptions, more: Mapping[str, Any]
 ) -> WorkFolder:
-    """Return the folder beside the prediction file where finished runs are kept, with all that they depend on.
+    """Return the folder for finished runs, next to the prediction file, with everything that they depend on.
 
     Args:
         program: name of the program.
         folder: the dataset.
-        runs: what is trained on and predicted.
-        options: how.
-        more: options of the program alone.
+        runs: the data to train on and predict.
+        options: the training options.
+        more: options of this program only.
     """
     options.check()
     settings = {"options": asdict(replace(options, name=None)), "model": model_version(options.model), **more}
@@ -44,16 +44,16 @@ def write_training(
     methods: Sequence[str] = (),
     **more: Any,
 ) -> None:
-    """Write prediction file and card, one more of each for every kept state, and ``<stem>.training.json``.
+    """Write prediction file and card, further ones for each saved state, and ``<stem>.training.json``.
 
     Args:
-        results: what the trainings gave; the records' keys that are facts of the card go there.
+        results: results of the trainings; some fields of their records are copied to the card.
         folder: the dataset.
         options: as typed.
         out: the prediction file.
-        work: removed at the end, because everything in it is written.
-        methods: names of the robustness methods, for the model's name where ``--name`` was not given.
-        more: facts of the card that are otherwise than the options say.
+        work: removed at the end, because its contents are then written.
+        methods: names of the robustness methods, for the model's default name.
+        more: fields of the card that override the options.
     """
     first = results.records[0]
     name = options.name or ", ".join([default_name(options), *methods])
@@ -70,20 +70,20 @@ def write_training(
     }
     for state, predictions in results.states.items():
         step = max(each["state_steps"][state] for each in results.records)
-        # All states keep the model's name and differ in ``step``, so that a chart draws them as one model's course.
+        # All states have the model's name and differ in ``step``, so that a chart draws them as one line.
         card = make_card(folder, libraries=_LIBRARIES, name=name, step=step, **facts | {"model_selection": "none"})
         write_outputs(predictions, card, out.with_name(f"{out.stem}.{state.replace(' ', '-')}{out.suffix}"))
     write_trained(results, make_card(folder, libraries=_LIBRARIES, name=name, **facts), out, work)
 
 
 def write_trained(results: Results, card: Card, out: Path, work: WorkFolder) -> None:
-    """Write the record of each training as ``<stem>.training.json``, then the prediction files, and clear up.
+    """Write the record of each training to ``<stem>.training.json``, then the prediction files, and clean up.
 
     Args:
-        results: what the trainings gave.
+        results: results of the trainings.
         card: the card of the prediction files.
         out: the prediction file; its folder is created.
-        work: removed at the end, because everything in it is written.
+        work: removed at the end, because its contents are then written.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(out.with_name(f"{out.stem}.training.json")) as new:
@@ -93,7 +93,7 @@ def write_trained(results: Results, card: Card, out: Path, work: WorkFolder) -> 
 
 
 def default_name(options: TrainingOptions) -> str:
-    """Build a model's name from what it starts from and what sets it apart; its sizes are elsewhere in the card.
+    """Build a model's default name from its base model and non-default training; sizes are in other fields of the card.
 
     Args:
         options: the program's options.

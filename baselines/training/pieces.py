@@ -1,4 +1,4 @@
-"""Texts as word pieces: what a classifier reads of each row."""
+"""Texts as word pieces: the inputs of a classifier."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,33 +13,34 @@ _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet
 
 
 def usable_token_length(config: Any, options: TrainingOptions, asked: int) -> int:
-    """Compute how many word pieces of a text the model can read.
+    """Return the number of word pieces of a text that the model can read.
 
     Args:
         config: the model's configuration.
-        options: the program's options; a trained prompt takes some places.
-        asked: how many are asked for.
-    Returns: those asked for, or what the model has positions for: a multiple of 8, as are the lengths of batches on a
-        GPU.
+        options: the program's options; a soft prompt takes up some positions.
+        asked: the requested number.
+    Returns: the requested number, capped by the model's positions, rounded down to a multiple of 8 (as are batch
+    lengths on a
+        GPU).
     """
     taken = options.adapter_size if options.adapter is Adapter.PROMPT else 0
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None or not getattr(config, "position_biased_input", True):
-        return asked  # relative positions know no end
+        return asked  # relative positions have no maximum
     if config.model_type in _OFFSET_POSITIONS:
         taken += (config.pad_token_id or 0) + 1
     return int(min(asked, (positions - taken) // 8 * 8))
 
 
 def text_features(tokenizer: Any, rows: pl.DataFrame, inputs: Sequence[str], max_length: int) -> list[Features]:
-    """Cut one text a row, or a pair of texts, into word pieces; a pair loses pieces of its longer text first.
+    """Tokenize one text per row, or a pair of texts; the longer text of a pair is truncated first.
 
     Args:
         tokenizer: a fast tokenizer.
         rows: n rows.
         inputs: one or two text columns.
-        max_length: most pieces of a row, with the tokenizer's own marks.
-    Returns: n rows of ``input_ids``, ``attention_mask`` and what else the tokenizer gives.
+        max_length: maximum pieces per row, including special tokens.
+    Returns: n rows of ``input_ids``, ``attention_mask`` and the tokenizer's other outputs.
     """
     texts = [rows[name].to_list() for name in inputs]
     pieces = tokenizer(*texts, truncation=True, max_length=max_length)

@@ -1,4 +1,4 @@
-"""Prediction: each distinct row once, rows of one length together, as many at a time as the device's memory holds."""
+"""Prediction: duplicates once, length-bucketed, in batches as large as the device's memory allows."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,19 +26,19 @@ def predict_rows(
     description: str = "predicting",
     tokens: int | None = None,
 ) -> list[Any]:
-    """Run a model over rows of features without gradients; its head computes in single precision.
+    """Run a model on rows of features without gradients; its head computes in single precision.
 
     Args:
         model: a model of transformers.
         rows: n rows of features.
-        padding: makes tensors of them.
+        padding: collates them into tensors.
         device: where to run.
-        read: what is wanted of a batch: model and batch in, one value a row out.
-        description: what the progress bar says; empty shows none.
-        tokens: tokens a forward pass; default what suits the device. Where its memory does not hold them, half as many,
-            and so on down to one row.
+        read: maps model and batch to one value per row.
+        description: label of the progress bar; "" for none.
+        tokens: tokens per forward pass; default: a value for the device. If memory runs out, it is halved, down to one
+            row.
     Returns: n values, in the order of the rows.
-    Raises: InvalidInput when the device's memory does not hold one row.
+    Raises: InvalidInput if one row does not fit into the device's memory.
     """
     keys = [_key(row) for row in rows]
     first: dict[Any, int] = {}
@@ -46,7 +46,7 @@ def predict_rows(
         first.setdefault(key, index)
     value_of: dict[Any, Any] = {}
     place_model(model, device)
-    # Longest first: what does not fit shows at once.
+    # Longest first, so that running out of memory shows at once.
     order = sorted(first.values(), key=lambda index: (-len(rows[index]["input_ids"]), index))
     most = tokens or _TOKENS[device.name]
     with (
@@ -80,18 +80,18 @@ def predict_rows(
 
 
 def logits(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
-    """Read the logits of a batch.
+    """Return the logits of a batch.
 
     Args:
         model: a classifier or tagger of transformers.
         batch: tensors of B rows.
-    Returns: B arrays of float32, shape (n_classes,), or (n_tokens, n_classes) of a tagger.
+    Returns: B arrays of float32, shape (n_classes,), or (n_tokens, n_classes) for a tagger.
     """
     return list(model(**batch).logits.float().cpu().numpy())
 
 
 def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
-    """Read each piece's scores as start and as end of an answer.
+    """Return each piece's scores as start and as end of an answer.
 
     Args:
         model: an extractive question answering model of transformers.
@@ -103,7 +103,7 @@ def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[A
 
 
 def place_model(model: Any, device: Device) -> None:
-    """Move a model to a device, for prediction; weights in four bits are there already and cannot be moved."""
+    """Move a model to a device, for prediction; 4-bit models are already there and cannot be moved."""
     if not getattr(model, "is_loaded_in_4bit", False):
         model.to(device.name)
     model.eval()
@@ -111,10 +111,11 @@ def place_model(model: Any, device: Device) -> None:
 
 @contextmanager
 def _precise_head(model: Any, device: Device) -> Iterator[None]:
-    """Run the layer that turns hidden states into logits in single precision, whatever the rest is computed in.
+    """Run the head (hidden states to logits) in single precision, whatever the precision of the rest.
 
-    Logits in bfloat16 have two or three digits: confidences would be coarse, and labels tie. A head whose own weights
-    are not in single precision stays as it is.
+    Logits in bfloat16 have two or three digits: confidences would be coarse, and labels would tie. A head whose weights
+    are
+    not in single precision is left unchanged.
     """
     heads = (
         [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS] if device.bf16 else []

@@ -1,4 +1,4 @@
-"""The course of a fine-tuning program: train what the options ask for, and write predictions, cards and records."""
+"""Main function of the fine-tuning programs: train, and write predictions, cards and records."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -30,14 +30,14 @@ def finetune(
     """Train one model per source and seed, and write prediction file, card and record.
 
     Args:
-        program: the program's name as typed.
-        trainer: makes what trains models of a task.
-        runs: what to train on and predict.
-        training: how to train.
-        kinds: the kinds of task that the program is for.
-        settings: options of the program alone that its predictions depend on, as JSON data.
-        facts: facts of the card that are otherwise than the options say.
-    Raises: InvalidInput when an option, the data or the model cannot be trained with; nothing is written then.
+        program: the program's name, as typed.
+        trainer: builds the object that trains models of a task.
+        runs: the data to train on and predict.
+        training: the training options.
+        kinds: kinds of task that the program supports.
+        settings: further options that predictions depend on, as JSON data.
+        facts: fields of the card that override the options.
+    Raises: InvalidInput if an option, the data or the model is unsuitable; nothing is written then.
     """
     require("peft", "train")
     folder = runs.open_folder()

@@ -1,9 +1,9 @@
-"""Questions over long contexts as windows of word pieces, and back to one answer a question.
+"""Questions on long contexts as overlapping windows of word pieces, and back to one answer per question.
 
-A window holds the question and a part of the context; parts overlap. Answers are spans of at most 30 pieces, taken
-from the window where start and end score best. The first piece of a window stands for "no answer here": a question
-has none when its least such score over all windows exceeds the best span's by more than a threshold (SQuAD 2.0).
-Titles are not used.
+A window contains the question and a part of the context. Answers are spans of at most 30 pieces, from the window with
+the
+best sum of start and end scores. The first piece of a window stands for "no answer": a question has none if its lowest
+such score over all windows exceeds the best span's score by more than a threshold (SQuAD 2.0). Titles are not used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ Logits = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class QaWindows:
-    """Questions and contexts cut into windows.
+    """Questions and contexts split into windows.
 
     Attributes:
-        features: of each window what the model takes (``input_ids`` and so on), lists of n_pieces numbers.
-        question: which question each window is of, shape (n_windows,).
-        first: place in the window of the context's first piece there, shape (n_windows,).
-        parts: which of the context's pieces each window holds.
-        offsets: characters of the context that each of its pieces covers, shape (n_context_pieces, 2) a question.
+        features: model inputs of each window (``input_ids`` and so on), lists of n_pieces numbers.
+        question: index of each window's question, shape (n_windows,).
+        first: position in the window of its first context piece, shape (n_windows,).
+        parts: range of the context's pieces in each window.
+        offsets: character range of each context piece, shape (n_context_pieces, 2) per question.
         contexts: the contexts.
     """
 
@@ -50,8 +50,8 @@ class QaWindows:
         """Find the first and last piece of the answer in each window.
 
         Args:
-            answers: of each question ``text`` and ``answer_start``, of which the first is learnt; empty = no answer.
-        Returns: places in the window, shape (n_windows, 2); 0, 0 where it does not hold the whole answer.
+            answers: ``text`` and ``answer_start`` of each question, of which the first is used; empty = no answer.
+        Returns: positions in the window, shape (n_windows, 2); 0, 0 if it does not contain the whole answer.
         """
         spans = [_answer_pieces(accepted, offsets) for accepted, offsets in zip(answers, self.offsets, strict=True)]
         labels = np.zeros((len(self.features), 2), dtype=np.int64)
@@ -65,7 +65,7 @@ class QaWindows:
         """Find the best answer to each question over its windows.
 
         Args:
-            logits: of each window the start and end scores of its pieces, shape (n_pieces, 2) each.
+            logits: start and end scores of each window's pieces, shape (n_pieces, 2) each.
         """
         n_questions = len(self.contexts)
         texts, best = [""] * n_questions, np.full(n_questions, -np.inf)
@@ -79,39 +79,39 @@ class QaWindows:
             if score > best[row]:
                 best[row] = score
                 left, right = self.offsets[row][part.start + start, 0], self.offsets[row][part.start + end, 1]
-                # Pieces of SentencePiece cover the space before them.
+                # SentencePiece pieces include the space before them.
                 texts[row] = self.contexts[row][left:right].strip()
         return SpanAnswers(texts, nothing - best)
 
 
 @dataclass(frozen=True)
 class SpanAnswers:
-    """The best answer to each question, and how much better no answer scores.
+    """The best answer to each question, and the margin by which no answer scores higher.
 
     Attributes:
-        texts: n best spans, ``""`` where the context has no pieces.
-        preference: score of no answer less that of the best span, shape (n,).
+        texts: n best spans, ``""`` if the context has no pieces.
+        preference: score of no answer minus that of the best span, shape (n,).
     """
 
     texts: list[str]
     preference: NDArray[np.float64]
 
     def apply_threshold(self, threshold: float) -> list[str]:
-        """Return the answers, ``""`` where no answer is preferred by more than a threshold; infinite: always answer."""
+        """Return the answers, ``""`` if no answer is preferred by more than the threshold; infinity: always answer."""
         return ["" if more > threshold else text for text, more in zip(self.texts, self.preference, strict=True)]
 
 
 def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any, max_length: int) -> QaWindows:
-    """Cut questions with their contexts into windows of at most ``max_length`` pieces, special ones counted.
+    """Split questions with their contexts into windows of at most ``max_length`` pieces, including special tokens.
 
-    A question longer than a quarter of a window loses its end.
+    A question longer than a quarter of a window is truncated.
 
     Args:
         questions: n texts.
         contexts: n texts.
         tokenizer: a fast tokenizer.
-        max_length: pieces of a window, 32 or more.
-    Returns: the windows, with the row and the characters of the context that each stands for.
+        max_length: pieces per window, 32 or more.
+    Returns: the windows, with the row and the context characters of each.
     """
     features: list[dict[str, list[int]]] = []
     rows: list[int] = []
@@ -119,7 +119,7 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
     parts: list[range] = []
     offsets: list[NDArray[np.int64]] = []
     asked = [question.strip() for question in questions]
-    # A tokenizer does not take an empty list of pairs.
+    # Tokenizers do not accept an empty list of pairs.
     encoded: Any = tokenizer(asked, list(contexts), return_offsets_mapping=True, verbose=False) if asked else {}
     offsets_of = encoded.pop("offset_mapping", [])
     for row in range(len(contexts)):
@@ -141,7 +141,10 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
 def _split_pair(
     sides: NDArray[np.int64], longest_question: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Divide an encoded pair: positions before the context (the question cut), of the context, and after it."""
+    """Split an encoded pair:
+
+    positions before the context (with the question truncated), of the context, and after it.
+    """
     body = np.flatnonzero(sides == _CONTEXT)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(sides), len(sides))
     lost = np.flatnonzero(sides == _QUESTION)[longest_question:]
@@ -149,7 +152,7 @@ def _split_pair(
 
 
 def best_span(logits: Logits) -> tuple[float, int, int]:
-    """Find the span with the greatest sum of start and end scores among those of at most ``MAX_ANSWER`` pieces.
+    """Find the span of at most ``MAX_ANSWER`` pieces with the highest sum of start and end scores.
 
     Args:
         logits: start and end scores, shape (n_pieces, 2), n_pieces >= 1.
@@ -168,15 +171,15 @@ def best_span(logits: Logits) -> tuple[float, int, int]:
 def null_threshold(
     preference: NDArray[np.float64], answered: NDArray[np.float64], abstained: NDArray[np.float64]
 ) -> float:
-    """Choose the threshold of no answer that scores best.
+    """Choose the no-answer threshold with the highest mean score.
 
     Args:
-        preference: score of no answer less that of the best span, shape (n,).
-        answered: what answering scores on each question, shape (n,).
-        abstained: what abstaining scores, shape (n,).
-    Returns: the threshold (abstain where the preference is greater) of the greatest mean score; among equals that
-        which abstains least. 0 where n = 0; -inf: always abstain.
-    Source: SQuAD 2.0's evaluation tunes it alike.
+        preference: score of no answer minus that of the best span, shape (n,).
+        answered: score of answering each question, shape (n,).
+        abstained: score of abstaining, shape (n,).
+    Returns: the best threshold (abstain if the preference is greater); in a tie, the one that abstains least. 0 if n =
+    0; -inf: always abstain.
+    Source: SQuAD 2.0's evaluation tunes it in the same way.
 
     >>> null_threshold(np.array([-3.0, 1.0, 2.0]), np.array([0.9, 0.5, 0.0]), np.array([0.0, 0.0, 1.0]))
     1.0
@@ -185,8 +188,8 @@ def null_threshold(
         return 0.0
     order = np.argsort(-preference, kind="stable")
     sorted_ = preference[order]
-    gained = np.append(0.0, np.cumsum((abstained - answered)[order]))  # by abstaining on the first k
-    between = np.append(True, np.append(sorted_[1:] != sorted_[:-1], True))  # no threshold lies between equals
+    gained = np.append(0.0, np.cumsum((abstained - answered)[order]))  # gain from abstaining on the first k
+    between = np.append(True, np.append(sorted_[1:] != sorted_[:-1], True))  # a threshold cannot separate equal values
     n_abstained = int(np.where(between, gained, -np.inf).argmax())
     return float(sorted_[n_abstained]) if n_abstained < sorted_.size else -np.inf
 

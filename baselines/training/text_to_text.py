@@ -1,11 +1,13 @@
-"""Tasks as text in and text out, for encoder-decoder models: the form of inputs, of targets, and of labels as words.
+"""Tasks as text to text, for encoder-decoder models: templates of inputs and targets, and labels as words.
 
-Generation reads its inputs as they are; question generation names the answer after the document (Domain Robustness
-paper, appendix D.1). Questions name themselves and their context. Classification ends in T5's sentinel
-``<extra_id_0>``, in whose place the decoder is asked for the label's word (BOSS paper, Table 21: same words, the
-sentence around them is ours). Only the first piece of each label's word is scored.
+Generation uses the input as is; question generation appends the answer to the document (Domain Robustness paper,
+appendix
+D.1). Question answering names the question and the context. Classification ends in T5's sentinel ``<extra_id_0>``, for
+which the decoder generates the label's word (BOSS paper, Table 21: same words, in our own sentence). Only the first
+piece
+of each label's word is scored.
 
-An input that is too long loses the end of its longest field, never what frames it.
+If an input is too long, its longest field is truncated, never the template.
 """
 
 import math
@@ -30,7 +32,7 @@ _OPINIONS = {
 
 
 def input_form(inputs: Sequence[str]) -> str:
-    """Return the form of a generation or question answering task's input columns.
+    """Return the template of a generation or question answering task's input.
 
     Args:
         inputs: the input columns.
@@ -46,11 +48,11 @@ def input_form(inputs: Sequence[str]) -> str:
 
 
 def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
-    """Return the form of a classification task, the sentinel at its end.
+    """Return the template of a classification task, ending in the sentinel.
 
     Args:
         inputs: the input columns.
-        labels: the task's labels; they say what is asked.
+        labels: the task's labels, which determine the question.
     Returns: a format string with the columns as fields.
 
     >>> label_form(("text",), ("benign", "toxic"))
@@ -65,13 +67,13 @@ def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
 
 
 def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
-    """Fill in a form and encode it, fields cut so that each input has at most ``max_length`` tokens.
+    """Fill in a template and encode it, truncating fields so that each input has at most ``max_length`` tokens.
 
     Args:
         form: text with the names of columns in braces.
         rows: n rows.
         tokenizer: any tokenizer.
-        max_length: tokens of an input, special ones counted; more than the form itself has.
+        max_length: maximum tokens of an input, including special tokens; more than the template itself has.
     Returns: n lists of token ids.
     """
     names = [name for name in rows.columns if f"{{{name}}}" in form]
@@ -88,12 +90,12 @@ def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) 
 
 
 def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
-    """List the texts that a model learns to write.
+    """Return the target texts for training.
 
     Args:
         rows: n rows with their gold.
         kind: the task kind: generation or extractive question answering.
-    Returns: n texts; of questions the first accepted answer, or ``No answer``.
+    Returns: n texts; for questions the first accepted answer, or ``No answer``.
     """
     if kind is TaskKind.GENERATION:
         return rows[GOLD[kind]].to_list()
@@ -101,12 +103,12 @@ def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
 
 
 def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
-    """Parse predictions from what a model wrote.
+    """Parse predictions from generated texts.
 
     Args:
         written: n texts.
         kind: the task kind.
-    Returns: n texts without blanks at their ends; ``""`` where a question is said to have no answer.
+    Returns: n texts, stripped; ``""`` if the model states that a question has no answer.
     """
     texts = [text.strip() for text in written]
     if kind is TaskKind.EXTRACTIVE_QA:
@@ -115,19 +117,19 @@ def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
 
 
 def label_words(labels: Sequence[str]) -> list[str]:
-    """Return the word that stands for each label: Yes, Maybe and No for inference, otherwise the label's name."""
+    """Return the word for each label: Yes, Maybe and No for inference, otherwise the label's name."""
     words: Mapping[str, str] = _ENTAILMENT if set(labels) == set(_ENTAILMENT) else {}
     return [words.get(label, label) for label in labels]
 
 
 def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
-    """Find the first token of each label's word.
+    """Return the first token of each label's word.
 
     Args:
         labels: the task's labels.
-        tokenizer: the model's.
+        tokenizer: the model's tokenizer.
     Returns: a token id for each label, all different.
-    Raises: InvalidInput when two labels have the same one, so that a model could not tell them apart.
+    Raises: InvalidInput if two labels have the same first token, so that a model could not distinguish them.
     """
     words = label_words(labels)
     tokens = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words]
@@ -139,15 +141,15 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
 
 
 def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
-    """List what the decoder reads before the label's word: its start token (T5: padding) and the sentinel.
+    """Return the decoder's input before the label's word: its start token (T5: padding) and the sentinel.
 
     Args:
         start: ``decoder_start_token_id`` of the model's config.
-        tokenizer: the model's.
+        tokenizer: the model's tokenizer.
     Returns: two token ids.
-    Raises: InvalidInput when the tokenizer has no sentinel, as T5's and its descendants' have.
+    Raises: InvalidInput if the tokenizer has no sentinel; T5's and its descendants' have one.
     """
-    # By id: T5's tokenizer would put a piece for a space before it.
+    # By id: T5's tokenizer would insert a space piece before it.
     sentinel = tokenizer.convert_tokens_to_ids(SENTINEL)
     if sentinel is None or sentinel == tokenizer.unk_token_id:
         what, cure = f"the tokenizer has no token {SENTINEL}", "give a model of T5's kind, or an encoder"
@@ -156,10 +158,10 @@ def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
 
 
 def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
-    """Return each class's score: that of its token where the decoder, after ``decoder_tokens``, writes next.
+    """Return each class's logit: that of its token at the position after ``decoder_tokens``.
 
     Args:
-        logits: of the decoder, shape (n, 2, vocabulary); array or tensor.
+        logits: logits of the decoder, shape (n, 2, vocabulary); array or tensor.
         tokens: first token of each label's word.
     Returns: shape (n, n_labels).
 
@@ -171,10 +173,10 @@ def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
 
 
 def _shorten_longest(fields: dict[str, str], n_tokens: int, max_length: int) -> None:
-    """Cut the end of the longest field by about as much as the input is too long."""
+    """Truncate the longest field by roughly the excess length of the input."""
     longest = max(fields, key=lambda name: len(fields[name]))
     characters = len(fields[longest])
-    # The share is taken of all tokens, also those of other fields and of the form: the cut is therefore rather too
-    # short than too long, and the caller repeats it until the input fits.
+    # The share is relative to all tokens, including other fields and the template, so the cut tends to be too short;
+    # the caller repeats it until the input fits.
     share = (n_tokens - max_length) / n_tokens
     fields[longest] = fields[longest][: characters - max(1, math.ceil(characters * share))].rstrip()

@@ -1,7 +1,7 @@
-"""Training on transformers' Trainer: batches of one length, few synchronisations, and going on after a kill.
+"""Training with transformers' Trainer: length-bucketed batches, few device synchronisations, and resuming after a kill.
 
-A training that is stopped and started again with the same settings takes the same steps on the same batches with the
-same dropout, and ends in the same weights.
+A training that is stopped and restarted with the same settings takes the same steps on the same batches with the same
+dropout, and ends with the same weights.
 """
 
 import errno
@@ -45,7 +45,7 @@ _SCORE = "eval_score"
 
 
 def plain_loss(model: Any, batch: Batch) -> Tensor:
-    """Compute the loss that the model itself computes from ``labels``."""
+    """Compute the model's built-in loss from ``labels``."""
     loss: Tensor = model(**batch).loss
     return loss
 
@@ -57,8 +57,8 @@ def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor]
         model: the model in training.
         batch: tensors of B rows.
         loss: computes the loss of the batch.
-        backward: takes the loss back through the model.
-    Returns: the loss, a scalar without its graph.
+        backward: runs the backward pass.
+    Returns: the loss, a detached scalar.
     """
     value = loss(model, batch)
     backward(value)
@@ -66,23 +66,23 @@ def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor]
 
 
 def n_labels(batch: Batch) -> int:
-    """Count the labels that a batch's mean loss is over: those that are not ignored."""
+    """Count the labels in a batch's mean loss: those that are not ignored."""
     return int((batch["labels"] != _IGNORED).sum())
 
 
 def n_next_tokens(batch: Batch) -> int:
-    """Count the labels of a causal language model's loss, which predicts each token but the first of a row."""
+    """Count the labels in a causal language model's loss, which predicts every token except the first of a row."""
     return int((batch["labels"][:, 1:] != _IGNORED).sum())
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What training minimises, and how a batch is gone through.
+    """The loss that training minimises, and how a batch is processed.
 
     Attributes:
         loss: the loss of a batch, a mean over what ``weight`` counts.
-        step: goes through a batch.
-        weight: how much a part of a batch counts in the mean over the whole.
+        step: processes a batch.
+        weight: weight of a part of a batch in the mean over the batch.
     """
 
     loss: Loss = plain_loss
@@ -95,10 +95,10 @@ class Trajectory:
     """A finished training.
 
     Attributes:
-        model: the trained model; the best epoch's weights where validation chose.
-        score: its validation score; None where nothing was chosen.
-        states: files with the trained weights of states that were to be kept, by epochs.
-        record: settings, examples (rows of features), steps, validation scores, seconds and tokens a second, as JSON
+        model: the trained model, with the best epoch's weights if validation selected one.
+        score: its validation score; None without selection.
+        states: files with the trained weights of saved states, by epochs.
+        record: settings, examples (rows of features), steps, validation scores, seconds and tokens per second, as JSON
             data.
     """
 
@@ -126,19 +126,20 @@ def train(
 
     Args:
         model: a model of transformers (or peft); trained in place.
-        rows: train rows with ``labels``.
-        padding: makes tensors of them.
+        rows: training rows with ``labels``.
+        padding: collates them into tensors.
         settings: hyperparameters.
-        seed: decides batches and dropout.
+        seed: seed of batches and dropout.
         device: where to train.
-        scratch: where checkpoints lie, so that a stopped training goes on; None keeps none.
-        validate: score of a model on validation rows, higher is better: the epoch with the highest is kept (the first
-            of equals). None keeps the last.
-        objective: what to minimise; default the model's own loss.
-        keep: states to keep, in epochs; 0 is before training.
-        callbacks: what else is done at steps.
-    Returns: the trained model, its validation score, the kept states and a record of the training.
-    Raises: InvalidInput when the device's memory is too small.
+        scratch: folder for checkpoints, so that a training can be resumed; None: no checkpoints.
+        validate: scores a model on validation rows, higher is better; the epoch with the highest score is used (the
+            first in
+            a tie). None: the last epoch.
+        objective: what to minimise; default: the model's own loss.
+        keep: states to save, in epochs; 0 is before training.
+        callbacks: additional callbacks.
+    Returns: the trained model, its validation score, the saved states and a record of the training.
+    Raises: InvalidInput if the device's memory is too small.
     """
     found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
     cure = f"give --accumulate {settings.accumulate * 2} (the same batches in smaller parts), or --max-length"
@@ -179,7 +180,7 @@ def train(
 
 
 def state_name(epochs: float) -> str:
-    """Return the name of a kept state.
+    """Return the name of a saved state.
 
     >>> state_name(0.1), state_name(2.0)
     ('epoch 0.1', 'epoch 2')
@@ -188,21 +189,21 @@ def state_name(epochs: float) -> str:
 
 
 def load_state(model: Any, file: Path) -> None:
-    """Load the trained weights of a kept state into a model.
+    """Load the trained weights of a saved state into a model.
 
     Args:
-        model: the model that was trained; other weights stay as they are.
-        file: what ``save_state`` wrote.
+        model: the model that was trained; its other weights are not changed.
+        file: a file written by ``save_state``.
     """
     model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True), strict=False)
 
 
 def save_state(model: Any, file: Path) -> None:
-    """Write the weights of a model that training changes, whole or not at all.
+    """Write the trainable weights of a model atomically.
 
     Args:
         model: the model.
-        file: where; its folder is created.
+        file: the file to write; its folder is created.
     """
     trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     weights = {name: tensor for name, tensor in model.state_dict().items() if name in trained}
@@ -211,7 +212,7 @@ def save_state(model: Any, file: Path) -> None:
 
 
 class _SourceTrainer(Trainer):
-    """The Trainer with batches, loss and validation of ours."""
+    """The Trainer with our batches, loss and validation."""
 
     def __init__(
         self,
@@ -229,7 +230,7 @@ class _SourceTrainer(Trainer):
         self.rows = FeatureRows(rows)
         self._validate = validate
         self._objective = objective or Objective()
-        # Only rows for a loss that compares domains have one, and such a loss needs them evenly.
+        # Rows have a domain only for a loss that compares domains, which needs evenly sampled batches.
         domains = np.array([row["domain"] for row in rows]) if "domain" in rows[0] else None
         self._batches = LengthBatches(self.rows.lengths, settings.batch_size, seed, domains)
         self._parts = BatchParts(padding, settings.accumulate)
@@ -254,14 +255,14 @@ class _SourceTrainer(Trainer):
             metric_for_best_model=_SCORE,
             greater_is_better=True,
             save_total_limit=1,
-            # Logging would make the device wait at each step.
+            # Logging would synchronise the device at each step.
             logging_strategy="no",
             logging_nan_inf_filter=False,
             disable_tqdm=True,
             report_to="none",
             remove_unused_columns=False,
         )
-        # Several GPUs are for several trainings; the Trainer would split the batches of one among them.
+        # Several GPUs are used for several trainings; the Trainer would split one training's batches among them.
         arguments._n_gpu = min(1, arguments.n_gpu)
         self.keeper = _Keeper(model, folder, {epochs: round(epochs * n_steps) for epochs in keep})
         callbacks = [self.keeper, _Checkpoints(n_steps), _Bar(total)]
@@ -274,9 +275,9 @@ class _SourceTrainer(Trainer):
         return EpochLoader(self.rows, batch_sampler=self._batches, collate_fn=self._parts, pin_memory=pinned)
 
     def training_step(self, model: nn.Module, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
-        """Run the parts of a batch: their gradients add up to those of the mean over the whole batch."""
+        """Process the parts of a batch; their gradients sum to that of the mean over the batch."""
         model.train()
-        # The parts are still on the CPU here, so that counting their labels does not make the device wait.
+        # The parts are still on the CPU here, so counting their labels does not synchronise the device.
         weights = [self._objective.weight(part) for part in inputs] if len(inputs) > 1 else [1]
         total = torch.zeros((), device=self.args.device)
         for part, weight in zip(inputs, weights, strict=True):
@@ -298,12 +299,12 @@ class _SourceTrainer(Trainer):
         return metrics
 
     def floating_point_ops(self, inputs: Any) -> int:
-        """Return 0: the Trainer's own count walks through all parameters at every step."""
+        """Return 0: the Trainer's own count iterates over all parameters at every step."""
         return 0
 
 
 class _Keeper(TrainerCallback):
-    """Keeps the states asked for, each when its step comes."""
+    """Saves the requested states, each at its step."""
 
     def __init__(self, model: Any, folder: Path, steps: Mapping[float, int]) -> None:
         self._model, self.steps = model, steps
@@ -322,13 +323,13 @@ class _Keeper(TrainerCallback):
 
 
 class _Checkpoints(TrainerCallback):
-    """Asks for a checkpoint every few minutes, so that a kill in a long epoch costs little."""
+    """Requests a checkpoint every few minutes, so that a kill in a long epoch costs little."""
 
     def __init__(self, n_steps: int) -> None:
         self._n_steps, self._last = n_steps, time.monotonic()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        # A checkpoint stores the path of the best one, which is wrong if the working folder changed since.
+        # A checkpoint stores the path of the best one, which is wrong if the working directory has changed.
         best = Path(args.output_dir) / f"checkpoint-{state.best_global_step}"
         if best.is_dir():
             state.best_model_checkpoint = str(best)
@@ -374,10 +375,10 @@ def _open_folder(scratch: Path | None, keep: Sequence[float]) -> Iterator[Path]:
 
 
 def _last_checkpoint(folder: Path) -> Path | None:
-    """Find the newest whole checkpoint; one that a kill cut short is removed."""
+    """Find the newest complete checkpoint; delete those that a kill left incomplete."""
     for checkpoint in sorted(folder.glob("checkpoint-*"), key=lambda path: -int(path.name.split("-")[1])):
         try:
-            parse_json((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))  # written last
+            parse_json((checkpoint / "trainer_state.json").read_text(encoding="utf-8"))  # this file is written last
         except (OSError, ValueError):
             shutil.rmtree(checkpoint)
             continue
@@ -387,7 +388,7 @@ def _last_checkpoint(folder: Path) -> Path | None:
 
 @contextmanager
 def _report_full_disk(folder: Path) -> Iterator[None]:
-    """Raise OSError of a full disk: libraries that write weights report it by errors of their own."""
+    """Re-raise a full disk as OSError, because libraries that write weights raise errors of their own."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""From a run to a trained model: rows cut to size, a sweep over hyperparameters, states kept on the way."""
+"""From a run to a trained model: sampling rows, sweeping hyperparameters, saving intermediate states."""
 
 import json
 import shutil
@@ -23,9 +23,9 @@ class Recipe:
     """How one kind of model is trained for one run.
 
     Attributes:
-        build: gives the pretrained model, ready to train.
-        train: trains it with settings, its checkpoints in a folder (None keeps none).
-        predictor: makes a trained model predict.
+        build: returns the pretrained model, ready to train.
+        train: trains it with settings, and a folder for checkpoints (None: no checkpoints).
+        predictor: turns a trained model into a prediction function.
     """
 
     build: Callable[[], Any]
@@ -34,9 +34,9 @@ class Recipe:
 
 
 def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.DataFrame:
-    """Draw the train rows asked for: so many, or so many per label (Domain Robustness paper, App. C.4).
+    """Sample the requested number of training rows, in total or per label (Domain Robustness paper, App. C.4).
 
-    A smaller draw of the same seed is part of a larger one.
+    A smaller sample with the same seed is a subset of a larger one.
     """
     n_asked = options.train_size or options.shots
     if n_asked is None:
@@ -54,11 +54,11 @@ def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.Data
 
 
 def train_candidates(run: Run, candidates: Sequence[Hyperparameters], recipe: Recipe) -> Trained:
-    """Train with each candidate's settings, and keep the one with the highest validation score.
+    """Train with each candidate's settings, and return the model with the highest validation score.
 
     Args:
-        run: the run; its scratch folder holds what an unfinished sweep needs.
-        candidates: settings to choose from; the first of equals is chosen.
+        run: the run; its scratch folder stores the state of an unfinished sweep.
+        candidates: candidate settings; the first wins a tie.
         recipe: how to train.
     """
     if len(candidates) == 1:
@@ -81,7 +81,7 @@ def train_candidates(run: Run, candidates: Sequence[Hyperparameters], recipe: Re
 def _train_candidate(
     scratch: Path, number: int, settings: Hyperparameters, recipe: Recipe, highest: float
 ) -> dict[str, Any]:
-    """Train one candidate, unless that was done before; its weights are kept if no earlier one scored as high."""
+    """Train one candidate unless it is finished; save its weights if it scores higher than all earlier ones."""
     note, folder = scratch / f"candidate-{number}.json", scratch / f"candidate-{number}"
     if note.is_file():
         return dict(parse_json(note.read_text(encoding="utf-8")))
@@ -104,7 +104,7 @@ def _weights(scratch: Path, number: int) -> Path:
 
 
 def _with_states(trajectory: Trajectory, recipe: Recipe, run: Run) -> Trained:
-    """Build the result of a training whose kept states are loaded when asked to predict."""
+    """Build the result of a training whose saved states are loaded when they are needed for prediction."""
     model, states = trajectory.model, trajectory.states
     if not states:
         return Trained(recipe.predictor(model), record=trajectory.record)

@@ -1,18 +1,19 @@
-"""Long texts as windows of word pieces that overlap, so that nothing is lost at a model's maximum length."""
+"""Long texts as overlapping windows of word pieces, so that nothing is lost at a model's maximum length."""
 
 import math
 
 
 def windows(length: int, size: int) -> list[range]:
-    """Cut the places 0 to ``length`` into the fewest ranges of ``size`` places, neighbours sharing a third or more.
+    """Cover the positions 0 to ``length`` with the fewest ranges of ``size``, with neighbours overlapping by a third or
+    more.
 
-    Ranges are spread evenly, so that all are full and each place has as much context as fits.
+    Ranges are spread evenly, so that all are full and each position has as much context as possible.
 
     Args:
-        length: pieces of the text, 0 or more.
-        size: pieces that a window holds, 1 or more.
-    Returns: the ranges in order; one where the text fits, though it be empty.
-    Raises: ValueError when the size is less than 1.
+        length: number of pieces of the text, 0 or more.
+        size: pieces per window, 1 or more.
+    Returns: the ranges in order; a single range if the text fits, even if it is empty.
+    Raises: ValueError if the size is less than 1.
 
     >>> windows(5, 8), windows(12, 6)
     ([range(0, 5)], [range(0, 6), range(3, 9), range(6, 12)])

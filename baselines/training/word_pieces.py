@@ -1,7 +1,7 @@
-"""Sentences of words as windows of word pieces for token classification, and back to one tag a word.
+"""Sentences as windows of word pieces for token classification, and back to one tag per word.
 
-A word is tagged at its first piece. Where a long sentence is cut into windows that overlap, each word has its place
-in the one window that shows most around it, in training as in prediction: no word counts twice in the loss.
+A word is tagged at its first piece. If a long sentence is split into overlapping windows, each word belongs to the one
+window with the most context around it, in training and in prediction: no word counts twice in the loss.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ _NO_WORD = -1
 
 @dataclass(frozen=True)
 class WordPieces:
-    """Sentences cut into windows.
+    """Sentences split into windows.
 
     Attributes:
-        features: of each window what the model takes (``input_ids`` and so on), lists of n_pieces numbers.
-        sentence: which sentence each window is of, shape (n_windows,).
-        words: of each window the word that each piece tags, -1 for none, shape (n_pieces,).
+        features: model inputs of each window (``input_ids`` and so on), lists of n_pieces numbers.
+        sentence: index of each window's sentence, shape (n_windows,).
+        words: for each window, the index of the word that each piece tags, -1 for none, shape (n_pieces,).
         n_words: length of each sentence, shape (n_sentences,).
     """
 
@@ -35,15 +35,15 @@ class WordPieces:
     n_words: NDArray[np.int64]
 
     def labels(self, tags: Sequence[Sequence[int]]) -> list[list[int]]:
-        """Return the label of each piece of each window, -100 where it tags no word, from each sentence's tag codes."""
+        """Return the label of each piece of each window (-100 if it tags no word), from each sentence's tag codes."""
         by_sentence = [np.append(np.asarray(codes, dtype=np.int64), IGNORED) for codes in tags]
-        # Index -1 (no word) selects the ``IGNORED`` that was appended.
+        # Index -1 (no word) selects the appended ``IGNORED``.
         return [by_sentence[row][places].tolist() for row, places in zip(self.sentence, self.words, strict=True)]
 
     def tags(self, codes: Sequence[NDArray[np.int64]], outside: int) -> list[NDArray[np.int64]]:
-        """Return one tag code per word from each window's codes by piece.
+        """Return one tag code per word, from each window's codes per piece.
 
-        A word of which the tokenizer leaves nothing, such as a control character, is ``outside``.
+        A word for which the tokenizer returns no piece, such as a control character, is tagged ``outside``.
 
         Args:
             codes: predicted code of each piece of each window, shape (n_pieces,) each.
@@ -58,13 +58,13 @@ class WordPieces:
 
 
 def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: int) -> WordPieces:
-    """Cut sentences into windows of at most ``max_length`` pieces, special ones counted.
+    """Split sentences into windows of at most ``max_length`` pieces, including special tokens.
 
     Args:
-        sentences: words of each.
-        tokenizer: a fast tokenizer; one of RoBERTa's kind must be loaded with ``add_prefix_space=True``.
-        max_length: pieces of a window.
-    Returns: the windows, with the sentence and the words that each stands for.
+        sentences: the words of each sentence.
+        tokenizer: a fast tokenizer; RoBERTa's must be loaded with ``add_prefix_space=True``.
+        max_length: pieces per window.
+    Returns: the windows, with the sentence and the words of each.
     """
     if not sentences:
         return WordPieces([], np.zeros(0, dtype=np.int64), [], np.zeros(0, dtype=np.int64))
@@ -84,7 +84,10 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
 
 
 def _cut_sentence(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Cut one sentence's pieces, special ones at both ends: the pieces that a window keeps, and the word each tags."""
+    """Split one sentence's pieces into windows, with special tokens at both ends:
+
+    the pieces, and the word each one tags.
+    """
     body = np.flatnonzero(word_of != _NO_WORD)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(word_of), len(word_of))
     before, after = np.arange(first), np.arange(end, len(word_of))
