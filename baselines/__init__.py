@@ -1,6 +1,6 @@
-"""Reference models, one program a file.
+"""Reference models, one program per file.
 
-In: a dataset folder. Out: a prediction file, and the card that says how it was made.
+Input: a dataset folder. Output: a prediction file, and a card that records how it was made.
 """
 
 if __name__ != "shiftbench.baselines":

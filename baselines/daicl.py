@@ -1,13 +1,13 @@
 """DAICL, domain-adaptive in-context learning (Long et al. 2023), a baseline of the Depth F1 paper (app. B.2).
 
-For each source and target a causal language model gets low-rank updates of its own: a train example is a labelled
-source text after the three target train texts most similar to it, which have no labels, and the whole sequence is
-learned, so that the model reads the target's language while it learns the task. A test text then stands after the
-three most similar source texts with their labels, and the label with the highest probability is predicted, so that
-every text has one. Similar is the cosine of sentence embeddings. As in the paper, train texts, contexts and
-demonstrations are of under 50 words; test texts of any length are predicted (from their first half of the window).
-Within a domain the contexts are its own other texts. Prompts are unpublished in Depth F1; the layout is ours. Leaves
-out: targets without train rows, as there is nothing to adapt to, and several targets' texts in one model.
+One LoRA-adapted causal language model is trained per source and target. A training example is a labelled source text
+preceded by the three most similar unlabelled training texts of the target. The loss covers the whole sequence, so the
+model learns the target's language together with the task. A test text is preceded by the three most similar labelled
+source texts, and the label with the highest probability is predicted, so every text gets one. Similarity is the cosine
+of sentence embeddings. As in the paper, training texts, contexts and demonstrations have fewer than 50 words; test
+texts of any length are predicted (truncated to half of the window). For source = target, the contexts are other texts
+of the same domain. Depth F1 does not publish its prompts; the layout is ours. Not supported: targets without training
+rows (there is nothing to adapt to), and one model for several targets.
 
     shiftbench train daicl nli --data build/dr --out daicl.parquet --model meta-llama/Llama-2-7b-hf
 """
@@ -76,17 +76,17 @@ BaseDtypeOption = Annotated[
 
 
 class Daicl:
-    """Trains one model for each source and target, and predicts each target with its own.
+    """Trains one model per source and target; each predicts its target.
 
     Args:
         folder: the dataset.
         task: a classification task of it.
         targets: domains to predict, each with train rows.
         model: Hub id or path of a causal language model.
-        encoder: tells which texts are similar.
-        settings: hyperparameters; warm-up is always over 20 steps.
-        precision: numbers that a GPU computes with.
-        base_dtype: numbers of the frozen weights.
+        encoder: embeds texts, to find similar ones.
+        settings: hyperparameters; warm-up always takes 20 steps.
+        precision: number format of computations on a GPU.
+        base_dtype: number format of the frozen weights.
         lora_targets: linear layers that get low-rank updates.
     """
 
@@ -122,7 +122,7 @@ class Daicl:
         self._padding = Padding(tokenizer.pad_token_id or 0)
 
     def fit(self, run: Run) -> Trained:
-        """Train one model per target; the trained weights of each are kept in a file."""
+        """Train one model per target, and save the trained weights of each to a file."""
         from shiftbench.baselines.training.models import n_parameters
 
         assert run.scratch is not None
@@ -130,7 +130,7 @@ class Daicl:
         require_two_labels(source)
         files = {target: run.scratch / f"{target}.pt" for target in self._targets}
         for target, file in files.items():
-            if not file.is_file():  # written last
+            if not file.is_file():  # the file is written last
                 self._adapt(run, source, target, file)
         model = self._build_model(run.seed)
         sizes = n_parameters(model)
@@ -140,7 +140,7 @@ class Daicl:
         return Trained(lambda rows: self._predict(model, files, source, rows), record=record)
 
     def _adapt(self, run: Run, source: pl.DataFrame, target: str, file: Path) -> None:
-        """Train on source texts, each after similar target texts, and write the trained weights."""
+        """Train on source texts, each preceded by similar target texts, and save the trained weights."""
         from shiftbench.baselines.training.trainer import Objective, n_next_tokens, save_state, train
 
         contexts = self._short_rows(self._folder.split(self._task, target, "train").drop("label"), target)
@@ -172,7 +172,7 @@ class Daicl:
         shutil.rmtree(checkpoints)
 
     def _build_model(self, seed: int) -> Any:
-        """Load the language model and add the low-rank updates that are to be trained to its attention layers."""
+        """Load the language model and add low-rank updates (LoRA) to its attention layers."""
         from shiftbench.baselines.training.models import add_low_rank_updates, load_model, seeded
 
         model = load_model("AutoModelForCausalLM", self._model, seed, base_dtype=self._base_dtype)

@@ -1,10 +1,10 @@
-"""Fine-tune a pretrained model as a classifier: one training a source and seed, each predicting every target.
+"""Fine-tune a pretrained model as a classifier: one model per source and seed, each predicting every target.
 
-Any encoder by Hub id or path gets a new layer over the labels, unless it has one for the same labels by name, whose
-outputs are then put into their order; an encoder-decoder of T5's kind is asked for the label's word (BOSS paper, App.
-F). The source's validation rows choose the epoch (and, with --sweep, the hyperparameters); robustness methods
-(--method) go with either; a stopped training goes on where it was.
-Leaves out: one training on several GPUs, for which ``shiftbench grid`` runs one training a GPU.
+Any encoder (Hub id or path) is given a new classification head, unless it already has one with the same label names;
+its outputs are then reordered. An encoder-decoder such as T5 generates the label's word (BOSS paper, App. F). The
+source's validation rows select the epoch (and, with --sweep, the hyperparameters). Robustness methods (--method) work
+with both kinds. An interrupted training resumes where it stopped. Not supported: one training on several GPUs;
+``shiftbench grid`` runs one training per GPU.
 
     shiftbench train finetune-classifier nli --data build/dr --out deberta.parquet --model microsoft/deberta-v3-small
 """
@@ -80,7 +80,7 @@ class ClassifierFinetuner(Finetuner):
                 raise InvalidInput(Problem(what, "--method", f"'{name}' with {self.config.model_type}", cure))
 
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
-        """Train on rows, changed as the robustness methods ask for; the methods also choose the objective."""
+        """Train on rows as changed by the robustness methods, which also choose the objective."""
         require_two_labels(rows)
         self._check_rows(run, rows)
         if self._writes:
@@ -96,7 +96,7 @@ class ClassifierFinetuner(Finetuner):
         return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), stages)
 
     def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
-        """Raise InvalidInput if a method needs several sources or validation rows and there are none."""
+        """Raise InvalidInput if a method needs several sources or validation rows that the run does not have."""
         name = self._robustness.any("of_domains")
         if name and rows["domain"].n_unique() < 2:
             what, cure = "this method compares domains, so it needs several", "join sources, as --source a+b"
@@ -107,7 +107,7 @@ class ClassifierFinetuner(Finetuner):
             raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}' has none", cure))
 
     def _method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
-        """Build what the methods see of a training."""
+        """Collect the data and functions that the methods can use in a training."""
         from shiftbench.baselines.robust.last_layer import read_features
 
         def features(model: Any, rows: pl.DataFrame) -> NDArray[np.float32]:
@@ -129,7 +129,7 @@ class ClassifierFinetuner(Finetuner):
         )
 
     def build(self, seed: int) -> Any:
-        """Load a pretrained encoder with a layer that scores each label, or an encoder-decoder as it is."""
+        """Load a pretrained encoder with a classification head, or an encoder-decoder unchanged."""
         from shiftbench.baselines.training.models import load_model, prepare
 
         if self._writes:
@@ -137,7 +137,10 @@ class ClassifierFinetuner(Finetuner):
         return prepare(self._head.load(self.options.model, seed), self.options, "SEQ_CLS")
 
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Build the features of each row: word pieces and label and, for the methods, its index and domain."""
+        """Build the features of each row:
+
+        word pieces and label and, for robustness methods, the row's index and domain.
+        """
         more = pl.DataFrame({"labels": rows["label"]})
         if self._robustness.methods:
             more = more.with_row_index("row")
@@ -147,7 +150,7 @@ class ClassifierFinetuner(Finetuner):
         return [{**features, **facts} for features, facts in pairs]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Return a function that scores a model on validation rows by the task's own metric."""
+        """Return a function that scores a model on validation rows with the task's metric."""
         gold = validation["label"].to_numpy()
 
         def score(model: Any) -> float:
@@ -158,7 +161,7 @@ class ClassifierFinetuner(Finetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Return a function that predicts the most probable label of rows, with the probabilities of all labels."""
+        """Return a function that predicts the most probable label of each row, and the probabilities of all labels."""
         from scipy.special import softmax
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -191,7 +194,7 @@ class ClassifierFinetuner(Finetuner):
         return np.asarray(row_logits, dtype=np.float64)
 
     def _label_logits(self, output: Any) -> Any:
-        """Read the labels' logits from a model's output, shape (n, n_labels)."""
+        """Return the labels' logits from a model's output, shape (n, n_labels)."""
         from shiftbench.baselines.training.text_to_text import class_logits
 
         return class_logits(output.logits, self._words) if self._writes else output.logits

@@ -1,10 +1,10 @@
-"""Fine-tune an encoder to find answers in contexts.
+"""Fine-tune an encoder for extractive question answering.
 
-Any encoder by Hub id or path. Long contexts are read in windows that overlap. Where train rows have questions without
-an answer, a threshold tuned on the source's validation rows says when to give none (SQuAD 2.0); where all have one,
-an answer is always given. Validation rows choose the epoch (and, with --sweep, the hyperparameters) by token F1; a
-stopped training goes on where it was. Leaves out: titles, soft prompts, and writing the answer, as the BOSS paper has
-T5 do (``finetune-seq2seq``).
+Any encoder (Hub id or path). Long contexts are read in overlapping windows. If some training questions have no answer,
+a threshold tuned on the source's validation rows decides when to predict no answer (SQuAD 2.0); otherwise an answer is
+always predicted. Validation rows select the epoch (and, with --sweep, the hyperparameters) by token F1. An interrupted
+training resumes where it stopped. Not supported: titles, soft prompts, and generated answers, as with T5 in the BOSS
+paper (see ``finetune-seq2seq``).
 
     shiftbench train finetune-qa qa --data build/dr --out qa.parquet --model microsoft/deberta-v3-base
 """
@@ -48,14 +48,14 @@ class QaFinetuner(Finetuner):
             raise InvalidInput(Problem(what, "--max-length, --eval-max-length", cure=cure))
 
     def build(self, seed: int) -> Any:
-        """Load a pretrained encoder with a new layer that scores where an answer starts and ends."""
+        """Load a pretrained encoder with a new head that scores start and end positions."""
         from shiftbench.baselines.training.models import load_model, prepare
 
         model = load_model("AutoModelForQuestionAnswering", self.options.model, seed)
         return prepare(model, self.options, "QUESTION_ANS")
 
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Build windows with the positions of the answer's first and last piece."""
+        """Build windows, labelled with the positions of the answer's first and last word piece."""
         windows = self._windows(rows, max_length)
         labels = windows.labels(rows["answers"].to_list()).tolist()
         return [
@@ -74,7 +74,7 @@ class QaFinetuner(Finetuner):
         return score
 
     def predictor(self, run: Run, model: Any) -> Predict:
-        """Return a function that answers the questions of rows; "" where it finds no answer."""
+        """Return a function that answers the questions of rows; "" if it predicts no answer."""
         windows = None if run.validation is None else self._windows(run.validation, self.eval_length)
         validation_answers = None if windows is None else self._answers(model, windows, "tuning the threshold")
         threshold = self._threshold(run, validation_answers)
@@ -86,7 +86,7 @@ class QaFinetuner(Finetuner):
         return predict
 
     def _threshold(self, run: Run, answers: SpanAnswers | None) -> float:
-        """Choose the threshold above which no answer is given, from the answers to a run's validation rows."""
+        """Choose the threshold above which no answer is predicted, from the answers to a run's validation rows."""
         if run.train["answers"].struct.field("text").list.len().min():
             return np.inf
         if answers is None or run.validation is None:
@@ -113,7 +113,7 @@ def main(runs: AnswerOptions, training: TrainingOptions) -> None:
 
     Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
     """
-    Robustness.of(None, training=training)  # refuses strengths of methods: it trains with none
+    Robustness.of(None, training=training)  # refuses strengths of methods, as this program has no methods
     finetune("finetune-qa", QaFinetuner, runs, training, kinds=(TaskKind.EXTRACTIVE_QA,))
 
 

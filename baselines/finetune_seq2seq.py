@@ -1,9 +1,10 @@
-"""Fine-tune an encoder-decoder that writes its answer: questions, summaries, titles, and answers to questions.
+"""Fine-tune an encoder-decoder for question generation, summarisation, titles, and generated answers to questions.
 
-Any encoder-decoder by Hub id or path, such as T5 and BART. The source's validation rows choose the epoch (and, with
---sweep, the hyperparameters): by ROUGE-L for written text, which needs no other model, by token F1 for answers. BOSS's
-methods but the ensemble (--method) can be put to it. Where a question has no answer the model learns to write so. Texts
-are written by beam search, greedily by default; a stopped training goes on where it was. Leaves out: sampling.
+Any encoder-decoder (Hub id or path), such as T5 and BART. The source's validation rows select the epoch (and, with
+--sweep, the hyperparameters): by ROUGE-L for generated text, which needs no other model, and by token F1 for answers.
+BOSS's methods except the ensemble can be added (--method). For a question without an answer, the model learns to write
+that there is none. Decoding is beam search, greedy by default. An interrupted training resumes where it stopped. Not
+supported: sampling.
 
     shiftbench train finetune-seq2seq qg --data build/dr --out qg.parquet --model google-t5/t5-base
 """
@@ -41,7 +42,7 @@ _MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_i
 
 @dataclass(frozen=True)
 class WritingOptions(TrainingOptions):
-    """The options of a fine-tuning program, and those of writing."""
+    """The options of a fine-tuning program, and those of generation."""
 
     model: Annotated[str, typer.Option("--model", help="Hub id or path of the encoder-decoder.")] = "google-t5/t5-base"
     beams: Annotated[int, typer.Option("--beams", help="Beams of the beam search; 1: greedy decoding.", min=1)] = 1
@@ -56,7 +57,7 @@ class WritingOptions(TrainingOptions):
 
 
 class Seq2seqFinetuner(WordFinetuner):
-    """Trains models that write, for one task."""
+    """Trains encoder-decoders for one task."""
 
     options: WritingOptions
     reads_labels = True
@@ -74,20 +75,20 @@ class Seq2seqFinetuner(WordFinetuner):
 
     @property
     def copied_column(self) -> str:
-        """Return the column that EDA changes: the question, or the text of other tasks.
+        """Return the column that EDA changes: the question, or the input text of other tasks.
 
-        Changed words in a context would separate it from its answer, and an answer is no text to change.
+        Changed words in a context could remove the answer from it, and answers must not change.
         """
         return "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
 
     def build(self, seed: int) -> Any:
-        """Load the model; its own generation settings are replaced by ours."""
+        """Load the model, and replace its generation settings by ours."""
         from transformers import GenerationConfig
 
         from shiftbench.baselines.training.models import load_model, prepare
 
         model = load_model("AutoModelForSeq2SeqLM", self.options.model, seed)
-        # A model's own settings may ask for long summaries, or stop at 20 tokens.
+        # A model's own settings may request long summaries, or stop at 20 tokens.
         marks = {name: getattr(model.generation_config, name) for name in _MARKS}
         model.generation_config = GenerationConfig(  # type: ignore[no-untyped-call]
             max_new_tokens=self._max_target, num_beams=self.options.beams, do_sample=False, **marks
@@ -95,7 +96,7 @@ class Seq2seqFinetuner(WordFinetuner):
         return prepare(model, self.options, "SEQ_2_SEQ_LM")
 
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Build inputs with the tokens of the text to write."""
+        """Build inputs, labelled with the tokens of the target text."""
         texts = target_texts(rows, self.info.kind)
         targets = self.tokenizer(text_target=texts, truncation=True, max_length=self._max_target)["input_ids"]
         return [{**row, "labels": own} for row, own in zip(self._inputs(rows, max_length), targets, strict=True)]

@@ -1,9 +1,9 @@
-"""Fine-tune an encoder as a tagger: one tag a word, as for aspect terms and named entities.
+"""Fine-tune an encoder as a tagger: one tag per word, for example aspect terms and named entities.
 
-Any encoder by Hub id or path. Words are tagged at their first piece; long sentences are read in windows that overlap,
-so that every word gets a tag. The source's validation rows choose the epoch (and, with --sweep, the hyperparameters)
-by span-F1; BOSS's methods but the ensemble (--method) can be put to it; a stopped training goes on where it was. Leaves
-out: a CRF over the tags, and soft prompts.
+Any encoder (Hub id or path). A word's tag is predicted at its first piece. Long sentences are read in overlapping
+windows, so that every word gets a tag. The source's validation rows select the epoch (and, with --sweep, the
+hyperparameters) by span-F1. BOSS's methods except the ensemble can be added (--method). An interrupted training resumes
+where it stopped. Not supported: a CRF over the tags, and soft prompts.
 
     shiftbench train finetune-tagger ner --data build/boss --out ner.parquet --model microsoft/deberta-v3-base
 """
@@ -62,19 +62,19 @@ class TaggerFinetuner(WordFinetuner):
         return self.info.labels.index(_OUTSIDE)
 
     def build(self, seed: int) -> Any:
-        """Load a pretrained encoder with a layer that scores each tag: its own if its tags are the task's."""
+        """Load a pretrained encoder with a tagging head: its own if the tags match, else a new one."""
         from shiftbench.baselines.training.models import prepare
 
         return prepare(self._head.load(self.options.model, seed), self.options, "TOKEN_CLS")
 
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Build windows of word pieces, each word's tag at its first piece."""
+        """Build windows of word pieces, with each word's tag at its first piece."""
         pieces = word_pieces(rows["tokens"].to_list(), self.tokenizer, max_length)
         labels = pieces.labels(rows["tags"].to_list())
         return [{**window, "labels": own} for window, own in zip(pieces.features, labels, strict=True)]
 
     def scorer(self, run: Run, validation: pl.DataFrame) -> Score:
-        """Return a function that scores a model by span-F1, as the task does."""
+        """Return a function that scores a model by span-F1, the task's metric."""
         pieces = self._pieces(validation)
         scheme = tag_scheme(self.info.labels, tag_notation(self.info.labels))
         gold = np.concatenate([np.asarray(tags, dtype=np.int64) for tags in validation["tags"].to_list()])
@@ -83,7 +83,7 @@ class TaggerFinetuner(WordFinetuner):
         def score(model: Any) -> float:
             predicted = np.concatenate(self._tags(model, pieces, "validating"))
             f1 = float(span_f1(span_counts(gold, predicted, offsets, scheme).sum(axis=0)))
-            return 1.0 if np.isnan(f1) else f1  # nothing to find, and nothing claimed
+            return 1.0 if np.isnan(f1) else f1  # no gold spans and no predicted spans
 
         return score
 

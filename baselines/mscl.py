@@ -1,11 +1,9 @@
 """MSCL, memory-based supervised contrastive learning (Tan et al. 2022), a baseline of the Depth F1 paper (app. B.2).
 
 The encoder's first token is projected to a unit vector, which is classified and pulled towards the vectors of its class
-in
-the current batch and in a memory of the last 128 texts. The settings are the paper's; as in Depth F1, training takes 5
-epochs and the last one is used. Unlike in the authors' code, padding is masked, and dropout stays on throughout
-training.
-Not supported: tuning, as the paper has none.
+in the current batch and in a memory of the last 128 texts. The settings are the paper's; as in Depth F1, training takes
+5 epochs and the last one is used. Unlike in the authors' code, padding is masked, and dropout stays on throughout
+training. Not supported: tuning, as the paper has none.
 
     shiftbench train mscl nli --data build/dr --out mscl.parquet --model roberta-large
 """

@@ -1,9 +1,9 @@
 """User code: a method or program in a file, in a module, or in an installed package.
 
 ``my_file.py:Name`` is a name in a file, ``my_package.module:Name`` a name in a module that is installed or in the
-working
-directory, and a single word an entry point of an installed package, in one of the groups below. Files are named only by
-the person who types the command or writes the grid: nothing is discovered, and nothing named in a record is loaded.
+working directory, and a single word an entry point of an installed package, in one of the groups below. Files are named
+only by the person who types the command or writes the grid: nothing is discovered, and nothing named in a record is
+loaded.
 """
 
 import hashlib
@@ -93,8 +93,7 @@ def own_program(name: str, command_of: Callable[[Any], Any]) -> Any:
         name: as typed, such as ``my_program.py``.
         command_of: turns a function into a command.
     Raises: InvalidInput as ``load_own``; also if the function cannot become a command, or lacks options that ``train``
-    and
-        ``grid`` pass to every program.
+        and ``grid`` pass to every program.
     """
     where = f"PROGRAM {name}"
     try:

@@ -3,8 +3,8 @@
 The model runs on any OpenAI-compatible server or, with ``--local``, on this machine. Demonstrations are sampled from a
 source's training rows for each test row (DR), or once for all (BOSS). Prompts and demonstrations are never selected by
 their scores. Differences from the papers: the wording (``shiftbench.baselines.prompting.instructions``), the limit of
-256
-tokens per demonstration, counted in words, and unparsed responses, which count as wrong here but are dropped in BOSS.
+256 tokens per demonstration, counted in words, and unparsed responses, which count as wrong here but are dropped in
+BOSS.
 
     shiftbench train prompt-llm nli --data build/dr --out llm.parquet --model NAME --base-url http://localhost:8000/v1
 """

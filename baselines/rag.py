@@ -1,12 +1,10 @@
 """RAG, a baseline of the Depth F1 paper (appendix B): prompting with the source texts most similar to the test text.
 
 The three training texts of the source with the highest cosine similarity to the test text (sentence embeddings) are
-shown
-with their labels, the most similar last, and a large language model labels the test text. Nothing is trained. The paper
-publishes neither prompt nor parsing: both are those of ``prompt-llm`` with the protocol ``dr``, so the predicted label
-is
-the first one mentioned. Tagging, questions and generation work in the same way. Labels do not influence the choice of
-demonstrations, which may all have the same one.
+shown with their labels, the most similar last, and a large language model labels the test text. Nothing is trained. The
+paper publishes neither prompt nor parsing: both are those of ``prompt-llm`` with the protocol ``dr``, so the predicted
+label is the first one mentioned. Tagging, questions and generation work in the same way. Labels do not influence the
+choice of demonstrations, which may all have the same one.
 
     shiftbench train rag nli --data build/dr --out rag.parquet --model NAME --base-url http://localhost:8000/v1
 """

@@ -93,7 +93,7 @@ class FittedClassifier:
     probabilities: Callable[[pl.DataFrame], NDArray[np.float64]]
 
     def predict(self, rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the most probable label of each row, with the probabilities of all, as ``RawAnswers`` has them."""
+        """Return each row's most probable label, and all labels' probabilities in the format of ``RawAnswers``."""
         probabilities = self.probabilities(rows)
         by_code = np.zeros((len(rows), int(self.classes.max()) + 1))
         by_code[:, self.classes] = probabilities
@@ -178,8 +178,7 @@ def train_and_predict(
         folder: the dataset.
         task: a task of it, of one of the kinds.
         sources: training domains; ``a+b`` trains on both. Default: the task's ID domain, the joined source of a
-            pairing, or
-            else every domain that has training rows.
+            pairing, or else every domain that has training rows.
         targets: domains to predict; default: all.
         seeds: one run per seed; default: 0.
         candidates: also predict all domains of tasks with candidates for this task.

@@ -30,8 +30,7 @@ def code_versions(program: str, options: Sequence[str]) -> tuple[str, ...]:
         program: its name.
         options: command-line words.
     Returns: the program's version, and those of methods above version 1: trials from before methods had versions keep
-    their
-        keys.
+        their keys.
     """
     table = version_table()
     chosen = sorted(option.removeprefix("--method=") for option in options if option.startswith("--method="))

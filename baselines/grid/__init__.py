@@ -1,10 +1,10 @@
-"""Grids: tasks x models x sources x seeds trained in one go.
+"""Grids: tasks x models x sources x seeds trained with one command.
 
-Holds the grid file and its check (``plan``), one trained model as a process (``trial``, ``child``), code of the user's
-own (``own``, ``own_check``), what starts trials (``local``), the grid from beginning to end (``progress``), and what
-becomes of its trials (``collect``, ``kept``). A trial runs in a process of its own, so that a crash costs one trial. A
-trial that is done is never run again, on whichever machine: its settings and rows are in its folder's name.
+Modules: ``plan`` (the grid file and its checks), ``trial`` and ``child`` (one trained model in its own process),
+``own`` and ``own_check`` (user code), ``local`` (starts trials), ``progress`` (runs the whole grid), ``collect`` and
+``kept`` (results of trials). Each trial runs in its own process, so that a crash costs only one trial. A finished trial
+is never run again, on any machine: its folder's name identifies its settings and rows.
 
-In: a grid file (TOML), the dataset folder that it names, and the programs of ``shiftbench train``.
-Out: a prediction file and a card of each model on each task, and the folders and logs of the trials under ``runs``.
+Input: a grid file (TOML), the dataset folder that it names, and the programs of ``shiftbench train``. Output: a
+prediction file and a card for each model on each task, and the trials' folders and logs under ``runs``.
 """

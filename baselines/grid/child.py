@@ -1,6 +1,6 @@
-"""The process of one trial: the ``shiftbench`` command, ended with whoever started it.
+"""The process of one trial: runs the ``shiftbench`` command, and terminates with the process that started it.
 
-Leaves out: everything that a trial is; that is the command's.
+What a trial does is defined by the command.
 
     python -m shiftbench.baselines.grid.child FOLDER train majority nli --data build/dr --out FOLDER/predictions.parquet
 """
@@ -19,9 +19,9 @@ from shiftbench.validation.report import InvalidInput
 
 
 def main(folder: Path, arguments: list[str]) -> None:
-    """Run the ``shiftbench`` command with these arguments; no other process works in the trial's folder meanwhile."""
+    """Run the ``shiftbench`` command with these arguments, holding the lock of the trial's folder."""
     threading.Thread(target=_end_with_starter, daemon=True).start()
-    # An earlier process of the trial may still be about to end.
+    # An earlier process of the same trial may still be shutting down.
     with FileLock(folder / ".lock"):
         _check_own_code(folder)
         sys.argv[1:] = arguments
@@ -29,7 +29,7 @@ def main(folder: Path, arguments: list[str]) -> None:
 
 
 def _check_own_code(folder: Path) -> None:
-    """End with a line that says so if code of the user's is not that of the trial's record."""
+    """Exit with an error message if the user's code differs from the trial's record."""
     code = os.environ.get(CODE_FOLDER)
     if code is not None:
         from shiftbench.baselines.grid.trial import RECORD, Trial
@@ -41,8 +41,8 @@ def _check_own_code(folder: Path) -> None:
 
 
 def _end_with_starter() -> None:
-    """Kill this process and its children when standard input closes, because the process that started it ended."""
-    # Not through sys.stdin, whose lock would be held when Python ends.
+    """Kill this process and its children when standard input closes, which means that the parent process has exited."""
+    # Not through sys.stdin, whose lock would still be held at interpreter shutdown.
     while os.read(0, 1):
         pass
     kill_own_group()

@@ -1,4 +1,4 @@
-"""From trials to entries: one prediction file and one card of each model on each task."""
+"""From trials to entries: one prediction file and one card for each model on each task."""
 
 import json
 import logging
@@ -23,16 +23,16 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
     "cost_usd": sum,
     "training_size": max,
     "step": max,
-    # Of a source without validation rows, no model is selected.
+    # A source without validation rows has no model selection.
     "model_selection": lambda rules: max(rules, key=lambda rule: rule != "none"),
 }
-"""How facts of a card that trials need not agree on become one, as in a program that trains on all sources."""
+"""How to merge card fields that may differ between trials, giving the values of one program trained on all sources."""
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Group trials by model and task, in the grid's order; a task's placebo belongs to its task.
+    """Group trials by model and task, in the grid's order; a placebo's trials belong to its task.
 
-    Trials of a search are in none; those of the settings that it chose are.
+    Trials of a search are excluded; those with the settings that it selected are included.
     """
     entries: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
@@ -43,23 +43,23 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
 
 
 def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None:
-    """Write the prediction file and card of one model on one task, from those of its trials that are done.
+    """Write the prediction file and card of one model on one task, from its finished trials.
 
-    They are those that ``shiftbench train`` with all sources and seeds writes; the card's command is that one, whoever
-    collects them, and its data the folder at hand, if the trials know one. What is there already and would not change
-    is left as it is.
+    The result equals that of ``shiftbench train`` with all sources and seeds. The card records that command, whoever
+    collects the trials, and as data the local folder if the trials know it. Files that would not change are not
+    rewritten.
 
     Args:
-        trials: of the model on the task, in the order of the file.
-        kept: where trials lie, each in its own folder or packed.
-        out: folder to write into, ``<task>/<model>.parquet``; it holds a task's placebo, too.
-    Returns: the prediction file; None where no trial is done.
+        trials: trials of the model on the task, in the order of the file.
+        kept: access to the trials, each in its own folder or packed.
+        out: folder to write ``<task>/<model>.parquet`` into; a task's placebo is written to the same file.
+    Returns: the prediction file; None if no trial is finished.
     """
     done = {trial: files for trial in trials if PREDICTIONS in (files := kept.files(trial))}
     entry = out / _task_of_entry(trials[0]) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
         log.info("%s will lack %d of %s", entry, len(trials) - len(done), counted(len(trials), "trial"))
-    # Programs write states of a training, such as predictions.epoch-1.parquet, beside its end.
+    # Programs also write intermediate states of a training, such as predictions.epoch-1.parquet.
     for name in sorted({name for files in done.values() for name in files}):
         having = [trial for trial, files in done.items() if name in files]
         predictions = pl.concat([kept.predictions(trial, name) for trial in having])
@@ -79,14 +79,14 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
 
 
 def _task_of_entry(trial: Trial) -> str:
-    """Return the task whose prediction file holds a trial: a placebo's is that of its task."""
+    """Return the task whose prediction file contains a trial; a placebo belongs to its task."""
     return trial.task.removesuffix(PLACEBO)
 
 
 def training_command(trials: Sequence[Trial]) -> str:
-    """Return the commands that train what these trials did, a line each: one for each task and setting.
+    """Return the commands that train these trials, one line for each task and setting.
 
-    They name no folder of this machine: ``DIR`` is the dataset's folder.
+    They contain no local path: ``DIR`` stands for the dataset folder.
     """
     lines: dict[tuple[str, str, tuple[str, ...]], list[Trial]] = {}
     for trial in trials:
@@ -101,7 +101,7 @@ def training_command(trials: Sequence[Trial]) -> str:
 
 
 def _join_cards(cards: Sequence[Card], command: str) -> Card:
-    """Join the cards of several trials; facts on which they disagree and that cannot be joined are left out."""
+    """Join the cards of several trials; drop fields on which they disagree and that cannot be merged."""
     facts: dict[str, Any] = {}
     for key in Card.model_fields:
         values = [getattr(card, key) for card in cards]

@@ -1,8 +1,8 @@
-"""What a grid will take: trials, optimizer steps and hours, before any of it runs.
+"""Cost of a grid before it runs: trials, optimizer steps and hours.
 
-Of programs that fine-tune, seconds are those of a short training on this machine. Of programs that train in one go, the
-first trial is timed whole. The time of prompting programs is not known. For a GPU that is not here, seconds are
-computed from the models' shapes (``baselines.grid.gpu``), and not calibrated.
+Fine-tuning programs are timed by a short training on this machine. For programs that train in a single step, the first
+trial is timed in full. The time of prompting programs is unknown. For a GPU that is not present, seconds are computed
+from the models' dimensions (``baselines.grid.gpu``) and are not calibrated.
 """
 
 import logging
@@ -48,20 +48,20 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 CALIBRATION_STEPS = 50
 _START = 30.0
-"""Seconds that a trial on a GPU is taken to begin in: imports, and reading the weights."""
+"""Assumed start-up time of a trial on a GPU, in seconds: imports, and loading the weights."""
 _TIMED_WHOLE = ("majority", "tfidf-lr", "sbert-lr")
 _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
 
 
 @dataclass(frozen=True)
 class TrialWork:
-    """What one trial does.
+    """The work of one trial.
 
     Attributes:
-        rows: train rows of an epoch.
-        epochs: of all candidates of a sweep together.
-        steps: optimizer steps of all candidates.
-        held_out: validation rows that are read after each epoch.
+        rows: training rows per epoch.
+        epochs: epochs, summed over all candidates of a sweep.
+        steps: optimizer steps, summed over all candidates.
+        held_out: validation rows read after each epoch.
         predicted: test rows.
     """
 
@@ -73,7 +73,7 @@ class TrialWork:
 
 
 class TrialRows(NamedTuple):
-    """Rows that a trial trains on, holds out, and predicts, and the labels of its task."""
+    """Row counts of a trial (training, validation, test), and the number of labels of its task."""
 
     train: int
     validation: int
@@ -83,10 +83,10 @@ class TrialRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Rates:
-    """Seconds that one machine takes: to begin a trial, for an optimizer step, and for a row that is predicted.
+    """Speed of one machine: seconds to start a trial, per optimizer step, and per predicted row.
 
     Attributes:
-        growth: examples that training makes of a train row: 2 with augmentation, more than 1 of long contexts.
+        growth: training examples per training row: 2 with augmentation, more than 1 for long contexts.
     """
 
     start: float
@@ -102,13 +102,13 @@ class Rates:
 
 @dataclass(frozen=True)
 class GridEstimate:
-    """What an entry, one model on one task, takes.
+    """Estimated cost of an entry (one model on one task).
 
     Attributes:
-        trials: all of them.
-        left: those that are not done.
-        steps: optimizer steps of those that are left; None where the program takes none.
-        seconds: of those that are left, one after the other; None where this is not known.
+        trials: number of trials.
+        left: number of unfinished trials.
+        steps: optimizer steps of the unfinished trials; None if the program does not train by steps.
+        seconds: sequential run time of the unfinished trials; None if unknown.
     """
 
     model: str
@@ -128,17 +128,17 @@ def estimate(
     threads: int,
     code: Path | None = None,
 ) -> list[GridEstimate]:
-    """Estimate what a grid's trials take.
+    """Estimate the cost of a grid's trials.
 
     Args:
-        trials: the grid.
-        waiting: those of it that are not done.
+        trials: all trials of the grid.
+        waiting: the unfinished trials.
         data: the dataset folder.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
-        threads: of each trial.
-        code: the folder that files of the user's own code are named from.
+        threads: threads per trial.
+        code: base folder of the paths of user code.
     Returns: an estimate for each entry, in the grid's order.
-    Raises: InvalidInput when a short training fails.
+    Raises: InvalidInput if a short training fails.
     """
     folder, left = DatasetFolder.open(data), set(waiting)
     estimates = []
@@ -166,17 +166,17 @@ def estimate_on_gpu(
     programs: TyperGroup,
     gpu: str,
 ) -> list[GridEstimate]:
-    """Estimate what a grid's trials take on a GPU that is not here.
+    """Estimate the cost of a grid's trials on a GPU that is not present.
 
     Args:
-        trials: the grid.
-        waiting: those of it that are not done.
+        trials: all trials of the grid.
+        waiting: the unfinished trials.
         rows: counts the rows of a trial.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
-        gpu: one of ``architectures.toml``.
-    Returns: an estimate for each entry, in the grid's order; without seconds where a model's shape is not known, or a
-        program does not run on a GPU.
-    Raises: InvalidInput when nothing is known of the GPU.
+        gpu: a GPU of ``architectures.toml``.
+    Returns: an estimate for each entry, in the grid's order; without seconds if a model's dimensions are unknown, or
+        the program does not run on a GPU.
+    Raises: InvalidInput if the GPU is not listed.
     """
     check_gpu(gpu)
     left, estimates = set(waiting), []
@@ -200,9 +200,9 @@ def estimate_on_gpu(
 def _gpu_seconds(
     shape: Architecture, trial: Trial, rows: TrialRows, settings: Sequence[Hyperparameters], gpu: str
 ) -> float:
-    """Estimate a trial's seconds, every text as long as allowed.
+    """Estimate a trial's seconds, assuming that every text has the maximum length.
 
-    Candidates of a sweep differ in the rows of a batch, and so in a step's work; test rows are predicted once.
+    Candidates of a sweep differ in batch size, and so in the work per step; test rows are predicted only once.
     """
     seconds = _START
     for number, each in enumerate(settings):
@@ -214,13 +214,13 @@ def _gpu_seconds(
 
 
 def _prompt_tokens(trial: Trial) -> int:
-    """Return the tokens of a prompt at most: 256 for the example and for each demonstration (DR paper, App. E)."""
+    """Return the maximum tokens of a prompt: 256 for the example and for each demonstration (DR paper, App. E)."""
     shots = next((int(word.partition("=")[2]) for word in trial.options if word.startswith("--shots=")), 4)
     return 256 * (shots + 1)
 
 
 def _candidate_hyperparameters(trial: Trial, programs: TyperGroup) -> list[Hyperparameters]:
-    """Return the candidate settings of a fine-tuning program's trial; none of other programs."""
+    """Return the candidate settings of a fine-tuning program's trial; an empty list for other programs."""
     if not trial.program.startswith("finetune-") or is_own(trial.program, PROGRAMS_GROUP):
         return []
     command: Any = programs.get_command(typer.Context(programs), trial.program)
@@ -260,7 +260,7 @@ def _trial_work(trial: Trial, rows: TrialRows, settings: Sequence[Hyperparameter
 def _calibrate(
     trial: Trial, work: TrialWork, folder: DatasetFolder, settings: Hyperparameters, threads: int, code: Path | None
 ) -> Rates:
-    """Time a trial of a few steps that predicts one target."""
+    """Time a trial of a few steps that predicts only one target."""
     domains = folder.task(trial.task).domains
     target = min(
         (name for name in domains if "test" in domains[name].splits), key=lambda name: _n_test_rows(domains[name])
@@ -281,7 +281,7 @@ def _n_test_rows(facts: Any) -> int:
 
 
 def _time_trial(trial: Trial, data: Path, threads: int, code: Path | None) -> tuple[float, dict[str, Any]]:
-    """Run a trial in a temporary folder; return its seconds and the record of its training."""
+    """Run a trial in a temporary folder; return its seconds and its training record."""
     log.info("timing: %s", trial)
     with tempfile.TemporaryDirectory(prefix="shiftbench-") as temporary:
         folder = Path(temporary)
@@ -304,12 +304,12 @@ def _time_trial(trial: Trial, data: Path, threads: int, code: Path | None) -> tu
 def estimate_lines(
     estimates: Sequence[GridEstimate], at_once: int, gpu: str | None = None
 ) -> "Iterator[str | RenderableType]":
-    """Format what a grid will take, one line an entry, and the whole below.
+    """Format the estimated cost of a grid: a table with one row per entry, and totals below.
 
     Args:
-        estimates: of its entries.
-        at_once: trials at once.
-        gpu: the one that they are for; None for this machine.
+        estimates: estimates of the grid's entries.
+        at_once: number of concurrent trials.
+        gpu: the GPU of the estimates; None for this machine.
     """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -339,7 +339,7 @@ def estimate_lines(
 
 
 def duration(seconds: float) -> str:
-    """Format seconds in the two largest units.
+    """Format a duration in its two largest units.
 
     >>> duration(8.4), duration(95), duration(3 * 3600 + 125), duration(50 * 3600)
     ('8 s', '1 min 35 s', '3 h 2 min', '2 d 2 h')

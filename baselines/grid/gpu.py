@@ -1,9 +1,9 @@
-"""How long a step takes on a GPU that is not here, by a model's layers, width and architecture.
+"""Estimated time of a training step on a GPU that is not present, from a model's layers, width and architecture.
 
-Operations are counted layer by layer: the products with the weights, and attention, whose work grows with the square of
-the length. A training step costs three forward passes. Divided by a share of what the GPU's maker promises, that is the
-time of large models; small ones are bound by the start of kernels, so many a layer. Both constants are guesses from
-published trainings, and no GPU was there to measure them: an estimate is of the right order, and not calibrated.
+Floating-point operations are counted per layer: the products with the weights, and attention, whose cost is quadratic
+in the length. A training step costs three forward passes. For large models, time is the operations divided by a fixed
+share of the GPU's peak rate; small models are limited by launching a fixed number of kernels per layer. Both constants
+are guesses from published trainings, not measured on a GPU: expect the right order of magnitude, not calibrated times.
 """
 
 import json
@@ -17,22 +17,22 @@ from typing import Any
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 UTILISATION = 0.35
-"""Share of the GPU's promised operations that a training of these programs is taken to reach."""
+"""Assumed utilisation: the share of the GPU's peak rate that these programs reach in training."""
 LAYER_OVERHEAD = 0.4e-3
-"""Seconds in which the kernels of a plain layer are started, forward and back and in the optimizer."""
+"""Seconds to launch the kernels of a plain layer in a step: forward, backward and optimizer."""
 _CONFIG_KINDS = {"deberta-v2": "deberta", "t5": "encoder-decoder", "bart": "encoder-decoder"}
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model's shape.
+    """A model's dimensions.
 
     Attributes:
-        kind: as in ``architectures.toml``.
-        layers: of both halves of an encoder-decoder.
-        width: of the hidden states.
+        kind: architecture, as in ``architectures.toml``.
+        layers: number of layers; encoder plus decoder for an encoder-decoder.
+        width: width of the hidden states.
         inner: width of the feed-forward layer.
-        attention: width of all heads together; by default the hidden states'.
+        attention: total width of all attention heads; 0 means the hidden states' width.
     """
 
     kind: str
@@ -42,14 +42,14 @@ class Architecture:
     attention: int = 0
 
     def operations(self, rows: int, length: int) -> float:
-        """Count the floating-point operations of a forward pass over rows of a length in word pieces."""
+        """Count the floating-point operations of a forward pass over ``rows`` sequences of ``length`` word pieces."""
         kind, heads = _data()["kinds"][self.kind], self.attention or self.width
         weights = kind["projections"] * self.width * heads + 2 * self.width * self.inner
         return float(self.layers * rows * length * (2 * weights + kind["attention"] * 4 * length * heads))
 
     @property
     def least_seconds(self) -> float:
-        """Return the seconds that starting the kernels of a training step takes."""
+        """Return the seconds needed to launch the kernels of a training step."""
         return float(self.layers * LAYER_OVERHEAD * _data()["kinds"][self.kind]["kernels"])
 
 
@@ -59,7 +59,7 @@ def _data() -> dict[str, Any]:
 
 
 def find_architecture(model: str) -> Architecture | None:
-    """Return the shape of a model that is listed, or of one in a folder with its ``config.json``; None of others."""
+    """Return the dimensions of a listed model, or of a local model from its ``config.json``; None for others."""
     if model in _data()["models"]:
         return Architecture(**_data()["models"][model])
     config = Path(model) / "config.json"
@@ -81,35 +81,35 @@ def step_seconds(model: Architecture, rows: int, length: int, gpu: str) -> float
     """Estimate the seconds of a training step.
 
     Args:
-        model: its shape.
-        rows: of a batch.
-        length: word pieces of each, padding included.
-        gpu: one of ``architectures.toml``.
+        model: the model's dimensions.
+        rows: batch size.
+        length: word pieces per row, including padding.
+        gpu: a GPU of ``architectures.toml``.
     """
     return max(3 * model.operations(rows, length) / _rate(gpu), model.least_seconds)
 
 
 def row_seconds(model: Architecture, rows: int, length: int, gpu: str) -> float:
-    """Estimate the seconds that predicting a row takes, in batches of ``rows``."""
+    """Estimate the seconds to predict one row, in batches of ``rows``."""
     return max(model.operations(rows, length) / _rate(gpu), model.least_seconds / 3) / rows
 
 
 def prompt_seconds(model: str, tokens: int, gpu: str) -> float | None:
-    """Estimate the seconds in which a served model reads tokens, many prompts at once; None if it is not listed.
+    """Estimate the seconds in which a served model reads tokens of batched prompts; None if the model is not listed.
 
-    What it writes is not counted: a label's few tokens, but more where it reasons or writes texts.
+    Generated tokens are not counted: few for a label, more if the model reasons or writes texts.
     """
     billions = _data()["prompted"].get(model)
     return None if billions is None else 2e9 * billions * tokens / _rate(gpu)
 
 
 def check_gpu(gpu: str) -> None:
-    """Raise InvalidInput if nothing is known of a GPU."""
+    """Raise InvalidInput if a GPU is not listed."""
     known = _data()["gpus"]
     if gpu not in known:
         raise InvalidInput(Problem("nothing is known of this GPU", "--gpu", f"'{gpu}'", did_you_mean(gpu, list(known))))
 
 
 def _rate(gpu: str) -> float:
-    """Return the operations a second that a GPU is taken to reach."""
+    """Return a GPU's assumed floating-point operations per second."""
     return float(_data()["gpus"][gpu]) * 1e12 * UTILISATION

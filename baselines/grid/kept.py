@@ -1,12 +1,12 @@
-"""Trials and results that are kept: in folders, as a grid writes them, or packed in two files.
+"""Stored trials and results: in folders, as a grid writes them, or packed into two files.
 
-A grid writes each trial into a folder of its own among its ``runs``. Packed, the trials of a board are one Parquet file
-beside these, ``predictions.parquet``, which holds each id once, and ``records.jsonl`` with a line for each trial and
-each result: their cards, settings and scores. Both are read here alike, and values come back bit by bit.
+A grid writes each trial into its own folder under ``runs``. Packed, the trials of a board are one Parquet file,
+``predictions.parquet``, which stores each id once, and ``records.jsonl`` with one line for each trial and each result:
+cards, settings and scores. Both layouts are read by the same functions, and values are restored bit for bit.
 
-Until 0.3 a trial's key was made of the content hash of a whole dataset folder. Such trials are found where that folder
-is at hand, and published ones by a table beside the boards, ``former_data.toml``: by that hash and by task, the hash of
-the task's rows.
+Until 0.3 a trial's key contained the content hash of the whole dataset folder. Such trials are found if that folder is
+available; published ones are found through ``former_data.toml`` next to the boards, which maps that hash and the task
+to the hash of the task's rows.
 """
 
 import json
@@ -31,7 +31,7 @@ FORMER_DATA = "former_data.toml"
 _STEM = Path(PREDICTIONS).stem
 _CARD, _SCORES = ".card.yaml", ".scores.json"
 _LEVEL, _ROWS, _PAGE = 19, 1 << 22, 1 << 22
-"""Of the Parquet file: zstd's level, rows of a group and bytes of a page. Ids are stored once in each group."""
+"""Parquet settings: zstd level, rows per row group and bytes per page. Ids are stored once per row group."""
 
 
 class Result(NamedTuple):
@@ -42,14 +42,14 @@ class Result(NamedTuple):
 
     @property
     def is_at_floor(self) -> bool:
-        """Return whether no score under shift is shown to be above that of the best constant answer."""
+        """Return whether no score under shift is shown to exceed that of the best constant prediction."""
         shifts = self.scores["tasks"][0]["shifts"]
         return bool(shifts) and all("st" in shift["at_floor"] for shift in shifts)
 
 
 @dataclass(frozen=True)
 class _PackedFile:
-    """One prediction file of a packed trial: its rows, and whether it has the largest probability as a confidence."""
+    """One prediction file of a packed trial: its row range, and whether its confidence is the largest probability."""
 
     first: int
     rows: int
@@ -64,11 +64,11 @@ class _PackedTrial:
 
 
 class KeptTrials:
-    """The trials of a grid's folder of runs, and those that are packed beside it.
+    """The trials of a grid's folder of runs, and the packed trials of the same board.
 
     Args:
-        runs: the folder of runs, or the folder that holds it; neither need exist. A trial of its own folder counts
-            before a packed one.
+        runs: the folder of runs, or its parent folder; neither needs to exist. A trial in its own folder takes
+            precedence over a packed one.
     """
 
     def __init__(self, runs: Path) -> None:
@@ -77,17 +77,17 @@ class KeptTrials:
         self._board = self.runs.parent
 
     def trials(self) -> list[Trial]:
-        """List the trials, sorted by their folders' names."""
+        """List the trials, sorted by folder name."""
         every = [*self._packed_trials.values(), *map(Trial.read, self.runs.glob(f"*/*/*/{RECORD}"))]
         known = [replace(each, data=self._former.get(each.data, {}).get(each.task, each.data)) for each in every]
         return [trial for _, trial in sorted({trial.folder: trial for trial in known}.items())]
 
     def is_done(self, trial: Trial) -> bool:
-        """Check whether a trial's predictions and card are there and can be read."""
+        """Check whether a trial's predictions and card exist and can be read."""
         return PREDICTIONS in self.files(trial)
 
     def files(self, trial: Trial) -> list[str]:
-        """List the names of a trial's prediction files that are whole, such as ``predictions.validation.parquet``."""
+        """List the names of a trial's complete prediction files, such as ``predictions.validation.parquet``."""
         folder = self.folder(trial)
         if is_whole(folder / PREDICTIONS):
             return sorted(file.name for file in folder.glob(f"{_STEM}*.parquet") if is_whole(file))
@@ -108,7 +108,7 @@ class KeptTrials:
         rows = self._rows.slice(packed.first, packed.rows).drop("trial", "file")
         if packed.confidence:
             rows = rows.with_columns(confidence=pl.col("probabilities").list.max())
-        # Copied: a part of a list column would be written in other pages than the same values alone.
+        # Copied: a slice of a list column would be written with other pages than the same values stored separately.
         columns = ["source", "id", "prediction", "seed", *_optional_columns(rows)]
         return rows.select(pl.col(columns).gather(pl.int_range(pl.len())))
 
@@ -118,7 +118,7 @@ class KeptTrials:
         return read_card(card_path(file)) if is_whole(file) else self._packed_file(trial, name).card
 
     def training(self, trial: Trial) -> list[Any]:
-        """Read what a trial's program recorded of its training, a record each run; none where it records nothing."""
+        """Read the training records of a trial, one per run; empty if its program writes none."""
         folder = self.folder(trial)
         if is_whole(folder / PREDICTIONS):
             file = folder / TRAINING
@@ -127,7 +127,7 @@ class KeptTrials:
         return packed.training if packed else []
 
     def _names(self, trial: Trial) -> list[Path]:
-        """List the names that a trial's folder may have: today's, and those of keys from before 0.3."""
+        """List the possible names of a trial's folder: the current one, and those with keys from before 0.3."""
         former = [data for data, tasks in self._former.items() if tasks.get(trial.task) == trial.data]
         here = [trial.dataset.content] if trial.dataset else []
         return [replace(trial, data=data).folder for data in (trial.data, *former, *here)]
@@ -183,14 +183,14 @@ def read_results(board: Path) -> dict[str, Result]:
 
 
 def pack_board(board: Path) -> tuple[Path, ...]:
-    """Pack the trials in a board's ``runs``, and its results, into its two files; what was packed before is kept.
+    """Pack the trials in a board's ``runs``, and its results, into its two files; add to what is already packed.
 
-    The folders and files stay as they are. The same content gives the same bytes, with the same version of pyarrow.
+    The original folders and files are not changed. With one version of pyarrow, the same content gives the same bytes.
 
     Args:
-        board: a folder with ``runs``, and ``<name>.card.yaml`` with ``<name>.scores.json`` of each result.
-    Returns: the files.
-    Raises: InvalidInput when a value of a file could not be given back as it is.
+        board: a folder with ``runs``, and ``<name>.card.yaml`` with ``<name>.scores.json`` for each result.
+    Returns: the two files.
+    Raises: InvalidInput if a value could not be restored exactly.
     """
     import pyarrow.parquet as pq
 
@@ -235,11 +235,11 @@ def pack_board(board: Path) -> tuple[Path, ...]:
 
 
 def unpack_board(board: Path, out: Path) -> None:
-    """Write what is packed as the files that a grid and ``shiftbench score`` write.
+    """Write packed trials and results as the files that a grid and ``shiftbench score`` write.
 
     Args:
         board: a folder with packed trials or results.
-        out: a folder for ``runs/<task>/<model>/<trial>`` and the results' cards and scores.
+        out: folder for ``runs/<task>/<model>/<trial>`` and the results' cards and scores.
     """
     kept = KeptTrials(board)
     for trial in kept.trials():

@@ -1,4 +1,4 @@
-"""The engine of one machine: so many trials at once, each with its threads and, where there are GPUs, one of them."""
+"""Runs trials on one machine: ``slots`` at once, each with its threads and, if there are GPUs, one GPU."""
 
 import logging
 import os
@@ -18,15 +18,15 @@ _LOOK_EVERY = 0.05
 def run_local(
     trials: Sequence[Trial], data: Path, runs: Path, *, slots: int, threads: int, code: Path | None = None
 ) -> Generator[EndedTrial, None, None]:
-    """Run trials, ``slots`` at once, and yield each as it ends; closing the iterator ends those that run.
+    """Run trials, ``slots`` at once, and yield each when it ends; closing the iterator terminates the running ones.
 
     Args:
-        trials: what to run, in this order.
+        trials: trials to run, in this order.
         data: the dataset folder.
-        runs: folder in which each trial has its own.
-        slots: trials at once.
-        threads: of each trial.
-        code: the folder that files of the user's own code are named from.
+        runs: folder that contains the trials' folders.
+        slots: number of concurrent trials.
+        threads: threads per trial.
+        code: base folder of the paths of user code.
     """
     gpus = visible_gpus()
     waiting, running, free = deque(trials), dict[int, tuple[Trial, "subprocess.Popen[bytes]"]](), list(range(slots))
@@ -48,9 +48,9 @@ def run_local(
 
 
 def visible_gpus() -> list[str]:
-    """List the GPUs that programs may use, as ``CUDA_VISIBLE_DEVICES`` names them; without torch, which takes seconds.
+    """List the available GPUs, named as in ``CUDA_VISIBLE_DEVICES``, without importing torch, which takes seconds.
 
-    Sources: that variable where it is set, else ``nvidia-smi``.
+    Read from that variable if it is set, else from ``nvidia-smi``.
     """
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:

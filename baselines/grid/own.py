@@ -1,7 +1,7 @@
-"""Code of the user's own in a grid: checked in a process of its own, and the same in all of the grid's trials.
+"""User code in a grid: checked in a separate process, and required to stay the same in all trials of the grid.
 
-A grid's own process imports none of it, so that one file cannot break another, or the grid. Files are named from the
-folder of the grid file, and lie in it.
+The grid's main process does not import it, so that one file cannot break another, or the grid. Files must be in the
+folder of the grid file, and their paths are relative to it.
 """
 
 import json
@@ -17,19 +17,19 @@ from shiftbench.baselines.own_code import METHODS_GROUP, PROGRAMS_GROUP, file_ha
 from shiftbench.validation.report import InvalidInput, Problem
 
 CODE_FOLDER = "SHIFTBENCH_GRID_CODE"
-"""Set for a trial's process: the folder that its files are named from."""
+"""Environment variable of a trial's process: the base folder of the paths of user code."""
 _METHOD = "--method="
 
 
 class CheckedModel(NamedTuple):
-    """A model of a grid as a process of its own found it.
+    """A model of a grid, as checked in a separate process.
 
     Attributes:
-        words: its options.
-        files: files of the user's own code, each with its sha256.
-        problems: what is wrong.
-        names: of the program's options.
-        draws: ends between which a search draws its methods' strengths, and whether they are whole numbers, by name.
+        words: its command-line options.
+        files: files of user code, each with its sha256.
+        problems: problems found.
+        names: names of the program's options.
+        draws: by name, the search range of each method's strength, and whether it is an integer.
     """
 
     words: tuple[str, ...] = ()
@@ -40,18 +40,18 @@ class CheckedModel(NamedTuple):
 
 
 def needs_own_process(program: str, options: Mapping[str, Any]) -> bool:
-    """Return whether checking a model imports code of the user's, or methods whose strengths are set."""
+    """Return whether checking a model imports user code, or methods whose strengths are set."""
     return bool(own_names(program, options)) or "set" in options
 
 
 def check_in_own_process(program: str, options: Mapping[str, Any], file: str, key: str) -> CheckedModel:
-    """Check a model's program, methods and options in a process of its own.
+    """Check a model's program, methods and options in a separate process.
 
     Args:
-        program: as the grid file names it.
-        options: the same.
+        program: program, as in the grid file.
+        options: options, as in the grid file.
         file: the grid file.
-        key: of the model in it.
+        key: key of the model in the grid file.
     """
     code = Path(file).parent
     outside = [name for name in own_names(program, options) if _is_outside(name)]
@@ -63,7 +63,7 @@ def check_in_own_process(program: str, options: Mapping[str, Any], file: str, ke
         [sys.executable, "-m", "shiftbench.baselines.grid.own_check"],
         input=json.dumps(asked), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    last = run.stdout.rpartition("\n")[2]  # the user's code may print before
+    last = run.stdout.rpartition("\n")[2]  # the user's code may have printed earlier lines
     if run.returncode or not last.startswith("{"):
         lines = [line for line in run.stderr.splitlines() if line.strip()]
         found = lines[-1][:300] if lines else f"exit code {run.returncode}"
@@ -76,24 +76,24 @@ def check_in_own_process(program: str, options: Mapping[str, Any], file: str, ke
 
 
 def placed(name: str, code: Path) -> str:
-    """Return a name with its file's path from the folder of the grid; other names stay as they are."""
+    """Return a name of user code with its file's path resolved against the grid's folder; other names are unchanged."""
     place, _, attribute = name_parts(name)
     return str(code / place) + (f":{attribute}" if attribute else "") if place.endswith(".py") else name
 
 
 def placed_options(options: Sequence[str], code: Path) -> list[str]:
-    """Return options as words, with the files of methods placed in the folder of the grid."""
+    """Return command-line options, with the files of methods resolved against the grid's folder."""
     return [
         f"{_METHOD}{placed(word.removeprefix(_METHOD), code)}" if word.startswith(_METHOD) else word for word in options
     ]
 
 
 def check_files(files: Sequence[str], code: Path) -> None:
-    """Raise InvalidInput if a file of the user's is not what it was when the grid began.
+    """Raise InvalidInput if a file of user code has changed since the grid began.
 
     Args:
-        files: of a trial, each with its sha256.
-        code: the folder that they are named from.
+        files: files of a trial, each with its sha256.
+        code: base folder of their paths.
     """
     for line in files:
         name, _, sha256 = line.rpartition(" ")
@@ -110,7 +110,7 @@ def _module_file(name: str) -> Path | None:
 
 
 def own_names(program: str, options: Mapping[str, Any]) -> list[str]:
-    """List the program and the methods of a model that are code of the user's."""
+    """List the program and the methods of a model that are user code."""
     given = options.get("method", [])
     methods = given if isinstance(given, list) else [given]
     own = [name for name in methods if isinstance(name, str) and is_own(name, METHODS_GROUP)]
@@ -118,7 +118,7 @@ def own_names(program: str, options: Mapping[str, Any]) -> list[str]:
 
 
 def name_parts(name: str) -> tuple[str, str, str]:
-    """Divide a name of code into its file or module, a colon and what is in it."""
+    """Split a name of code into file or module, ":" and attribute."""
     return (name, "", "") if name.endswith(".py") else name.rpartition(":")
 
 

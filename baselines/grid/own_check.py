@@ -1,4 +1,4 @@
-"""Check one model of a grid in a process of its own, which imports the user's code; ``own`` starts it and asks."""
+"""Check one model of a grid in a separate process, which imports the user's code; started by ``own``."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def _check(asked: Mapping[str, Any]) -> CheckedModel:
-    """Check a model in this process, which was started for it."""
+    """Check a model in this process, which was started for that purpose."""
     code, program = Path(asked["code"]), str(asked["program"])
 
     def command_of(main: Any) -> Any:
@@ -50,9 +50,9 @@ def _check(asked: Mapping[str, Any]) -> CheckedModel:
 
 
 def _check_methods(command: Any, program: str, words: Sequence[str]) -> dict[str, tuple[float, float, bool]]:
-    """Raise InvalidInput if a fine-tuning program refuses methods, strengths or settings of the training.
+    """Raise InvalidInput if a fine-tuning program refuses methods, strengths or training settings.
 
-    Returns: what a search draws the methods' strengths from.
+    Returns: the search ranges of the methods' strengths.
     """
     from shiftbench.baselines.robust.method import Robustness, short_name, strengths_of
     from shiftbench.baselines.robust.synonyms import SynonymSource
@@ -89,7 +89,7 @@ def main() -> None:
 
 
 def _with_place(problem: Problem) -> dict[str, Any]:
-    """Return a problem as JSON data; where it was found goes before what is wrong, for the grid file is its place."""
+    """Return a problem as JSON data; its file is moved into the message, because the reported file is the grid file."""
     own = asdict(problem)
     return {**own, "what": f"{problem.file}: {problem.what}" if not problem.key else problem.what}
 

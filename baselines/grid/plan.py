@@ -1,4 +1,4 @@
-"""The grid's TOML file: a closed schema, checked whole before anything runs, and the trials that it asks for."""
+"""The grid's TOML file: a closed schema, checked completely before anything runs, and the trials that it defines."""
 
 import logging
 import os
@@ -47,7 +47,7 @@ Seeds = Annotated[list[Seed], pydantic.Field(min_length=1)]
 
 
 class DrawnRange(_GridTable):
-    """The ends between which a search draws a setting, evenly in its logarithm."""
+    """Range from which a search samples a setting, log-uniformly."""
 
     low: Annotated[float, pydantic.Field(gt=0)]
     high: Annotated[float, pydantic.Field(gt=0)]
@@ -71,8 +71,7 @@ class GridSearch(_GridTable):
         seed: seed of the sampling and of the search trials; the selected settings run on other seeds.
         select: 'source-validation', or 'oracle' (the targets' test rows, which are unavailable in practice).
         space: settings to sample: options of the program, settings of ``--set``, and strengths of methods. Strengths of
-            a
-            model's methods that are not listed are sampled from the methods' default ranges.
+            a model's methods that are not listed are sampled from the methods' default ranges.
     """
 
     trials: Annotated[int, pydantic.Field(ge=2, strict=True)]

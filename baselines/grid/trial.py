@@ -78,8 +78,7 @@ class Trial:
         options: command-line options of the program.
         source: training domains joined with '+', or 'none' for a program that does not train.
         data: hash of the rows of its task (see ``trial_data``); for trials from before 0.3, the content hash of the
-            whole
-            dataset folder.
+            whole dataset folder.
         versions: versions of the libraries that computations depend on, such as 'torch 2.13.0'.
         search: the search that it is part of; in its record, but not in its key.
         files: files of user code, each with its sha256; part of the key if there are any.
@@ -165,8 +164,7 @@ def installed_versions(program: str = "", options: Sequence[str] = ()) -> tuple[
     """Return the local versions of everything that determines a trial's predictions, such as 'torch 2.13.0'.
 
     They are those of Python, of the code of the program and its methods (independent of the release), and of the
-    libraries
-    that compute.
+    libraries that compute.
     """
     python = ".".join(platform.python_version_tuple()[:2])
     versions = [f"python {python}", *code_versions(program, options)]

@@ -1,12 +1,11 @@
 """``module:callable``: a user-defined function that maps a list of inputs to a list of outputs of the same length.
 
 An input is a text; a pair of texts (a tuple) if the task has two input columns; a list of words for tagging; a dict
-with
-``question`` and ``context`` for question answering; otherwise a dict of the columns. For classification, an output is a
-label, a dict of probabilities by label, ``{"label": ..., "score": ...}`` or a list of these as returned by pipelines of
-transformers, or a row of an array of probabilities. The array's columns are named by ``classes_`` or ``labels`` of the
-callable (or of the object that it is a method of), or by ``--label-map 0=...``. For other kinds, an output is a list of
-tags, an answer or a text; ``__unparsed__`` means no answer.
+with ``question`` and ``context`` for question answering; otherwise a dict of the columns. For classification, an output
+is a label, a dict of probabilities by label, ``{"label": ..., "score": ...}`` or a list of these as returned by
+pipelines of transformers, or a row of an array of probabilities. The array's columns are named by ``classes_`` or
+``labels`` of the callable (or of the object that it is a method of), or by ``--label-map 0=...``. For other kinds, an
+output is a list of tags, an answer or a text; ``__unparsed__`` means no answer.
 
 The working directory is also searched for the module.
 """

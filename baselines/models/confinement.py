@@ -1,10 +1,9 @@
 """Restrictions of a process that runs an untrusted model: it may only compute, as far as the system can enforce it.
 
 On Linux it has no network (its own empty network namespace) and cannot write files or start programs (Landlock). On
-every
-system, memory and time are limited, files cannot get any content, and a Python audit hook refuses writing, starting
-programs, opening connections, and reading files other than those of its libraries. Not used: system call filters
-(seccomp).
+every system, memory and time are limited, files cannot get any content, and a Python audit hook refuses writing,
+starting programs, opening connections, and reading files other than those of its libraries. Not used: system call
+filters (seccomp).
 """
 
 import ctypes

@@ -49,9 +49,9 @@ def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[
 
     The score is balanced accuracy (mean recall of the labels that occur), so a constant prediction gains nothing. The
     best permutation is found by linear assignment on the recalls. It is reported only if it gains at least 10 points,
-    significant at 1%: under the hypothesis that a fixed permutation gains
-    nothing, Hoeffding's inequality bounds the probability of a gain t by exp(-t^2 / (2 sum_g 1 / (K^2 n_g))), for K
-    labels that occur, label g n_g times; multiplied by the k! - 1 other permutations of all k labels (Bonferroni).
+    significant at 1%: under the hypothesis that a fixed permutation gains nothing, Hoeffding's inequality bounds the
+    probability of a gain t by exp(-t^2 / (2 sum_g 1 / (K^2 n_g))), for K labels that occur, label g n_g times;
+    multiplied by the k! - 1 other permutations of all k labels (Bonferroni).
 
     Args:
         gold: codes or names of the gold labels, shape (n,).

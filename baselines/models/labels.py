@@ -1,8 +1,7 @@
 """Labels by name: maps each output of a model to a label of the task, never by position.
 
 Names match if they are equal up to case and the separators between words (space, ``_``, ``-``, ``.``, ``/``), unless
-two
-labels would become equal. Other differences need a label map.
+two labels would become equal. Other differences need a label map.
 """
 
 import re

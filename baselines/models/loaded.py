@@ -96,7 +96,7 @@ class LoadedModel(ABC):
         Args:
             rows: the input columns of the task, as in ``DatasetFolder.split``; other columns are ignored.
         Returns: one row per input row with ``prediction`` (labels, lists of tags, answers or texts) and, if available,
-        ``confidence`` (float) and ``probabilities`` (lists of floats in the order of the task's labels).
+            ``confidence`` (float) and ``probabilities`` (lists of floats in the order of the task's labels).
         Raises: RowFailure if the model fails at a row, with the predictions of the rows before it.
         """
         missing = [name for name in self.inputs if name not in rows.columns]

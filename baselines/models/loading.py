@@ -61,8 +61,7 @@ def load_model(
         settings: how the model is loaded and called, such as ``ModelSettings(max_length=64)``.
     Returns: the model.
     Raises: InvalidInput if there is no such model, it is for another kind of task, its labels do not match, or it does
-    not
-        support a setting.
+        not support a setting.
     """
     name = str(spec) if isinstance(spec, str | Path) else getattr(spec, "__name__", type(spec).__name__)
     request = LoadRequest(

@@ -31,7 +31,7 @@ def predict_in_parts(
         work: folder for finished parts; existing parts are reused. The caller clears it.
     Returns: n predictions in the order of the rows, as ``LoadedModel.predict`` returns them.
     Raises: RowFailure with the row's index in ``rows``; the predictions made before are saved, and included in the
-    error.
+        error.
     """
     ordered = rows.with_row_index(_PLACE).sort(_length(inputs, rows), _PLACE, descending=[True, False])
     frames: list[pl.DataFrame] = []

@@ -1,8 +1,7 @@
 """Scikit-learn pipelines from a file: saved with skops, or a trusted pickle.
 
 A pickle can run any code when it is loaded, so only local ones are loaded, and only with the setting ``trust_pickle``.
-A
-skops file lists types and parameter values: all types are checked against an allowlist before anything is imported
+A skops file lists types and parameter values: all types are checked against an allowlist before anything is imported
 (``skops_check``), and the model runs in a separate process (``isolated``).
 """
 

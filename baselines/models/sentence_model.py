@@ -4,8 +4,7 @@ They are read without the package ``setfit``, whose own heads are pickles: ``mod
 SetFit's differentiable head, needs the setting ``trust_pickle``. A head saved with skops (``model_head.skops``) is
 checked and run like any skops file, before anything else in the folder is read. Neither it nor a linear head in
 ``model_head.safetensors`` (weight and bias) needs trust. Cross-encoders of sentence-transformers are sequence
-classifiers
-of transformers, and loaded as such.
+classifiers of transformers, and loaded as such.
 """
 
 import pickle

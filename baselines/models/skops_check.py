@@ -3,8 +3,7 @@
 The library's own check reports unknown types, but it trusts parameter values (a vectorizer with ``input="filename"``
 opens every text as a path) and imports the modules that a file names. Here the file's ``schema.json`` is read as text,
 every type in it must be listed, and the file that is then loaded is rewritten from the checked parts: no unchecked
-object
-is passed on.
+object is passed on.
 """
 
 import json

@@ -22,10 +22,8 @@ class AnswerStore:
     """Responses by key, in one SQLite file in the user's cache folder.
 
     Responses survive a killed process. Waiting for the disk after each one would take longer than a fast server's
-    responses,
-    so those that arrive during a write are written together in the next one. ``flush`` and the end of the block return
-    when
-    all are on disk. Prompts are not stored, only their hashes. Several processes may share the file.
+    responses, so those that arrive during a write are written together in the next one. ``flush`` and the end of the
+    block return when all are on disk. Prompts are not stored, only their hashes. Several processes may share the file.
     """
 
     def __init__(self, folder: Path | None = None) -> None:

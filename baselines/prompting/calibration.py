@@ -1,9 +1,8 @@
 """Contextual calibration: corrects label scores for the prompt's prior preference for some labels.
 
 Zhao et al. 2021, "Calibrate Before Use: Improving Few-Shot Performance of Language Models", sec. 5. The same prompt,
-with
-the same demonstrations, is sent with content-free inputs; each label's probability is divided by its probability there,
-and the quotients are normalised. No labelled rows are needed. With several input columns, each is replaced by a
+with the same demonstrations, is sent with content-free inputs; each label's probability is divided by its probability
+there, and the quotients are normalised. No labelled rows are needed. With several input columns, each is replaced by a
 content-free input; the authors replace the whole example.
 """
 

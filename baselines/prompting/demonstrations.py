@@ -16,8 +16,7 @@ def random_demonstrations(shots: int) -> ChooseDemonstrations:
     """Sample demonstrations for each test row separately (DR paper, appendix E).
 
     A sample depends only on the seed and the test row's id, so neither order nor concurrency changes it. With labels
-    and more
-    than one shot, every label occurs; with more labels than shots, no label occurs twice.
+    and more than one shot, every label occurs; with more labels than shots, no label occurs twice.
 
     Args:
         shots: demonstrations per test row, 1 or more.

@@ -2,8 +2,7 @@
 
 Labels, field names and the answer 'No answer' are the papers' (DR paper, appendix E.1; BOSS paper, Table 22); the
 sentences are not, so scores may differ from the papers'. A task that is not in the papers gets the wording of a task
-with
-the same labels, or a general one for its kind.
+with the same labels, or a general one for its kind.
 """
 
 from collections.abc import Sequence

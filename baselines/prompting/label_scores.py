@@ -1,8 +1,7 @@
 """Log-probabilities of labels after prompts, from a local model.
 
 Each prompt is read once for all labels. The prompts' common prefix, such as the instruction and fixed demonstrations,
-is
-read once for all prompts.
+is read once for all prompts.
 """
 
 import inspect
@@ -31,8 +30,7 @@ def score_labels(
         labels: tokens of each of C labels, not empty.
         batch: prompts per batch.
     Yields: for each batch of prompts, in order, the summed natural log-probabilities of the labels: a list of C for
-    each
-        prompt.
+        each prompt.
     """
     prefix = _read_prefix(model, prompts)
     for start in range(0, len(prompts), batch):
@@ -44,8 +42,7 @@ def _read_prefix(model: Any, prompts: Sequence[Sequence[int]]) -> Prefix:
     """Read the prompts' common prefix; return an empty one if the model cannot continue from a cached prefix.
 
     Prompts of different lengths are padded after the prefix, so the model must accept position ids and depend on
-    nothing else
-    for positions.
+    nothing else for positions.
     """
     import torch
     from transformers.cache_utils import DynamicLayer

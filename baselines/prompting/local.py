@@ -24,10 +24,8 @@ class LocalModel:
     """A causal language model from a folder, a GGUF file or the Hub, on a GPU if there is one.
 
     It is loaded on first use. If it has a chat template, prompts use it; otherwise they are plain paragraphs, and
-    answers end
-    at an empty line. Prompts that leave no room for the answer are skipped. An answer may depend on the others in its
-    batch
-    through rounding, if two tokens are nearly tied; the same requests always give the same batches.
+    answers end at an empty line. Prompts that leave no room for the answer are skipped. An answer may depend on the
+    others in its batch through rounding, if two tokens are nearly tied; the same requests always give the same batches.
 
     Args:
         name: folder, GGUF file, or id on the Hub. Quantised weights are dequantised, and compute in the usual
@@ -35,8 +33,7 @@ class LocalModel:
         batch: prompts per batch.
         scores_labels: respond with the log-probabilities of a request's labels, if it has labels.
         precision: number format of weights and computation; by default single precision on a CPU, and on a GPU the
-            format
-            stated in the model's files. Label scoring always uses a last layer in single precision.
+            format stated in the model's files. Label scoring always uses a last layer in single precision.
     """
 
     def __init__(

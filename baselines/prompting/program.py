@@ -77,8 +77,7 @@ class PromptingProgram:
             libraries: additional libraries of the program, for the card.
             facts: the program's fields of the card, including its name.
         Raises: InvalidInput if the model fails, its budget is spent, or requests remain unanswered; the message names
-        these
-            requests and the command that repeats them. Responses received so far are saved.
+            these requests and the command that repeats them. Responses received so far are saved.
         """
         options = self.options
         with AnswerStore() as store:

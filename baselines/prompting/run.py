@@ -62,19 +62,17 @@ def prompt_and_predict(
         folder: the dataset.
         task: a task of it, of any kind.
         sources: domains with training rows; ``a+b`` samples from both. Default: the task's ID domain, the joined source
-            of
-            a pairing, or else every domain of the subset that has training rows.
+            of a pairing, or else every domain of the subset that has training rows.
         targets: domains to predict; default: all in the subset.
         seeds: one run per seed; default: 0.
         subset: the test rows.
         scores_labels: the model responds with the labels' log-probabilities.
         calibrates: calibrate label scores by those for content-free inputs.
     Returns: source, id, prediction and seed; ``ending`` (an ``Ending``; null if every try failed); for scored labels
-    also
-        ``shares`` (lower bound on each label's share; null if no label is listed) and ``unlisted`` (1 minus their sum).
+        also ``shares`` (lower bound on each label's share; null if no label is listed) and ``unlisted`` (1 minus their
+        sum).
     Raises: InvalidInput if the model fails, its budget is spent, or a label to be calibrated is censored; responses
-    received
-        so far are saved.
+        received so far are saved.
     """
     rows = folder.test(task, subset)
     domains = rows["domain"].unique(maintain_order=True).to_list()
@@ -132,8 +130,7 @@ def _calibrated(scores: Sequence[LabelScores | None], n: int, labels: Sequence[s
     """Calibrate the scores of n rows by those of each row's content-free inputs, which follow them in ``scores``.
 
     Raises: InvalidInput listing the labels that are censored anywhere: a bound would be divided like a value, and a
-    label
-        that is never predicted would win.
+        label that is never predicted would win.
     """
     censored = {place for each in scores if each is not None for place in each.censored}
     if censored:
@@ -172,10 +169,8 @@ def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilit
     """Add confidences to predictions from scored labels, if the scores are known well enough.
 
     If censored labels may have 1% of the probability or more on average, neither confidences nor probabilities are
-    written,
-    because calibration error would be undetermined; the bounds of the Brier score are logged instead. Below that, the
-    unknown
-    probability is divided equally among a row's labels.
+    written, because calibration error would be undetermined; the bounds of the Brier score are logged instead. Below
+    that, the unknown probability is divided equally among a row's labels.
 
     Args:
         asked: the result of ``prompt_and_predict`` with scored labels.

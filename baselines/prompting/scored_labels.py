@@ -23,8 +23,7 @@ class LabelScores:
     Attributes:
         log_p: one per label; None if the label is censored.
         unlisted: probability that may belong to labels: the remainder not covered by listed tokens if a label is
-            censored,
-            plus that of listed tokens that start several labels.
+            censored, plus that of listed tokens that start several labels.
     """
 
     log_p: tuple[float | None, ...]
@@ -98,13 +97,11 @@ def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[
 
     If a token starts several labels, its probability is divided by the alternatives for the next token of the generated
     response. A label that is a prefix of another one counts if something else follows it. Some servers do not list the
-    end
-    of the response: a label at the end then gets all of the probability, and the same amount counts as unlisted.
+    end of the response: a label at the end then gets all of the probability, and the same amount counts as unlisted.
 
     Args:
         positions: for each token of the response, in order, the generated text (``token``) and the most likely
-            alternatives
-            (``top_logprobs``, each with ``token`` and ``logprob``).
+            alternatives (``top_logprobs``, each with ``token`` and ``logprob``).
         labels: the labels; case is ignored, and an underscore is a space.
         ended: whether the response was complete after the last position.
     Returns: the labels' scores.

@@ -99,8 +99,7 @@ class ModelServer:
         A response without an answer is a failed try; after ``TRIES`` of them the request stays unanswered (text None).
 
         Raises: InvalidInput if the server refuses, fails ``TRIES`` times for one request, or leaves too many
-        consecutive requests
-            unanswered. Pending requests are completed first, and their responses saved.
+            consecutive requests unanswered. Pending requests are completed first, and their responses saved.
         """
         self._failed, self._unanswered = False, 0
         asyncio.run(self._answer_all(requests, keep))
@@ -109,8 +108,7 @@ class ModelServer:
         """Parse the body of the server's response to a request.
 
         Raises: NoAnswerError if it contains no answer; InvalidInput if labels are to be scored and the
-        log-probabilities are
-            missing.
+            log-probabilities are missing.
         """
         try:
             return read_answer(text, request, self.api, scores_labels=self.scores_labels)

@@ -107,10 +107,8 @@ def request_body(
         api: the endpoint.
         parameters: override the defaults; None omits a parameter.
         scores_labels: request the log-probabilities of the labels instead of text. For completions, the prompt is sent
-            once
-            with each label appended, and the server returns the scores of its tokens (``echo``). A chat requests the
-            most
-            likely tokens of its response, for as many positions as may be needed to distinguish the labels.
+            once with each label appended, and the server returns the scores of its tokens (``echo``). A chat requests
+            the most likely tokens of its response, for as many positions as may be needed to distinguish the labels.
         guided: restrict the response to the labels (guided decoding).
     Returns: JSON data.
     """
@@ -179,8 +177,7 @@ def _read_message(message: Mapping[str, Any]) -> tuple[Any, str | None]:
     """Return the text of a message ("" if it has none), and the reason of a refusal.
 
     Some servers return a list of parts; those of type ``text`` are the answer. Reasoning that a server has already
-    separated
-    (``reasoning``, ``reasoning_content``) is not read.
+    separated (``reasoning``, ``reasoning_content``) is not read.
     """
     refusal = message.get("refusal")
     content = message.get("content") if "role" in message else message["content"]

@@ -2,12 +2,11 @@
 training.
 
 SST and DynaSent come from a folder of ``boss``, with its class proportions. Each sentence of MAMS is used once, with
-one
-of its aspects, chosen at random with a fixed seed and appended: "... (about: food)".
+one of its aspects, chosen at random with a fixed seed and appended: "... (about: food)".
 
     shiftbench build boss sa --raw RAW --partial --encoder none --out build/boss-sa
-    python baselines/results/sentiment_rows.py build/boss-sa RAW build/sentiment.csv
-    shiftbench build own sentiment --raw build/sentiment.csv --encoder none --out build/sentiment
+    python baselines/results/sentiment_rows.py build/boss-sa RAW build/sentiment.csv shiftbench build own sentiment
+    --raw build/sentiment.csv --encoder none --out build/sentiment
 """
 
 import xml.etree.ElementTree as ET

@@ -95,9 +95,8 @@ def wise_ft(probe: State, finetuned: State, share: float = WISE_SHARE) -> dict[s
     """Interpolate between a linear probe and the model that was fine-tuned from it.
 
     ``(1 - a) probe + a finetuned``. With a randomly initialised head instead of the probe's, one end of the
-    interpolation
-    would not be a trained model; therefore the last layer is first fitted on frozen features (LP-FT, Kumar et al.
-    2022).
+    interpolation would not be a trained model; therefore the last layer is first fitted on frozen features (LP-FT,
+    Kumar et al. 2022).
 
     Args:
         probe: weights at the start of fine-tuning.

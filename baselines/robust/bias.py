@@ -46,12 +46,9 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
     """Compute the bias model's log-probabilities for each training row, from its bag of words.
 
     The bias model is a random forest of 100 trees on the TF-IDF weights of the 5,000 most frequent words, over both
-    texts of
-    a pair. It is cross-fitted in five folds of groups: a row's probabilities come from the fit without its group,
-    because
-    in-sample predictions of a forest are overconfident and would leave the main model nothing to learn. Each class gets
-    one
-    vote in addition to those of the trees, so that no probability is 0.
+    texts of a pair. It is cross-fitted in five folds of groups: a row's probabilities come from the fit without its
+    group, because in-sample predictions of a forest are overconfident and would leave the main model nothing to learn.
+    Each class gets one vote in addition to those of the trees, so that no probability is 0.
 
     Args:
         rows: training rows with ``group``, ``label`` (codes) and the inputs; augmented copies have the group of their
@@ -95,13 +92,10 @@ class LearnedMixin(nn.Module):
     """The loss of a main model together with a bias model, weighted by a learned function g of the text.
 
     ``CE(log_softmax(logits) + g log p_bias) + 0.03 H(softmax(g log p_bias))`` with ``g = softplus(linear(pooled))``;
-    the
-    entropy term keeps g from collapsing to 0. ``pooled`` is the mean of the decoder's last hidden states for an
+    the entropy term keeps g from collapsing to 0. ``pooled`` is the mean of the decoder's last hidden states for an
     encoder-decoder, as in BOSS's code; for an encoder, for which BOSS has no ensemble, it is the last hidden state of
-    the
-    first token. This layer is used only in training, and its weights are trained with the model's; the main model
-    predicts
-    without it.
+    the first token. This layer is used only in training, and its weights are trained with the model's; the main model
+    predicts without it.
 
     Args:
         log_bias: the bias model's log-probabilities of all training rows, shape (n, C).

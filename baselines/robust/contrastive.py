@@ -42,8 +42,7 @@ def supervised_contrastive(
         base_temperature: b, above 0; the factor ``t / b`` keeps the scale of gradients independent of the temperature.
     Returns: the mean over anchors with positives, at least 0; 0 if there are none.
     Source: Khosla et al. 2020, eq. 2 (positives averaged outside the logarithm); Tan et al. 2022, sec. 3; factor and
-    base
-        temperature are in the code of both (``memory_supcontrast.py`` of tonytan48/MSCL), not in the equations.
+        base temperature are in the code of both (``memory_supcontrast.py`` of tonytan48/MSCL), not in the equations.
     """
     contrasts, contrast_labels = torch.cat([z.detach(), memory]), torch.cat([labels, memory_labels])
     counted = (contrast_labels != EMPTY).repeat(len(z), 1)  # (B, B + M)

@@ -50,8 +50,7 @@ def coral_penalty(features: Tensor, domains: Tensor) -> Tensor:
         domains: shape (B,); domains with a single row in the batch are skipped.
     Returns: a scalar, at least 0; 0 if fewer than two domains have two rows.
     Source: Sun and Saenko 2016, eq. 1, for several domains and including the means, as in DomainBed (Gulrajani and
-    Lopez-Paz
-        2021), with its default weight of 1.
+        Lopez-Paz 2021), with its default weight of 1.
     """
     groups = [features[domains == domain] for domain in torch.unique(domains)]
     moments = [(rows.mean(dim=0), torch.cov(rows.T)) for rows in groups if len(rows) > 1]

@@ -44,9 +44,8 @@ class Dann(nn.Module):
     """Cross entropy plus the loss of a domain classifier whose gradient is reversed at the features.
 
     The domain classifier is trained at full weight throughout; the weight of the reversed gradient rises from 0 to
-    ``weight``
-    over the training. The classifier's layers are used only in training; their weights must be trained with the
-    model's.
+    ``weight`` over the training. The classifier's layers are used only in training; their weights must be trained with
+    the model's.
 
     Attributes:
         progress: completed share of the training, in [0, 1]; set by ``Progress``.

@@ -50,20 +50,17 @@ def add_noisy_copies(
     """Add a noisy copy of each row: synonym replacement, synonym insertion, word swap, or word deletion.
 
     Each copy uses one of the four operations, chosen at random. The first three change a tenth of the words (at least
-    one);
-    deletion drops each word with probability 0.1, but never all. A text that cannot be changed is copied as is.
+    one); deletion drops each word with probability 0.1, but never all. A text that cannot be changed is copied as is.
 
     Args:
         rows: training rows of a classification task.
         inputs: its text columns. In a pair only the last text is changed (in NLI the hypothesis); the first stays. (The
-            code
-            of BOSS paired the hypotheses with other premises, which explains its drop in NLI.)
+            code of BOSS paired the hypotheses with other premises, which explains its drop in NLI.)
         generator: samples operations, words and positions.
         synonyms: returns the synonyms of a word.
         share: share of the words to change.
     Returns: all original rows, then their copies in the same order; a copy's id ends in ``/eda``, and all other
-    columns,
-        including the group, are its original's.
+        columns, including the group, are its original's.
     """
     column = inputs[-1]
     texts = [noisy_copy(text, generator, synonyms, share) for text in rows[column]]

@@ -42,10 +42,8 @@ def freelb_step(
     """Add a batch's FreeLB gradients to the parameters: the mean over the ascent steps.
 
     Each step's loss is computed on embeddings plus a perturbation. The first perturbation is random; each further one
-    moves
-    by ``step_size`` along its gradient, normalised to L2 norm 1 per example. Padding is never perturbed. The
-    perturbation is
-    unbounded (BOSS sets no bound), and dropout is resampled in each step, as in plain training.
+    moves by ``step_size`` along its gradient, normalised to L2 norm 1 per example. Padding is never perturbed. The
+    perturbation is unbounded (BOSS sets no bound), and dropout is resampled in each step, as in plain training.
 
     Args:
         model: accepts ``inputs_embeds`` in place of ``input_ids``; its embeddings may be frozen.
@@ -55,11 +53,9 @@ def freelb_step(
         steps: forward and backward passes, at least 1.
         step_size: length of an ascent step.
         start: the initial perturbation is uniform, at most ``start / sqrt(n_tokens * d)`` per dimension, so that its
-            norm
-            over an example is below ``start`` whatever the length.
+            norm over an example is below ``start`` whatever the length.
         generator: samples the initial perturbations, on its own device; None: torch's default generator, which dropout
-            also
-            uses and checkpoints save, so that a resumed training equals an uninterrupted one.
+            also uses and checkpoints save, so that a resumed training equals an uninterrupted one.
     Returns: the mean loss over the steps, detached.
     Raises: InvalidInput if the model does not accept ``inputs_embeds``.
     Source: BOSS paper, sec. 4.1 (3 steps); step and start are those of its code.

@@ -32,8 +32,7 @@ class Irm(nn.Module):
 
     The penalty has weight 1 for the first ``warm_up`` steps, then ``weight``; from then on the whole loss is divided by
     ``weight``, to keep the scale of gradients. A training of fewer steps is fine-tuning with a small penalty. The step
-    count
-    is part of the model's state.
+    count is part of the model's state.
 
     Args:
         read: returns the labels' logits from a model's output.

@@ -46,9 +46,8 @@ def lisa_loss(model: Any, batch: Batch, alpha: float = ALPHA, same_label: float 
             labels.
     Returns: the loss, a scalar.
     Source: Yao et al. 2022, eq. 3 and 4, algorithm 1; one share per row, from Beta(2, 2), at the input of the last
-    layer, as
-        for texts in their code (``huaxiuyao/LISA``). There a row's partner is from the whole data set, here from its
-        batch.
+        layer, as for texts in their code (``huaxiuyao/LISA``). There a row's partner is from the whole data set, here
+        from its batch.
     """
     _, features = logits_and_features(model, batch)
     labels, domains = batch["labels"], batch["domain"]

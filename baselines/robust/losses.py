@@ -26,9 +26,8 @@ NO_INPUTS = frozenset({"labels", "row", "domain"})
 def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon: float = 0.0) -> Tensor:
     """Compute the mean cross entropy, optionally with focal weights and label smoothing.
 
-    For an example, ``-sum_c q_c (1 - p_c)^gamma log p_c``, where p is the softmax of the logits, and q is
-    ``1 - epsilon + epsilon / C`` for the label and ``epsilon / C`` for each other class. With both, each class's share
-    of the
+    For an example, ``-sum_c q_c (1 - p_c)^gamma log p_c``, where p is the softmax of the logits, and q is ``1 - epsilon
+    + epsilon / C`` for the label and ``epsilon / C`` for each other class. With both, each class's share of the
     smoothed label has its own focal weight; with gamma 0 it is label smoothing, with epsilon 0 focal loss.
 
     Args:

@@ -61,8 +61,7 @@ class MethodTraining:
 
     Attributes:
         rows: training rows, which a method may change before training. The features of each row include ``row``, its
-            index,
-            and, for methods ``of_domains``, ``domain``, the index of its domain in alphabetical order.
+            index, and, for methods ``of_domains``, ``domain``, the index of its domain in alphabetical order.
         inputs: their text columns; EDA changes the last one.
         n_classes: number of labels of the task.
         seed: seed of the run.
@@ -110,8 +109,7 @@ class TrainingMethod:
     """Base class of methods; its fields are its strengths, for ``--set NAME.FIELD=VALUE``.
 
     A method inherits from this class and overrides the hooks that it changes; the rest stays as in plain training.
-    Built-in
-    and user-defined methods work in the same way (``docs/methods/your-own-method.md``).
+    Built-in and user-defined methods work in the same way (``docs/methods/your-own-method.md``).
 
     Attributes:
         of_domains: whether its loss compares domains: each batch then has equally many rows of each, with
@@ -227,8 +225,7 @@ class Robustness:
     """The robustness methods of a training; without any, it is plain fine-tuning.
 
     EDA adds rows and FreeLB changes the step. The loss is one of: focal loss, label smoothing, both, the ensemble, or a
-    loss
-    over domains. Other methods run after training. Methods of different kinds can be combined.
+    loss over domains. Other methods run after training. Methods of different kinds can be combined.
 
     Attributes:
         methods: the methods by name, in the order in which they change a trained model.
@@ -255,8 +252,7 @@ class Robustness:
             training: the program's options.
             of_words: whether it trains taggers or models that generate text.
         Raises: InvalidInput if two methods cannot be combined, one lacks a required option or is for other models, or a
-        strength
-            does not exist.
+            strength does not exist.
         """
         from shiftbench.baselines.training.options import TrainingOptions
 
@@ -307,8 +303,7 @@ class Robustness:
         """Build the loss and the training step.
 
         A loss with parameters, such as the ensemble's, is added to the model as ``own_loss``, so that it is trained and
-        saved in
-        checkpoints; predictions do not use it.
+        saved in checkpoints; predictions do not use it.
 
         Raises: InvalidInput for such a loss with an adapter, whose checkpoints would not include it.
         """

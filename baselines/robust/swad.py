@@ -68,8 +68,7 @@ def find_valley(
     """Find the valley of the validation loss: where it has reached its minimum, and where it rises again.
 
     The valley starts at the first evaluation whose loss is the lowest of ``to_start`` evaluations starting with it. It
-    ends
-    before ``to_end`` consecutive evaluations above ``tolerance`` times the mean of those.
+    ends before ``to_end`` consecutive evaluations above ``tolerance`` times the mean of those.
 
     Args:
         losses: one per evaluation, at least one.

@@ -50,8 +50,7 @@ def nearest_pieces(words: Iterable[str], tokenizer: Any, vectors: "Tensor", n: i
     """Use as synonyms the words whose input embeddings are nearest by cosine similarity; needs only the model.
 
     Only words that are a single piece of the vocabulary have neighbours and can be neighbours. Nearest neighbours
-    include
-    antonyms, so a copy's label can be wrong where it would be right with a true synonym.
+    include antonyms, so a copy's label can be wrong where it would be right with a true synonym.
 
     Args:
         words: words in lower case; other words get no synonyms.
@@ -82,8 +81,7 @@ def _whole_words(tokenizer: Any) -> dict[str, int]:
     """Find the lower-case words that are a single piece of a tokenizer, and the pieces' ids.
 
     Vocabularies mark word starts in different ways, so each piece is decoded and tokenized again: a word must return
-    its
-    piece.
+    its piece.
     """
     spelled = {
         identity: tokenizer.convert_tokens_to_string([piece]).strip()

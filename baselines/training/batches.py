@@ -37,12 +37,9 @@ class LengthBatches(Sampler[list[int]]):
         batch_size: rows per batch; the last batch of an epoch may have fewer.
         seed: seed of the shuffling.
         domains: domain of each row, consecutive codes from 0, shape (n,), for losses that compare domains: the numbers
-            of
-            rows per domain in a batch then differ by at most one, and each of G domains gets n / G of an epoch's n
-            rows. Rows
-            of small domains are repeated, and some of a large one are skipped (GroupDRO's and WILDS's authors also
-            sample
-            groups evenly). Default: every row occurs once per epoch.
+            of rows per domain in a batch then differ by at most one, and each of G domains gets n / G of an epoch's n
+            rows. Rows of small domains are repeated, and some of a large one are skipped (GroupDRO's and WILDS's
+            authors also sample groups evenly). Default: every row occurs once per epoch.
     """
 
     def __init__(self, lengths: np.ndarray, batch_size: int, seed: int, domains: np.ndarray | None = None) -> None:

@@ -66,8 +66,7 @@ def set_padding(model: Any, token: int) -> None:
     """Set the padding token in a model's configuration.
 
     A decoder used as a classifier reads the label at the last non-padding token, so its configuration must contain the
-    token
-    that the batches are padded with.
+    token that the batches are padded with.
 
     Args:
         model: a model of transformers, or of peft around one; its configuration is changed.
@@ -83,8 +82,7 @@ def model_version(name: str) -> Any:
     Args:
         name: Hub id or path.
     Returns: JSON data: the states of a folder's files (``shiftbench.builders.checksums.file_state``), or a Hub
-    revision; None
-        if neither is known.
+        revision; None if neither is known.
     """
     folder = Path(model_path(name))
     if not folder.is_dir():

@@ -20,8 +20,7 @@ def usable_token_length(config: Any, options: TrainingOptions, asked: int) -> in
         options: the program's options; a soft prompt takes up some positions.
         asked: the requested number.
     Returns: the requested number, capped by the model's positions, rounded down to a multiple of 8 (as are batch
-    lengths on a
-        GPU).
+        lengths on a GPU).
     """
     taken = options.adapter_size if options.adapter is Adapter.PROMPT else 0
     positions = getattr(config, "max_position_embeddings", None)

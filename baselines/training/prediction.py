@@ -114,8 +114,7 @@ def _precise_head(model: Any, device: Device) -> Iterator[None]:
     """Run the head (hidden states to logits) in single precision, whatever the precision of the rest.
 
     Logits in bfloat16 have two or three digits: confidences would be coarse, and labels would tie. A head whose weights
-    are
-    not in single precision is left unchanged.
+    are not in single precision is left unchanged.
     """
     heads = (
         [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS] if device.bf16 else []

@@ -1,9 +1,9 @@
 """Questions on long contexts as overlapping windows of word pieces, and back to one answer per question.
 
 A window contains the question and a part of the context. Answers are spans of at most 30 pieces, from the window with
-the
-best sum of start and end scores. The first piece of a window stands for "no answer": a question has none if its lowest
-such score over all windows exceeds the best span's score by more than a threshold (SQuAD 2.0). Titles are not used.
+the best sum of start and end scores. The first piece of a window stands for "no answer": a question has none if its
+lowest such score over all windows exceeds the best span's score by more than a threshold (SQuAD 2.0). Titles are not
+used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -178,7 +178,7 @@ def null_threshold(
         answered: score of answering each question, shape (n,).
         abstained: score of abstaining, shape (n,).
     Returns: the best threshold (abstain if the preference is greater); in a tie, the one that abstains least. 0 if n =
-    0; -inf: always abstain.
+        0; -inf: always abstain.
     Source: SQuAD 2.0's evaluation tunes it in the same way.
 
     >>> null_threshold(np.array([-3.0, 1.0, 2.0]), np.array([0.9, 0.5, 0.0]), np.array([0.0, 0.0, 1.0]))

@@ -1,11 +1,9 @@
 """Tasks as text to text, for encoder-decoder models: templates of inputs and targets, and labels as words.
 
 Generation uses the input as is; question generation appends the answer to the document (Domain Robustness paper,
-appendix
-D.1). Question answering names the question and the context. Classification ends in T5's sentinel ``<extra_id_0>``, for
-which the decoder generates the label's word (BOSS paper, Table 21: same words, in our own sentence). Only the first
-piece
-of each label's word is scored.
+appendix D.1). Question answering names the question and the context. Classification ends in T5's sentinel
+``<extra_id_0>``, for which the decoder generates the label's word (BOSS paper, Table 21: same words, in our own
+sentence). Only the first piece of each label's word is scored.
 
 If an input is too long, its longest field is truncated, never the template.
 """

@@ -133,8 +133,7 @@ def train(
         device: where to train.
         scratch: folder for checkpoints, so that a training can be resumed; None: no checkpoints.
         validate: scores a model on validation rows, higher is better; the epoch with the highest score is used (the
-            first in
-            a tie). None: the last epoch.
+            first in a tie). None: the last epoch.
         objective: what to minimise; default: the model's own loss.
         keep: states to save, in epochs; 0 is before training.
         callbacks: additional callbacks.

@@ -104,7 +104,7 @@ def _cut_sentence(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDA
 
 
 def _most_context(length: int, cuts: Sequence[range]) -> NDArray[np.int64]:
-    """Find for each piece the window that shows most on its poorer side; the sentence's own ends cost nothing."""
+    """Return for each piece the window with the most context on its shorter side, ignoring the sentence's own ends."""
     places = np.arange(length)
     shown = np.full((len(cuts), length), -1)
     for number, cut in enumerate(cuts):
