@@ -1,1 +1,1 @@
-"""Fetching upstream files: over HTTP and from the Hugging Face Hub, out of archives, each at its place under RAW."""
+"""Fetch upstream files over HTTP and from the Hugging Face Hub, unpacked from archives, to their paths under RAW."""

@@ -1,4 +1,4 @@
-"""Members of archives; the names in an archive never decide where outside a folder something is written."""
+"""Unpack members of archives; names in an archive can never cause a write outside the target folder."""
 
 import shutil
 import stat
@@ -17,16 +17,16 @@ from shiftbench.validation.report import first_line
 _SHOWN = 12
 _BLOCK = 1 << 20
 _DAMAGE = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What a damaged archive raises, one that is encrypted (RuntimeError), or packed in a way that Python cannot undo."""
+"""Errors raised for damaged, encrypted (RuntimeError) or unsupported archives."""
 
 
 def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> None:
-    """Write members of a zip or tar (also gz, bz2, xz) into a folder, which is of use only where all of them are there.
+    """Write members of a zip or tar (also gz, bz2, xz) into a folder; discard the folder if this raises.
 
     Args:
-        members: by path below ``folder`` the member's name; one that ends in a slash is a folder with all that is in
-            it; a star stands for any part of a name, and the files that it finds are joined in the archive's order.
-    Raises: RefusedError where the archive is none, is damaged, or lacks a member: then it lists what is there.
+        members: the member's name by path below ``folder``. A name that ends in a slash is a folder with all its
+            content; a star matches any part of a name, and the matching files are concatenated in the archive's order.
+    Raises: RefusedError if the file is not an archive, is damaged, or lacks a member (the message lists its content).
     """
     left = dict(members)
     names: list[str] = []
@@ -48,7 +48,7 @@ def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> N
 
 
 def _iterate_members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """Yield the name of each file in an archive, and what opens it, which must be used before the next one comes."""
+    """Yield the name of each file in an archive and a function that opens it, valid until the next iteration."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as opened:
             for info in opened.infolist():
@@ -59,7 +59,7 @@ def _iterate_members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes
             for member in tar:
                 if member.isreg():
                     yield member.name.removeprefix("./"), partial(_open_member, tar, member)
-            while tar.fileobj is not None and tar.fileobj.read(_BLOCK):  # to the checksum of a .gz, at its end
+            while tar.fileobj is not None and tar.fileobj.read(_BLOCK):  # verifies the checksum of a .gz
                 pass
     else:
         raise RefusedError("neither a zip nor a tar")
@@ -73,7 +73,7 @@ def _open_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]
 
 
 def _find_out(new: Path, member: str, name: str) -> Path | None:
-    """Return where a file of an archive is written: the place itself, or below it; None where it is not wanted."""
+    """Return the output path of a file in an archive: ``new`` or a path below it; None if it is not needed."""
     if name == member or (fnmatchcase(name, member) and name.count("/") == member.count("/")):
         return new
     inside = PurePosixPath(name.removeprefix(member))

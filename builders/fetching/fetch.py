@@ -1,4 +1,4 @@
-"""What is missing under RAW, which download brings it, and fetching it: several at a time, each whole or not at all."""
+"""Plan and run the downloads of missing files under RAW, several in parallel, each written atomically."""
 
 import logging
 import os
@@ -48,18 +48,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ALL = "all"
-"""Accepts the terms of every source."""
+"""Value of ``accepted`` that accepts the terms of every source."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A download that will be made: the first of its source that brings the places.
+    """A planned download: the first of its source that provides the missing paths.
 
     Attributes:
         source: the release.
-        download: what is asked for; where it fails, the source's next one that brings the places is tried.
-        places: the missing places that it brings, as specs name them; a place may be filled by its gzipped or zipped
-            form.
+        download: the download; if it fails, the source's next one that provides the paths is tried.
+        places: the missing paths it provides, as in the specs; a gzipped or zipped file may be stored instead.
     """
 
     source: SourceSpec
@@ -69,7 +68,7 @@ class Request:
 
 @dataclass(frozen=True)
 class ByHand:
-    """Missing places of a source that no download brings: its ``instructions`` say how a person gets them."""
+    """Missing paths of a source without an automatic download; its ``instructions`` explain how to get them."""
 
     source: SourceSpec
     places: tuple[str, ...]
@@ -77,12 +76,12 @@ class ByHand:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be fetched.
+    """A plan of downloads.
 
     Attributes:
-        requests: downloads, in the order of the specs; empty where nothing is missing that one brings.
-        by_hand: what a person must get, a source each.
-        terms: sources of ``requests`` whose terms were not accepted yet.
+        requests: downloads, in the order of the specs; empty if there is nothing to download.
+        by_hand: files to be obtained by hand, by source.
+        terms: sources of ``requests`` whose terms have not been accepted yet.
     """
 
     requests: tuple[Request, ...]
@@ -91,13 +90,13 @@ class Plan:
 
 
 def plan_fetch(specs: Iterable[TaskSpec], raws: Sequence[Path]) -> Plan:
-    """Find which files of tasks no folder has, and which download brings each; no network is touched.
+    """Find the missing files of tasks and a download for each, without network access.
 
-    Files that hold a release in part are not looked for. A folder that is not there lacks everything.
+    Files that contain only part of a release are ignored. A folder that does not exist counts as empty.
 
     Args:
-        raws: folders of upstream files; what is fetched goes to the first.
-    Raises: InvalidInput where a folder or a broken link lies in a file's place.
+        raws: folders of upstream files; downloads go to the first.
+    Raises: InvalidInput if there is a folder or a broken link at a file's path.
     """
     wanted: dict[SourceSpec, dict[str, None]] = {}
     problems: list[Problem] = []
@@ -126,20 +125,20 @@ def plan_fetch(specs: Iterable[TaskSpec], raws: Sequence[Path]) -> Plan:
 def fetch(
     plan: Plan, raw: Path, *, accepted: Collection[str] = (), parallel: int = 4, api: "HfApi | None" = None
 ) -> tuple[Fetched, ...]:
-    """Fetch what a plan asks for into a folder of upstream files, with a bar of progress where standard error shows it.
+    """Run the downloads of a plan into a folder of upstream files, with a progress bar on standard error.
 
-    What was fetched is there whole, and recorded in ``RAW/<slug>/fetched.json``; accepted terms are kept in
-    ``RAW/<slug>/terms.json``. A source that fails stops no other. Stopped or killed, the same call asks for the rest.
+    Files are written atomically and recorded in ``RAW/<slug>/fetched.json``; accepted terms are stored in
+    ``RAW/<slug>/terms.json``. A failing source does not stop the others. After an interruption the same call resumes.
 
     Args:
-        raw: made where it is not there.
+        raw: the target folder; created if missing.
         accepted: slugs of sources whose terms are accepted, or ``all``.
-        parallel: downloads at a time, 1 or more.
-        api: the Hub; by default the one of ``HF_ENDPOINT``.
-    Returns: what was fetched, a place each, in the order of the plan; places by hand are left out without a word.
-    Raises: InvalidInput after everything else was fetched, naming at once every source that failed or whose terms
-        were not accepted; before anything is fetched where ``accepted`` names no source (UnknownChoice), the disk has
-        too little space, or another fetch is writing to the folder.
+        parallel: number of parallel downloads, 1 or more.
+        api: the Hub client; by default for ``HF_ENDPOINT``.
+    Returns: the files fetched, in the order of the plan; files to be obtained by hand are skipped.
+    Raises: InvalidInput, after all other downloads, listing every source that failed or whose terms were not accepted;
+        or before any download if ``accepted`` contains an unknown source (UnknownChoice), the disk has too little
+        space, or another fetch is writing to the folder.
     """
     known = [*read_sources(), *(request.source.slug for request in plan.requests)]
     unknown = [name for name in accepted if name not in (ALL, *known)]
@@ -170,7 +169,7 @@ def fetch(
     elif os.access(raw / _SCRATCH, os.W_OK):
         from filelock import FileLock, Timeout
 
-        # Another fetch that is at work removes its own; nothing is to be brought, so it is not in the way.
+        # With nothing to download, a running fetch is no problem: it removes its own leftovers.
         with suppress(Timeout), FileLock(raw / _SCRATCH / _LOCK, blocking=False):
             _remove_leftovers(raw / _SCRATCH)
     problems += [problem for outcome in outcomes for problem in outcome.problems]
@@ -180,9 +179,9 @@ def fetch(
 
 
 def _find_missing(file: FileSpec, raws: Sequence[Path]) -> list[str]:
-    """Return the places of a file, and of what is read beside it, that are empty, or empty in the first folder.
+    """Return the missing paths of a file and of its companion files.
 
-    What is read beside a file must lie beside it: where it does not, both are wanted in one folder.
+    Companion files must be in the same folder as the file: if they are not, all are fetched to the first folder.
     """
     path = find_file(raws, file.path)
     if path is not None and all(path.with_name(name).exists() for name in file.beside):
@@ -195,7 +194,7 @@ def _find_missing(file: FileSpec, raws: Sequence[Path]) -> list[str]:
 def _choose(
     source: SourceSpec, downloads: Sequence[Download], places: Iterable[str]
 ) -> tuple[list[Request], tuple[str, ...]]:
-    """Choose for each place the first download that brings it; return the requests, and the places that none brings."""
+    """Choose the first download that provides each path; return the requests, and the paths without a download."""
     chosen: dict[int, list[str]] = {}
     left: list[str] = []
     for place in places:
@@ -208,13 +207,13 @@ def _choose(
 
 
 def find_form(download: Download, place: str) -> str | None:
-    """Return the place that a download fills in the stead of one that a spec names: itself, or gzipped, or zipped."""
+    """Return the path where a download stores a file of a spec: as it is, gzipped or zipped; else None."""
     forms = (place, f"{place}.gz", f"{place}.zip", str(PurePosixPath(place).with_suffix(".zip")))
     return next((form for form in forms if form in download.places), None)
 
 
 class _Outcome(NamedTuple):
-    """What a request brought, and why it did not bring the rest."""
+    """The files fetched by a request, and the problems of the others."""
 
     fetched: tuple[Fetched, ...]
     problems: tuple[Problem, ...] = ()
@@ -223,7 +222,7 @@ class _Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class _Run:
-    """What the downloads of one call share."""
+    """State shared by the downloads of one call."""
 
     raw: Path
     scratch: Path
@@ -231,23 +230,23 @@ class _Run:
     gauge: Gauge
     api: "HfApi | None"
     left: dict[str, int]
-    """By download, the bytes that were expected before it began."""
+    """Bytes expected before the start, by download."""
     users: Counter[str]
-    """How many requests are yet to take something from what is downloaded, as of an archive that two sources name."""
+    """Number of pending requests per download; an archive may be used by two sources."""
     recording: threading.Lock = field(default_factory=threading.Lock)
     asking: threading.Lock = field(default_factory=threading.Lock)
     revisions: list[str] = field(default_factory=list)
     locks: dict[str, threading.Lock] = field(default_factory=dict)
 
     def start(self, request: Request) -> _Outcome:
-        """Fetch what a request of the plan is for; each transfer tells by itself how many bytes it expects."""
+        """Run a request of the plan; each transfer reports its own expected bytes."""
         self.gauge.expect(-self.left.pop(_key(request.download), 0))
         return self._fetch(request)
 
     def _fetch(self, request: Request, *before: str) -> _Outcome:
-        """Fetch what a request is for; where that fails, by the later downloads of its source that bring it.
+        """Run a request; if it fails, try later downloads of its source that provide the same paths.
 
-        ``before``: what failed before it.
+        ``before``: errors of earlier downloads.
         """
         source = request.source
         try:
@@ -271,7 +270,7 @@ class _Run:
             )
 
     def _bring(self, request: Request) -> tuple[Fetched, ...]:
-        """Try the addresses of a download in order; raise _FailedError with what each answered where none brings it."""
+        """Try the URLs of a download in order; raise _FailedError with all responses if none works."""
         refusals: list[str] = []
         cause: BaseException | None = None
         key = _key(request.download)
@@ -295,7 +294,7 @@ class _Run:
         raise _FailedError("; ".join(refusals)) from cause
 
     def _bring_from(self, address: str, request: Request, folder: Path) -> tuple[Fetched, ...]:
-        """Fetch a download's places from one address, and record them."""
+        """Fetch the files of a download from one URL, and record them."""
         source, download = request.source, request.download
         files: Sequence[RemoteFile] = (RemoteFile(urlsplit(address).path, address, download.size, download.sha256),)
         revision, headers = None, dict[str, str]()
@@ -307,7 +306,7 @@ class _Run:
             files = _with_recorded(files, download)
         outs = [folder / f"{number}-{PurePosixPath(file.name).name}" for number, file in enumerate(files)]
         if len(files) == 1 and download.place is not None and download.rows_as is None:
-            outs = [folder / PurePosixPath(download.place).name]  # its ending says what it must be
+            outs = [folder / PurePosixPath(download.place).name]  # the suffix determines the expected format
         for file, out in zip(files, outs, strict=True):
             fetch_file(
                 self.client, file.url, out, size=file.size, sha256=file.sha256, headers=headers, gauge=self.gauge
@@ -317,10 +316,10 @@ class _Run:
         try:
             new = _stage(request, outs, folder / _STAGED)
         except (RefusedError, InvalidInput):
-            shutil.rmtree(folder)  # it is whole, and not what was looked for
+            shutil.rmtree(folder)  # it is complete, but not the expected archive
             raise
         fetched = tuple(_describe(place, path, address, revision, rows) for place, path in new.items())
-        with self.recording:  # before the file is in its place, so that none there is without a record
+        with self.recording:  # before the file is moved, so that every file has a record
             write_records(self.raw, source.slug, fetched, self.scratch)
         for place, path in new.items():
             put_in_place(path, self.raw / place)
@@ -330,9 +329,9 @@ class _Run:
 
 
 def _with_recorded(files: Sequence[RemoteFile], download: Download) -> Sequence[RemoteFile]:
-    """Return the files of the Hub that a download's address names, with the size and checksum recorded of one alone.
+    """Return the Hub files of a download's URL; for a single file, with the recorded size and checksum.
 
-    Raises: RefusedError where they are several and have another size together, or a checksum of one is recorded.
+    Raises: RefusedError for several files if their total size differs, or if a checksum of a single file is recorded.
     """
     if len(files) == 1:
         return [files[0]._replace(size=download.size or files[0].size, sha256=download.sha256 or files[0].sha256)]
@@ -345,7 +344,7 @@ def _with_recorded(files: Sequence[RemoteFile], download: Download) -> Sequence[
 
 
 def _stage(request: Request, outs: Sequence[Path], staged: Path) -> dict[str, Path]:
-    """Make what a request is for out of the files that came: by place, in the form that the download has there."""
+    """Convert downloaded files to the requested ones; return the staged files by target path."""
     download = request.download
     forms = [str(find_form(download, place)) for place in request.places]
     if download.rows_as is None and len(outs) != 1:
@@ -353,7 +352,7 @@ def _stage(request: Request, outs: Sequence[Path], staged: Path) -> dict[str, Pa
     if download.place is not None and download.rows_as is None:
         check_form(outs[0])
         return {download.place: outs[0]}
-    shutil.rmtree(staged, ignore_errors=True)  # a run that was killed left it
+    shutil.rmtree(staged, ignore_errors=True)  # left by a killed run
     new = {form: staged / form for form in forms}
     if download.rows_as is None:
         unpack_members(outs[0], {form: download.members[form] for form in forms}, staged)
@@ -367,18 +366,18 @@ def _stage(request: Request, outs: Sequence[Path], staged: Path) -> dict[str, Pa
 
 
 class _FailedError(Exception):
-    """No address of a download brings what it is for; it says what each answered."""
+    """All URLs of a download failed; the message contains each response."""
 
 
 _SCRATCH, _STAGED, _LOCK = ".fetching", "staged", "lock"
-"""A folder under RAW with a lock and a folder for each download that is not in its place yet; one inside that, in which
-nothing is left once all is in its place; and the lock."""
+"""The scratch folder under RAW, with a lock and one folder per unfinished download; the staging folder in the latter,
+empty once all files have been moved; the lock file."""
 _OTHER_FOLDER = "give another folder first; run it again then: what came is kept"
 
 
 @contextmanager
 def _scratch(raw: Path) -> Iterator[Path]:
-    """Yield the folder of what is not whole yet, which one fetch at a time writes to."""
+    """Lock and yield the scratch folder; only one fetch at a time may use it."""
     from filelock import FileLock, Timeout
 
     scratch = raw / _SCRATCH
@@ -392,9 +391,9 @@ def _scratch(raw: Path) -> Iterator[Path]:
 
 
 def _remove_leftovers(scratch: Path, requests: Sequence[Request] = ()) -> None:
-    """Remove what runs left that were killed while they wrote a record, or had put everything in its place.
+    """Remove leftovers of runs that were killed while writing a record or after moving all files.
 
-    What was not unpacked yet, or came in part, stays for the task that asked for it, even where this run is for others.
+    Partial downloads and archives not yet unpacked stay, even if this run is for other tasks.
     """
     wanted = {_key(request.download) for request in requests}
     for path in scratch.iterdir():
@@ -409,7 +408,7 @@ def _remove_leftovers(scratch: Path, requests: Sequence[Request] = ()) -> None:
 
 
 def _check_space(requests: Sequence[Request], raw: Path, left: int) -> None:
-    """Refuse to begin where the disk cannot hold what is to come, and once more what is unpacked or rewritten of it."""
+    """Check that the disk has room for the downloads, and again for unpacked or rewritten ones."""
     downloads = [request.download for request in requests]
     written = sum(each.size or 0 for each in downloads if each.place is None or each.rows_as is not None)
     free = shutil.disk_usage(raw).free
@@ -420,18 +419,18 @@ def _check_space(requests: Sequence[Request], raw: Path, left: int) -> None:
 
 
 def _count_left(request: Request, scratch: Path) -> int:
-    """Count the bytes of a request that are to come, as far as its size is recorded."""
+    """Return the remaining bytes of a request; 0 if its size is not recorded."""
     came = sum(n_bytes(path) for path in (scratch / _key(request.download)).glob("*") if path.suffix != NOTES)
     return max(0, (request.download.size or 0) - came)
 
 
 def _key(download: Download) -> str:
-    """Return the name of the folder that a download comes into."""
+    """Return the name of a download's scratch folder."""
     return sha256(repr((download.urls, download.sha256)).encode()).hexdigest()[:16]
 
 
 def _open_gauge(bar: Any) -> Gauge:
-    """Return what moves a bar from several threads."""
+    """Return a thread-safe gauge that updates a progress bar."""
     lock = threading.Lock()
 
     def came(n: int) -> None:
@@ -448,9 +447,9 @@ def _open_gauge(bar: Any) -> Gauge:
 def _map_parallel(
     do: Callable[[Request], _Outcome], requests: Sequence[Request], parallel: int, stop: threading.Event
 ) -> list[_Outcome]:
-    """Run requests in so many threads; return their outcomes in order, or raise what none of ours raises.
+    """Run requests in ``parallel`` threads; return their outcomes in order, or raise an unexpected error.
 
-    The threads are daemons: one that waits for a server must not hold up Ctrl-C, nor the interpreter's end.
+    The threads are daemons: waiting for a server must not block Ctrl-C or the interpreter's exit.
     """
     waiting = deque(enumerate(requests))
     outcomes: dict[int, _Outcome] = {}
@@ -466,7 +465,7 @@ def _map_parallel(
                 outcomes[number] = do(request)
             except StoppedError:
                 return
-            except BaseException as error:  # a fault of ours must not pass for a download that is done
+            except BaseException as error:  # a bug must not look like a finished download
                 failed.append(error)
                 stop.set()
 
@@ -476,7 +475,7 @@ def _map_parallel(
             thread.start()
         for thread in threads:
             while thread.is_alive():
-                thread.join(0.2)  # Ctrl-C does not end a wait without an end on every system
+                thread.join(0.2)  # on some systems Ctrl-C does not interrupt a wait without timeout
     finally:
         stop.set()
         for thread in threads:

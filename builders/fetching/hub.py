@@ -1,7 +1,6 @@
-"""Files of dataset repositories on the Hugging Face Hub, and release forms that their Parquet rows are written in.
+"""Files of dataset repositories on the Hugging Face Hub, and conversion of their Parquet rows to release formats.
 
-Addresses, revisions, tokens and checksums come through ``huggingface_hub``; the bytes pass ``fetch_file``, which goes
-on where a stopped run ended.
+``huggingface_hub`` provides URLs, revisions, tokens and checksums; ``fetch_file`` downloads the bytes and can resume.
 """
 
 import fnmatch
@@ -26,7 +25,7 @@ _CURE = "try again, or fetch the release by hand"
 
 
 class RemoteFile(NamedTuple):
-    """A file at an address over HTTP: its bytes and their checksum, where these are known."""
+    """A remote file: its URL, and its size and checksum if known."""
 
     name: str
     url: str
@@ -35,9 +34,9 @@ class RemoteFile(NamedTuple):
 
 
 class HubFiles(NamedTuple):
-    """The files that an address names: the address with the commit, and ``<repository>@<commit>``.
+    """The files of a ``hub:`` URL, the URL with its commit, and ``<repository>@<commit>``.
 
-    ``headers`` hold the token, if there is one.
+    ``headers`` contain the token, if there is one.
     """
 
     address: str
@@ -47,19 +46,19 @@ class HubFiles(NamedTuple):
 
 
 def is_on_hub(address: str) -> bool:
-    """Check whether an address is one of the Hub, ``hub:<repository>@<revision>/<path>``."""
+    """Return whether a URL has the form ``hub:<repository>@<revision>/<path>``."""
     return address.startswith("hub:")
 
 
 def find_on_hub(address: str, known: Sequence[str], api: "HfApi | None" = None) -> HubFiles:
-    """Find which files of the Hub an address names.
+    """Find the Hub files of a URL.
 
     Args:
-        address: ``hub:<repository>@<revision>/<path>``; a star in the path stands for any part of a name. Without a
-            revision it is the one of ``known``, or else today's. A slash in a revision is written ``%2F``.
-        known: revisions, ``<repository>@<commit>``, that files of this source came from before.
-        api: the Hub; by default the one of ``HF_ENDPOINT``.
-    Raises: InvalidInput when the Hub cannot be reached, or has no such file: then it lists what is there.
+        address: ``hub:<repository>@<revision>/<path>``; a star in the path matches any part of a name. The default
+            revision is the one in ``known``, or else the latest. A slash in a revision is written ``%2F``.
+        known: revisions (``<repository>@<commit>``) of earlier downloads of this source.
+        api: the Hub client; by default for ``HF_ENDPOINT``.
+    Raises: InvalidInput if the Hub cannot be reached or has no such file (the message lists its files).
     """
     from huggingface_hub import HfApi, RepoFile, hf_hub_url
     from huggingface_hub.utils._headers import build_hf_headers
@@ -74,7 +73,7 @@ def find_on_hub(address: str, known: Sequence[str], api: "HfApi | None" = None) 
     with reaching_hub(name, _CURE):
         info = retry(lambda _: api.dataset_info(name, revision=asked))
     commit, there = str(info.sha), [each.rfilename for each in info.siblings or ()]
-    # A star stands for a name, not for a way up or down the folders.
+    # A star matches within a name, never a slash.
     wanted = sorted(
         file
         for file in fnmatch.filter(there, pattern)
@@ -95,11 +94,11 @@ def find_on_hub(address: str, known: Sequence[str], api: "HfApi | None" = None) 
 
 
 Write = Callable[[Sequence[Path], Path], None]
-"""Writes the files fetched, in the order of their names, as the release's own file."""
+"""Writes the downloaded files, sorted by name, as one file in the release's format."""
 
 
 def find_writer(rows_as: str) -> Write:
-    """Return what writes rows in a release's own form; InvalidInput proposes the nearest name where there is none."""
+    """Return the writer of a release format; raise InvalidInput, suggesting the nearest name, if it is unknown."""
     if rows_as not in _WRITERS:
         cure = did_you_mean(rows_as, list(_WRITERS))
         raise InvalidInput(Problem("there is no such form of rows", "rows_as", f"'{rows_as}'", cure))
@@ -107,7 +106,7 @@ def find_writer(rows_as: str) -> Write:
 
 
 def count_rows(path: Path) -> int | None:
-    """Count the rows of a Parquet file, or of JSON lines; None of other files."""
+    """Count the rows of a Parquet or JSON lines file; None for other files."""
     if path.suffix == ".parquet":
         return int(pl.scan_parquet(path).select(pl.len()).collect().item())
     if path.suffix != ".jsonl":
@@ -117,7 +116,7 @@ def count_rows(path: Path) -> int | None:
 
 
 def _write_json_lines(keys: Mapping[str, str], labels: Mapping[int, str], fetched: Sequence[Path], out: Path) -> None:
-    """Write rows as JSON lines: ``keys`` names the repository's column for each of the release's."""
+    """Write rows as JSON lines; ``keys`` maps the release's keys to the repository's columns."""
     label = next(own for own in keys.values() if own == "label")
     with out.open("w", encoding="utf-8") as stream:
         for row in _iterate_rows(fetched, list(keys.values())):
@@ -126,7 +125,7 @@ def _write_json_lines(keys: Mapping[str, str], labels: Mapping[int, str], fetche
 
 
 def _write_squad(version: str, fetched: Sequence[Path], out: Path) -> None:
-    """Write rows as SQuAD's JSON: questions of one context together, contexts of one title together."""
+    """Write rows as SQuAD JSON, with questions grouped by context and contexts by title."""
     articles: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for row in _iterate_rows(fetched, ["id", "title", "context", "question", "answers"]):
         given = row["answers"]
@@ -164,4 +163,4 @@ _WRITERS: Mapping[str, Write] = {
     "squad-1.1": partial(_write_squad, "1.1"),
     "squad-2.0": partial(_write_squad, "v2.0"),
 }
-"""By the name of a form, as ``rows_as`` of a download gives it, what writes rows in it."""
+"""Writers by format name (``rows_as`` of a download)."""

@@ -1,4 +1,4 @@
-"""What is kept beside fetched files: where each came from, and the terms that were accepted."""
+"""Records stored with fetched files: their origin, and the accepted terms."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from shiftbench.validation.output_files import sync
 from shiftbench.validation.report import InvalidInput, Problem
 
 RECORD, TERMS = "fetched.json", "terms.json"
-"""Files in a source's folder: what was fetched of it, and the terms that were accepted."""
+"""Files in a source's folder: the record of fetched files, and the accepted terms."""
 _FORMER = "from_hub.json"
 """The record of version 0.2: one repository, its revision, and the files from it."""
 
@@ -24,13 +24,13 @@ class Fetched(pydantic.BaseModel):
     """A file that was fetched.
 
     Attributes:
-        place: where it lies under RAW, with the ending it has there.
-        address: the one that it came from.
-        revision: ``<repository>@<commit>`` of a file from the Hub; None of others.
-        size: bytes, as it lies at its place; None of a folder.
-        sha256: of these bytes; None of a folder.
-        rows: of a file from the Hub; None where they were not counted.
-        date: the day, as ``2026-11-23``; None in records of version 0.2.
+        place: path under RAW, including ``.gz`` or ``.zip``.
+        address: the URL it came from.
+        revision: ``<repository>@<commit>`` of a Hub file; None for other files.
+        size: bytes on disk; None for a folder.
+        sha256: checksum of these bytes; None for a folder.
+        rows: number of rows of a Hub file; None if not counted.
+        date: date of the download, such as ``2026-11-23``; None in records of version 0.2.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -54,14 +54,14 @@ class _FormerFile(NamedTuple):
 
 
 def today() -> str:
-    """Return the day in UTC, as ``2026-11-23``."""
+    """Return today's date in UTC, such as ``2026-11-23``."""
     return datetime.now(UTC).date().isoformat()
 
 
 def read_records(raw: Path, slug: str) -> dict[str, Fetched]:
-    """Read what was fetched of a source into a folder, by place; empty where nothing was.
+    """Read the records of a source's fetched files, by path under RAW; empty if there are none.
 
-    Raises: InvalidInput where a record is damaged.
+    Raises: InvalidInput if a record is damaged.
     """
     records = {}
     former = _read(raw / slug / _FORMER)
@@ -80,17 +80,17 @@ def read_records(raw: Path, slug: str) -> dict[str, Fetched]:
 
 
 def write_records(raw: Path, slug: str, fetched: Iterable[Fetched], scratch: Path) -> None:
-    """Add files to the record of a source; one at a time may do so.
+    """Add files to the record of a source; not safe for concurrent calls.
 
     Args:
-        scratch: an existing folder for what is not whole yet.
+        scratch: an existing folder for temporary files.
     """
     records = read_records(raw, slug) | {file.place: file for file in fetched}
     _write(raw / slug / RECORD, {place: file.model_dump(mode="json") for place, file in records.items()}, scratch)
 
 
 def hub_revision(raws: Sequence[Path], slug: str, places: Iterable[str]) -> str | None:
-    """Return ``<repository>@<commit>`` where any of a source's files was fetched from the Hub; None otherwise."""
+    """Return ``<repository>@<commit>`` if any of a source's files was fetched from the Hub; None otherwise."""
     wanted = set(places)
     for raw in raws:
         for place, file in read_records(raw, slug).items():
@@ -100,12 +100,12 @@ def hub_revision(raws: Sequence[Path], slug: str, places: Iterable[str]) -> str 
 
 
 def accepts_terms(raws: Iterable[Path], source: SourceSpec) -> bool:
-    """Check whether a source asks for nothing, or its terms, as they are worded today, were accepted before."""
+    """Return whether a source has no terms, or their current wording has been accepted."""
     return source.terms is None or any(_read(raw / source.slug / TERMS).get("terms") == source.terms for raw in raws)
 
 
 def write_terms(raw: Path, source: SourceSpec, scratch: Path) -> None:
-    """Keep beside a source's files which terms were accepted, where to read them, and when; see ``write_records``."""
+    """Record the accepted terms with a source's files, with their URL and date; see ``write_records``."""
     content = {"terms": source.terms, "licence": source.licence, "url": source.licence_url, "accepted": today()}
     _write(raw / source.slug / TERMS, content, scratch)
 
@@ -118,7 +118,7 @@ def _write(path: Path, content: dict[str, Any], scratch: Path) -> None:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Read a record; empty where there is none."""
+    """Read a record; empty if there is none."""
     if not path.is_file():
         return {}
     try:

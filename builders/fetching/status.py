@@ -1,7 +1,7 @@
-"""What every address of every source answers today: ``python -m shiftbench.builders.fetching.status OUT``.
+"""Check all download URLs of all sources: ``python -m shiftbench.builders.fetching.status OUT``.
 
-For a machine with internet, once a week: it writes the table to OUT.md and OUT.json, and ends with exit code 1 where an
-address is gone. No file is downloaded: each address is asked for its size, or for one byte where it does not say it.
+Run weekly on a machine with internet access: it writes a table to OUT.md and OUT.json, and exits with code 1 if a URL
+is gone. No file is downloaded: only the size is requested, or one byte if the server does not report the size.
 """
 
 import argparse
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     import httpx2
 
 State = Literal["alive", "moved", "form", "gone", "no answer"]
-"""``moved``: it leads to another address for good; ``form``: a web page, or a sign-in, where the file was;
-``no answer``: the server failed for now, which says nothing of the file."""
+"""``moved``: permanent redirect; ``form``: a web page or login instead of the file; ``no answer``: temporary server
+error, the state of the file is unknown."""
 
 _AT_A_TIME = 8
 _FORMS, _FOR_NOW = (401, 403), (408, 425, 429, 500, 502, 503, 504)
 
 
 class AddressAnswer(NamedTuple):
-    """What an address answered: a state, the bytes of the file where it says them, and what more there is to say."""
+    """Result of checking a URL: state, size in bytes if reported, and details."""
 
     state: State
     size: int | None = None
@@ -40,7 +40,7 @@ class AddressAnswer(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A row of the table: an address of a source, the bytes that are recorded, and its answer on a day."""
+    """A row of the table: date, source, URL, recorded size and result."""
 
     day: date
     source: str
@@ -50,18 +50,18 @@ class Asked(NamedTuple):
 
     @property
     def is_other_size(self) -> bool:
-        """Return whether it has another size than the recorded one."""
+        """Return whether the size differs from the recorded one."""
         return None not in (self.recorded_size, self.answer.size) and self.recorded_size != self.answer.size
 
 
 def check_addresses(sources: Iterable[SourceSpec], client: "httpx2.Client", day: date) -> list[Asked]:
-    """Find what every address of sources answers, several at a time, each once.
+    """Check every URL of the sources once, several in parallel.
 
     Args:
-        sources: the sources; those without downloads have no address.
+        sources: the sources; those without downloads are skipped.
         client: see ``open_client``.
-        day: today.
-    Returns: a row for each address, in the order of the sources.
+        day: today's date.
+    Returns: one row per URL, in the order of the sources.
     """
     named = [(source.slug, url, each.size) for source in sources for each in source.downloads for url in each.urls]
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
@@ -70,11 +70,11 @@ def check_addresses(sources: Iterable[SourceSpec], client: "httpx2.Client", day:
 
 
 def find_answer(client: "httpx2.Client", address: str) -> AddressAnswer:
-    """Find what an address answers: by its headers or, where these do not say the size, by its first byte.
+    """Check a URL by its headers or, if these lack the size, by requesting its first byte.
 
     Args:
         client: see ``open_client``.
-        address: as ``Download.urls`` has it.
+        address: a URL of ``Download.urls``.
     """
     import httpx2
 
@@ -125,7 +125,7 @@ def _read_answer(response: "httpx2.Response") -> AddressAnswer:
 
 
 def table_lines(rows: Sequence[Asked]) -> list[str]:
-    """List the lines of the table in Markdown, those that need somebody first."""
+    """List the lines of the Markdown table, those that need attention first."""
     counts = Counter(row.answer.state for row in rows)
     others = sum(row.is_other_size for row in rows)
     states = ", ".join(f"{n} {state}" for state, n in counts.most_common())
@@ -143,7 +143,7 @@ def table_lines(rows: Sequence[Asked]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check all addresses, write the table, and return the exit code: 1 where an address is gone, or none answers."""
+    """Check all URLs, write the table, and return the exit code: 1 if a URL is gone, or none responds."""
     parser = argparse.ArgumentParser(prog="python -m shiftbench.builders.fetching.status", description=__doc__)
     parser.add_argument("out", metavar="OUT", type=Path, help="the table is written to OUT.md and OUT.json")
     out = parser.parse_args(arguments).out

@@ -1,7 +1,8 @@
-"""One file over HTTP: resumed where a stopped transfer ended, retried, verified, in its place whole or not at all.
+"""Download one file over HTTP: resumed, retried, verified and moved into place atomically.
 
-``pooch`` is not used: it has no resume, no ``Retry-After`` and one address a file, brings ``requests`` beside our
-``httpx2``, and unpacks archives whole. Nor does ``huggingface_hub`` download: its client begins a stopped file anew.
+``pooch`` is not used because it does not resume, ignores ``Retry-After``, takes one URL per file, adds ``requests`` to
+our ``httpx2``, and only unpacks whole archives. ``huggingface_hub`` does not download either: its client restarts an
+interrupted file.
 """
 
 import errno
@@ -25,35 +26,36 @@ if TYPE_CHECKING:
     import httpx2
 
 TRIES = 5
-"""How often an address is asked again that brings nothing."""
+"""Maximum number of consecutive tries of a URL without progress."""
 FIRST_WAIT, LONGEST_WAIT, LONGEST_ASKED = 1.0, 30.0, 300.0
-"""Seconds before an address is asked again: the first time, at most, and at most where the server asks to wait."""
+"""Seconds before a retry: the first, the longest, and the longest if the server sets ``Retry-After``."""
 PART, NOTES = ".part", ".notes"
-"""Endings of what is not whole yet, and of what identifies its bytes at the server."""
+"""Suffixes of partial files, and of the notes that identify their bytes at the server."""
 TIMEOUT = 30.0
-"""Seconds without a connection, or without a byte."""
+"""Timeout in seconds to connect, or to receive a byte."""
 _WORTH = 1 << 20
-"""Bytes that make a try that failed none."""
+"""A failed try that received this many bytes counts as progress, not as a failure."""
 _LEAST_RATE = 500
-"""Bytes a second, on average, below which a transfer is begun again."""
+"""A transfer with a lower average rate (bytes per second) is restarted."""
 _FOR_NOW = (408, 425, 429, 500, 502, 503, 504)
 _PAGES = (".html", ".htm")
 _PAGE = "a web page in place of the file: a form to fill in, or a notice that it is gone?"
 
 
 class RefusedError(Exception):
-    """An address does not bring the file; what it says is a part of a sentence."""
+    """A URL does not provide the file; the message is part of a sentence."""
 
 
 class StoppedError(Exception):
-    """The transfer was told to stop; what came is kept."""
+    """The transfer was stopped; partial files are kept."""
 
 
 @dataclass
 class Gauge:
-    """What all transfers of a run have still to bring, and whether they are to stop; threads share it.
+    """Progress and stop flag shared by all transfers (threads) of a run.
 
-    ``came`` and ``expect`` are told bytes: that came, and that are expected beside those expected before (fewer: < 0).
+    ``came`` takes the number of bytes received, ``expect`` the change in the number of bytes expected (may be
+    negative).
     """
 
     came: Callable[[int], object] = lambda _: None
@@ -62,7 +64,7 @@ class Gauge:
 
 
 def open_client() -> "httpx2.Client":
-    """Open a client that follows redirects, takes proxies from the environment, and waits ``TIMEOUT`` at most."""
+    """Open a client that follows redirects, uses proxies from the environment, and times out after ``TIMEOUT``."""
     import httpx2
 
     from shiftbench.version import __version__
@@ -72,12 +74,12 @@ def open_client() -> "httpx2.Client":
 
 
 def n_bytes(path: Path) -> int:
-    """Return the size of a file; 0 where there is none."""
+    """Return the size of a file in bytes; 0 if there is none."""
     return path.stat().st_size if path.is_file() else 0
 
 
 def put_in_place(new: Path, path: Path) -> None:
-    """Put a file, or a folder where nothing is yet, in its place at once; on another disk by a copy beside it."""
+    """Move a file, or a folder to a new path, atomically; across disks, copy to a temporary sibling first."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         new.replace(path)
@@ -99,18 +101,18 @@ def fetch_file(
     headers: Mapping[str, str] | None = None,
     gauge: Gauge | None = None,
 ) -> str:
-    """Fetch a file, or the rest of it, into a folder of its own; one that is there is whole, and not asked for again.
+    """Download a file, or the rest of it, into its own folder; an existing ``out`` is complete and not requested again.
 
-    Until it is whole, its bytes lie in ``<out>.part``, and what identifies them at the server in ``<out>.notes``. The
-    rest is asked for alone where the server has the same file still, or the checksum will show that it has.
+    A partial file is stored in ``<out>.part``, with the server's identification of it in ``<out>.notes``. It is resumed
+    if the server still has the same file, or if a checksum will verify this.
 
     Args:
         client: see ``open_client``.
-        size: bytes; None where they are not known.
-        sha256: of the bytes; None where it is not known.
-        headers: sent beside the client's own, such as a token; not to other hosts that the address leads to.
-    Returns: the checksum of the file's bytes.
-    Raises: RefusedError saying what came instead, StoppedError, or the OSError of a disk.
+        size: expected bytes; None if unknown.
+        sha256: expected checksum; None if unknown.
+        headers: additional headers, such as a token; not sent to other hosts after a redirect.
+    Returns: the SHA-256 of the file.
+    Raises: RefusedError describing the response received instead, StoppedError, or OSError for disk errors.
     """
     if out.exists():
         return file_sha256(out)
@@ -124,7 +126,7 @@ def fetch_file(
 
 @dataclass
 class _AgainError(Exception):
-    """The server, or the way to it, failed for now; ``wait``: seconds, where the server names them."""
+    """Temporary failure of the server or network; ``wait``: seconds to wait, if set by the server."""
 
     found: str
     wait: float | None = None
@@ -132,7 +134,7 @@ class _AgainError(Exception):
 
 @dataclass
 class _Transfer:
-    """The bytes of one address on their way to one file."""
+    """The transfer of one URL to one file."""
 
     client: "httpx2.Client"
     url: str
@@ -153,12 +155,12 @@ class _Transfer:
         return self.out.with_name(f"{self.out.name}{NOTES}")
 
     def announce(self, left: int) -> None:
-        """Report how many bytes are still to come, where that is known."""
+        """Report the number of remaining bytes, if known."""
         self.gauge.expect(left - self.announced)
         self.announced = left
 
     def run(self) -> str:
-        """Request the file until it is whole and right, put it in its place, and return its checksum."""
+        """Request the file until it is complete and verified, move it into place, and return its checksum."""
         while True:
             self._ask_until_whole()
             wrong, found = self._verify()
@@ -167,7 +169,7 @@ class _Transfer:
             self._discard()
             if not self.resumed:
                 raise RefusedError(wrong)
-            self.resumed = False  # the two halves may be of two files: once more from the start
+            self.resumed = False  # the two parts may come from different files: restart from the beginning
         sync(self.part)
         self.part.rename(self.out)
         sync(self.out.parent)
@@ -207,7 +209,7 @@ class _Transfer:
                 raise StoppedError
 
     def _ask(self) -> None:
-        """Request the file, or the rest of it, and keep what comes."""
+        """Request the file, or the rest of it, and store the response."""
         asked = {**self.headers, **self._range()}
         with self.client.stream("GET", self.url, headers=asked) as response:
             status = response.status_code
@@ -226,13 +228,13 @@ class _Transfer:
 
     def _take(self, response: "httpx2.Response") -> None:
         encoded = response.headers.get("Content-Encoding", "identity") != "identity"
-        # Some servers say of a .gz file that its bytes are the gzipped form of another.
+        # Some servers declare a .gz file as gzip content encoding of another file.
         decode = encoded and self.out.suffix.lower() not in (".gz", ".tgz")
         start, total = _find_span(response)
         if decode:
             total = None
         elif total is None and "chunked" not in response.headers.get("Transfer-Encoding", ""):
-            total = self.size  # the body ends with the connection, however that ends
+            total = self.size  # without a length, the end of the connection ends the body
             if total is None and self.expected_sha256 is None:
                 raise RefusedError("the server does not say how long the file is, so a part could be taken for it")
         if total is not None and self.size not in (None, total):
@@ -252,7 +254,7 @@ class _Transfer:
                 if self.gauge.stop.is_set():
                     raise StoppedError
                 view = memoryview(chunk)
-                while view:  # a disk that is almost full takes less than it is given
+                while view:  # on an almost full disk a write may be partial
                     view = view[file.write(view) :]
                 n += len(chunk)
                 self.announced -= len(chunk)
@@ -264,7 +266,7 @@ class _Transfer:
             raise _AgainError(f"{n_bytes(self.part):,} of {total:,} bytes came")
 
     def _range(self) -> dict[str, str]:
-        """Return the headers that ask for the rest alone; none where the bytes that came may be of another file."""
+        """Return the range headers for the rest; empty if the partial file may belong to another version."""
         there, notes = n_bytes(self.part), self._read_notes()
         same = notes.get("url") == self.url and notes.get("validator")
         if not there or not (same or self.expected_sha256):
@@ -272,12 +274,12 @@ class _Transfer:
         return {"Range": f"bytes={there}-", **({"If-Range": str(same)} if same else {})}
 
     def _is_whole(self) -> bool:
-        """Check whether all bytes came already: a run may be killed before it says so."""
+        """Return whether all bytes have been received, possibly by a run that was killed afterwards."""
         total = self._read_notes().get("total") or self.size
         return total is not None and n_bytes(self.part) == total
 
     def _verify(self) -> tuple[str, str]:
-        """Return what is wrong with the bytes that came, empty where nothing is, and their checksum."""
+        """Return the fault of the received bytes (``""`` if none), and their checksum."""
         there = n_bytes(self.part)
         if not there:
             return "an empty file", ""
@@ -297,14 +299,14 @@ class _Transfer:
         self._notes_file.unlink(missing_ok=True)
 
     def _write_notes(self, response: "httpx2.Response", total: int | None) -> None:
-        """Keep what identifies the bytes at the server, and their number."""
+        """Store the server's identification of the file, and its size."""
         validator = _find_validator(response) if total is not None else None
         notes = {"url": self.url, "validator": validator, "total": total}
         with replace_file(self._notes_file) as new:
             new.write_text(json.dumps(notes), encoding="utf-8")
 
     def _is_same(self, response: "httpx2.Response", total: int | None) -> bool:
-        """Check that a rest is of the file whose beginning came, as far as the server can show it."""
+        """Return whether a partial response belongs to the same file, as far as the server identifies it."""
         notes = self._read_notes()
         return notes.get("url") != self.url or (
             _find_validator(response) in (None, notes.get("validator")) and notes.get("total") == total
@@ -318,9 +320,9 @@ class _Transfer:
 
 
 def _find_span(response: "httpx2.Response") -> tuple[int, int | None]:
-    """Return at which byte of the file an answer begins, and how many bytes the file has, where it says so.
+    """Return the first byte position of a response, and the total size of the file if stated.
 
-    Raises: RefusedError where a part of the file comes that nobody could put in place.
+    Raises: RefusedError if the position of a partial response is unknown.
     """
     if response.status_code == 200:
         length = response.headers.get("Content-Length", "")
@@ -334,7 +336,7 @@ def _find_span(response: "httpx2.Response") -> tuple[int, int | None]:
 
 
 def _find_validator(response: "httpx2.Response") -> str | None:
-    """Return what the server tells this file from others by: a strong ETag, or a date (RFC 9110, section 13.1.5)."""
+    """Return the validator of the file version: a strong ETag, or a date (RFC 9110, section 13.1.5)."""
     tag: str = response.headers.get("ETag", "")
     return tag if tag and not tag.startswith("W/") else response.headers.get("Last-Modified")
 

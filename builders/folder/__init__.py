@@ -1,4 +1,4 @@
-"""The dataset folder as other rooms see it: manifest, hashes, reader, configs, statistics, papers, `datasets` builder.
+"""The dataset folder's public interface: manifest, hashes, reader, configs, statistics, papers, `datasets` builder.
 
-In: a folder on disk or a repository of the Hub. Out: its tasks, rows, depths and statistics.
+Input: a folder on disk or a Hub repository. Output: its tasks, rows, depths and statistics.
 """

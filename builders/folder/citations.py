@@ -1,4 +1,4 @@
-"""BibTeX of the papers and data sets that this project names, from ``citations.bib``."""
+"""BibTeX entries of papers and data sets, from ``citations.bib``."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -14,7 +14,7 @@ _FILE = Path(__file__).parent / "citations.bib"
 def cite(key: str) -> str:
     """Return a BibTeX entry of ``citations.bib``.
 
-    Raises: InvalidInput proposing the nearest key where there is no such entry.
+    Raises: InvalidInput, suggesting the nearest key, if there is no such entry.
     """
     citations = read_citations()
     if key not in citations:
@@ -31,9 +31,9 @@ def read_citations() -> Mapping[str, str]:
 
 
 def parse_citations(text: str, file: str) -> dict[str, str]:
-    """Parse BibTeX into entries by key, each as it was written; ``file`` names the text in problems.
+    """Parse BibTeX into raw entries by key; ``file`` is the name of the text in problems.
 
-    Raises: InvalidInput naming every line with a block that is no entry, or whose key came before.
+    Raises: InvalidInput listing every line with an invalid block or a repeated key.
     """
     from bibtexparser.entrypoint import parse_string
 
@@ -55,16 +55,16 @@ PAPERS = {"dr": "calderon-etal-2024-measuring", "boss": "yuan-etal-2023-revisiti
 """Key in ``citations.bib`` of the paper of a benchmark, by its name."""
 
 DEPTH_F1 = "seegmiller-etal-2024-depth"
-"""Key of the paper that depths come from."""
+"""Key of the paper that introduced depths."""
 
 GENBENCH = "hupkes-etal-2023-taxonomy"
-"""Key of the paper that the taxonomy comes from."""
+"""Key of the paper that introduced the taxonomy."""
 
 READ_OFF = {
     "dr": "sections 1, 3 and 5 and appendix D.2 of the Domain Robustness paper; its Table 11 has the authors' own",
     "boss": "sections 1 to 3 and appendix C.1 of the BOSS paper, which has no such table",
 }
-"""Where the categories below come from."""
+"""Origin of the categories below."""
 
 TAXONOMY = {
     "dr": {
@@ -95,18 +95,18 @@ TASK_IDS = {
     "qa_imbalanced": "extractive-qa",
     "eqa": "extractive-qa",
 }
-"""The Hub's finer tags, by task; none where the Hub has no word for it."""
+"""The Hub's task ids, by task; tasks without a matching one are absent."""
 
 SUMMARIES = ("as", "tg")
 """Tasks whose category on the Hub is summarization rather than any text generation."""
 
 
 def papers_to_cite(benchmark: str, *, depths: bool) -> list[str]:
-    """Return the papers to cite beside the sources' own.
+    """Return the papers to cite in addition to those of the sources.
 
     Args:
-        depths: the folder has depth tables.
-    Returns: BibTeX entries, the benchmark's before the one of depths.
+        depths: whether the folder has depth tables.
+    Returns: BibTeX entries, the benchmark's first.
     """
     keys = [PAPERS[benchmark]] if benchmark in PAPERS else []
     return [cite(key) for key in keys + ([DEPTH_F1] if depths else [])]

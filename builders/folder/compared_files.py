@@ -1,7 +1,7 @@
-"""Files of a dataset folder compared with the checksums in its manifest.
+"""Compare the files of a dataset folder with the checksums in its manifest.
 
-A checksum is computed once and kept in the user's cache with the state of its file, so that a folder is read whole when
-it is first opened, and again only where a file has changed.
+Checksums are cached in the user's cache with the state of each file, so a folder is hashed completely when first
+opened, and later only the files that changed.
 """
 
 import fnmatch
@@ -15,19 +15,19 @@ from shiftbench.builders.folder.manifest import DATA_FOLDERS, Manifest
 from shiftbench.validation.report import InvalidInput, Problem
 
 _AT_ONCE = 4
-"""Files that are hashed at a time."""
+"""Number of files hashed in parallel."""
 _CURE = "build the folder again"
 
 
 def compare_files(folder: Path, manifest: Manifest, patterns: Sequence[str] = ("*",)) -> None:
-    """Check that files which are there are those that the manifest was written for.
+    """Check that the files present match the manifest.
 
-    Files that are not there are reported by whoever reads them: a copy may hold the tasks alone that are needed.
+    Missing files are reported when they are read: a copy may contain only some of the tasks.
 
     Args:
-        manifest: its manifest; older ones have no checksums, and nothing is compared.
-        patterns: paths inside the folder, or globs over them, of the files to compare.
-    Raises: InvalidInput naming every file that differs.
+        manifest: its manifest; older ones have no checksums, so nothing is compared.
+        patterns: paths inside the folder, or globs, of the files to compare.
+    Raises: InvalidInput listing every file that differs.
     """
     if problems := list(find_changed_files(folder, manifest, patterns)):
         raise InvalidInput(problems)
@@ -40,7 +40,7 @@ def find_changed_files(folder: Path, manifest: Manifest, patterns: Sequence[str]
     """
     if not manifest.files:
         return
-    # Only what lies below the folder is read, whatever paths the manifest has.
+    # Only files below the folder are read, whatever paths the manifest lists.
     there = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
     wanted = {
         place: path
@@ -55,10 +55,10 @@ def find_changed_files(folder: Path, manifest: Manifest, patterns: Sequence[str]
 
 
 def find_missing_files(folder: Path, manifest: Manifest, pattern: str) -> Iterator[Problem]:
-    """Find the files that the manifest has and the folder lacks, and shards of a split that the manifest lacks.
+    """Find files listed in the manifest but missing in the folder, and shards of a split not in the manifest.
 
     Args:
-        manifest: its manifest; older ones list no files, and none is missing.
+        manifest: its manifest; older ones list no files, so nothing is missing.
         pattern: a path inside the folder, or a glob over paths.
     Returns: a problem for each file.
     """
@@ -74,7 +74,7 @@ def find_missing_files(folder: Path, manifest: Manifest, pattern: str) -> Iterat
 
 
 def _checksums(folder: Path, files: dict[str, Path]) -> dict[str, str]:
-    """Return the checksums of files, reading those alone whose state is not the recorded one."""
+    """Return the checksums of files, reading only those whose state has changed."""
     known = recall_files(folder)
     states = {place: file_state(path) for place, path in files.items()}
     fresh = [place for place, state in states.items() if place not in known or known[place][0] != state]

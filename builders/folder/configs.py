@@ -1,4 +1,4 @@
-"""The configs of a dataset folder: what can be loaded of it by a name, from which files, with which columns."""
+"""The configs of a dataset folder: loadable parts with their name, files and columns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from shiftbench.builders.folder.manifest import Manifest, TaskInfo
 from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, TaskKind, source_parts
 
 LABEL = "label"
-"""The type of a column that holds codes into a task's labels."""
+"""The type of a column of indices into a task's labels."""
 
 
 class Column(NamedTuple):
-    """A column: its name, its type (or, of a struct, those of its parts), and whether it holds lists of that."""
+    """A column: its name, its type (for a struct, its parts), and whether its values are lists of that type."""
 
     name: str
     dtype: str = "string"
@@ -22,16 +22,16 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Config:
-    """What loads under one name.
+    """A part of a dataset folder that can be loaded by name.
 
     Args:
-        name: as ``load_dataset`` takes it.
-        title: in words.
-        task: whose rows or depths these are.
-        paths: by split, a glob over the files.
-        rows: by split, how many.
-        columns: in the files' order.
-        labels: of the task; the columns of type ``LABEL`` hold codes into them.
+        name: config name for ``load_dataset``.
+        title: display name.
+        task: the task of these rows or depths.
+        paths: glob of the files, by split.
+        rows: number of rows, by split.
+        columns: columns, in file order.
+        labels: the task's labels; columns of type ``LABEL`` contain indices into them.
     """
 
     name: str
@@ -63,7 +63,7 @@ def configs(manifest: Manifest) -> list[Config]:
 
 
 def config_name(name: str, task: TaskInfo) -> str:
-    """Return the name that a task is loaded by.
+    """Return the config name of a task.
 
     Returns: a pairing's name in the paper (``SiS-3``), else the task's own.
     """
@@ -71,7 +71,7 @@ def config_name(name: str, task: TaskInfo) -> str:
 
 
 def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskInfo) -> Config:
-    """Describe the rows of the domains that a glob over a task's folders matches: all of them, or one."""
+    """Return the config of a task's rows, of all domains or (by a glob over its folders) of one."""
     splits = [facts.splits for domain, facts in task.domains.items() if folder in ("*", domain)]
     rows = {split: sum(each[split].rows for each in splits if split in each) for split in SPLITS}
     rows = {split: count for split, count in rows.items() if any(split in each for each in splits)}
@@ -80,7 +80,7 @@ def _rows_config(name: str, title: str, folder: str, task_name: str, task: TaskI
 
 
 def _depth_config(name: str, task: TaskInfo, *, target_train: bool) -> Config:
-    """Describe the depth tables: each holds the train texts of its source and the texts of its target."""
+    """Return the config of the depth tables: train texts of the source and texts of the target."""
     sizes = {
         domain: {split: facts.rows for split, facts in each.splits.items()} for domain, each in task.domains.items()
     }

@@ -1,9 +1,9 @@
-"""A ``datasets`` builder of a dataset folder, made in Python from its manifest: nothing of the Hub's is executed.
+"""A ``datasets`` builder for a dataset folder, created from its manifest: no code from the Hub is executed.
 
-It yields what ``load_dataset`` yields, as its reading is the one of ``datasets``' own Parquet builder. Beyond that it
-knows its splits and their sizes before it reads them, is prepared when it is first asked for rows, and keeps its cache
-by content: a folder that is built anew at the same path is never answered from old rows. Files on this machine are
-compared with the checksums in the manifest, and a file that ends with other rows than it should have is an error.
+It yields the same rows as ``load_dataset``, because it subclasses the Parquet builder of ``datasets``. In addition it
+knows its splits and sizes in advance, prepares files on first use, and caches by content: rebuilding a folder at the
+same path never returns old rows. Local files are compared with the checksums in the manifest, and a file with an
+unexpected number of rows is an error.
 """
 
 import re
@@ -31,7 +31,7 @@ _SHARD = re.compile(r"(?P<split>data/[^/]+/[^/]+/[^/]+)-(?P<number>[0-9]{5})-of-
 
 @dataclass
 class FolderConfig(ParquetConfig):  # type: ignore[misc]
-    """A config of a dataset folder: ``rows`` says how many each split has, ``split_rows`` each domain's, by path."""
+    """A config of a dataset folder, with row counts by split and (``split_rows``) by path."""
 
     rows: dict[str, int] = field(default_factory=dict)
     split_rows: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class FolderConfig(ParquetConfig):  # type: ignore[misc]
 
 
 class FolderBuilder(Parquet):  # type: ignore[misc]
-    """Base of the classes that ``dataset_builder`` makes, one a folder, with the folder's configs."""
+    """Base of the classes created by ``dataset_builder``, one per folder, with the folder's configs."""
 
     BUILDER_CONFIG_CLASS = FolderConfig
 
@@ -55,7 +55,7 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
         )
 
     def _generate_tables(self, files: Any, row_groups_list: Any) -> Iterator[Any]:
-        """Read tables; a file that ends with other rows than the manifest says is an error, also in a stream."""
+        """Read tables; also when streaming, raise if a file's number of rows differs from the manifest."""
         counts = dict.fromkeys(range(len(files)), 0)
         for key, table in super()._generate_tables(files, row_groups_list):
             counts[key.original_shard_id] += len(table)
@@ -66,9 +66,9 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
                     self._check_rows(str(files[place]), n_rows)
 
     def _check_rows(self, file: str, n_rows: int) -> None:
-        """Compare a file's rows with those of its split, which shards hold in equal parts.
+        """Check a file's number of rows against its split, which is divided evenly into shards.
 
-        Files of other names are downloaded copies, whose splits ``datasets`` counts when it prepares them.
+        Files with other names are downloaded copies, whose rows ``datasets`` counts itself.
         """
         named = _SHARD.search(file)
         if named is None or named["split"] not in self.config.split_rows:
@@ -80,7 +80,7 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
             raise InvalidInput(Problem("rows differ from the manifest", file, found, "build the folder again"))
 
     def as_dataset(self, split: Any = None, **options: Any) -> Any:
-        """Return rows of all splits or of one, as ``datasets`` builders do; files are prepared on the first call."""
+        """Return all splits or one, like any ``datasets`` builder; files are prepared on the first call."""
         self.download_and_prepare()
         return super().as_dataset(split, **options)
 
@@ -94,13 +94,13 @@ def dataset_builder(
         dataset_builder("ORG/domain-robustness", "nli").as_streaming_dataset(split="train")
 
     Args:
-        folder: a folder on disk, or else ``ORG/NAME`` of a dataset repository on the Hub.
+        folder: a folder on disk, or ``ORG/NAME`` of a dataset repository on the Hub.
         config: ``<task>``, ``<task>.<domain>`` or ``<task>.depth``; by default the first task.
-        revision: branch, tag or commit of the repository; of no meaning to a folder on disk.
-        cache_dir: where prepared rows are kept; by default where ``datasets`` keeps them.
-    Returns: a ``datasets`` builder that knows its splits, features and citation.
-    Raises: InvalidInput when there is no such folder or config, when the domain may not be published and is not in it,
-        or when files of the config were changed.
+        revision: branch, tag or commit of the repository; ignored for a folder on disk.
+        cache_dir: folder for prepared rows; by default the cache of ``datasets``.
+    Returns: a ``datasets`` builder with splits, features and citation.
+    Raises: InvalidInput if there is no such folder or config, the domain is withheld from publication, or files of the
+        config were changed.
     """
     where, manifest, base = _open(folder, revision)
     config_of = {each.name: each for each in configs(manifest)}
@@ -111,7 +111,7 @@ def dataset_builder(
     if not names_repository(folder):
         patterns = list(config_of[name].paths.values())
         compare_files(Path(folder), manifest, patterns)
-        if not manifest.files:  # written before manifests had checksums: the files say themselves that they changed
+        if not manifest.files:  # written before manifests had checksums: detect changes from the files themselves
             paths = sorted(path for pattern in patterns for path in Path(folder).glob(pattern))
             content["files"] = {str(path): file_state(path) for path in paths}
     papers = "\n\n".join(papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None))
@@ -131,7 +131,7 @@ def dataset_builder(
 
 
 def _open(folder: Path | str, revision: str) -> tuple[str, Manifest, str]:
-    """Return the folder's place in words, its manifest, and the path that the manifest's paths are relative to."""
+    """Return the folder's name for messages, its manifest, and the base of the manifest's relative paths."""
     if not names_repository(folder):
         path = Path(folder)
         return str(path), Manifest.read(path), str(path.resolve())
@@ -142,7 +142,7 @@ def _open(folder: Path | str, revision: str) -> tuple[str, Manifest, str]:
     with reaching_hub(repo_id, cure):
         head = HfApi().repo_info(repo_id, repo_type="dataset", revision=revision).sha
         file = HfApi().hf_hub_download(repo_id, MANIFEST, repo_type="dataset", revision=head)
-    # At one commit: between two calls the repository may move on.
+    # Pin one commit, because the repository may change between two calls.
     return repo_id, Manifest.read(Path(file).parent), f"hf://datasets/{repo_id}@{head}"
 
 

@@ -1,4 +1,4 @@
-"""Hashes of a dataset folder: of its content, whatever the bytes of its files, of its settings, and of these files."""
+"""Hashes of a dataset folder: of its content (independent of file bytes), its settings, and its files."""
 
 import hashlib
 import hmac
@@ -29,11 +29,11 @@ def data_files_sha256(folder: Path) -> dict[str, str]:
 
 
 def rows_sha256(frame: Rows, columns: Iterable[str]) -> str:
-    """Hash rows by content, in id order, whatever the file's bytes.
+    """Hash rows by content, in id order, independent of file bytes.
 
     Args:
         frame: rows with distinct ids, in any order.
-        columns: what is hashed beside ``id``, in this order.
+        columns: columns hashed in addition to ``id``, in this order.
     Returns: a SHA-256, 64 hex digits.
 
     >>> import polars as pl
@@ -44,8 +44,8 @@ def rows_sha256(frame: Rows, columns: Iterable[str]) -> str:
     digest, encoder = hashlib.sha256(), msgspec.json.Encoder()
     columns = ("id", *columns)
     in_order = frame if frame["id"].is_sorted() else in_memory(frame).sort("id")
-    # As one list a line, in the bytes of json.dumps(row, ensure_ascii=False, separators=(",", ":")). The hash of one
-    # part is computed while the next is encoded.
+    # One JSON list per line, as json.dumps(row, ensure_ascii=False, separators=(",", ":")). Each part is hashed while
+    # the next is encoded.
     with ThreadPoolExecutor(1) as pool:
         hashed = None
         for part in in_order.iter_slices(_HASHED_AT_ONCE):
@@ -62,7 +62,7 @@ def labels_sha256(frame: Rows, gold: str, key: str | None) -> str:
     Args:
         frame: rows with ``id`` and the gold column, in any order.
         gold: name of the gold column.
-        key: makes a keyed hash, so that nobody without the key can find labels by trying; None: a plain hash.
+        key: HMAC key, so that labels cannot be found by trial without it; None: a plain hash.
     Returns: 64 hex digits.
     """
     plain = rows_sha256(frame, [gold])
@@ -70,11 +70,10 @@ def labels_sha256(frame: Rows, gold: str, key: str | None) -> str:
 
 
 def content_hash(tasks: dict[str, TaskInfo], benchmark: str) -> str:
-    """Hash a folder's content: every split of every domain, inputs and labels, and the label names.
+    """Hash a folder's content: inputs and labels of every split of every domain, and the label names.
 
     Args:
-        tasks: facts by task name. Withheld domains count like the others, so a published folder has the hash of the
-            one that it was taken from.
+        tasks: facts by task name. Withheld domains are included, so a published copy has the same hash as the original.
     Returns: a SHA-256, 64 hex digits.
     """
     content = {
@@ -93,9 +92,9 @@ def content_hash(tasks: dict[str, TaskInfo], benchmark: str) -> str:
 
 
 def groups_sha256(frame: Rows, inputs: Sequence[str]) -> str:
-    """Hash which rows belong together, whatever the names of their groups and the order of rows.
+    """Hash the partition of rows into groups, independent of group names and row order.
 
-    Rows with equal inputs stand for each other, since the names of groups decide which of them has which id.
+    Rows with equal inputs are interchangeable, because their ids depend on the names of groups.
 
     Args:
         frame: rows with distinct ids, ``group`` and the inputs.
@@ -109,7 +108,7 @@ def groups_sha256(frame: Rows, inputs: Sequence[str]) -> str:
     >>> groups_sha256(a, ["text"]) == groups_sha256(a.with_columns(group="id"), ["text"])
     False
     """
-    # Hashes of polars are of this process alone, and only say here which rows have equal inputs.
+    # Polars' hashes are only valid within this process; here they only identify rows with equal inputs.
     rows = pl.concat(part.select("id", "group", text=part.select(inputs).hash_rows()) for part in slices_of(frame))
     named = rows.with_columns(pl.col("id").min().over("text")).sort("id")
     groups = named.group_by("group").agg("id")["id"].list.join("\n").sort()
@@ -122,16 +121,16 @@ def ids_sha256(ids: pl.Series) -> str:
 
 
 def settings_hash(tasks: Mapping[str, TaskInfo], encoder: EncoderFacts | None) -> str | None:
-    """Hash what changes scores beside the content: the settings of a folder.
+    """Hash the settings of a folder: everything that affects scores besides the content.
 
-    These are of each task its kind and metric, which test rows belong together (``groups_sha256``), the ids of its
-    subsets, such as few-shot ones, ``min_texts``, the ID domain, the task that it has candidates for, label folds and
-    the pairing (name and sizes); and the encoder of the depths. Labels and rows are in the content hash. Titles, notes,
-    sources, counts and a pairing's reported Q change no score.
+    These are, for each task, its kind and metric, the groups of test rows (``groups_sha256``), the ids of its subsets,
+    such as few-shot ones, ``min_texts``, the ID domain, the task it has candidates for, label folds and the pairing
+    (name and sizes); and the encoder of the depths. Labels and rows are in the content hash. Titles, notes, sources,
+    counts and a pairing's reported Q do not affect scores.
 
     Args:
-        tasks: facts by task name; withheld domains and subsets count like the others, as in the content hash.
-        encoder: what depths were computed with; None without depths.
+        tasks: facts by task name; withheld domains and subsets are included, as in the content hash.
+        encoder: the encoder of the depths; None without depths.
     Returns: 64 hex digits, the first half of the tasks and the second of the encoder, which no prediction depends
         on (see ``shiftbench.validation.versions``); None for folders that record no groups.
     """

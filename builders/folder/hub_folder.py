@@ -1,4 +1,4 @@
-"""Dataset folders that lie on the Hugging Face Hub."""
+"""Dataset folders on the Hugging Face Hub."""
 
 import re
 from pathlib import Path
@@ -11,23 +11,23 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def names_repository(place: Path | str) -> bool:
-    """Return whether a place is ``ORG/NAME`` on the Hub: it has that form, and no folder here has the name."""
+    """Return whether ``place`` is a Hub repository: it has the form ``ORG/NAME``, and there is no such local folder."""
     return _REPOSITORY.fullmatch(str(place)) is not None and not Path(place).is_dir()
 
 
 def check_repository(name: str, where: str) -> str:
-    """Return the name of a Hub repository; InvalidInput names the option ``where`` where it cannot be one."""
+    """Validate the name of a Hub repository and return it; raise InvalidInput for the option ``where`` otherwise."""
     if _REPOSITORY.fullmatch(name) is None:
         raise InvalidInput(Problem("this is not the name of a Hub repository", where, f"'{name}'", "name it ORG/NAME"))
     return name
 
 
 def download_folder(repo_id: str, revision: str = "main") -> DatasetFolder:
-    """Download a published dataset folder into the Hub's cache; files that are there are not fetched again.
+    """Download a published dataset folder into the Hub cache; cached files are not downloaded again.
 
     Args:
         repo_id: ``ORG/NAME`` of a dataset repository.
-    Raises: InvalidInput when the Hub does not have it, or this machine cannot reach the Hub.
+    Raises: InvalidInput if the repository does not exist or the Hub cannot be reached.
     """
     from huggingface_hub import snapshot_download
 

@@ -1,4 +1,4 @@
-"""The manifest of a dataset folder, ``shiftbench.json``: what it holds, and what it was made from."""
+"""The manifest of a dataset folder, ``shiftbench.json``: its content and its sources."""
 
 import json
 from collections.abc import Sequence
@@ -17,10 +17,9 @@ from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind
 FORMAT_VERSION = 2
 MANIFEST = "shiftbench.json"
 DATA_FOLDERS = ("data", "depth", "subsets", "repeats")
-"""Folders of a dataset folder whose files the manifest lists with their checksums."""
+"""Subfolders whose files the manifest lists with their checksums."""
 PUBLIC_FOLDER, GOLD_FOLDER = "public", "gold"
-"""The two dataset folders in one that was built with test labels withheld (see
-``shiftbench.builders.writing.withhold``)."""
+"""The two dataset folders of a build with withheld test labels (see ``shiftbench.builders.writing.withhold``)."""
 
 
 class _Facts(pydantic.BaseModel):
@@ -31,10 +30,10 @@ _Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s
 
 
 class SplitFacts(_Facts):
-    """Size and hashes of one split. Inputs and labels are hashed apart, so public and gold folders agree.
+    """Size and hashes of one split. Inputs and labels have separate hashes, so that public and gold folders agree.
 
-    ``withheld_labels``: the rows' gold is null here; the gold folder has it. ``groups_sha256``, of test rows: which of
-    them belong together (``shiftbench.builders.folder.hashes``); older folders do not have it.
+    ``withheld_labels``: the gold is null here and stored in the gold folder. ``groups_sha256``: hash of the groups of
+    test rows (``shiftbench.builders.folder.hashes``); missing in older folders.
     """
 
     rows: Count
@@ -46,7 +45,7 @@ class SplitFacts(_Facts):
 
 
 class Provenance(_Facts):
-    """Typed facts of a data set: how data sets are chosen (BOSS paper, sec. 2.2 and appendix D), and its sizes."""
+    """Manually entered facts of a data set: selection criteria (BOSS paper, sec. 2.2 and appendix D) and sizes."""
 
     title: OutsideText = pydantic.Field(description="Its name in the paper's tables")
     text_sources: tuple[OutsideText, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
@@ -64,16 +63,16 @@ class Provenance(_Facts):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _without_reason(cls, content: Any) -> Any:
-        """Remove the key ``differs`` of folders built before 0.1.0: reasons are computed from the steps now."""
+        """Remove the key ``differs`` of folders built before 0.1.0: reasons are now computed from the steps."""
         return (
             {key: value for key, value in content.items() if key != "differs"} if isinstance(content, dict) else content
         )
 
 
 class Pairing(_Facts):
-    """A source and a target whose texts are drawn: the name, sizes and Q in the Depth F1 paper (Table 1, sec. 4.1).
+    """A sampled source-target pair: the name, sizes and Q in the Depth F1 paper (Table 1, sec. 4.1).
 
-    ``source_rows`` are drawn from the domains that have train rows, all together; ``target_rows`` from the test rows.
+    ``source_rows`` are sampled from the pooled domains with train rows; ``target_rows`` from the test rows.
     """
 
     name: OutsideText
@@ -83,10 +82,10 @@ class Pairing(_Facts):
 
 
 class UpstreamRows(_Facts):
-    """The rows of an upstream file, or of several that are counted together, that a split is made from.
+    """Row counts of an upstream file of a split, or of several files with one recorded total.
 
-    ``rows`` are those read, None where the file was not there; ``recorded_rows`` those of the whole file: None where
-    that is not known, 0 of a file that only partial builds read in place of others.
+    ``rows``: rows read, None if the file was missing; ``recorded_rows``: rows of the complete file, None if unknown, 0
+    for a file that only partial builds read in place of others.
     """
 
     path: OutsideText
@@ -95,10 +94,10 @@ class UpstreamRows(_Facts):
 
 
 class SplitOverlap(_Facts):
-    """Rows of an upstream split whose inputs are in another one too, word for word, as counted when they were read.
+    """Number of rows of an upstream split whose inputs also occur, verbatim, in another one.
 
-    ``rows`` are those of ``split`` that were taken: all, or those drawn. ``recorded``: how many are in both upstream;
-    None where that was never measured, because no whole files were at hand or a split is drawn.
+    ``rows``: rows of ``split`` that were used, all or a sample. ``recorded``: number of rows in both splits upstream;
+    None if never measured, because complete files were missing or a split is sampled.
     """
 
     split: OutsideText
@@ -109,16 +108,16 @@ class SplitOverlap(_Facts):
 
     @property
     def name(self) -> str:
-        """Return the two splits as the records name them, as in ``test in train``."""
+        """Return the name of the two splits in the records, such as ``test in train``."""
         return f"{self.split} in {self.other}"
 
 
 class DomainFacts(_Facts):
-    """One domain: its splits, and which sources it was made from.
+    """One domain: its splits and sources.
 
-    ``rebuild_only``: the licence of one of them does not allow publishing its rows; each user builds them.
-    ``upstream``: by upstream split, the files that its rows are from; ``overlaps``: rows that two upstream splits
-    share. Older folders have none of these.
+    ``rebuild_only``: the licence of a source does not allow publishing its rows; each user builds them. ``upstream``:
+    the files of the rows, by upstream split; ``overlaps``: rows shared by two upstream splits. Older folders lack
+    these.
     """
 
     sources: tuple[OutsideText, ...]
@@ -131,9 +130,9 @@ class DomainFacts(_Facts):
 
 
 class Difference(_Facts):
-    """A line of the card's table: what a paper's authors' code does to data sets, and what is done here.
+    """A row of the card's table: how the processing by the paper's authors differs from ours.
 
-    ``rows``: by data set and upstream split, how many rows more there are here for it.
+    ``rows``: the number of additional rows here, by data set and upstream split.
     """
 
     data_sets: Annotated[tuple[OutsideText, ...], pydantic.Field(min_length=1)]
@@ -155,28 +154,28 @@ class TransformCount(_Facts):
 
 
 class SizeFacts(_Facts):
-    """The size of a split that was cut: the paper's, the one of all domains, and the domain with the fewest rows."""
+    """The size of a split that was cut: the paper's, the common one, and the smallest domain."""
 
     paper: Count
     rows: Count | None = pydantic.Field(description="None where each domain keeps what it has")
     smallest: OutsideText | None = pydantic.Field(description="The domain that keeps it below the paper's size")
 
     def shortfall(self, split: str) -> str:
-        """Return how far the split is from the paper's size, and the domain that limits it; empty at that size."""
+        """Return a note if the split is smaller than in the paper, with the limiting domain; otherwise ``""``."""
         if self.rows is None or self.smallest is None:
             return ""
         return f"{split}: {self.rows:,} rows a domain, {self.paper:,} in the paper; {self.smallest} has no more"
 
 
 class TaskInfo(_Facts):
-    """One task of a folder: what is predicted from what, its domains, and the steps that its rows went through.
+    """One task of a folder: inputs, gold, domains, and the steps applied to its rows.
 
-    ``domains`` are those whose rows lie in the folder, ``withheld`` those that publishing left out: their facts stand
-    here, so that a person who builds them can compare. ``notes`` list differences from the papers, ``differences``
-    those from their authors' code; other benchmarks and older folders have none of these. Where there is an
-    ``id_domain``, models are trained on it, and all other domains are out of distribution. ``candidates_for`` and
-    ``label_folds`` are as in ``shiftbench.builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its
-    joined source. ``subset_hashes`` are of the ids of each subset but ``all``, those that publishing left out too.
+    ``domains`` are those with rows in the folder, ``withheld`` those excluded from publication; their facts are kept so
+    that users who build them can compare. ``notes`` list differences from the papers, ``differences`` those from the
+    authors' code; other benchmarks and older folders have neither. If there is an ``id_domain``, models are trained on
+    it, and all other domains are out of distribution. ``candidates_for`` and ``label_folds`` are as in
+    ``shiftbench.builders.specs.spec.TaskSpec``. Models of a ``pairing`` are trained on its joined source.
+    ``subset_hashes`` are hashes of the ids of every subset except ``all``, including subsets excluded from publication.
     """
 
     title: OutsideText
@@ -204,19 +203,19 @@ class TaskInfo(_Facts):
 
     @property
     def has_one_source(self) -> bool:
-        """Return whether models are trained on one source, and all other domains only tested on."""
+        """Return whether models are trained on a single source, and other domains are only used for testing."""
         return self.id_domain is not None or self.candidates_for is not None or self.pairing is not None
 
     @property
     def joined_source(self) -> str | None:
-        """Return the source that models of a pairing are trained on, as in prediction files; None for other tasks."""
+        """Return the joined source of a pairing, as in prediction files; None for other tasks."""
         every = self.domains | self.withheld
         trained = sorted(domain for domain, facts in every.items() if "train" in facts.splits)
         return SOURCE_JOINER.join(trained) if self.pairing is not None and trained else None
 
     @property
     def depth_pairs(self) -> tuple[tuple[str, str], ...]:
-        """Return the pairs of source and target with a depth table, which needs two train texts and a test text.
+        """Return the pairs of source and target with a depth table (at least two train texts and one test text).
 
         Sources are domains, and the joined source of a pairing.
         """
@@ -232,11 +231,11 @@ class TaskInfo(_Facts):
 
 
 Agreement = Literal["", "checksum", "rows", "number of rows"]
-"""What of a file agrees with what is recorded of it; empty for nothing."""
+"""Property of a file that agrees with its record; ``""`` if none does."""
 
 
 class SourceFile(_Facts):
-    """One upstream file as it was read."""
+    """One upstream file that was read."""
 
     path: OutsideText
     sha256: OutsideText
@@ -254,21 +253,21 @@ class SourceFile(_Facts):
 
     @property
     def recorded(self) -> str:
-        """Return the recorded rows as text, with what of the file agrees with its record."""
+        """Return the recorded number of rows, and what agrees with the record, as text."""
         rows = "not known" if self.recorded_rows is None else f"{self.recorded_rows:,}"
         agree = f"{self.agrees} {'agree' if self.agrees == 'rows' else 'agrees'}" if self.agrees else ""
         return "; ".join(filter(None, (rows, agree, "matches no record" if self.unverified else "")))
 
 
 OWN_LICENCE = "yours"
-"""The licence of one's own data until its publisher states one."""
+"""Placeholder licence of user data until its publisher states one."""
 
 
 class SourceFacts(_Facts):
-    """Where rows come from, and on what terms: with an ``open_licence`` they may be published again.
+    """A source of rows and its terms; with an ``open_licence`` the rows may be redistributed.
 
     ``spdx``, ``licence_url``, ``harm``, ``personal_data`` and ``annotators`` are as in
-    ``shiftbench.builders.specs.sources``; older folders have none of these.
+    ``shiftbench.builders.specs.sources``; older folders lack them.
     """
 
     title: OutsideText
@@ -286,7 +285,7 @@ class SourceFacts(_Facts):
 
     @property
     def lacks(self) -> str:
-        """Return what the files read lack of the release, as a sentence; empty for nothing."""
+        """Return what the files read lack of the release, as a sentence; ``""`` if nothing."""
         by_lack: dict[str, list[str]] = {}
         for file in self.files:
             if file.lacks:
@@ -296,7 +295,7 @@ class SourceFacts(_Facts):
 
     @property
     def may_hurt(self) -> bool:
-        """Return whether something in its texts may hurt a reader."""
+        """Return whether its texts may contain harmful content."""
         return self.harm not in ("", "none")
 
     @property
@@ -306,7 +305,7 @@ class SourceFacts(_Facts):
 
 
 class EncoderFacts(_Facts):
-    """The encoder that depths were computed with."""
+    """The encoder used for the depths."""
 
     id: OutsideText
     revision: OutsideText
@@ -314,10 +313,10 @@ class EncoderFacts(_Facts):
 
 
 class Manifest(_Facts):
-    """The whole of ``shiftbench.json``.
+    """The content of ``shiftbench.json``.
 
-    ``label_key`` is there in gold folders alone: test labels are hashed with it, so that nobody without it can find
-    them by trying.
+    ``label_key`` is only present in gold folders: test labels are hashed with it, so that they cannot be found by trial
+    without it.
     """
 
     format_version: Count = FORMAT_VERSION
@@ -354,7 +353,7 @@ class Manifest(_Facts):
 
     @pydantic.model_validator(mode="after")
     def _paths_are_inside(self) -> "Manifest":
-        """Check that all paths that are listed, or made of names, lie in the folder's own places."""
+        """Check that all paths, listed or derived from names, are inside the folder's subfolders."""
         for path in self.files:
             parts = PurePosixPath(path).parts
             if "\\" in path or "\0" in path or ".." in parts or len(parts) < 2 or parts[0] not in DATA_FOLDERS:
@@ -382,7 +381,7 @@ class Manifest(_Facts):
 
     @pydantic.model_validator(mode="after")
     def _key_is_kept(self) -> "Manifest":
-        """Check that a folder without test labels does not hold the key to their hashes."""
+        """Check that a folder without test labels does not contain the key of their hashes."""
         if self.withholds_labels and self.label_key is not None:
             raise ValueError("test labels are withheld, but the key to their hashes is here")
         return self
@@ -394,7 +393,7 @@ class Manifest(_Facts):
 
     @property
     def withholds_labels(self) -> bool:
-        """Return whether a split here has no labels."""
+        """Return whether any split's labels are withheld."""
         return any(
             split.withheld_labels
             for task in self.tasks.values()
@@ -409,12 +408,12 @@ class Manifest(_Facts):
 
     @property
     def has_public_labels(self) -> bool:
-        """Return whether the test labels are public: the folder is neither side of a build that withholds them."""
+        """Return whether the test labels are public: the folder is neither part of a build with withheld labels."""
         return self.label_key is None and not self.withholds_labels
 
     @property
     def sources_here(self) -> tuple[SourceFacts, ...]:
-        """Return the sources of the rows that are here, in the order of tasks and domains."""
+        """Return the sources of the folder's rows, in the order of tasks and domains."""
         every = [facts for task in self.tasks.values() for facts in task.domains.values()]
         return tuple(self.sources[slug] for slug in dict.fromkeys(slug for facts in every for slug in facts.sources))
 
@@ -424,11 +423,11 @@ class Manifest(_Facts):
         return tuple(source for source in sources if not source.open_licence)
 
     def why_withheld(self, facts: DomainFacts) -> str:
-        """Return a sentence: which source's licence does not allow publishing a domain's rows."""
+        """Return a sentence naming the sources whose licences forbid publishing a domain's rows."""
         return closed_words(self.closed_sources(facts))
 
     def build_command(self, task: str) -> str:
-        """Return the command that builds a task; one made from another (``nli.placebo``) is built with that one."""
+        """Return the command that builds a task; a derived task (``nli.placebo``) is built with its original."""
         name = task.partition(".")[0]
         is_own = self.benchmark != "own" and name in self.tasks and self.tasks[name].min_texts is not None
         what = f"own {name} --spec SPEC" if is_own else f"{self.benchmark} {name}"
@@ -445,7 +444,7 @@ class Manifest(_Facts):
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        """Read a folder's manifest; InvalidInput when there is none or it is of another format version."""
+        """Read a folder's manifest; raise InvalidInput if it is missing or has another format version."""
         path = folder / MANIFEST
         if not path.is_file():
             pair = [name for name in (PUBLIC_FOLDER, GOLD_FOLDER) if (folder / name / MANIFEST).is_file()]
@@ -473,7 +472,7 @@ _NO_MANIFEST_CURE = "give the folder that 'shiftbench build' wrote"
 
 
 def closed_words(sources: Sequence[SourceFacts]) -> str:
-    """Return a sentence: the licence of these sources does not allow publishing their rows."""
+    """Return a sentence stating that these sources' licences do not allow publishing their rows."""
     *others, last = [source.title for source in sources]
     if not others:
         return f"the licence of {last} does not allow publishing its rows"

@@ -1,4 +1,4 @@
-"""Sizes of splits here and in the paper's tables, and what each difference is made of, row by row."""
+"""Compare split sizes with the paper's tables, and attribute each difference to reasons with row counts."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 from shiftbench.builders.folder.manifest import DomainFacts, Manifest, TaskInfo, TransformCount, UpstreamRows
 
 CUT, COPIES, FILL = "test_inputs_leave_train", "copies_leave", "fill_to_size"
-"""Steps that only this program takes: after a cut of its own, among files in part, and to sizes that domains share."""
+"""Steps that the papers do not have: after our own cut, among partial files, and for common sizes of domains."""
 
 _NOT_STATED = "older builds do not state from which files their rows are"
 
 
 class SizePart(NamedTuple):
-    """So many rows more here than in the paper, fewer where negative, and why."""
+    """A number of rows more than in the paper (negative: fewer), with the reason."""
 
     rows: int
     why: str
@@ -29,15 +29,14 @@ class PaperSize(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Return the parts as words, each with its rows; empty where there are none."""
+        """Return the parts as text, each with its rows; ``""`` if there are none."""
         return "; ".join(f"{part.rows:+,}: {part.why}" for part in self.parts)
 
 
 def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
-    """Compare the sizes of a task's data sets with those that the paper's tables give.
+    """Compare the sizes of a task's data sets with the paper's tables.
 
-    Returns: an entry for each domain and split with a size in the paper, where sizes are equal without parts; none
-        where the tables give none.
+    Returns: an entry for each domain and split with a size in the paper (without parts if the sizes are equal).
     """
     task = manifest.tasks[name]
     sizes: list[PaperSize] = []
@@ -50,7 +49,7 @@ def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
 
 
 class _Domain(NamedTuple):
-    """A domain with what its task knows of it."""
+    """A domain with the facts of its task."""
 
     name: str
     facts: DomainFacts
@@ -63,7 +62,7 @@ class _Domain(NamedTuple):
         return [step for step in self.task.transforms if (step.domain, step.split) == (self.name, split)]
 
     def typed(self, split: str) -> list[SizePart]:
-        """Return what the authors' code is known to do differently, as ``differences.toml`` has it."""
+        """Return the known differences from the authors' code (``differences.toml``)."""
         lines = [(line.rows.get(self.name, {}).get(split, 0), line.theirs) for line in self.task.differences]
         return [SizePart(rows, f"the authors' code: {theirs}") for rows, theirs in lines if rows]
 
@@ -89,10 +88,10 @@ def _compare_with_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[Pape
 def _parts(
     files: Sequence[UpstreamRows], steps: Sequence[TransformCount], typed: Sequence[SizePart], n_left: int, paper: int
 ) -> list[SizePart]:
-    """Split the difference between our rows, after files and steps, and the paper's into parts with a reason each.
+    """Attribute the difference between our number of rows and the paper's to parts with reasons.
 
-    Of a whole file as many rows leave by the steps that the paper takes too as its size says: the recorded rows, less
-    the paper's, less what its code does otherwise.
+    For a complete file, the steps shared with the paper are assumed to drop the recorded rows minus the paper's rows
+    minus the known differences of the authors' code.
     """
     parts = [part for file in files for part in _file_parts(file)]
     parts += [
@@ -120,7 +119,7 @@ def _parts(
 
 
 def _file_parts(file: UpstreamRows) -> Iterator[SizePart]:
-    """Return the rows gained or lost by a file that is absent, short, too long, or read in place of others."""
+    """Return the rows gained or lost by a file that is missing, too short, too long, or read in place of others."""
     if file.recorded_rows is None:
         return
     n_more = (file.rows or 0) - file.recorded_rows
@@ -137,10 +136,10 @@ def _copies_reason(step: TransformCount) -> str:
 
 
 def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePart]]:
-    """Split the difference of a domain that is cut into train and test here, and differently in the paper.
+    """Attribute the differences of a domain whose train/test split here differs from the paper's.
 
-    What made the rows to be cut more or fewer is shared between the splits as the paper's cut shares them; what is
-    then left is due to the cut.
+    Differences in the rows before the cut are divided between the splits in the paper's proportions; the remainder is
+    due to the cut.
     """
     files, steps = domain.facts.upstream["train"], domain.steps("train")
     more = {split: domain.rows(split) - paper[split] for split in ("train", "test")}
@@ -148,7 +147,7 @@ def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePar
     n_test, n_train = domain.rows("test"), steps[cut].before if cut < len(steps) else domain.rows("train")
     after = [step for step in steps[cut:] if step.before != step.after]
     if any(step.name not in (CUT, COPIES) for step in steps[cut:]):
-        # The paper's train rows are some of those it cut, whose number it does not give.
+        # The paper's train rows are a sample from the cut, whose size it does not state.
         there = [file for file in files if file.rows is not None]
         drawn = f"drawn from {len(there)} of {len(files)} files: {n_train + n_test:,} rows"
         left = "".join(f", {step.after:,} after {step.name}" for step in after)
@@ -171,7 +170,7 @@ def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePar
 
 
 def _filled_sizes(domain: _Domain) -> Iterator[PaperSize]:
-    """Compare the splits that were filled to a size, where it is below the paper's."""
+    """Compare the splits that were cut to a common size below the paper's."""
     for split, size in domain.task.sizes.items():
         pool = next((step.before for step in domain.steps(split) if step.name == FILL), None)
         n_rows = domain.rows(split)

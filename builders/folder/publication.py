@@ -1,7 +1,7 @@
-"""What the publisher of a dataset says of it: title, authors, date, licence, contact; read from a file of ``--cite``.
+"""Publisher's metadata of a dataset (title, authors, date, licence, contact), read from the file of ``--cite``.
 
-The file has the keys of the Citation File Format (CITATION.cff, version 1.2), which GitHub and Zenodo read, too. Keys
-of that format that nothing here needs may be there; any other key is refused.
+The file has the keys of the Citation File Format (CITATION.cff, version 1.2), which GitHub and Zenodo also read. Unused
+keys of that format are allowed; any other key is rejected.
 """
 
 from datetime import date
@@ -18,7 +18,7 @@ _OTHER_KEYS = (
     *("abstract", "cff-version", "commit", "identifiers", "keywords", "message", "preferred-citation", "references"),
     *("repository", "repository-artifact", "repository-code", "type", "version"),
 )
-"""Keys of the format that nothing here needs."""
+"""Keys of the format that are not used here."""
 _Email = Annotated[Text, pydantic.StringConstraints(pattern=r"^[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+$")]
 
 
@@ -65,12 +65,12 @@ class Party(_Keys):
 
     @property
     def called(self) -> str:
-        """Return the name as it is spoken; empty where there is an address alone."""
+        """Return the display name; ``""`` if there is only an e-mail address or website."""
         return self.name or " ".join(filter(None, (self.given_names, self.family_names)))
 
     @property
     def address(self) -> str | None:
-        """Return where it can be reached: an e-mail address before a website; None where neither is given."""
+        """Return the e-mail address, otherwise the website, otherwise None."""
         return self.email or self.website
 
 
@@ -81,17 +81,17 @@ def _check_authors(authors: tuple[Party, ...]) -> tuple[Party, ...]:
 
 
 class Publication(_Keys):
-    """What a publisher says of a dataset.
+    """A publisher's metadata of a dataset.
 
     Attributes:
-        title: of the dataset.
-        authors: who made it.
-        date_released: day of publication, such as ``2026-11-23``.
-        url: its page; by default that of its repository on the Hub.
-        doi: its DOI, without an address before it.
-        license: SPDX identifier of the licence of one's own data; sources of others have their own.
-        license_url: where that licence can be read.
-        contact: whom to ask, such as for a text to be taken down.
+        title: title of the dataset.
+        authors: its authors.
+        date_released: date of publication, such as ``2026-11-23``.
+        url: its web page; by default its repository on the Hub.
+        doi: its DOI, without URL prefix.
+        license: SPDX identifier of the licence of user data; third-party sources have their own.
+        license_url: URL of the licence text.
+        contact: contacts, for example for takedown requests.
     """
 
     title: Text
@@ -105,7 +105,7 @@ class Publication(_Keys):
 
     @property
     def address(self) -> str | None:
-        """Return the first address to write to; None where no contact has one."""
+        """Return the first contact address; None if no contact has one."""
         return next((party.address for party in self.contact if party.address), None)
 
     @property
@@ -139,7 +139,7 @@ def read_publication(path: Path) -> Publication:
 
     Args:
         path: YAML with keys of the Citation File Format, at most 64 KiB of UTF-8.
-    Raises: InvalidInput naming every key that is wrong, missing or unknown, or that there is no such file.
+    Raises: InvalidInput listing every wrong, missing or unknown key, or if there is no such file.
     """
     if not path.is_file():
         cure = "give a YAML file with title, authors, date-released; a CITATION.cff is one"

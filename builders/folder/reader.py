@@ -1,4 +1,4 @@
-"""Reading a dataset folder: the one thing that baselines and the leaderboard know of the builders."""
+"""Reader of dataset folders, the interface of the builders used by baselines and the leaderboard."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -26,15 +26,15 @@ from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, TOKENS, TaskKind
 
 SUBSET_IDS = pl.Schema({"id": pl.String()})
-"""The ids of a subset's test rows, each once and none null, sorted."""
+"""The ids of a subset's test rows: unique, sorted, no nulls."""
 REPEATED_TESTS = pl.Schema({"id": pl.String(), "near": pl.Boolean(), "exact": pl.Boolean()})
-"""Test rows that repeat a train text of their own domain, sorted by id, none null: whether one of another group is
-similar (``shiftbench.builders.folder.statistics.SIMILAR``), and whether one is equal; at least one of the two."""
+"""Test rows that repeat a train text of their own domain, sorted by id, no nulls: ``near``: a similar text in another
+group (``shiftbench.builders.folder.statistics.SIMILAR``); ``exact``: an equal text; at least one is true."""
 
 
 @dataclass(frozen=True)
 class DatasetFolder:
-    """A dataset folder on disk. Open it with ``DatasetFolder.open``; rows are read on call."""
+    """A dataset folder on disk. Open it with ``DatasetFolder.open``; rows are read lazily."""
 
     path: Path
     manifest: Manifest
@@ -43,10 +43,10 @@ class DatasetFolder:
     def open(cls, path: Path | str) -> "DatasetFolder":
         """Open a folder.
 
-        Its files are compared with the checksums in the manifest when it is first opened on this machine, and later
-        those that changed since.
+        Its files are compared with the checksums in the manifest when it is first opened on this machine, later only
+        those that changed.
 
-        Raises: InvalidInput when it is no dataset folder, of another format version, or files of it were changed.
+        Raises: InvalidInput if it is not a dataset folder, has another format version, or contains changed files.
         """
         folder = cls.unchecked(path)
         compare_files(folder.path, folder.manifest)
@@ -54,43 +54,43 @@ class DatasetFolder:
 
     @classmethod
     def unchecked(cls, path: Path | str) -> "DatasetFolder":
-        """Open a folder whose files may have been changed, for ``check`` to list everything that is wrong with it.
+        """Open a folder without comparing checksums, so that ``check`` can list all its problems.
 
-        Raises: InvalidInput when it is no dataset folder, or of another format version.
+        Raises: InvalidInput if it is not a dataset folder or has another format version.
         """
         return cls(Path(path), Manifest.read(Path(path)))
 
     def __repr__(self) -> str:
-        """Return one line; the manifest alone is hundreds."""
+        """Return a one-line summary; the full manifest has hundreds of lines."""
         tasks = ", ".join(self.manifest.tasks)
         return f"DatasetFolder({str(self.path)!r}: {tasks}; {self.version})"
 
     @property
     def content_hash(self) -> str:
-        """Return the hash of all rows, which prediction cards name."""
+        """Return the hash of all rows, as stated in prediction cards."""
         return self.manifest.content_hash
 
     def tasks_hash(self, tasks: Iterable[str]) -> str:
-        """Hash the rows that are here of some tasks, whatever other tasks the folder has.
+        """Hash the folder's rows of some tasks, independent of its other tasks.
 
         Args:
-            tasks: their names.
-        Returns: the content hash of a folder of these tasks alone, 64 hex digits; test labels count where they are
-            withheld, too, and domains do not.
-        Raises: InvalidInput when there is no such task.
+            tasks: names of the tasks.
+        Returns: the content hash of a folder with only these tasks, 64 hex digits; withheld test labels are included,
+            withheld domains are not.
+        Raises: InvalidInput if there is no such task.
         """
         here = {name: self.task(name).model_copy(update={"withheld": {}}) for name in tasks}
         return content_hash(here, self.manifest.benchmark)
 
     @property
     def version(self) -> DataVersion:
-        """Return the hashes of rows and settings, which cards, scores and claims name."""
+        """Return the hashes of rows and settings, as stated in cards, scores and claims."""
         return self.manifest.version
 
     @property
     def has_public_labels(self) -> bool:
-        """Return whether the test labels are public; otherwise only ``shiftbench.leaderboard.release`` may report on
-        them.
+        """Return whether the test labels are public; otherwise only ``shiftbench.leaderboard.release`` may report
+        results.
         """
         return self.manifest.has_public_labels
 
@@ -100,9 +100,9 @@ class DatasetFolder:
         return self.manifest.encoder is not None
 
     def task(self, name: str) -> TaskInfo:
-        """Return what the manifest says of a task.
+        """Return the manifest's entry of a task.
 
-        Raises: InvalidInput proposing the nearest task where there is no such one.
+        Raises: InvalidInput, suggesting the nearest name, if there is no such task.
         """
         if name not in self.manifest.tasks:
             raise self._unknown_name("the folder has no such task", name, did_you_mean(name, list(self.manifest.tasks)))
@@ -111,10 +111,9 @@ class DatasetFolder:
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
         """Read the rows of one split.
 
-        Returns: rows as ``shiftbench.validation.schemas.example_schema`` has them, sorted by id; gold that the folder
-            withholds is null (see ``refuse_withheld``).
-        Raises: InvalidInput when there is no such task, domain or split, or the domain may not be published and is not
-            here.
+        Returns: rows with schema ``shiftbench.validation.schemas.example_schema``, sorted by id; withheld gold is null
+            (see ``refuse_withheld``).
+        Raises: InvalidInput if there is no such task, domain or split, or the domain is withheld from publication.
         """
         facts = self.task(task)
         if domain in facts.withheld:
@@ -132,10 +131,10 @@ class DatasetFolder:
 
         Args:
             subset: ``all``, or another subset of the task.
-            columns: the columns to read, ``id`` among them; None reads all.
-        Returns: rows as ``shiftbench.validation.schemas.example_schema`` has them, domain by domain in the manifest's
-            order, each sorted by id.
-        Raises: InvalidInput when there is no such task or subset, or the subset needs rows that are not here.
+            columns: the columns to read, including ``id``; None reads all.
+        Returns: rows with schema ``shiftbench.validation.schemas.example_schema``, by domain in the manifest's order,
+            sorted by id within domains.
+        Raises: InvalidInput if there is no such task or subset, or the subset needs rows missing in this folder.
         """
         ids = self.subset(task, subset)
         domains = [domain for domain, facts in self.task(task).domains.items() if "test" in facts.splits]
@@ -145,7 +144,7 @@ class DatasetFolder:
     def subset(self, task: str, name: str) -> pl.DataFrame:
         """Read the ids of a subset.
 
-        Raises: InvalidInput when there is no such task or subset, or the subset needs rows that are not here.
+        Raises: InvalidInput if there is no such task or subset, or the subset needs rows missing in this folder.
         """
         info = self.task(task)
         if name in info.withheld_subsets:
@@ -158,14 +157,14 @@ class DatasetFolder:
         return self._read_files(subset_path(task, name))
 
     def prediction_task(self, task: str, subset: str = "all") -> PredictionTask:
-        """Return a task as prediction files are checked against it.
+        """Return the task description used to validate prediction files.
 
-        Candidates are there to test models of the task that they are candidates for, so its domains are sources too.
+        Candidate data sets test models of another task, so the domains of that task are valid sources too.
 
         Args:
             subset: the subset that predictions cover.
         Returns: kind, labels, sources and test ids of the task.
-        Raises: InvalidInput as ``subset``.
+        Raises: InvalidInput, see ``subset``.
         """
         info = self.task(task)
         main = self.manifest.tasks.get(info.candidates_for or "")
@@ -194,7 +193,7 @@ class DatasetFolder:
 
         Args:
             source: a training domain, or several joined by ``+``.
-        Returns: rows as ``shiftbench.validation.schemas.depth_schema`` has them.
+        Returns: rows with schema ``shiftbench.validation.schemas.depth_schema``.
         """
         return self._read_files(depth_path(task, source, target))
 
@@ -203,7 +202,7 @@ class DatasetFolder:
 
         Args:
             sources: training domains.
-        Returns: by source the columns id, source and depth of ``shiftbench.validation.schemas.depth_schema``.
+        Returns: the columns id, source and depth of ``shiftbench.validation.schemas.depth_schema``, by source.
         """
         rows = self._read_files([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
         return {str(source): part for (source,), part in rows.partition_by("source", as_dict=True).items()}
@@ -211,22 +210,22 @@ class DatasetFolder:
     def repeated_tests(self, task: str) -> pl.DataFrame | None:
         """Read which test rows repeat, nearly or exactly, a train text of their own domain.
 
-        Returns: the columns of ``REPEATED_TESTS``; None for a placebo, whose rows are those of another task, and in a
-            folder of builder version 0.1.0.
+        Returns: the columns of ``REPEATED_TESTS``; None for a placebo, which has the rows of another task, and for
+            folders of builder version 0.1.0.
         """
         if not self.manifest.lists_repeats or task.endswith(PLACEBO):
             return None
         return self._read_files(repeats_path(task))
 
     def deepest_of_pool(self, task: str, parts: Sequence[str]) -> float | None:
-        """Find the depth of the deepest train text of several domains taken together (DF1 equation 2).
+        """Return the depth of the deepest train text of a pool of domains (DF1 equation 2).
 
-        A text's depth in the pool is the mean over the pool's other texts: the mean of its depths in the parts,
-        weighted by their numbers of train texts, itself left out.
+        A text's depth in the pool is the mean over the pool's other texts, which equals the mean of its depths in the
+        parts, weighted by their numbers of train texts (excluding the text itself).
 
         Args:
-            parts: its domains, at least two.
-        Returns: a depth in [0, 2]; None where the depth tables lack the target's train texts
+            parts: the pool's domains, at least two.
+        Returns: a depth in [0, 2]; None if the depth tables lack the target's train texts
             (``Manifest.target_train_depths``), or a part has no test texts and so no tables (sources of a pairing).
         """
         pairs = set(self.task(task).depth_pairs)
@@ -245,17 +244,17 @@ class DatasetFolder:
         return deepest
 
     def refuse_withheld(self) -> None:
-        """Raise InvalidInput where test labels are withheld and are needed."""
+        """Raise InvalidInput if test labels are withheld."""
         if self.manifest.withholds_labels:
             what = "test labels are withheld in this folder"
             cure = f"score with the gold folder, which is of the same version ({self.version}), "
             raise InvalidInput(Problem(what, str(self.path), cure=cure + "or submit to the leaderboard"))
 
     def check(self) -> None:
-        """Check every file against its schema and its hash; InvalidInput names all that differ."""
+        """Check every file against its schema and hash; raise InvalidInput listing all problems."""
         problems = list(find_changed_files(self.path, self.manifest))
         for name in self.manifest.tasks:
-            # Subsets are ids of test rows: without sound rows there is nothing to compare them with.
+            # Subsets are ids of test rows, so they can only be checked if the rows are valid.
             problems += self._check_splits(name) or self._check_subsets(name) + self._check_repeats(name)
             problems += self._check_depth(name) + self._check_withheld(name)
         if self.content_hash != content_hash(self.manifest.tasks, self.manifest.benchmark):
@@ -304,7 +303,7 @@ class DatasetFolder:
         return problems
 
     def _check_repeats(self, name: str) -> list[Problem]:
-        """Find listed repeats that are no test rows of the folder, for example of a domain that was left out."""
+        """Find listed repeats that are not test rows of the folder, for example of a withheld domain."""
         try:
             repeats = self.repeated_tests(name)
         except InvalidInput as error:
@@ -330,7 +329,7 @@ class DatasetFolder:
         return problems
 
     def _check_withheld(self, name: str) -> list[Problem]:
-        """Find files of domains that the manifest says were left out: they must not be passed on with the folder."""
+        """Find files of withheld domains, which must not be distributed with the folder."""
         left_out = [
             path
             for domain in self.task(name).withheld
@@ -355,11 +354,11 @@ class DatasetFolder:
         )
 
     def files(self, pattern: str) -> list[Path]:
-        """List the files at a path of the folder, such as ``split_path`` gives.
+        """List the files at a path inside the folder, such as the result of ``split_path``.
 
         Args:
             pattern: a path inside the folder, or a glob over the shards of a split.
-        Raises: InvalidInput when there are none, or others than in the manifest.
+        Raises: InvalidInput if there are none, or they differ from the manifest's list.
         """
         if problems := list(find_missing_files(self.path, self.manifest, pattern)):
             raise InvalidInput(problems)
@@ -368,7 +367,7 @@ class DatasetFolder:
             what, cure = "a file of the dataset folder is missing", "build the folder again"
             raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
         for file in files:
-            if not file.is_file():  # a pipe, for one, would be waited for without end
+            if not file.is_file():  # reading a pipe, for example, would block forever
                 what, cure = "a file of the dataset folder is no regular file", "build the folder again"
                 raise InvalidInput(Problem(what, str(file), cure=cure))
         return files
@@ -391,7 +390,7 @@ class DatasetFolder:
 
 
 def _difference(frame: pl.DataFrame, task: TaskInfo, domain: str, expected: SplitFacts, key: str | None) -> str:
-    """Return how a split's rows differ from the manifest; empty where they do not."""
+    """Return how a split's rows differ from the manifest; ``""`` if they do not."""
     if len(frame) != expected.rows:
         return f"{len(frame):,} rows, {expected.rows:,} in the manifest"
     same = {

@@ -1,6 +1,6 @@
-"""A task's statistics as a dataset folder keeps them: the records, where they lie, and reading them back.
+"""Statistics of a task stored in a dataset folder: schema, paths and reader.
 
-What computes them is ``shiftbench.builders.statistics``.
+They are computed in ``shiftbench.builders.statistics``.
 """
 
 from pathlib import Path
@@ -10,13 +10,13 @@ import pydantic
 from shiftbench.validation.vocabulary import TaskKind
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-"""Quantiles given of every length."""
+"""Quantile levels reported for lengths."""
 
 SIMILAR = 0.8
 """Smallest Jaccard similarity of two texts' shingle sets that makes them near-duplicates."""
 
 N_EXAMPLES = 5
-"""Example pairs reported of each kind."""
+"""Maximum number of example pairs per kind of duplicate."""
 
 
 class _Facts(pydantic.BaseModel):
@@ -24,16 +24,16 @@ class _Facts(pydantic.BaseModel):
 
 
 class Repeats(_Facts):
-    """Rows of one split of one domain that have a duplicate elsewhere; where, the field that holds this says.
+    """Rows of one split of one domain that have a duplicate; the containing field defines where.
 
     A row is counted once however many duplicates it has. It may count both as ``exact`` and as ``near``.
 
     Attributes:
         domain: the rows' domain.
         split: the rows' split.
-        rows: rows there are, with a duplicate or without.
-        exact: rows for which another row has equal inputs.
-        near: rows for which a row of another group has inputs that differ, but are similar by at least ``SIMILAR``.
+        rows: all rows of the split.
+        exact: rows with equal inputs in another row.
+        near: rows with different inputs of similarity at least ``SIMILAR`` in a row of another group.
     """
 
     domain: str
@@ -50,7 +50,7 @@ class SplitRepeats(Repeats):
 
 
 class Examples(_Facts):
-    """Up to ``N_EXAMPLES`` pairs of ids: the row counted (the least ids first), and one duplicate that it has."""
+    """Up to ``N_EXAMPLES`` pairs of ids: the counted row (smallest ids first) and one of its duplicates."""
 
     exact: tuple[tuple[str, str], ...] = ()
     near: tuple[tuple[str, str], ...] = ()
@@ -60,14 +60,14 @@ class DuplicateCounts(_Facts):
     """Repeats and near-repeats of a task's inputs.
 
     Attributes:
-        within: of every domain and split, rows that have a duplicate in the same split of the same domain.
-        across_splits: of every domain, test rows with a duplicate in train, validation rows with one in train, and
-            test rows with one in validation; only pairs of splits that the domain has.
-        across_domains: of every domain and split, rows that have a duplicate in any split of any other domain;
-            empty when there is one domain.
-        examples: of each of these, by its name.
-        uncompared: pairs that were not compared because a bucket of look-alikes was too large, counted once for
-            each band that they share. Above 0 the near counts may be too low.
+        within: rows with a duplicate in the same split and domain, for every domain and split.
+        across_splits: test rows with a duplicate in train, validation rows with one in train, and test rows with one in
+            validation, for every domain that has both splits.
+        across_domains: rows with a duplicate in any split of any other domain, for every domain and split; empty if
+            there is only one domain.
+        examples: examples of each of these, by field name.
+        uncompared: candidate pairs that were not compared because their LSH bucket was too large, counted once per
+            shared band. If above 0, the near counts may be too low.
     """
 
     within: tuple[Repeats, ...]
@@ -82,8 +82,8 @@ class Lengths(_Facts):
 
     Attributes:
         mean: mean over the rows.
-        sd: standard deviation of these rows (divided by their number).
-        quantiles: at ``QUANTILES``, between two rows interpolated linearly.
+        sd: population standard deviation (ddof 0).
+        quantiles: quantiles at ``QUANTILES``, with linear interpolation.
     """
 
     mean: float
@@ -95,12 +95,12 @@ class SplitStatistics(_Facts):
     """One split of one domain.
 
     Attributes:
-        rows: its rows, at least 1.
-        groups: its groups.
-        labels: rows of each class by name, classes without a row included; empty unless classification.
-        tags: tokens of each tag by name, likewise; empty unless tagging.
-        unanswered: questions without an answer; None unless extractive QA.
-        input_words: length of all inputs of a row together.
+        rows: number of rows, at least 1.
+        groups: number of groups.
+        labels: number of rows by class, including classes without rows; empty unless classification.
+        tags: number of tokens by tag, including unused tags; empty unless tagging.
+        unanswered: number of questions without an answer; None unless extractive QA.
+        input_words: total length of a row's inputs.
         target_words: length of the text to be generated; None unless generation.
     """
 
@@ -114,7 +114,7 @@ class SplitStatistics(_Facts):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Return shares of classes, tags, or questions without and with an answer, in [0, 1]; empty for generation."""
+        """Return the proportions of classes, tags, or answered questions, in [0, 1]; empty for generation."""
         counts = self.labels or self.tags
         if self.unanswered is not None:
             counts = {"no answer": self.unanswered, "answer": self.rows - self.unanswered}
@@ -123,14 +123,13 @@ class SplitStatistics(_Facts):
 
 
 class Annotators(_Facts):
-    """What single annotators score on test texts, where upstream has their votes
-    (``shiftbench.metrics.agreement``).
+    """Scores of single annotators on test texts, if upstream publishes their votes (``shiftbench.metrics.agreement``).
 
     Attributes:
-        texts: test texts with two votes or more.
-        votes: mean number of their votes.
+        texts: number of test texts with at least two votes.
+        votes: mean number of votes per text.
         others: scores of an annotator against the majority of the others, by metric (accuracy, macro_f1), in [0, 1].
-        gold: the same against the gold label, which the annotator's own vote helped to make.
+        gold: the same against the gold label, which includes the annotator's own vote.
     """
 
     texts: int
@@ -145,10 +144,10 @@ class DomainStatistics(_Facts):
     Attributes:
         splits: its splits.
         vocabulary: distinct words of its train inputs; None without a train split.
-        unseen_test_share: share of the word occurrences of its test inputs whose word its train inputs lack, in
-            [0, 1]; None without both splits or without a word in test.
-        groups_in_several_splits: groups that more than one of its splits has.
-        annotators: what single annotators score on its test texts; None where upstream has no votes.
+        unseen_test_share: out-of-vocabulary rate: proportion of word tokens in its test inputs that do not occur in its
+            train inputs, in [0, 1]; None without both splits or without a word in test.
+        groups_in_several_splits: number of groups that occur in more than one split.
+        annotators: scores of single annotators on its test texts; None if upstream has no votes.
     """
 
     splits: dict[str, SplitStatistics]
@@ -159,21 +158,21 @@ class DomainStatistics(_Facts):
 
 
 Q_SOURCE_TEXTS, Q_TARGET_TEXTS = 500, 1_000
-"""Sizes at which the Depth F1 paper's values of Q are those of its code; inferred from four of the eight."""
+"""Sample sizes at which the paper's code reproduces its values of Q; inferred from four of the eight."""
 
 
 class PairDepth(_Facts):
-    """How deep a target's test texts lie in a source (DF1 equations 1 and 8).
+    """Depth of a target's test texts in a source (DF1 equations 1 and 8).
 
     Attributes:
         source: the source domain.
-        target: the target domain; the source itself is given too, for comparison.
-        q: chance that a train text of the source is no deeper in it than a test text of the target (equation 8), in
-            [0, 1].
-        q_reference: the same as the paper's authors compute it, from ranks in the pool of both; in [0, 1], comparable
-            between pairs of equal ``n_source`` and ``n_target`` only. None in folders of builder version 0.1.0.
-        n_source: train texts of the source; None likewise.
-        n_target: test texts of the target; None likewise.
+        target: the target domain; may be the source itself, for comparison.
+        q: probability that a train text of the source is no deeper in it than a test text of the target (equation 8),
+            in [0, 1].
+        q_reference: Q as the paper's authors compute it, from ranks in the pooled texts; in [0, 1], only comparable
+            between pairs with equal ``n_source`` and ``n_target``. None in folders of builder version 0.1.0.
+        n_source: number of train texts of the source; None as above.
+        n_target: number of test texts of the target; None as above.
         mean_depth: mean depth of the target's test texts in the source, in [0, 2].
     """
 
@@ -193,7 +192,7 @@ class LengthDistance(_Facts):
         split: the split.
         domains: the two domains.
         distance: Kolmogorov-Smirnov distance of their target lengths in words, in [0, 1]: the largest difference
-            between the shares of rows that are no longer than some length.
+            between the cumulative distributions.
     """
 
     split: str
@@ -205,16 +204,15 @@ class TaskStatistics(_Facts):
     """Statistics of one task.
 
     Attributes:
-        kind: what is predicted.
-        domains: by domain.
-        divergence: Jensen-Shannon divergence in bits, in [0, 1], of the words of each two domains' train inputs (DR
-            appendix A.1), by domain and domain, both ways and with itself (0). A domain without such a word is
-            absent.
-        depths: of every pair with a depth table; empty without an encoder.
-        target_lengths: of every split that several domains have; empty unless generation.
+        kind: the task kind.
+        domains: statistics by domain.
+        divergence: Jensen-Shannon divergence in bits, in [0, 1], between the word distributions of two domains' train
+            inputs (DR appendix A.1), by domain and domain, symmetric with diagonal 0. Domains without words are absent.
+        depths: one entry per pair with a depth table; empty without an encoder.
+        target_lengths: one entry per split that several domains have; empty unless generation.
         duplicates: repeats and near-repeats.
-        no_answer_wanted: share of questions without an answer that the spec asks for, in [0, 1]; None where it
-            asks for none.
+        no_answer_wanted: proportion of unanswerable questions required by the spec, in [0, 1]; None if it requires
+            none.
     """
 
     kind: TaskKind
@@ -227,7 +225,7 @@ class TaskStatistics(_Facts):
 
 
 def picture_path(task: str) -> str:
-    """Return the path of the picture of a task's statistics inside a dataset folder.
+    """Return the path of the plot of a task's statistics inside a dataset folder.
 
     >>> picture_path("sa")
     'statistics/sa.png'
