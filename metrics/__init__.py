@@ -1,10 +1,10 @@
 """Pure metric functions: arrays in, numbers out. No files, no logging, no global random state.
 
 Every metric is a function of *additive counts*: one row of counts per example (or per group of examples).
-Weighting an example, or leaving texts out, is then a weighted sum of the same counts, so a point score, a
-depth-weighted score and the influence of each text all go through one formula.
+Weighting or excluding examples is then a weighted sum of the same counts, so that a point score, a
+depth-weighted score and the influence of each text use the same formula.
 
-In: arrays of scores, counts or vectors. Out: numbers and arrays, as fractions.
+Input: arrays of scores, counts or vectors. Output: numbers and arrays, as fractions.
 """
 
 import lazy_loader

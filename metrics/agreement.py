@@ -1,10 +1,10 @@
 """Agreement of single annotators with the majority of the others, and with the gold label.
 
-A ceiling that models are held to. Gold labels mostly are majorities of the very votes, so an annotator agrees with gold
-by having made it; leave-one-out, each annotator is judged by the other votes alone, as a model is judged by labels that
-it had no part in (Rajpurkar et al. 2016, "SQuAD", sec. 6, and Nangia & Bowman 2019, "Human vs. Muppet", judge people
-by answers of others likewise). MultiNLI's own "individual label = gold label" (Williams et al. 2018, Table 2) is the
-other figure. A model may lie above the first: it is trained on many people and a single one is not.
+Used as the human ceiling. Gold labels are usually majorities of the same votes, so agreement with gold is inflated by
+the annotator's own vote. The leave-one-out score compares each annotator with the other votes only, as a model is
+compared with labels that it did not contribute to (so do Rajpurkar et al. 2016, "SQuAD", sec. 6, and Nangia & Bowman
+2019, "Human vs. Muppet"). Agreement with gold is MultiNLI's "individual label = gold label" (Williams et al. 2018,
+Table 2). A model may exceed the leave-one-out score: it learns from many annotators.
 """
 
 from typing import NamedTuple
@@ -16,10 +16,10 @@ Floats = NDArray[np.float64]
 
 
 class AnnotatorTables(NamedTuple):
-    """Confusion counts of single annotators, shape (n_classes, n_classes + 1) each, as ``classification`` takes them.
+    """Confusion counts of single annotators, each of shape (n_classes, n_classes + 1), as in ``classification``.
 
-    Each text counts once, shared by its annotators. ``others``: rows are the majority of the other votes, a tie shared
-    by the classes that tie. ``gold``: rows are the gold label.
+    Each text has weight 1, divided among its annotators. ``others``: rows are the majority of the other votes; a tie is
+    divided among the tied classes. ``gold``: rows are the gold label.
     """
 
     others: Floats
@@ -27,14 +27,14 @@ class AnnotatorTables(NamedTuple):
 
 
 def annotator_tables(votes: ArrayLike, gold: ArrayLike) -> AnnotatorTables:
-    """Count single annotators' labels by what they are judged by.
+    """Count single annotators' labels against the other annotators' majority and against gold.
 
     Args:
-        votes: number of votes for each class, shape (n, n_classes), at least 2 a text.
+        votes: number of votes for each class, shape (n, n_classes), at least 2 per text.
         gold: class codes, shape (n,).
-    Returns: the two tables; no annotator's output is unusable, so the last column is 0.
-    Raises: ValueError with a text of fewer than 2 votes, or without texts.
-    Source: module docstring.
+    Returns: the two tables; the last column (unusable outputs) is 0.
+    Raises: ValueError if a text has fewer than 2 votes, or without texts.
+    Source: see the module docstring.
 
     >>> tables = annotator_tables([[3, 0], [2, 1]], [0, 0])
     >>> tables.gold.round(3).tolist()  # one annotator of the second text differs from gold

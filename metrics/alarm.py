@@ -1,20 +1,21 @@
-"""A sequential alarm: did scores fall below those of a reference? It may be asked at any look, and as often as wanted.
+"""A sequential test for a drop of scores below a reference, valid at any stopping time (an e-process).
 
-For a mean ``m`` that later periods are not below, ``1 + s w (m - x)`` is a bet at stake ``s`` on a group's mean ``x``
-(``w`` its size over the largest one's): its expectation is at most 1, and so is that of the product over a period's
-groups, whatever their own means, as long as the mean over the period's texts is ``m`` or more (Waudby-Smith and Ramdas
-2024, "Estimating means of bounded random variables by betting"; of unlike groups by the inequality of the means). The
-texts of a group are one bet. Periods that jitter around ``m`` with a standard deviation ``a`` multiply it by at most
-``exp((s sum w)^2 a^2 / 2)``, which the product is divided by. Bets at several stakes, and from every look on, are mixed
-with weights that sum to 1, so the mixture reaches 20 in at most one of 20 endless histories (Ville 1939).
+Under the null hypothesis that later periods have a mean of at least ``m``, ``1 + s w (m - x)`` is a bet with stake
+``s`` on a group's mean ``x`` (``w`` is its size divided by the largest group's). Its expectation is at most 1, and so
+is that of the product over a period's groups, even if their means differ, as long as the mean over the period's texts
+is ``m`` or more (Waudby-Smith and Ramdas 2024, "Estimating means of bounded random variables by betting"; for unequal
+groups by the inequality of arithmetic and geometric means). Each group is one bet. If periods vary around ``m`` with
+standard deviation ``a``, the expectation grows by at most the factor ``exp((s sum w)^2 a^2 / 2)``, by which the product
+is divided. Bets with several stakes and starting times are mixed with weights that sum to 1, so under the null the
+mixture ever reaches 20 with a probability of at most 1/20 (Ville 1939).
 
-Nobody knows the reference's own mean. Bets that it lies *above* ``m`` are made on the reference's groups in the same
-way, and multiplied: for the true mean of the reference both factors are fair, whatever it is, so the smallest product
-over all ``m`` is evidence. Its price is that a small reference limits the evidence.
+The reference's true mean is unknown. Bets that it is *above* ``m`` are made on the reference's groups in the same way
+and multiplied with the others. At the reference's true mean both factors are fair, so the minimum of the product over
+all ``m`` is a valid e-value. A small reference therefore limits the evidence.
 
-The allowance ``a`` is estimated from the scatter of the periods before the look, the reference's around their mean and
-later ones around theirs, wider the fewer they are. So the guarantee is as good as that estimate; ``python -m benchmarks
-time`` counts alarms.
+The allowance ``a`` is estimated from the scatter of the reference's periods around their mean and of the later periods
+before the look around theirs, and is widened when they are few. The guarantee is only as good as that estimate;
+``python -m benchmarks time`` counts false alarms.
 """
 
 from typing import NamedTuple
@@ -25,29 +26,30 @@ from shiftbench.metrics.over_time import Groups, PeriodMeans, between_variance, 
 from shiftbench.metrics.precision import Floats
 
 ALARM = 20.0
-"""Evidence from which there is an alarm: reached without a drop in at most 5% of histories, however long."""
+"""Evidence that raises an alarm: without a drop, reached in at most 5% of series of any length."""
 ASSUMED_JITTER = 0.02
-"""Allowance where fewer than two periods of a kind are there to show the jitter."""
+"""Standard deviation between periods assumed when there are too few periods to estimate it."""
 _SURE = 0.95
-"""Quantile of Student's t that makes up for few periods in the estimate of their jitter."""
+"""Quantile of Student's t used to widen the estimated standard deviation when periods are few."""
 _DROPS, _WEIGHTS, _CASH = (0.03, 0.06), (0.45, 0.45), 0.1
-"""Drops that stakes are best for, as fractions; weights of these bets; the share that is never bet."""
+"""Drops for which the stakes are optimal (fractions), mixture weights of these bets, and the weight that is not bet."""
 _ERRORS = (1.5, 3.0)
-"""The same of bets on the reference, in its standard errors."""
+"""Deviations for which the stakes on the reference are optimal, in its standard errors."""
 _HALF = 1.5
-"""Looks after which half of the weight of later starts is spent."""
+"""Number of looks after which half of the mixture weight of later starting times is used."""
 _MOST = 0.75
-"""Share of the wealth that a group can take at most."""
+"""Maximum fraction of the wealth that a single group can lose."""
 _GRID = np.linspace(-8.0, 5.0, 105)
-"""Means that are tried, in standard errors of the reference from its mean."""
+"""Grid of null means ``m``: offsets from the reference's mean in its standard errors."""
 
 
 class Evidence(NamedTuple):
     """Evidence that scores fell below the reference.
 
     Attributes:
-        values: at each look, shape (..., n_looks); ``ALARM`` or more is an alarm. It may fall again: an alarm stays.
-        allowance: jitter that each look allows for, a standard deviation as a fraction, shape (..., n_looks).
+        values: e-value at each look, shape (..., n_looks). ``ALARM`` or more raises an alarm, which stands even if
+            later values are lower.
+        allowance: standard deviation between periods allowed for at each look, a fraction, shape (..., n_looks).
     """
 
     values: Floats
@@ -58,11 +60,11 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
     """Compute the evidence that the mean over texts fell below the reference's, after each later period.
 
     Args:
-        reference: groups of the reference's periods, at least one; leading axes as those of ``later``.
-        later: groups of the periods after it, in the order in which they came, at least one.
-    Returns: the evidence; an e-process, of which 1 / (its largest value so far) is a p value at any look.
-    Raises: ValueError where a mean is outside [0, 1] or a period has no group.
-    Source: as of this module; power and level in ``docs/why/evidence.md``.
+        reference: groups of the reference's periods, at least one; same leading axes as ``later``.
+        later: groups of the later periods in chronological order, at least one.
+    Returns: the evidence, an e-process: 1 / (its largest value so far) is a valid p value at any look.
+    Raises: ValueError if a mean is outside [0, 1] or a period has no group.
+    Source: see the module docstring; power and level in ``docs/why/evidence.md``.
 
     >>> year = Groups(*(np.full((10, 1), each) for each in (10.0, 0.9, 30.0)))
     >>> fallen = Groups(*(np.full((4, 1), each) for each in (10.0, 0.7, 30.0)))
@@ -110,14 +112,14 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
 
 
 def _jitter(before: PeriodMeans, after: PeriodMeans) -> Floats:
-    """Estimate the standard deviation between periods, around one mean before and another one after; shape (...).
+    """Estimate the standard deviation between periods around separate means before and after; shape (...).
 
-    Squared residuals are set to fewer than their degrees of freedom, by as much as Student's 95% quantile is wider than
-    the normal one: few periods hardly show how much they jitter.
+    The sum of squared residuals is equated to less than its degrees of freedom, reduced by the squared ratio of the
+    normal to Student's 95% quantile, so that the estimate is conservative with few periods.
 
     Args:
         before: the reference's periods, at least one.
-        after: later periods, none or more.
+        after: later periods, possibly none.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -133,7 +135,7 @@ def _jitter(before: PeriodMeans, after: PeriodMeans) -> Floats:
 
 
 def _in_largest(groups: Groups) -> tuple[Groups, Floats]:
-    """Return groups with sizes as shares of the largest one's, and that one's size, shape (...)."""
+    """Return groups with sizes divided by the largest group's size, and that size, shape (...)."""
     largest = np.where(groups.counts > 0, groups.sizes, 0.0).max(axis=(-1, -2))
     return groups._replace(sizes=groups.sizes / largest[..., None, None]), largest
 
@@ -143,11 +145,11 @@ def _period(groups: Groups, at: int) -> Groups:
 
 
 def _log_wealth(groups: Groups, nulls: Floats, stakes: Floats, jitter: Floats) -> Floats:
-    """Return the logarithm of what bets on one period's groups made, less what its jitter may have.
+    """Return the log wealth of bets on one period's groups, minus the correction for variation between periods.
 
     Args:
-        groups: of a period, sizes in shares of the largest one's, shape (..., n_kinds).
-        nulls: the means that are bet against: below them, or, with a minus, above; shape (..., n_nulls).
+        groups: groups of a period, sizes relative to the largest one's, shape (..., n_kinds).
+        nulls: null means; a negative sign bets that the mean is above, not below; shape (..., n_nulls).
         stakes: at least 0, same shape.
         jitter: standard deviation of the period's mean, shape (...).
     """

@@ -1,9 +1,9 @@
-"""Calibration of confidences: overconfidence, squared calibration error without its bias, Brier score.
+"""Calibration of confidences: overconfidence, debiased squared calibration error, Brier score.
 
-A confidence is the probability that a model gives to its own prediction. Everything here is made of *additive
-counts*, summed by group. The usual expected calibration error takes absolute
-differences within bins, which are above 0 by chance alone, the more so the fewer examples a bin has; test sets of
-different sizes cannot be compared by it. The squared difference has a known bias, which is taken off.
+A confidence is the probability that a model assigns to its prediction. All statistics are computed from *additive
+counts*, summed by group. The usual expected calibration error averages absolute differences within bins, which are
+positive by chance, more so with fewer examples per bin, so test sets of different sizes are not comparable. The squared
+difference has a known bias, which is subtracted here.
 """
 
 from typing import NamedTuple
@@ -14,18 +14,18 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 N_BINS = 15
-"""Bins of equal mass, where there are groups enough."""
+"""Number of equal-mass bins if there are enough groups."""
 MIN_BIN_GROUPS = 10
-"""With fewer groups a bin there are fewer bins."""
+"""Minimum number of groups per bin; with fewer, the number of bins is reduced."""
 
 
 def overconfidence(confidence: ArrayLike, correct: ArrayLike) -> Floats:
-    """Compute mean confidence less accuracy.
+    """Compute overconfidence: mean confidence minus accuracy.
 
     Args:
-        confidence: probability given to each prediction, in [0, 1], shape (..., n), n > 0.
-        correct: whether it was right (0 or 1), same shape.
-    Returns: a difference in [-1, 1], shape (...,). Above 0: more sure than right; 0 does not mean calibrated.
+        confidence: probability assigned to each prediction, in [0, 1], shape (..., n), n > 0.
+        correct: whether it is correct (0 or 1), same shape.
+    Returns: a difference in [-1, 1], shape (...,). Positive: overconfident; 0 does not mean calibrated.
     Raises: ValueError when shapes differ, a value is out of range or there is no example.
 
     >>> float(overconfidence([0.9, 0.7], [1, 0]).round(3))
@@ -40,8 +40,8 @@ def equal_mass_bins(confidence: ArrayLike, n_bins: int) -> NDArray[np.int64]:
 
     Args:
         confidence: shape (n,), n > 0.
-        n_bins: number of bins, at least 1; ties may leave fewer.
-    Returns: codes from 0 in the order of confidence, without a gap, shape (n,).
+        n_bins: number of bins, at least 1; with ties the result may have fewer.
+    Returns: bin of each example, consecutive codes from 0 by increasing confidence, shape (n,).
     Raises: ValueError when there is no example or no bin.
 
     >>> equal_mass_bins([0.5, 0.9, 0.9, 0.6], 2).tolist()
@@ -59,15 +59,15 @@ def equal_mass_bins(confidence: ArrayLike, n_bins: int) -> NDArray[np.int64]:
 def bin_counts(
     confidence: ArrayLike, correct: ArrayLike, bins: ArrayLike, groups: ArrayLike | None = None
 ) -> tuple[Floats, Floats]:
-    """Count examples, and sum confidence less correctness, by group and bin.
+    """Count examples, and sum confidence minus correctness, by group and bin.
 
     Args:
         confidence: shape (n,), in [0, 1].
         correct: 0 or 1, same shape.
-        bins: codes from 0, same shape.
-        groups: codes from 0 without a gap, same shape. Default: each example is a group of its own.
-    Returns: numbers of examples, and sums of the differences, shape (n_groups, n_bins) each: what
-        ``squared_calibration_error`` takes.
+        bins: bin codes from 0, same shape.
+        groups: consecutive codes from 0, same shape. Default: each example is its own group.
+    Returns: numbers of examples and sums of differences, each of shape (n_groups, n_bins), the input of
+        ``squared_calibration_error``.
     Raises: ValueError when shapes differ or a value is out of range.
     """
     sure, right = _checked(confidence, correct)
@@ -83,13 +83,13 @@ def bin_counts(
 
 
 class CalibrationError(NamedTuple):
-    """A squared calibration error, and how it varies.
+    """A squared calibration error with its sampling variation.
 
     Attributes:
-        value: squared differences in [-1, 1], lower is better; below 0 by chance where calibration is perfect; NaN
-            where no bin has two groups.
-        influences: what each group moves it by, shape (n_groups,), summing to 0.
-        chance: its variance were calibration perfect.
+        value: squared error in [-1, 1], lower is better; can be negative by chance if calibration is perfect; NaN
+            if no bin has two groups.
+        influences: influence of each group on the value, shape (n_groups,), summing to 0.
+        chance: variance of the value under perfect calibration.
     """
 
     value: float
@@ -98,17 +98,17 @@ class CalibrationError(NamedTuple):
 
 
 def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike) -> CalibrationError:
-    """Compute the squared L2 calibration error over bins, without bias under perfect calibration.
+    """Compute the squared L2 calibration error over bins, unbiased under perfect calibration.
 
-    The square of a bin's mean difference is above 0 by chance. Products of two examples' differences are not: so the
-    square is replaced by the mean product over all pairs of examples from different groups,
-    ``e_b = ((sum_g d_gb)^2 - sum_g d_gb^2) / ((sum_g n_gb)^2 - sum_g n_gb^2)``, and the error is the mean of ``e_b``
-    weighted by the bins' sizes. With groups of one example that is the squared mean difference less its sampling
-    variance. Bins whose examples are all of one group take no part.
+    The square of a bin's mean difference is positively biased. It is replaced by the mean product of differences over
+    all pairs of examples from different groups, which is not:
+    ``e_b = ((sum_g d_gb)^2 - sum_g d_gb^2) / ((sum_g n_gb)^2 - sum_g n_gb^2)``. The error is the mean of ``e_b``
+    weighted by bin size. With one example per group this is the squared mean difference minus its sampling variance.
+    Bins with examples of only one group are ignored.
 
     Args:
-        sizes: examples of each group and bin, shape (n_groups, n_bins), from ``bin_counts``.
-        differences: their summed confidence less correctness, same shape.
+        sizes: number of examples per group and bin, shape (n_groups, n_bins), from ``bin_counts``.
+        differences: sums of confidence minus correctness, same shape.
     Raises: ValueError when shapes differ.
     Source: Kumar, Liang, Ma, "Verified Uncertainty Calibration" (2019), sec. 4 (debiased estimator, equal-mass bins);
         pairs over groups instead of examples, and the variance, are this project's.
@@ -135,16 +135,17 @@ def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike) -> Calib
 
 
 def calibration_limits(value: float, variance: float, chance: float, quantile: float) -> tuple[float, float]:
-    """Compute the limits of a squared calibration error, at each of which the variance is that of a true error there.
+    """Compute the confidence limits of a squared calibration error (score-type interval).
 
-    The variance is ``chance`` where calibration is perfect, and grows with the true error by a slope that influences
-    show, ``variance / max(value, sqrt(chance))``; limits solve ``(value - limit)^2 = t^2 (slope limit + chance)``.
+    The variance is modelled as linear in the true error: ``chance`` under perfect calibration, plus the error times the
+    slope ``variance / max(value, sqrt(chance))``. The limits solve
+    ``(value - limit)^2 = t^2 (slope limit + chance)``.
 
     Args:
         value: squared error, in [-1, 1].
-        variance: sum of the squares of the groups' influences.
+        variance: sum of the squared influences of the groups.
         chance: ``CalibrationError.chance``, at least 0.
-        quantile: of Student's t.
+        quantile: t, the quantile of Student's t.
 
     >>> [round(end, 4) for end in calibration_limits(0.01, 0.00004, 0.00001, 2.0)]
     [0.0018, 0.0342]
@@ -161,10 +162,10 @@ def brier_scores(probabilities: ArrayLike, labels: ArrayLike) -> Floats:
     """Compute the multi-class Brier score of each example: ``sum_k (p_k - [label = k])^2``.
 
     Args:
-        probabilities: of every class, shape (..., n, n_classes), in [0, 1].
+        probabilities: probability of every class, shape (..., n, n_classes), in [0, 1].
         labels: class codes, broadcasting with shape (..., n).
     Returns: squared differences in [0, 2], lower is better, shape (..., n).
-    Raises: ValueError when a label is no class or a probability out of range.
+    Raises: ValueError when a label or a probability is out of range.
     Source: Brier, "Verification of forecasts expressed in terms of probability" (1950), eq. 2.
 
     >>> brier_scores([[1.0, 0.0], [0.5, 0.5]], [0, 0]).tolist()
@@ -181,14 +182,15 @@ def brier_scores(probabilities: ArrayLike, labels: ArrayLike) -> Floats:
 
 
 def brier_limits(probabilities: ArrayLike, unlisted: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
-    """Compute the least and the most that Brier scores can be where part of the probability is not known.
+    """Compute lower and upper bounds of Brier scores if part of the probability mass is unknown.
 
-    The true probabilities are ``p + u q`` for some q of the simplex. The squared error is convex in q: its most is at a
-    corner; its least levels the differences ``p_k - [label = k]`` from below (a projection on the simplex).
+    The true probabilities are ``p + u q`` for some q in the simplex. The squared error is convex in q: its maximum is
+    at a vertex, its minimum raises the smallest differences ``p_k - [label = k]`` to one level (a projection onto the
+    simplex).
 
     Args:
-        probabilities: the known part of every class, shape (n, n_classes); rows add up to 1 - ``unlisted``.
-        unlisted: u, what is not known of any class, shape (n,), in [0, 1].
+        probabilities: known probability mass per class, shape (n, n_classes); rows sum to 1 - ``unlisted``.
+        unlisted: u, the mass not assigned to a class, shape (n,), in [0, 1].
         labels: class codes, shape (n,).
     Returns: lowest and highest scores, in [0, 2], shape (n,) each.
     Raises: ValueError when shapes differ or rows do not add up.
@@ -204,7 +206,7 @@ def brier_limits(probabilities: ArrayLike, unlisted: ArrayLike, labels: ArrayLik
     known = brier_scores(table, labels)
     gaps = np.sort(table - (np.asarray(labels)[:, None] == np.arange(table.shape[1])), axis=1)
     most = known + 2 * free * gaps[:, -1] + free**2
-    # The j smallest gaps are raised to one level; the least of these levels uses up exactly what is free.
+    # Raising the j smallest gaps to a common level uses the mass u; the minimum over j is the level of the projection.
     counts = np.arange(1, table.shape[1] + 1)
     level = ((free[:, None] + np.cumsum(gaps, axis=1)) / counts).min(axis=1)
     least = (np.maximum(gaps, level[:, None]) ** 2).sum(axis=1)
@@ -212,7 +214,7 @@ def brier_limits(probabilities: ArrayLike, unlisted: ArrayLike, labels: ArrayLik
 
 
 def top_label_brier_scores(confidence: ArrayLike, correct: ArrayLike) -> Floats:
-    """Compute the Brier score of each prediction's own confidence: ``(confidence - correct)^2``.
+    """Compute the Brier score of each prediction's confidence: ``(confidence - correct)^2``.
 
     Args:
         confidence: shape (..., n), in [0, 1].

@@ -1,8 +1,8 @@
 """Scores of single-label classification, computed from confusion counts.
 
 Conventions: classes are codes ``0 .. n_classes - 1``; the prediction code ``n_classes`` means "unusable output"
-and is wrong whatever the gold label. All scores are fractions in [0, 1], higher is better. Confusion counts may
-carry leading axes (shifts, runs, depth cuts); every score then comes back with those axes.
+and always counts as wrong. All scores are fractions in [0, 1], higher is better. Confusion counts may have leading axes
+(shifts, runs, depth cuts), which every score keeps.
 """
 
 import numpy as np
@@ -26,8 +26,9 @@ def confusion_counts(
         gold: class codes, shape (n,), integers in [0, n_classes).
         predicted: class codes, shape (n,), integers in [0, n_classes]; ``n_classes`` = unusable output.
         n_classes: number of classes of the task, at least 1.
-        cells: which table each example counts in, shape (n,), integers in [0, n_cells). Default: one table.
-        n_cells: number of tables; needed with ``cells``.
+        cells: index of the table that each example counts in, shape (n,), integers in [0, n_cells). Default: one
+            table.
+        n_cells: number of tables; required with ``cells``.
         weights: weight of each example, shape (n,), finite and >= 0. Default: 1 each.
     Returns: counts, shape (n_classes, n_classes + 1), or (n_cells, n_classes, n_classes + 1) with ``cells``.
     Raises: ValueError when shapes differ, a code is out of range, or a weight is negative or not finite.
@@ -62,15 +63,15 @@ def confusion_counts(
 
 
 def accuracy(counts: ArrayLike) -> Counts:
-    """Compute the share of examples predicted right: ``sum of the diagonal / sum of all``.
+    """Compute accuracy: ``sum of the diagonal / sum of all``.
 
-    With exactly one label per example this equals micro-averaged F1 (each wrong example is one false positive and
-    one false negative; an unusable output is counted as both), and with depth weights it is Depth F1.
+    With exactly one label per example this equals micro-averaged F1 (each misclassified example is one false positive
+    and one false negative; an unusable output counts as both), and with depth weights it is Depth F1.
 
     Args:
         counts: confusion counts, shape (..., n_classes, n_classes + 1).
     Returns: fractions, shape (...,).
-    Raises: ValueError when a table holds no example.
+    Raises: ValueError when a table has no example.
 
     >>> float(accuracy([[3, 1, 0], [0, 4, 0]]))
     0.875
@@ -94,7 +95,7 @@ def per_class_f1(counts: ArrayLike) -> Counts:
     """
     table = _checked_counts(counts)
     n_classes = table.shape[-2]
-    # Gold and predicted of each class in one product (see _sum).
+    # Number of gold plus predicted examples per class, as one matrix product (see _sum).
     belongs = np.zeros((n_classes, n_classes + 1, n_classes))
     every = np.arange(n_classes)
     belongs[every, :, every] += 1
@@ -105,17 +106,17 @@ def per_class_f1(counts: ArrayLike) -> Counts:
 
 
 def macro_f1(counts: ArrayLike, classes: ArrayLike | None = None) -> Counts:
-    """Compute the mean of the classes' F1.
+    """Compute macro F1, the unweighted mean of the classes' F1.
 
-    A class of ``classes`` that is absent from gold here but predicted scores 0; one absent from both is left out.
+    A class in ``classes`` that is predicted but absent from gold scores 0; one absent from both is skipped.
     Averaging over the classes of the full gold split, rather than those of a subset, keeps subsets comparable.
 
     Args:
         counts: confusion counts, shape (..., n_classes, n_classes + 1).
-        classes: which classes belong to the mean, booleans, shape (n_classes,) or (..., n_classes).
+        classes: mask of the classes to average, shape (n_classes,) or (..., n_classes).
             Default: the classes with gold examples in ``counts``.
     Returns: fractions, shape (...,).
-    Raises: ValueError when no class is left to average over.
+    Raises: ValueError when no class remains to average over.
 
     >>> round(float(macro_f1([[3, 1, 0], [0, 4, 0]])), 4)
     0.873
@@ -131,7 +132,7 @@ def macro_f1(counts: ArrayLike, classes: ArrayLike | None = None) -> Counts:
 
 
 def _sum(values: Counts) -> Counts:
-    """Sum over the last axis, as a product: numpy's own sum is slow over axes as short as these."""
+    """Sum over the last axis by a matrix product: ``np.sum`` is slow over short axes."""
     return np.asarray(values @ np.ones(values.shape[-1]))
 
 

@@ -1,8 +1,8 @@
-"""Where the variance of a score comes from: items, prompts, seeds and the rest, each with an interval.
+"""Variance components of a score: items, prompts, seeds and residual, each with an interval.
 
-For a table of one score (or one difference of two models) on every item, with every prompt, in every run: items and
-prompts are crossed, runs (seeds) are nested in prompts and shared by all items. Components are estimated by mean
-squares; their intervals are modified large-sample limits, which hold for the few degrees of freedom that prompts have.
+For a table with the score (or the difference of two models) of every item, prompt and run. Items and prompts are
+crossed; runs (seeds) are nested in prompts and shared by all items. Components are estimated from mean squares; their
+intervals are modified large-sample limits, which remain valid with the few degrees of freedom of prompts.
 
 Sources: Searle, Casella and McCulloch, "Variance Components" (1992); Ting, Burdick, Graybill, Jeyaratnam and Lu,
 "Confidence intervals on linear combinations of variance components that are unrestricted in sign" (1990).
@@ -19,11 +19,11 @@ from shiftbench.metrics.precision import satterthwaite
 Floats = NDArray[np.float64]
 
 MIN_PROMPTS = 5
-"""Prompts below which nothing is said of another prompt: three leave an sd between half and six times its estimate."""
+"""Minimum number of prompts for predicting another one: with three, the true sd is 0.5 to 6 times its estimate."""
 
 
 class Component(NamedTuple):
-    """A variance, at least 0, with its 95% limits."""
+    """A variance component, at least 0, with its confidence limits."""
 
     value: float
     low: float
@@ -32,14 +32,14 @@ class Component(NamedTuple):
 
 @dataclass(frozen=True)
 class Components:
-    """Variances of one answer's score, by origin.
+    """Variance components of the score of one answer.
 
     Attributes:
-        items: of the items' own difficulty (for a difference: of how it varies over items).
-        prompts: shared by all items of a prompt; with one run of each prompt it holds that run's part, too. None with
-            fewer than 2 prompts.
-        seeds: shared by all items of a run; None with one run of each prompt.
-        rest: of an item in one prompt and run.
+        items: between items.
+        prompts: between prompts; with one run per prompt it includes the variance between runs. None with fewer than 2
+            prompts.
+        seeds: between runs of a prompt; None with one run per prompt.
+        rest: residual of an item in one prompt and run.
     """
 
     items: Component
@@ -56,11 +56,11 @@ class _Square(NamedTuple):
 
 
 def variance_components(scores: ArrayLike, level: float = 0.95) -> Components:
-    """Split the variance of scores into items, prompts, runs and the rest.
+    """Split the variance of scores into items, prompts, runs and residual.
 
     Args:
-        scores: shape (n_items, n_prompts, n_runs), finite, at least 2 items and 2 answers to each.
-        level: of the limits, in (0, 1).
+        scores: shape (n_items, n_prompts, n_runs), finite, at least 2 items and 2 answers per item.
+        level: confidence level of the limits, in (0, 1).
     Returns: the components.
     Raises: ValueError when shapes do not fit or a score is not finite.
 
@@ -103,7 +103,7 @@ def variance_components(scores: ArrayLike, level: float = 0.95) -> Components:
         prompts = _limits(plus, less, level)
     elif k > 1:
         prompts = _limits([(1 / n, squares["prompts"])], [(1 / n, within)], level)
-    if k > 1 and r > 1:  # what is left of an answer: item by prompt, and of a single run
+    if k > 1 and r > 1:  # residual of an answer: the item-by-prompt interaction plus the error of a single run
         left = _limits([(1 / r, within), (1 - 1 / r, squares["rest"])], [], level)
     else:
         left = _limits([(1.0, within)], [], level)
@@ -111,7 +111,7 @@ def variance_components(scores: ArrayLike, level: float = 0.95) -> Components:
 
 
 def _limits(plus: list[tuple[float, _Square]], less: list[tuple[float, _Square]], level: float) -> Component:
-    """Compute modified large-sample limits of a sum of mean squares, some of them subtracted; below 0 is 0."""
+    """Compute modified large-sample limits of a weighted sum of mean squares (``plus`` minus ``less``), at least 0."""
     parts = [(share * square.value, square.df) for share, square in plus if square.df > 0]
     taken = [(share * square.value, square.df) for share, square in less if square.df > 0]
     value = sum(part for part, _ in parts) - sum(part for part, _ in taken)
@@ -128,7 +128,7 @@ def _limits(plus: list[tuple[float, _Square]], less: list[tuple[float, _Square]]
 
 
 def _share(df: float, side: str, level: float) -> float:
-    """Return by what share of itself a mean square may lie above (for its lower limit) or below the true one."""
+    """Return the relative distance from a mean square to its lower or upper chi-square limit."""
     from scipy.special import chdtri
 
     alpha = (1 - level) / 2
@@ -138,7 +138,7 @@ def _share(df: float, side: str, level: float) -> float:
 
 
 def _cross(df: float, other: float, side: str, level: float) -> float:
-    """Return the cross term of two mean squares, which makes the limit of their difference exact where one is 0."""
+    """Return the cross term of two mean squares in the limits of their difference (exact at difference 0)."""
     from scipy.special import fdtri
 
     alpha = (1 - level) / 2
@@ -150,10 +150,10 @@ def _cross(df: float, other: float, side: str, level: float) -> float:
 
 
 class OtherPrompt(NamedTuple):
-    """What a difference of two models is with one other prompt: its 95% limits, None where too few prompts tell.
+    """Prediction interval for the difference of two models with a new prompt; None with too few prompts.
 
-    ``survives`` is None where it cannot be said: too few prompts, or limits that hold 0 without a prompt whose own
-    difference contradicts another's.
+    ``survives`` states whether the sign of the difference holds with a new prompt. It is None if undecided: too few
+    prompts, or an interval that contains 0 although no two prompts significantly contradict each other.
     """
 
     low: float | None
@@ -162,14 +162,14 @@ class OtherPrompt(NamedTuple):
 
 
 def with_other_prompt(differences: ArrayLike, errors: ArrayLike, level: float = 0.95) -> OtherPrompt:
-    """Predict the difference of two models on these items with one other prompt of the kind.
+    """Predict the difference of two models on these items with a new prompt of the same kind.
 
     Args:
         differences: mean difference with each prompt, shape (n_prompts,), finite.
         errors: standard error of each over items, shape (n_prompts,).
-        level: of the prediction, in (0, 1).
-    Returns: True where the limits leave out 0; False where two prompts contradict each other, each beyond its own error
-        corrected over prompts; None else, and always with fewer than ``MIN_PROMPTS``.
+        level: of the prediction interval, in (0, 1).
+    Returns: the interval. ``survives`` is False if two prompts have significant differences of opposite sign
+        (Bonferroni over prompts), otherwise True if the interval excludes 0, otherwise None.
 
     >>> with_other_prompt([0.10, 0.11, 0.09, 0.10, 0.12], [0.01] * 5).survives
     True
@@ -194,13 +194,13 @@ def with_other_prompt(differences: ArrayLike, errors: ArrayLike, level: float = 
 
 
 def other_prompts_of_each(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> OtherPrompt:
-    """Predict the difference of two models with another prompt for each, where each has prompts of its own.
+    """Predict the difference of two models that were given different prompts, with a new prompt for each.
 
     Args:
-        a: mean score of one with each of its prompts, finite.
-        b: the same of the other; the numbers of prompts may differ.
-        level: of the prediction, in (0, 1).
-    Returns: as ``with_other_prompt``; never False, because prompts of different models contradict nobody.
+        a: mean score of the first model with each of its prompts, finite.
+        b: the same for the second model; the numbers of prompts may differ.
+        level: of the prediction interval, in (0, 1).
+    Returns: as ``with_other_prompt``; ``survives`` is never False because the prompts are not paired.
 
     >>> other_prompts_of_each([0.80, 0.81, 0.79, 0.80, 0.82], [0.50, 0.52, 0.51, 0.50, 0.49]).survives
     True

@@ -1,23 +1,22 @@
-"""Relations of two sets of scores: rank correlation, and the shape of out-of-distribution against ID scores.
+"""Correlation of scores, the shape of OOD against ID scores, and effective robustness.
 
 Shapes (BOSS paper, sec. 3): the states of one model family (scales, steps, shots, tunable parameters) are
-points (ID score, OOD score). Four descriptions compete: no relation (a constant), one line, one line on logits,
-and two lines joined at a knee. Models often lie on a line on logits (Miller et al. 2021), which is a curve in
-scores, and a knee would fit that better than a straight line does. The choice is by BIC with a small-sample
-correction (McQuarrie 1999),
+points (ID score, OOD score). Four models are compared: a constant (no relation), a line, a line in logit space, and
+two lines joined at a knee. Models often lie on a line in logit space (Miller et al. 2021), which is a curve in
+score space and would be mistaken for a knee. The model is selected by BIC with a small-sample correction
+(McQuarrie 1999),
 
     n ln(RSS / n) + n p ln(n) / (n - p - 2),    p = 1, 2, 3 or 4 coefficients (the knee is one),
 
-with residuals in scores for all of them. States are few and the knee is searched for: over 6 to 100 simulated
-states a noisy straight line gets a knee in less than a tenth of cases, where plain BIC gives it one in up to a
-third (few states) and AICc in a fifth (many states). The price is that a knee needs many states (``LEAST_STATES``).
+with residuals in score space for all of them. Because states are few and the knee position is searched, plain BIC
+overfits: over 6 to 100 simulated states it fits a knee to a noisy straight line in up to a third of cases (few states),
+AICc in a fifth (many states), and this criterion in less than a tenth. The price is that detecting a knee takes many
+states (``LEAST_STATES``).
 
-Effective robustness with its interval: how far a model lies above the line of several baselines, on logits.
-
-A better model is nearly always better out of distribution too, by about as much as baselines of its in-distribution
-score are. Effective robustness asks what is left after that (Taori et al. 2020; on logits Miller et al. 2021).
-Baselines scatter around their line and are few, so the line itself is uncertain; and models beyond their scores are
-judged by the line's extension.
+Effective robustness: a model's OOD score minus the score expected from its ID score by a line fitted in logit space to
+several baselines (Taori et al. 2020; in logit space Miller et al. 2021). With few baselines the line itself is
+uncertain, which the interval includes. Models outside the baselines' range of ID scores are compared with the
+extrapolated line.
 """
 
 from dataclasses import dataclass
@@ -32,14 +31,14 @@ Axis = Literal["logit", "linear"]
 Kind = Literal["line up", "line down", "two lines", "v", "peak", "two lines down", "none", "too few states"]
 
 LEAST_STATES: dict[Literal["I", "II", "III"], int] = {"I": 6, "II": 15, "III": 10}
-"""States from which a true type is found in four of five cases, where noise is a tenth of the range of OOD scores."""
+"""Number of states needed to detect each type with 80% power if the noise is a tenth of the range of OOD scores."""
 _COEFFICIENTS = {
     "constant": 1, "one line": 2, "one line on logits": 2, "flat, then a line": 3, "a line, then flat": 3,
     "two lines": 4,
 }  # fmt: skip
 _BENDS = {"flat, then a line": (False, True), "a line, then flat": (True, False), "two lines": (True, True)}
 _STATES_PER_LINE = 3
-# Residuals below this share of the total variation are rounding: a fit that good is exact.
+# Residuals below this fraction of the total variation are rounding errors: such a fit is exact.
 _EXACT = 1e-20
 
 
@@ -52,21 +51,21 @@ class _Bend(NamedTuple):
 
 @dataclass(frozen=True)
 class IdOodShape:
-    """The description chosen for a set of states.
+    """The model of OOD against ID scores selected for a set of states.
 
     Attributes:
-        kind: ``line up`` or ``line down`` (one line), ``two lines`` (knee, neither slope falls), ``v``
-            (falls, then rises), ``peak`` (rises, then falls), ``two lines down``, ``none`` (a constant does
+        kind: ``line up`` or ``line down`` (one line), ``two lines`` (knee, neither slope negative), ``v``
+            (falls, then rises), ``peak`` (rises, then falls), ``two lines down``, ``none`` (a constant fits
             as well), or ``too few states`` (fewer than 5 states or 3 distinct ID scores: nothing was fitted).
-        slopes: one slope, or the two beside the knee; empty without a line.
+        slopes: one slope, or those left and right of the knee; empty without a line.
         knee: ID score at which the lines join; NaN without a knee.
         knee_value: OOD score at the knee, or the line's value at the mean ID score; the mean for ``none``.
-        anchor: the ID score where ``knee_value`` holds.
-        r2: share of the OOD variation described, in [0, 1]; 0 for ``none``; NaN when all OOD scores are equal
+        anchor: ID score to which ``knee_value`` belongs.
+        r2: coefficient of determination, in [0, 1]; 0 for ``none``; NaN when all OOD scores are equal
             or nothing was fitted.
-        criterion: corrected BIC of each description, lower is better; infinite when there are too few states
-            for it, or (on logits) an ID score is 0 or 1; empty when nothing was fitted.
-        axis: ``logit`` of one line on logits, whose slope is that of logit(OOD) on logit(ID); else ``linear``.
+        criterion: corrected BIC of each candidate, lower is better; infinite if it needs more states, or (in logit
+            space) if an ID score is 0 or 1; empty when nothing was fitted.
+        axis: ``logit`` for a line in logit space (slope of logit(OOD) on logit(ID)); otherwise ``linear``.
     """
 
     kind: Kind
@@ -80,14 +79,14 @@ class IdOodShape:
 
     @property
     def boss_type(self) -> Literal["I", "II", "III"] | None:
-        """Return the paper's type: I one rising line (in scores or logits), II two rising lines, III a V; else None."""
+        """Return the paper's type: I (one rising line, either axis), II (two rising lines), III (a V) or None."""
         types: dict[Kind, Literal["I", "II", "III"]] = {"line up": "I", "two lines": "II", "v": "III"}
         return types.get(self.kind)
 
     def predict(self, id_scores: ArrayLike) -> Floats:
-        """Compute the OOD scores that the description expects, shaped as ``id_scores``; NaN when nothing was fitted.
+        """Predict OOD scores, same shape as ``id_scores``; NaN when nothing was fitted.
 
-        Of a line on logits the ID scores must lie strictly between 0 and 1.
+        On the logit axis ID scores must lie strictly between 0 and 1.
         """
         if self.axis == "logit":
             start, centre = (_on_axis(np.array([place]), "logit", "anchor") for place in (self.knee_value, self.anchor))
@@ -99,16 +98,16 @@ class IdOodShape:
 
 
 def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
-    """Choose between no relation, one line, one on logits and two joined lines (see the module docstring).
+    """Select a constant, a line, a line in logit space or two joined lines (see the module docstring).
 
-    The two lines meet in a knee and rest on at least three states each. The knee is the exact least-squares
-    one: it lies at a state or where the separate fits to both sides cross.
+    Each of two joined lines is fitted to at least three states. The knee is the exact least-squares solution: it lies
+    at a state or where the separate fits to both sides cross.
 
     Args:
         id_scores: shape (n_states,), fractions.
         ood_scores: shape (n_states,), fractions.
-    Returns: the shape. An exact fit does not make the criterion minus infinity: residuals below rounding
-        count as equally good, so of several exact descriptions the simplest is taken.
+    Returns: the shape. Residuals below rounding error count as equal, so among several exact fits the simplest is
+        selected.
     Raises: ValueError when shapes differ or a score is not finite.
     Source: BOSS paper, sec. 3 (types by eye there; by a criterion here).
 
@@ -173,7 +172,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Floats:
         y: shape (..., n), the same or one that broadcasts with x.
     Returns: correlations in [-1, 1], shape (...,); NaN where x or y is constant or n < 2.
     Raises: ValueError when the last axes differ or a value is not finite.
-    Source: Domain Robustness paper, Remark 1 (which names it where Table 6 prints Spearman's).
+    Source: Domain Robustness paper, Remark 1 (its Table 6 has Spearman's).
 
     >>> float(pearson([1, 2, 3], [3, 2, 1]))
     -1.0
@@ -183,7 +182,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> Floats:
 
 
 def r_squared(x: ArrayLike, y: ArrayLike) -> Floats:
-    """Compute the share of the variation of y that a line in x describes: the squared Pearson correlation.
+    """Compute R2, the squared Pearson correlation, along the last axis.
 
     Args:
         x: shape (..., n), finite.
@@ -204,7 +203,7 @@ def fit_line(id_scores: ArrayLike, ood_scores: ArrayLike, *, axis: Axis) -> tupl
 
     Args:
         id_scores: shape (n_models,), fractions; strictly between 0 and 1 on the logit axis.
-        ood_scores: shape (n_models,), likewise.
+        ood_scores: shape (n_models,), same range.
         axis: ``logit`` fits logit(OOD) on logit(ID); ``linear`` fits the scores themselves.
     Returns: slope and intercept on that axis.
     Raises: ValueError when there are fewer than two distinct ID scores, or a logit is infinite.
@@ -223,7 +222,7 @@ def fit_line(id_scores: ArrayLike, ood_scores: ArrayLike, *, axis: Axis) -> tupl
 def effective_robustness(
     id_scores: ArrayLike, ood_scores: ArrayLike, *, slope: float, intercept: float, axis: Axis
 ) -> Floats:
-    """Compute the OOD score above what a published line expects at the same ID score: ``OOD - line(ID)``.
+    """Compute effective robustness relative to a given line: ``OOD - line(ID)``.
 
     Args:
         id_scores: shape (n,), fractions; strictly between 0 and 1 on the logit axis.
@@ -231,7 +230,7 @@ def effective_robustness(
         slope: slope of the line, on ``axis``.
         intercept: intercept of the line, on ``axis``.
         axis: the axis the line was fitted on: ``logit``, where line(ID) = expit(slope logit(ID) + intercept),
-            or ``linear``. The difference is taken between scores on either axis.
+            or ``linear``. Differences are between scores in both cases.
     Returns: differences in [-1, 1] (on ``linear`` the line may leave [0, 1]), positive is better, shape (n,).
     Raises: ValueError when shapes differ, a score lies outside its range, or the line is not finite.
 
@@ -250,7 +249,7 @@ def effective_robustness(
 
 
 def _logit_line(x: Floats, y: Floats) -> _Bend:
-    """Fit the line on logits with the least squares in scores; return its value at the mean of logit(ID)."""
+    """Fit a line in logit space by least squares in score space; ``value`` is its score at the mean of logit(ID)."""
     from scipy.optimize import least_squares
 
     across = _on_axis(x, "logit", "id_scores")
@@ -276,7 +275,7 @@ def _expit(values: Floats) -> Floats:
 
 
 def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
-    """Fit the least-squares lines joined at a knee, each sloped or flat as ``slants`` states."""
+    """Fit two least-squares lines joined at a knee; ``slants`` says which of them may have a slope."""
     best = _Bend(np.inf, (np.nan, np.nan), np.nan, np.nan)
     for knee in _candidate_knees(x, y, slants):
         away = x - knee
@@ -293,8 +292,8 @@ def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
 
 
 def _candidate_knees(x: Floats, y: Floats, slants: tuple[bool, bool]) -> list[float]:
-    # The residual sum of squares is smooth in the knee between two states, with its only minimum where the
-    # separate fits cross; otherwise the best knee is at a state.
+    # Between two neighbouring states the residual sum of squares is smooth in the knee and can have a minimum only
+    # where the separate fits cross; otherwise the best knee is at a state.
     def hold_lines(*sides: NDArray[np.bool_]) -> bool:
         return all(side.sum() >= _STATES_PER_LINE and np.unique(x[side]).size >= 2 for side in sides)
 
@@ -313,7 +312,7 @@ def _candidate_knees(x: Floats, y: Floats, slants: tuple[bool, bool]) -> list[fl
 
 
 def _straight(x: Floats, y: Floats, slant: bool) -> tuple[float, float]:
-    """Return the value at 0 and the slope of the least-squares line, or the level when it may not slope."""
+    """Return intercept and slope of the least-squares line; without ``slant`` the mean and 0."""
     away = x - x.mean()
     slope = float((away * y).sum() / (away**2).sum()) if slant else 0.0
     return float(y.mean() - slope * x.mean()), slope
@@ -342,7 +341,7 @@ def _least_squares(design: Floats, y: Floats) -> tuple[Floats, float]:
 def _pearson(x: Floats, y: Floats) -> Floats:
     dx = x - x.mean(axis=-1, keepdims=True)
     dy = y - y.mean(axis=-1, keepdims=True)
-    # A constant's deviations from its mean may be rounding, so constancy is read off the values.
+    # Rounding can give a constant non-zero deviations from its mean, so test the values themselves.
     constant = (np.ptp(x, axis=-1) == 0) | (np.ptp(y, axis=-1) == 0)
     scale = np.sqrt((dx**2).sum(axis=-1) * (dy**2).sum(axis=-1))
     ratio = (dx * dy).sum(axis=-1) / np.where(constant | (scale == 0), 1.0, scale)
@@ -396,7 +395,7 @@ def _checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 
 MIN_BASELINES = 3
-"""Baselines below which a line has no scatter, and so no interval."""
+"""Minimum number of baselines for a line with an interval (n - 2 degrees of freedom)."""
 
 
 @dataclass(frozen=True)
@@ -404,12 +403,14 @@ class BaselineLine:
     """The least-squares line of logit(OOD) on logit(ID) through baselines.
 
     Attributes:
-        slope, intercept: of the line.
-        n: baselines.
-        scatter: standard deviation of logit(OOD) around the line, n - 2 degrees of freedom.
+        slope: slope of the line.
+        intercept: intercept of the line.
+        n: number of baselines.
+        scatter: residual standard deviation of logit(OOD), n - 2 degrees of freedom.
         centre: mean logit(ID) of the baselines.
-        squares: sum of squared distances from it.
-        lowest, highest: ID scores of the outermost baselines.
+        squares: sum of squared deviations of logit(ID) from ``centre``.
+        lowest: lowest ID score of a baseline.
+        highest: highest ID score of a baseline.
     """
 
     slope: float
@@ -422,13 +423,13 @@ class BaselineLine:
     highest: float
 
     def expected(self, id_score: float) -> float:
-        """Compute the OOD score that the line expects at an ID score, strictly between 0 and 1."""
+        """Return the line's OOD score at an ID score strictly between 0 and 1."""
         return float(
             -effective_robustness([id_score], [0.0], slope=self.slope, intercept=self.intercept, axis="logit")[0]
         )
 
     def interval(self, id_score: float) -> tuple[float, float]:
-        """Compute the ends of the 95% interval of the line's OOD score there, from the scatter of baselines."""
+        """Compute the 95% confidence interval of the line's OOD score at an ID score."""
         from scipy.special import stdtrit
 
         x = _logit(id_score)
@@ -440,12 +441,12 @@ class BaselineLine:
 
 
 def baseline_line(id_scores: ArrayLike, ood_scores: ArrayLike) -> BaselineLine:
-    """Fit the line through baselines on logits.
+    """Fit a line through baselines in logit space.
 
     Args:
-        id_scores: shape (n,), n >= 3, fractions strictly between 0 and 1, two of them distinct.
-        ood_scores: shape (n,), likewise.
-    Raises: ValueError with fewer baselines, a score of 0 or 1, or one ID score throughout.
+        id_scores: shape (n,), n >= 3, fractions strictly between 0 and 1, at least two distinct.
+        ood_scores: shape (n,), fractions strictly between 0 and 1.
+    Raises: ValueError with fewer baselines, a score of 0 or 1, or if all ID scores are equal.
 
     >>> round(baseline_line([0.6, 0.7, 0.8], [0.6, 0.7, 0.8]).slope, 6)
     1.0
@@ -464,7 +465,7 @@ def baseline_line(id_scores: ArrayLike, ood_scores: ArrayLike) -> BaselineLine:
 
 
 class Effective(NamedTuple):
-    """OOD score above the line, with the ends of its 95% interval; NaN where a score has no interval."""
+    """Effective robustness with its 95% interval; the ends are NaN if a score has no interval."""
 
     value: float
     low: float
@@ -474,14 +475,13 @@ class Effective(NamedTuple):
 def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: ArrayLike) -> Effective:
     """Compute a model's effective robustness with its interval.
 
-    The ends of the model's own scores, and those of the line, are joined as independent: that errs on the wide
-    side where scores of one model go together (mean SS and mean ST share test texts), and where baselines and model
-    share test texts.
+    The errors of ID score, OOD score and line are combined as if independent. This is conservative when they are
+    positively correlated: mean SS and mean ST share test texts, and so do baselines and model.
 
     Args:
-        line: of the baselines, the model not among them.
+        line: fitted to baselines that do not include the model.
         id_score: the model's ID score and the ends of its 95% interval, shape (3,), the score strictly between 0 and 1.
-        ood_score: its OOD score and ends, shape (3,).
+        ood_score: its OOD score and the ends of its interval, shape (3,).
     Raises: ValueError when the ID score has no logit.
 
     >>> line = baseline_line([0.6, 0.7, 0.8], [0.5, 0.62, 0.7])
@@ -494,9 +494,9 @@ def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: Array
     if np.isnan([*own, *away]).any():
         return Effective(value, float("nan"), float("nan"))
     inside = np.clip(own[1:], 1e-9, 1 - 1e-9)
-    moved = sorted(line.expected(float(end)) for end in inside)  # a falling line turns the ends around
+    moved = sorted(line.expected(float(end)) for end in inside)  # a negative slope swaps the ends
     by_line = line.interval(float(own[0]))
-    # The line's error and the model's error are independent, so their lengths add as squares.
+    # Independent errors: the lengths of the intervals add in quadrature.
     low = expected - float(np.hypot(expected - moved[0], expected - by_line[0]))
     high = expected + float(np.hypot(moved[1] - expected, by_line[1] - expected))
     down, up = np.hypot(away[0] - away[1], high - expected), np.hypot(away[2] - away[0], expected - low)
@@ -508,8 +508,8 @@ def against_others(id_scores: ArrayLike, ood_scores: ArrayLike) -> list[tuple[Ba
 
     Args:
         id_scores: ID scores with the ends of their 95% intervals, shape (n, 3), fractions; NaN where unknown.
-        ood_scores: OOD scores likewise.
-    Returns: for each model what ``one_against_others`` does.
+        ood_scores: OOD scores in the same format.
+    Returns: the result of ``one_against_others`` for each model.
     """
     own = np.asarray(id_scores, dtype=np.float64)
     return [one_against_others(own, ood_scores, model) for model in range(len(own))]
@@ -522,10 +522,10 @@ def one_against_others(
 
     Args:
         id_scores: ID scores with the ends of their 95% intervals, shape (n, 3), fractions; NaN where unknown.
-        ood_scores: OOD scores likewise.
-        model: its row.
-    Returns: the line of the others and its effective robustness; None where it or fewer than three others have both
-        scores strictly between 0 and 1, or all others have one ID score.
+        ood_scores: OOD scores in the same format.
+        model: row index of the model.
+    Returns: the line of the others and the model's effective robustness. None if the model lacks a score strictly
+        between 0 and 1, fewer than three others have both, or all others have the same ID score.
     """
     own, away = np.asarray(id_scores, dtype=np.float64), np.asarray(ood_scores, dtype=np.float64)
     usable = (own[:, 0] > 0) & (own[:, 0] < 1) & (away[:, 0] > 0) & (away[:, 0] < 1)

@@ -1,13 +1,12 @@
-"""Depth of target texts in a source domain, and the weights and sizes behind Depth F1.
+"""Depth of target texts in a source domain, Depth F1, and the slope of correctness on depth.
 
 Source: Depth F1 paper, sec. 3. Depths lie in [0, 2]; a high depth means "like the source domain".
-``lambda`` is the percent of the MOST source-similar target texts left out (0 keeps all). The paper's equation 7
-would keep the others; text and tables of the paper mean what is done here.
+``lambda`` is the percentage of the MOST source-similar target texts excluded (0 excludes none). The paper's equation 7
+would exclude the others, but its text and tables agree with the definition here.
 
-Slope of correctness on depth: how much more often a model is right on texts closer to the source.
-
-Depth F1 answers by two noisy ends: at lambda 0 nearly all texts weigh alike, so it is nearly accuracy, and at lambda 90
-a tenth of the texts is left. The slope uses every text once, and so has the power to see what the curve only hints at.
+The slope measures how much accuracy rises as texts get closer to the source. Depth F1 is a noisy measure of that: at
+lambda 0 the weights are nearly uniform, so it is close to accuracy, and at lambda 90 only a tenth of the texts remains.
+The slope uses every text once and has more power.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +23,7 @@ Floats = NDArray[np.float64]
 _BLOCK_ROWS = 512
 
 LAMBDAS = (0, 25, 50, 75, 90)
-"""The percentages that the paper reports (sec. 5.1)."""
+"""The values of lambda that the paper reports (sec. 5.1)."""
 
 
 def tte_depth(source: ArrayLike, target: ArrayLike | None = None) -> Floats:
@@ -66,13 +65,13 @@ def tte_depth(source: ArrayLike, target: ArrayLike | None = None) -> Floats:
 
 
 def depth_weights(target_depth: ArrayLike, source_depth: ArrayLike | float) -> Floats:
-    """Compute each target text's weight: how much shallower it is than the deepest source text, as a share of all.
+    """Compute each target text's weight: the deepest source text's depth minus its own, normalised to sum to 1.
 
     A text deeper than the deepest source text gets weight 0 (the paper's formula would go negative).
 
     Args:
         target_depth: depths of the target texts in the source, shape (n_target,).
-        source_depth: depths of the source texts in the source, shape (n_source,), or the depth of the deepest.
+        source_depth: depths of the source texts in the source, shape (n_source,), or their maximum.
     Returns: weights >= 0 that sum to 1, shape (n_target,).
     Raises: ValueError when all weights are 0, or a depth is not finite.
     Source: equations 2 and 3.
@@ -90,12 +89,12 @@ def depth_weights(target_depth: ArrayLike, source_depth: ArrayLike | float) -> F
 
 
 def least_deep(target_depth: ArrayLike, lambda_: float) -> NDArray[np.bool_]:
-    """Find the ``100 - lambda`` percent least deep target texts; texts tied at the cut are kept.
+    """Select the ``100 - lambda`` percent least deep target texts; texts tied at the cut are included.
 
     Args:
         target_depth: depths, shape (n_target,), n_target >= 1.
-        lambda_: percent of the most source-similar texts to leave out, in [0, 100).
-    Returns: booleans, shape (n_target,), at least one true.
+        lambda_: percentage of the most source-similar texts to exclude, in [0, 100).
+    Returns: mask of the selected texts, shape (n_target,), at least one true.
     Raises: ValueError when lambda is out of range or there is no text.
     Source: sec. 3.3 (see the module docstring on equation 7).
 
@@ -112,7 +111,7 @@ def least_deep(target_depth: ArrayLike, lambda_: float) -> NDArray[np.bool_]:
 
 
 def effective_size(weights: ArrayLike) -> float:
-    """Compute the size of an equally precise unweighted sample: ``(sum w)^2 / sum w^2``.
+    """Compute the effective sample size of weights: ``(sum w)^2 / sum w^2``.
 
     Args:
         weights: shape (n,), >= 0.
@@ -129,15 +128,15 @@ def effective_size(weights: ArrayLike) -> float:
 
 
 def weighted_score(scores: ArrayLike, weights: ArrayLike) -> Floats:
-    """Compute the depth-weighted mean of scores per text: ``sum(w s) / sum(w)``.
+    """Compute the depth-weighted mean of per-text scores: ``sum(w s) / sum(w)``.
 
-    Span F1 is no mean over texts; its depth-weighted form is ``2 sum(w tp) / sum(w (gold + predicted))``, which
-    weighted span counts give by themselves.
+    Span F1 is not a mean over texts; its depth-weighted form is ``2 sum(w tp) / sum(w (gold + predicted))``, which is
+    computed from weighted span counts.
 
     Args:
-        scores: score of each target text, shape (..., n), finite, any unit; leading axes (runs, models) stay.
-        weights: shape (n,), finite and >= 0, not all 0; they need not sum to 1. A text left out has weight 0.
-    Returns: means, between the lowest and the highest score, of the scores' unit and direction, shape (...,).
+        scores: score of each target text, shape (..., n), finite, any unit; leading axes are runs or models.
+        weights: shape (n,), finite and >= 0, not all 0; they need not sum to 1. An excluded text has weight 0.
+    Returns: weighted means in the unit of the scores, shape (...,).
     Raises: ValueError when shapes do not fit, a score is not finite, a weight is negative or not finite, all
         weights are 0, or there is no text.
     Source: equation 6 for correctness; for other scores this project's.
@@ -158,16 +157,16 @@ def weighted_score(scores: ArrayLike, weights: ArrayLike) -> Floats:
 
 
 def depth_f1(correct: ArrayLike, weights: ArrayLike) -> Floats:
-    """Compute Depth F1, micro-averaged: ``2 DTP / (2 DTP + DFP + DFN)``, the weight share of the correct texts.
+    """Compute Depth F1, micro-averaged: ``2 DTP / (2 DTP + DFP + DFN)``, equal to depth-weighted accuracy.
 
-    With one label per text every wrong text is one false positive and one false negative of the same weight,
-    so DFP = DFN = sum of w over wrong texts, and Depth F1 is the weighted accuracy.
+    With one label per text every misclassified text is one false positive and one false negative of the same weight,
+    so DFP = DFN = sum of w over misclassified texts.
 
     Args:
-        correct: whether each target text is right, booleans or 0 and 1, shape (..., n).
-        weights: of ``depth_weights``, shape (n,), >= 0, not all 0; for lambda > 0 times ``least_deep``.
+        correct: whether each target text is classified correctly, booleans or 0 and 1, shape (..., n).
+        weights: from ``depth_weights``, shape (n,), >= 0, not all 0; for lambda > 0 multiplied by ``least_deep``.
     Returns: fractions in [0, 1], higher is better, shape (...,).
-    Raises: ValueError as ``weighted_score``, or when ``correct`` holds anything but 0 and 1.
+    Raises: ValueError as ``weighted_score``, or when ``correct`` has a value other than 0 and 1.
     Source: equations 4-6.
 
     >>> depth = [0.8, 1.0, 1.3]
@@ -188,10 +187,11 @@ class RankSumTest:
     """Result of ``rank_sum_test``.
 
     Attributes:
-        u: pairs (source, target) in which the target is deeper, ties counted half, in [0, n_source n_target].
-        effect: ``u / (n_source n_target)``: 0.5 no difference, lower = target further out; Q less half the
-            share of tied pairs.
-        p_value: in [0, 1]; NaN when all depths are equal and there is nothing to rank.
+        u: number of pairs (source, target) in which the target is deeper, ties counted half, in
+            [0, n_source n_target].
+        effect: ``u / (n_source n_target)``: 0.5 no difference, lower = target further from the source. Equals Q minus
+            half the fraction of tied pairs.
+        p_value: in [0, 1]; NaN when all depths are equal.
     """
 
     u: float
@@ -202,21 +202,21 @@ class RankSumTest:
 def rank_sum_test(
     source_depth: ArrayLike, target_depth: ArrayLike, *, alternative: Literal["two-sided", "less"] = "two-sided"
 ) -> RankSumTest:
-    """Test whether target texts lie as deep in the source as source texts do (Wilcoxon-Mann-Whitney).
+    """Test whether target texts are as deep in the source as source texts (Wilcoxon-Mann-Whitney).
 
-    U is compared with its normal approximation, variance corrected for ties and U for continuity. The texts
-    are taken as independent; depths of source texts share one mean vector and texts of a group are alike, so
-    with large corpora read the effect, not the p value.
+    Uses the normal approximation of U with tie and continuity correction. It assumes independent texts, but depths of
+    source texts share one mean vector and texts within a group are correlated, so with large corpora read the effect,
+    not the p value.
 
     Args:
-        source_depth: depths of the source texts in the source, shape (n_source,); each leaves itself out, or
-            the source looks deeper than it is.
-        target_depth: depths of the target texts in the source, shape (n_target,). The approximation wants at
-            least about 8 of each.
-        alternative: ``less`` asks only whether the target lies further out.
-    Returns: the test.
+        source_depth: leave-one-out depths of the source texts in the source, shape (n_source,). Without leaving each
+            text out of its own mean the source would look too deep.
+        target_depth: depths of the target texts in the source, shape (n_target,). The approximation needs about 8
+            texts or more on each side.
+        alternative: ``less`` tests only whether the target is further from the source.
+    Returns: the test result.
     Raises: ValueError when either is empty or a depth is not finite, or alternative is unknown.
-    Source: sec. 4.2 gives Q alone, without a test; this is the test that belongs to it.
+    Source: sec. 4.2 defines only Q; this is the corresponding test.
 
     >>> test = rank_sum_test([1.4, 1.5, 1.6, 1.7], [1.1, 1.2, 1.3, 1.5])
     >>> test.u, test.effect, round(test.p_value, 3)
@@ -248,7 +248,7 @@ def rank_sum_test(
 def q_statistic(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
     """Compute the probability that a source text is no deeper in the source than a target text: ``Pr[D(X) <= D(Y)]``.
 
-    0.5 when both are drawn from one distribution; lower means the target lies further out.
+    0.5 when both come from the same distribution; lower means the target is further from the source.
 
     Args:
         source_depth: depths of the source texts in the source, shape (n_source,).
@@ -268,7 +268,7 @@ def q_statistic(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
 
 
 def q_reference(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
-    """Compute Q as the code of the Depth F1 paper's authors does: the mean share of the *pooled* texts less deep.
+    """Compute Q as the authors' code does: the mean fraction of the *pooled* texts that are less deep than a target.
 
     Each target text is ranked among source and target texts together, so without ties the value is
     ``pooled_q(q_statistic(source_depth, target_depth), n_source, n_target)``. It depends on the two sizes: with
@@ -279,7 +279,7 @@ def q_reference(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
         target_depth: depths of the target texts in the source, shape (n_target,).
     Returns: a fraction in [0, 1].
     Raises: ValueError when either is empty.
-    Source: ``q_score`` of https://github.com/pkseeg/tte_depth, which the values in Table 1 agree with.
+    Source: ``q_score`` of https://github.com/pkseeg/tte_depth, which agrees with the values in Table 1.
 
     >>> q_reference([1.0, 2.0], [1.5, 0.5])
     0.25
@@ -292,15 +292,15 @@ def q_reference(source_depth: ArrayLike, target_depth: ArrayLike) -> float:
 
 
 def pooled_q(q: float, n_source: int, n_target: int) -> float:
-    """Convert equation 8's Q to the value of ``q_reference`` at some sizes when no two depths are equal.
+    """Convert equation 8's Q to the value of ``q_reference`` at given sample sizes, if no two depths are equal.
 
-    ``(n_source * q + (n_target - 1) / 2) / (n_source + n_target)``: a target text has ``n_source * q`` source texts
-    and on average half of the other target texts below it.
+    ``(n_source * q + (n_target - 1) / 2) / (n_source + n_target)``: on average ``n_source * q`` source texts and half
+    of the other target texts are less deep than a target text.
 
     Args:
         q: Q of equation 8, a fraction in [0, 1].
-        n_source: source texts, at least 1.
-        n_target: target texts, at least 1.
+        n_source: number of source texts, at least 1.
+        n_target: number of target texts, at least 1.
     Returns: a fraction in [0, 1].
     Raises: ValueError when a size is below 1.
 
@@ -327,7 +327,7 @@ def _similarity(name: str, vectors: NDArray[np.floating], mean: NDArray[np.float
 
 
 def _blocks(name: str, vectors: NDArray[np.floating]) -> Iterator[tuple[NDArray[np.floating], NDArray[np.floating]]]:
-    """Split rows with their lengths into blocks that stay in the processor's cache for a second pass."""
+    """Yield blocks of rows and their norms, small enough to stay in the processor's cache for a second pass."""
     for start in range(0, len(vectors), _BLOCK_ROWS):
         rows = vectors[start : start + _BLOCK_ROWS]
         norms = np.sqrt(np.vecdot(rows, rows))
@@ -339,7 +339,7 @@ def _blocks(name: str, vectors: NDArray[np.floating]) -> Iterator[tuple[NDArray[
 
 
 def _as_depth(similarity: NDArray[np.floating]) -> Floats:
-    # Rounding may carry an exact 2 or 0 a few ulp out of range.
+    # Rounding may move an exact 2 or 0 a few ulp out of range.
     return np.clip(1.0 + similarity.astype(np.float64), 0.0, 2.0)
 
 
@@ -354,8 +354,8 @@ class DepthSlope(NamedTuple):
     """The slope of scores on depth, per standard deviation of depth over the test set.
 
     Attributes:
-        slopes: of each run, shape (n_runs,); above 0: more is right closer to the source.
-        influences: what each group adds to a run's error, shape (n_runs, n_groups), summing to 0 over groups.
+        slopes: slope of each run, shape (n_runs,); positive if scores are higher closer to the source.
+        influences: influence of each group on a run's slope, shape (n_runs, n_groups), summing to 0 over groups.
         effective_groups: effective number of groups of the test set.
     """
 
@@ -365,7 +365,7 @@ class DepthSlope(NamedTuple):
 
 
 class SlopeEstimate(NamedTuple):
-    """A slope with the ends of its 95% interval over other test texts; NaN where there is none."""
+    """A slope with its 95% interval under resampling of test texts; NaN if there is no interval."""
 
     slope: float
     low: float
@@ -373,13 +373,13 @@ class SlopeEstimate(NamedTuple):
 
 
 def depth_slope(scores: ArrayLike, depth: ArrayLike, groups: NDArray[np.int64]) -> DepthSlope | None:
-    """Fit the scores of texts on their depth in the source, standardised over the test set.
+    """Regress the scores of texts on their depth in the source, standardised over the test set.
 
     Args:
-        scores: how well each text was predicted, fractions, shape (n_runs, n).
+        scores: score of each text, fractions, shape (n_runs, n).
         depth: depth of each text in the source, shape (n,), finite.
-        groups: group of each text, codes from 0 without a gap, shape (n,).
-    Returns: slopes and influences; None where all texts are equally deep or there is one group.
+        groups: group of each text, consecutive codes from 0, shape (n,).
+    Returns: slopes and influences; None if all depths are equal or there is only one group.
     Raises: ValueError when shapes differ or a value is not finite.
 
     >>> found = depth_slope([[0.0, 0.0, 1.0, 1.0]], [0.1, 0.2, 0.3, 0.4], np.arange(4))
@@ -404,15 +404,15 @@ def depth_slope(scores: ArrayLike, depth: ArrayLike, groups: NDArray[np.int64]) 
 def mean_slope(
     targets: Sequence[Sequence[tuple[DepthSlope, Sequence[int]]]], *, min_groups: float = 5
 ) -> SlopeEstimate:
-    """Average slopes over runs and shifts, with a Student interval over other test texts.
+    """Average slopes over runs and shifts, with a Student interval for the sampling of test texts.
 
-    Shifts into one target share its test texts, so their influences are added group by group; targets are independent.
-    Squared sums of groups' influences are the cluster-robust variance, divided by 1 - 1 / groups.
+    Shifts into the same target share its test texts, so their influences are added per group; targets are independent.
+    The sum over groups of squared influences is the cluster-robust variance, divided by 1 - 1 / groups.
 
     Args:
-        targets: for each target the slopes of the shifts into it, each with the numbers of the runs to average.
-        min_groups: effective groups of a test set below which there is no interval.
-    Returns: mean slope and ends; ends are NaN with too few groups.
+        targets: per target, the slopes of the shifts into it, each with the indices of the runs to average.
+        min_groups: minimum effective number of groups in every test set for an interval.
+    Returns: mean slope and its interval, NaN with too few groups.
     Raises: ValueError when there is no slope.
     Source: Liang and Zeger, "Longitudinal data analysis using generalized linear models" (1986).
     """

@@ -1,17 +1,17 @@
-"""Verdict on a domain where a model loses score: harder, shifted away from what the model learned, or both.
+"""Verdict on a domain where a model's score drops: harder, shifted, or both.
 
-A model that loses 10 points away from home may have met a harder domain, on which any model would lose them, or one
-that its training did not prepare it for. Probes tell the two apart: cheap models that are trained on each domain and
-tested on that same domain, so that what they lose between two domains is difficulty alone.
+A model that loses 10 points outside its source domain may have met a harder domain, on which any model loses score, or
+one that its training did not prepare it for. Probes separate the two: cheap models trained and tested on the same
+domain, whose score differences between domains are due to difficulty only.
 
-    drop        = SS - ST                of the model, from home to the domain
-    difficulty  = mean over probes of IDD = SS_p - TT_p        both in domain
-    rest        = drop - difficulty      what difficulty for these probes does not explain
+    drop        = SS - ST                of the model, from its source to the domain
+    difficulty  = mean over probes of IDD = SS_p - TT_p        both in-domain
+    rest        = drop - difficulty      not explained by difficulty for these probes
 
 The rest is a difference in differences. It depends on the scale: 10 points at 90 are more log odds than 10 points at
-70, and wrong labels or texts that no model can answer take a share of what each model has above chance, so more points
-of a strong model than of a weak one. So nothing is claimed that does not hold in points, in log odds and in logarithms
-of score less chance, and with each probe by itself; nor what changes when the domain's classes have home's shares.
+70, and label noise or unanswerable texts remove a fraction of each model's margin over chance, hence more points from a
+strong model than from a weak one. A verdict therefore must hold in points, in log odds and in logarithms of score minus
+chance, with each probe separately, and under the source's class proportions.
 
 Source: the difference in differences is the standard one (Angrist and Pischke 2009, "Mostly Harmless Econometrics",
 sec. 5.2), SD = TD + IDD is the Domain Robustness paper's (sec. 3.2) with IDD taken from the probes.
@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 
 class Bounded(NamedTuple):
-    """A figure and the ends of its 95% interval, in any unit; ends are NaN where it has none, or infinite."""
+    """An estimate with its 95% interval, in any unit; the ends may be infinite, and are NaN without an interval."""
 
     value: float
     low: float
@@ -36,9 +36,9 @@ class OnScale(NamedTuple):
 
     Attributes:
         difficulty: mean IDD of the probes.
-        rest: the model's drop less ``difficulty``.
-        difficulties: IDD of each probe by itself, at least one.
-        rests: the model's drop less each probe's IDD, as many.
+        rest: the model's drop minus ``difficulty``.
+        difficulties: IDD of each probe, at least one.
+        rests: the model's drop minus the IDD of each probe, same length.
     """
 
     difficulty: Bounded
@@ -80,18 +80,18 @@ class Explanation(NamedTuple):
 def difficulty_verdict(
     drop: Bounded, scales: Mapping[str, OnScale], balance: Bounded, *, is_probe_at_chance: bool
 ) -> Explanation:
-    """Return whether a drop is a matter of difficulty, of shift, or of both.
+    """Return whether a drop is due to difficulty, to shift, or to both.
 
-    *Shifted*: the rest is above 0 on every scale by its interval, and in sign for each probe by itself. *Harder*: so is
-    the difficulty. *Both*: both are. Where only one is, it must also be the larger part by the interval of difficulty
-    less rest: otherwise as large a part of the other kind could be in the drop, and nothing can be told.
+    *Shifted*: on every scale the interval of the rest is above 0, and the rest is positive for each probe. *Harder*:
+    the same for the difficulty. *Both*: both. If only one of them is shown, the interval of difficulty minus rest must
+    also show that it is the larger part; otherwise the other part could be as large, and the verdict is 'cannot tell'.
 
     Args:
         drop: the model's drop SS - ST, on the first scale.
-        scales: its parts by scale, the first being that of ``drop``.
-        balance: difficulty less rest, on the first scale.
-        is_probe_at_chance: whether a probe is at the level that needs no skill on a domain: it measures no difficulty.
-    Returns: the verdict, with the reason where it is 'cannot tell'.
+        scales: its parts by scale; the first scale is that of ``drop``.
+        balance: difficulty minus rest, on the first scale.
+        is_probe_at_chance: whether a probe is at chance level on a domain, so that it cannot measure difficulty.
+    Returns: the verdict, with a reason if it is 'cannot tell'.
     Raises: ValueError without a scale or a probe.
 
     >>> raw = OnScale(Bounded(0.01, -0.03, 0.05), Bounded(0.09, 0.04, 0.14), [0.0, 0.02], [0.10, 0.08])
@@ -120,11 +120,11 @@ def difficulty_verdict(
 
 
 def agreed(found: Explanation, at_home_shares: Explanation | None) -> Explanation:
-    """Return the verdict that holds on a domain as it is, and when its classes have home's shares; else no verdict.
+    """Return the verdict if it is the same after reweighting to the source's class proportions; else 'cannot tell'.
 
     Args:
-        found: on the domain as it is.
-        at_home_shares: with home's shares; None where they cannot be had.
+        found: verdict on the domain as observed.
+        at_home_shares: verdict under the source's class proportions; None if it cannot be computed.
     """
     if found.verdict is Verdict.CANNOT_TELL:
         return found
@@ -135,7 +135,7 @@ def agreed(found: Explanation, at_home_shares: Explanation | None) -> Explanatio
 
 
 def _refusal(drop: Bounded, parts: Sequence[OnScale], balance: Bounded, *, is_probe_at_chance: bool) -> Reason | None:
-    """Return why there can be no verdict, whatever the parts are."""
+    """Return the reason that rules out any verdict (probe at chance, missing interval, no drop), or None."""
     if is_probe_at_chance:
         return Reason.PROBE_AT_CHANCE
     if any(map(isnan, (drop.low, *balance, *(end for part in parts for end in (*part.difficulty, *part.rest))))):

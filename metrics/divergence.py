@@ -1,9 +1,9 @@
 """Jensen-Shannon divergence of domains' word distributions, and its correlation with drops.
 
-Domain Robustness paper, appendix A.1 and Table 8: word frequencies, stop words left out, the 10,000 most
-frequent words. The paper says neither which texts are counted nor over what the 10,000 are chosen. Here the
-caller counts words (of training texts, stop words left out), and the vocabulary is one per task: the most
-frequent words of all its domains together, so that all pairs of a task are compared over the same words.
+Domain Robustness paper, appendix A.1 and Table 8: frequencies of the 10,000 most frequent words, without stop words.
+The paper does not state which texts are counted, nor over which texts the 10,000 words are selected. Here the caller
+counts words (of training texts, without stop words), and each task has one vocabulary: the most frequent words over all
+its domains, so that all pairs of domains are compared on the same words.
 """
 
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ from shiftbench.metrics.robustness import shift_scores
 Floats = NDArray[np.float64]
 
 N_WORDS = 10_000
-"""Words in the vocabulary (appendix A.1)."""
+"""Size of the vocabulary (appendix A.1)."""
 
 
 def frequent_words(counts: ArrayLike, n_words: int = N_WORDS) -> NDArray[np.int64]:
-    """Choose the words that are most frequent over all domains together.
+    """Select the most frequent words over all domains.
 
     Args:
-        counts: how often each domain uses each word, shape (n_domains, n_vocabulary), finite and >= 0.
-        n_words: how many to keep, at least 1; all words that occur when there are fewer.
-    Returns: columns of the words kept, ascending, shape (at most n_words,). Of words equally frequent at the cut
-        the earlier columns are kept, so sort the vocabulary.
+        counts: word counts per domain, shape (n_domains, n_vocabulary), finite and >= 0.
+        n_words: maximum number of words, at least 1; words that never occur are not selected.
+    Returns: column indices of the selected words, ascending, shape (at most n_words,). Ties at the cut go to the
+        earlier columns, so sort the vocabulary for reproducible results.
     Raises: ValueError when counts are malformed or n_words < 1.
     Source: appendix A.1.
 
@@ -48,12 +48,12 @@ def js_divergence(counts_a: ArrayLike, counts_b: ArrayLike) -> Floats:
     """Compute the Jensen-Shannon divergence of two word distributions, in bits.
 
     ``JS = KL(p || m) / 2 + KL(q || m) / 2`` with ``m = (p + q) / 2`` and logarithms to base 2. It is the square
-    of what is called the Jensen-Shannon distance.
+    of the Jensen-Shannon distance.
 
     Args:
-        counts_a: counts or shares of words, shape (..., n_words), finite, >= 0, not all 0; scaled to sum to 1.
-        counts_b: the same over the same words, of a shape that broadcasts.
-    Returns: divergences in [0, 1], shape (...,): 0 equal distributions, 1 no word in common.
+        counts_a: word counts or frequencies, shape (..., n_words), finite, >= 0, not all 0; normalised to sum to 1.
+        counts_b: the same for the other side, same words, broadcastable shape.
+    Returns: divergences in [0, 1], shape (...,): 0 for equal distributions, 1 without a common word.
     Raises: ValueError when the words differ in number, a count is negative or not finite, or a side has no word.
     Source: appendix A.1.
 
@@ -73,9 +73,9 @@ def js_divergence_matrix(counts: ArrayLike) -> Floats:
     """Compute the Jensen-Shannon divergence of every pair of domains.
 
     Args:
-        counts: counts of words, shape (n_domains, n_words), finite and >= 0; every domain uses some word.
+        counts: word counts, shape (n_domains, n_words), finite and >= 0; every row has a positive count.
     Returns: divergences in [0, 1], symmetric with zeros on the diagonal, shape (n_domains, n_domains).
-    Raises: ValueError when counts are malformed; the domain that uses no word is named by its row.
+    Raises: ValueError when counts are malformed, with the row of a domain that has no word.
     Source: appendix A.1, Table 8.
 
     >>> js_divergence_matrix([[1, 1], [1, 0], [0, 1]]).round(3).tolist()
@@ -90,13 +90,13 @@ def js_divergence_matrix(counts: ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class DivergenceCorrelations:
-    """Correlations of drops with divergence over the shifts of a task, of the leading shape of the scores.
+    """Correlations of drops with divergence over the shifts of a task, arrays of shape ``scores.shape[:-2]``.
 
     Attributes:
-        n_shifts: shifts on which the correlations rest.
+        n_shifts: number of shifts used.
         mean_divergence: mean over these shifts, in [0, 1]; NaN without shifts.
-        spearman_divergence_sd: in [-1, 1]; NaN where a side is constant or fewer than two shifts are known.
-        spearman_divergence_td: likewise.
+        spearman_divergence_sd: with SD, in [-1, 1]; NaN if a side is constant or fewer than two shifts are known.
+        spearman_divergence_td: the same with TD.
     """
 
     n_shifts: int
@@ -106,18 +106,17 @@ class DivergenceCorrelations:
 
 
 def divergence_correlations(scores: ArrayLike, divergence: ArrayLike) -> DivergenceCorrelations:
-    """Compute the correlation of the drops of a task's shifts with their domains' divergence.
+    """Compute the correlation of the drops of a task's shifts with the divergence of source and target.
 
-    The rows of Table 8 about IDD need no divergence: see ``robustness.TaskSummary``. Each pair of domains counts
-    twice (once per direction) with one divergence, and shifts share domains: no p value of a plain correlation
-    test is right for these.
+    For the IDD rows of Table 8 see ``robustness.TaskSummary``. Each pair of domains enters twice (once per direction)
+    with the same divergence, and shifts share domains, so p values of ordinary correlation tests are invalid here.
 
     Args:
         scores: shape (..., n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions
-            in [0, 1], NaN where unknown (in one matrix: in all).
-        divergence: of every pair of domains, shape (n_domains, n_domains), in [0, 1], symmetric or not; NaN
+            in [0, 1], NaN where unknown. A cell that is NaN in one matrix is ignored in all.
+        divergence: divergence of every pair of domains, shape (n_domains, n_domains), in [0, 1], symmetric or not; NaN
             where unknown.
-    Returns: the correlations, over the shifts of which ST, SS, TT and the divergence are known.
+    Returns: the correlations over the shifts with known ST, SS, TT and divergence.
     Raises: ValueError when the shapes do not fit or a value is outside [0, 1].
     Source: appendix A.1, Table 8 (which averages the correlations over models).
 

@@ -1,8 +1,8 @@
-"""Order of domains: does a forecast put them in the order of their true scores, and is the one it names worst bad?
+"""Evaluation of forecast rankings of domains: pairs ordered correctly, and regret of the predicted worst domain.
 
-Two scores are in an order only where labels separate them: a pair whose difference may be chance says nothing, and is
-left out. What a forecast that knows nothing reaches comes from permutations of the domains, all of them where there
-are few: exact, whatever the scores are, and the choice between methods is made again in each.
+Only pairs of domains whose true scores differ significantly are evaluated. The null distribution of an uninformative
+forecast comes from permutations of the domains (all of them if there are few), which is exact for any scores. The
+selection between methods is repeated in each permutation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,22 +17,21 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 MIN_ORDERED = 6
-"""Labelled domains below which no order is judged: with 4 a perfect one alone reaches 5%, and the best of several
-methods that know nothing orders most pairs right."""
+"""Minimum number of labelled domains. With 4 only a perfect order is significant at 5%, and the best of several
+uninformative methods orders most pairs correctly."""
 _APART = 1.96
 _EXACT = 5040
-"""Permutations up to which all are counted: 7 domains."""
+"""Maximum number of permutations to enumerate: those of 7 domains."""
 _CHUNK = 256
 
 
 def separated(scores: ArrayLike, errors: ArrayLike) -> Indices:
-    """Find the pairs of domains that labels separate: scores more than 1.96 standard errors of their difference apart.
+    """Find pairs of domains whose scores differ by more than 1.96 standard errors of the difference.
 
     Args:
-        scores: of each domain, shape (k,).
-        errors: their standard errors over test texts, same shape.
-    Returns: 1 where the first domain of a pair has the higher score, -1 where the lower, 0 where they are not
-        separated, shape (k, k).
+        scores: score of each domain, shape (k,).
+        errors: standard errors of the scores over test texts, same shape.
+    Returns: 1 if the row's domain scores higher, -1 if lower, 0 if not significantly different, shape (k, k).
 
     >>> separated([0.9, 0.8, 0.89], [0.02, 0.02, 0.02]).tolist()
     [[0, 1, 0], [-1, 0, -1], [0, 1, 0]]
@@ -43,14 +42,14 @@ def separated(scores: ArrayLike, errors: ArrayLike) -> Indices:
 
 
 class Order(NamedTuple):
-    """How well the domains are ordered.
+    """Cross-validated quality of a ranking of domains.
 
     Attributes:
-        method: the one chosen on all domains, by its place.
-        right: pairs ordered right, each half with the method that is chosen without the one, half without the other of
-            its domains; equal forecasts count half.
-        n_pairs: pairs that labels separate.
-        p: share of the orders of the domains under which the same choices order as many right.
+        method: index of the method selected on all domains.
+        right: number of pairs ordered correctly. Each pair is evaluated twice with weight 1/2, with the method selected
+            without its first and without its second domain; tied forecasts count half.
+        n_pairs: number of significantly different pairs.
+        p: permutation p value of ``right``.
     """
 
     method: int
@@ -60,15 +59,15 @@ class Order(NamedTuple):
 
 
 def judge_order(forecasts: ArrayLike, signs: ArrayLike, rng: np.random.Generator) -> Order:
-    """Judge an order by methods of which the best is chosen, on domains that the choice did not see.
+    """Evaluate the ranking of domains by the best of several methods, with leave-one-domain-out selection.
 
-    For each domain the method is chosen that orders the most pairs of the *other* domains right (the first of equal
-    ones), and judged on the pairs of this one.
+    For each domain, the method that orders most pairs of the *other* domains correctly is selected (the first of equal
+    ones) and evaluated on the pairs with this domain.
 
     Args:
-        forecasts: of each method for each domain, shape (n_methods, k), k >= ``MIN_ORDERED``.
+        forecasts: forecast of each method for each domain, shape (n_methods, k), k >= ``MIN_ORDERED``.
         signs: from ``separated``, shape (k, k).
-        rng: draws permutations where there are more than 7 domains: 5,040, the true order among them.
+        rng: samples 5,040 permutations (the observed order included) if there are more than 7 domains.
     Raises: ValueError when shapes differ or there are fewer domains.
     Source: permutation of whole domains, with the selection inside; Good, "Permutation, parametric and bootstrap tests
         of hypotheses" (2005), ch. 3.
@@ -94,10 +93,10 @@ def judge_order(forecasts: ArrayLike, signs: ArrayLike, rng: np.random.Generator
 
 
 def _choose_apart(agreed: Floats) -> Floats:
-    """Sum the agreement of each domain's pairs, by the method that agrees best on the pairs of the others.
+    """Sum each domain's agreement under the method that agrees best on the pairs of the other domains.
 
     Args:
-        agreed: pairs ordered right less those ordered wrong, shape (n_orders, n_methods, k).
+        agreed: pairs ordered correctly minus incorrectly, shape (n_orders, n_methods, k).
     """
     without = agreed.sum(axis=2, keepdims=True) / 2 - agreed
     chosen = without.argmax(axis=1)[:, None, :]
@@ -105,15 +104,15 @@ def _choose_apart(agreed: Floats) -> Floats:
 
 
 class Ordering(NamedTuple):
-    """A method's order on the domains of a board, means over models and sources.
+    """Quality of a method's ranking of a board's domains, averaged over models and sources.
 
     Attributes:
-        regret: true score of the domain named worst less the lowest one.
-        chance: regret that a forecast without knowledge has on average.
-        p_regret: share of the orders of the domains with a regret as small.
-        pairs: share of the separated pairs ordered right; NaN without any.
-        p_pairs: share of the orders that have as many right.
-        n_domains: targets that were ordered.
+        regret: true score of the predicted worst domain minus the true minimum.
+        chance: expected regret of a random ordering.
+        p_regret: permutation p value of ``regret``.
+        pairs: fraction of the significantly different pairs ordered correctly; NaN without such pairs.
+        p_pairs: permutation p value of ``pairs``.
+        n_domains: number of target domains.
     """
 
     regret: float
@@ -125,13 +124,13 @@ class Ordering(NamedTuple):
 
 
 class Board(NamedTuple):
-    """Scores of a board, NaN where a shift has none.
+    """Forecast and true scores of a board, NaN where missing.
 
     Attributes:
         forecasts: shape (n_models, n_sources, n_targets).
-        truths: same shape.
-        errors: standard errors of the truths, same shape.
-        at: the target that each source is, -1 where it is none, shape (n_sources,).
+        truths: true scores, same shape.
+        errors: standard errors of the true scores, same shape.
+        at: index of each source among the targets, -1 if it is not a target, shape (n_sources,).
     """
 
     forecasts: Floats
@@ -141,15 +140,15 @@ class Board(NamedTuple):
 
 
 def order_boards(boards: Sequence[Board], rng: np.random.Generator) -> Ordering | None:
-    """Judge how a method orders the targets of each source, on one board or several.
+    """Evaluate a method's ordering of the targets of each source, on one board or several.
 
-    Domains are permuted as sources and targets at once (a Mantel test), the same for all models: a domain that is easy
-    for every model is one coincidence. Of several boards the means are weighted by domains.
+    Domains are permuted jointly as sources and targets (a Mantel test), identically for all models, because domain
+    difficulty is correlated across models. Means over several boards are weighted by their number of domains.
 
     Args:
-        boards: a source with fewer than two targets takes no part, and a board without any other neither.
-        rng: draws where there are too many permutations.
-    Returns: the judgement; None where no source has two targets, or a shift is missing.
+        boards: sources with fewer than two targets are ignored, and so are boards without other sources.
+        rng: samples permutations if there are too many to enumerate.
+    Returns: the evaluation; None if no source has two targets, or a shift is missing.
     Source: Mantel, "The detection of disease clustering and a generalized regression approach" (1967).
     """
     parts = [part for board in boards if (part := _order_board(board, rng)) is not None]
@@ -157,7 +156,7 @@ def order_boards(boards: Sequence[Board], rng: np.random.Generator) -> Ordering 
         return None
     sizes = np.array([size for _, size in parts], dtype=np.float64)
     n = [len(found) for found, _ in parts]
-    # The first of each board is what was observed; boards are permuted apart.
+    # Index 0 of each board is the observed order; boards are permuted independently.
     n_draws = int(np.prod(n)) if np.prod([float(each) for each in n]) <= _EXACT else _EXACT
     exact = n_draws == int(np.prod(n))
     places = np.array(np.unravel_index(np.arange(n_draws), n)) if exact else rng.integers(0, n, (n_draws, len(n))).T
@@ -173,7 +172,7 @@ def order_boards(boards: Sequence[Board], rng: np.random.Generator) -> Ordering 
 
 
 def _order_board(board: Board, rng: np.random.Generator) -> tuple[Floats, int] | None:
-    """Compute regret and pairs under each permutation, the identity first, shape (n, 2); and count the targets."""
+    """Compute regret and pair accuracy per permutation (identity first), shape (n, 2), and the number of targets."""
     known = ~np.isnan(board.truths)
     kept = (known.sum(axis=2) > 1).any(axis=0)
     if not kept.any() or np.isnan(board.forecasts[known]).any():
@@ -213,7 +212,7 @@ def _order_board(board: Board, rng: np.random.Generator) -> tuple[Floats, int] |
 
 
 def _permutations(k: int, rng: np.random.Generator) -> Indices:
-    """Return all orders of k things where they are few, the identity first; otherwise as many drawn ones."""
+    """Return all permutations of k elements if at most ``_EXACT``, else a sample of that size; identity first."""
     if factorial(k) <= _EXACT:
         return np.array(list(permutations(range(k))), dtype=np.int64)
     drawn = rng.permuted(np.tile(np.arange(k), (_EXACT, 1)), axis=1)

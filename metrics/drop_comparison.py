@@ -1,4 +1,4 @@
-"""Source drop against target drop: which is the more informative about a task, and means over models.
+"""Source drop compared with target drop (Theorem 1), drops by difficulty, means over models, and scenario tests.
 
 Domain Robustness paper, sec. 6.4 and appendix A. Its Theorem 1 calls four statements equivalent. On a complete
 score matrix, every domain once as source and once as target of every other, with covariances over the n (n - 1)
@@ -8,17 +8,15 @@ shifts and
 
 the two sides differ by y (1), by 4 x y (2), by 2 y (3), and E[SD^2] and E[TD^2] by 2 y as well: identities, no
 independence needed. The paper's proof sets Cov[SS, TT] = 0, but a source is never its own target, so it is
--Var[SS] / (n - 1). Where all in-domain scores are equal, x and y are 0 and no statement holds. Statement (4) is
-printed about E|SD| and E|TD|, proved for the squares, and does not follow.
+-Var[SS] / (n - 1). If all in-domain scores are equal, x and y are 0 and no statement holds. Statement (4) is
+printed for E|SD| and E|TD| but proved for the squares, and does not follow.
 
-The Domain Robustness paper's chi-square test of whether the domain trained on matters at all.
-
-The paper (appendix C.8) takes the six orders of (SS, TT, ST) as equally likely when a shift has no effect and tests the
-scenarios' counts over all shifts and models. Two things are wrong with that. Shifts of one matrix share scores and
-models share domains, so the counts are not independent. And without any effect of the shift the orders are equally
-likely only if all domains are equally hard: where targets differ in difficulty, SS lies far above or far below both TT
-and ST, the four scenarios tend to a quarter each, and the test rejects without a shift effect. It is here to reproduce
-the paper; the average drop, with its interval, answers the question.
+The paper's chi-square test of whether the training domain matters at all (appendix C.8) assumes that without a shift
+effect the six orders of (SS, TT, ST) are equally likely, and tests the scenario counts over all shifts and models. This
+is invalid for two reasons. Shifts of one matrix share scores and models share domains, so the counts are not
+independent. And without a shift effect the orders are equally likely only if all domains are equally hard: if targets
+differ in difficulty, SS is far above or far below both TT and ST, the four scenarios tend to a quarter each, and the
+test rejects. It is included to reproduce the paper; use the average drop with its interval instead.
 """
 
 from collections.abc import Sequence
@@ -31,13 +29,13 @@ from shiftbench.metrics.robustness import TaskSummary, in_domain_difference, shi
 
 Floats = NDArray[np.float64]
 
-# Sides closer than this are equal but for rounding.
+# Smaller differences are rounding errors.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True)
 class Inequality:
-    """One statement ``left > right``, each side of the leading shape of the scores."""
+    """An inequality ``left > right``; both arrays have shape ``scores.shape[:-2]``."""
 
     left: Floats
     right: Floats
@@ -56,7 +54,7 @@ class TheoremOne:
         covariance: (1) Cov[TT, ST] > Cov[SS, ST].
         explained: (2) Cov[IDD, SD]^2 > Cov[IDD, TD]^2.
         variance: (3) Var[SD] > Var[TD].
-        absolute: (4) as printed, E|SD| > E|TD|. It may fail where the others hold.
+        absolute: (4) as printed, E|SD| > E|TD|. It may be false although the others are true.
         squares: (4) as proved, E[SD^2] > E[TD^2].
     """
 
@@ -73,8 +71,7 @@ def theorem_one(scores: ArrayLike) -> TheoremOne:
     Args:
         scores: shape (..., n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions
             in [0, 1]. At least two domains.
-    Returns: the statements. All sides of a matrix with a missing (NaN) score are NaN: the identities are about
-        complete grids.
+    Returns: the statements, NaN for a matrix with a missing (NaN) score: the identities hold for complete grids.
     Raises: ValueError when the matrices are not square, have fewer than two rows, or a score is outside [0, 1].
     Source: appendix A, Theorem 1 and its proof, corrected.
 
@@ -97,13 +94,13 @@ def theorem_one(scores: ArrayLike) -> TheoremOne:
 
 @dataclass(frozen=True)
 class DropsByDifficulty:
-    """Mean drops over the shifts to the hardest targets first, shape (n_steps,) each.
+    """Cumulative mean drops over shifts in order of decreasing IDD, arrays of shape (n_steps,).
 
     Attributes:
-        idd: the steps: distinct in-domain differences, falling.
-        n_shifts: shifts whose IDD is at least the step's.
-        mean_sd: their mean SD.
-        mean_td: their mean TD; ``mean_sd - mean_td`` is their mean IDD.
+        idd: distinct in-domain differences, decreasing.
+        n_shifts: number of shifts with at least this IDD.
+        mean_sd: mean SD of these shifts.
+        mean_td: mean TD of these shifts; ``mean_sd - mean_td`` is their mean IDD.
     """
 
     idd: Floats
@@ -113,18 +110,18 @@ class DropsByDifficulty:
 
 
 def drops_by_difficulty(scores: ArrayLike) -> DropsByDifficulty:
-    """Average SD and TD over growing sets of shifts, those to the relatively hardest targets first.
+    """Compute cumulative means of SD and TD over shifts in order of decreasing IDD (hardest targets first).
 
-    Looking at hard targets only makes SD large and TD not: it is the targets that are hard, not the shift. Over
-    all shifts of a complete grid the two means are one. Shifts of equal IDD enter together, so the order of the
-    domains does not matter; IDDs closer than rounding are equal.
+    Restricting to hard targets inflates SD but not TD, because SD includes the difficulty of the target. Over all
+    shifts of a complete grid the two means are equal. Shifts with equal IDD (up to rounding) enter together, so the
+    order of the domains does not matter.
 
     Args:
         scores: one matrix, shape (n_domains, n_domains), as for ``theorem_one``; shifts with an unknown (NaN)
-            ST, SS or TT take no part.
-    Returns: the running means, fractions in [-1, 1]; of length 0 when no shift is known.
-    Raises: ValueError when it is not one square matrix of at least two domains, or a score is outside [0, 1].
-    Source: Figure 2; the caption of Table 7 takes the steps with IDD > 0.
+            ST, SS or TT are ignored.
+    Returns: the cumulative means, fractions in [-1, 1]; of length 0 when no shift is known.
+    Raises: ValueError unless it is one square matrix of at least two domains with scores in [0, 1].
+    Source: Figure 2; the caption of Table 7 uses the steps with IDD > 0.
 
     >>> toy = drops_by_difficulty([[0.90, 0.75, 0.75], [0.95, 0.80, 0.65], [0.80, 0.75, 0.70]])
     >>> toy.idd.round(2).tolist(), toy.n_shifts.tolist()
@@ -147,16 +144,16 @@ def drops_by_difficulty(scores: ArrayLike) -> DropsByDifficulty:
 
 
 def average_over_models(summaries: Sequence[TaskSummary]) -> dict[str, float]:
-    """Average each figure of one task over models, in the order of the paper's Tables 6 and 8.
+    """Average the statistics of one task over models, as in the paper's Tables 6 and 8.
 
-    Worst drops, correlations and R2 are not linear: their means over models differ from the same figures of
-    the models' mean scores.
+    Worst drops, correlations and R2 are not linear: the mean over models differs from the statistic of the models'
+    mean scores.
 
     Args:
         summaries: one summary per model, each of a single score matrix, at least one.
-    Returns: means by name of figure; NaN where the figure is undefined for any of the models, so that every
-        mean is over the same models.
-    Raises: ValueError without a summary, or when one is of several matrices.
+    Returns: means by name of the statistic; NaN if it is undefined for any model, so that all means are over the
+        same models.
+    Raises: ValueError without a summary, or if one covers several matrices.
     Source: captions of Tables 6 and 8.
 
     >>> from shiftbench.metrics.robustness import summarise
@@ -189,8 +186,8 @@ class ChiSquareTest:
         df: degrees of freedom.
         p_value: in [0, 1]; NaN without shifts. With fewer than 30 shifts some expected count is below 5 and the
             approximation is poor.
-        n: shifts counted.
-        n_left_out: shifts left out: a tie or an unknown score has no place among the cells.
+        n: number of shifts counted.
+        n_left_out: number of shifts excluded because of a tie or an unknown score.
     """
 
     statistic: float
@@ -203,15 +200,15 @@ class ChiSquareTest:
 def scenario_chi_square(scenarios: Sequence[str]) -> ChiSquareTest:
     """Test the scenarios' counts against 1/3 Classic, 1/6 Observed, 1/6 Unobserved, 1/3 No Challenge.
 
-    These are the shares when all six orders of (SS, TT, ST) are equally likely. See the module docstring for
-    what a small p value does not show.
+    These are the proportions if all six orders of (SS, TT, ST) are equally likely. See the module docstring for the
+    limits of this test.
 
     Args:
-        scenarios: names of ``robustness.scenario`` over the shifts (and models) of a task; Tie and Unknown are
-            left out and counted.
+        scenarios: names from ``robustness.scenario`` over the shifts (and models) of a task; Tie and Unknown are
+            excluded and counted in ``n_left_out``.
     Returns: the test, 3 degrees of freedom.
-    Raises: ValueError for a name that is no scenario.
-    Source: appendix C.8, which does not say whether its cells are scenarios (here) or orders
+    Raises: ValueError for an unknown scenario.
+    Source: appendix C.8, which does not state whether its cells are scenarios (here) or orders
         (``order_chi_square``).
 
     >>> test = scenario_chi_square(["Classic"] * 30 + ["Unobserved"] * 6 + ["Tie"])
@@ -234,9 +231,9 @@ def order_chi_square(
         cross_domain: ST, shape (n_shifts,), fractions in [0, 1] or NaN where unknown.
         source_in_domain: SS, shape (n_shifts,).
         target_in_domain: TT, shape (n_shifts,).
-    Returns: the test, 5 degrees of freedom; shifts with two equal scores or an unknown one are left out.
+    Returns: the test, 5 degrees of freedom; shifts with two equal scores or an unknown score are excluded.
     Raises: ValueError when shapes differ or a score is outside [0, 1].
-    Source: appendix C.8, read as a test of the six sequences it lists.
+    Source: appendix C.8, interpreted as a test of the six sequences it lists.
 
     >>> test = order_chi_square([0.7] * 6, [0.8, 0.9, 0.5, 0.6, 0.6, 0.8], [0.9, 0.8, 0.6, 0.5, 0.8, 0.6])
     >>> test.statistic, test.df, test.n
@@ -246,17 +243,17 @@ def order_chi_square(
     td = target_drop(cross_domain, target_in_domain).ravel()
     idd = in_domain_difference(source_in_domain, target_in_domain).ravel()
     counted = ~np.isnan(sd + td) & (sd != 0) & (td != 0) & (idd != 0)
-    # ST below or above SS, below or above TT, and SS below or above TT: six of the eight codes can occur.
+    # Three bits: ST below SS, ST below TT, TT below SS. Six of the eight codes are possible.
     codes = (4 * (sd > 0) + 2 * (td > 0) + (idd > 0))[counted]
     observed = np.bincount(codes, minlength=8)[[0, 1, 2, 5, 6, 7]]
     return _chi_square(observed.tolist(), [1 / 6] * 6, sd.size)
 
 
 def bonferroni(p_values: ArrayLike) -> Floats:
-    """Compute Bonferroni's correction: p values times their number, to be compared with the uncorrected level.
+    """Compute Bonferroni-corrected p values, to be compared with the family-wise level.
 
-    ``comparison.holm`` keeps the same promise and rejects no less; this one reproduces the paper, where 14 tests
-    at 0.05 give 0.0036.
+    ``ranking.holm`` gives the same guarantee with at least as many rejections; this one reproduces the paper, where
+    14 tests at 0.05 give 0.0036.
 
     Args:
         p_values: p values of the family, any shape, in [0, 1]. NaN (an untestable case) stays NaN and does not

@@ -1,15 +1,14 @@
-"""Forecasts of a model's accuracy on a domain without labels: arrays in, one number out.
+"""Forecasts of a model's accuracy on an unlabelled domain.
 
-No method here sees a change of what labels mean: where the same text would get another label in the target
-(concept shift), probabilities and class shares can stay as they were. Each method rests on an assumption of its own,
-which its docstring names; without labels of the target none of them can be checked.
+No method can detect concept shift (the same text has another label in the target), which may leave probabilities and
+class proportions unchanged. Each method's docstring states its assumption; without target labels none can be checked.
 
-Source accuracy: nothing changes. Difference of confidences (DoC): accuracy falls by as much as mean confidence does.
-Average thresholded confidence (ATC): the share of target texts above the threshold that fits the source. Confidence by
-optimal transport (COT): confidence when predictions must match the source's class shares. Each may be corrected by its
-mean error on other labelled domains: of the source accuracy, that is the source score less the mean drop.
+Source accuracy: no change. Difference of confidences (DoC): accuracy drops by as much as mean confidence. Average
+thresholded confidence (ATC): the fraction of target texts above a threshold calibrated on the source. Confidence by
+optimal transport (COT): confidence if predictions must match the source's class prior. Each may be corrected by its
+mean error on other labelled domains; for the source accuracy this gives the source score minus the mean drop.
 
-Methods raise ``NoForecastError`` with the reason where they have no meaning.
+Methods raise ``NoForecastError`` with the reason if they do not apply.
 """
 
 from itertools import pairwise
@@ -21,14 +20,14 @@ Floats = NDArray[np.float64]
 
 
 class NoForecastError(ValueError):
-    """A method has no meaning for these inputs; the message is the reason, in a few words."""
+    """Raised if a method does not apply to its inputs; the message is a short reason."""
 
 
 def source_accuracy(correct: ArrayLike) -> float:
-    """Forecast that nothing changes.
+    """Forecast the source accuracy, assuming no change.
 
     Args:
-        correct: score of each held-out source text in [0, 1] (0 or 1 of a label), shape (n,), n > 0.
+        correct: score of each held-out source text in [0, 1] (0 or 1 for a label), shape (n,), n > 0.
     Returns: their mean, in [0, 1].
     Raises: ValueError when the shape or a value is wrong.
 
@@ -39,18 +38,19 @@ def source_accuracy(correct: ArrayLike) -> float:
 
 
 def less_mean_error(value: float, known_values: ArrayLike, known_truths: ArrayLike) -> float:
-    """Forecast what a method does, less its mean error on known shifts.
+    """Correct a method's forecast by its mean error on labelled shifts.
 
-    Of the source accuracy that is the source score less the mean drop. The target must be neither source nor target
-    of the known shifts, or its labels are in the forecast. It assumes that the method is as far off on the target.
+    Applied to the source accuracy, it gives the source score minus the mean drop. It assumes that the method has the
+    same mean error on the target. The target must be neither source nor target of a labelled shift, or its labels leak
+    into the forecast.
 
     Args:
         value: the method's forecast, in [0, 1].
-        known_values: its forecasts of known shifts, shape (n_shifts,), in [0, 1].
-        known_truths: the scores that came, same shape.
-    Returns: a fraction, cut to [0, 1].
-    Raises: NoForecastError without a known shift; ValueError when a shape or a value is wrong.
-    Source: a regression of the drop on the method's own forecast, as of Guillory et al. (2021), with slope 1.
+        known_values: its forecasts for labelled shifts, shape (n_shifts,), in [0, 1].
+        known_truths: the true scores, same shape.
+    Returns: a fraction, clipped to [0, 1].
+    Raises: NoForecastError without a labelled shift; ValueError when a shape or a value is wrong.
+    Source: regression of the drop on the method's forecast (Guillory et al. 2021) with the slope fixed at 1.
 
     >>> round(less_mean_error(0.8, [0.9, 0.7], [0.8, 0.5]), 6)
     0.65
@@ -66,14 +66,14 @@ def less_mean_error(value: float, known_values: ArrayLike, known_truths: ArrayLi
 def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:
     """Forecast ``accuracy_S + mean_T max_k p - mean_S max_k p``.
 
-    It assumes that a model is as much too sure (or unsure) in the target as at home.
+    It assumes that a model is equally overconfident (or underconfident) on source and target.
 
     Args:
-        source: probabilities of held-out source texts, shape (n_source, n_classes).
-        correct: whether each was predicted right, shape (n_source,).
-        target: probabilities of the target texts, shape (n_target, n_classes).
-    Returns: a fraction, cut to [0, 1].
-    Raises: ValueError when shapes differ or a table holds no distributions.
+        source: predicted probabilities for held-out source texts, shape (n_source, n_classes).
+        correct: whether each is classified correctly, shape (n_source,).
+        target: predicted probabilities for the target texts, shape (n_target, n_classes).
+    Returns: a fraction, clipped to [0, 1].
+    Raises: ValueError when shapes differ or a row is not a distribution.
     Source: Guillory et al., "Predicting with confidence on unseen distributions" (2021), DoC without a regression.
 
     >>> round(difference_of_confidences([[0.9, 0.1], [0.7, 0.3]], [1, 0], [[0.6, 0.4]]), 6)
@@ -87,18 +87,18 @@ def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: Arr
 
 
 def thresholded_confidence(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:
-    """Forecast the share of target texts whose highest probability reaches a threshold set at home.
+    """Forecast the fraction of target texts whose confidence reaches a threshold calibrated on the source (ATC).
 
-    The threshold is that of the ``n_wrong``-th least sure source text: as many texts lie at or below it as were
-    predicted wrong. It assumes that the same threshold fits the target. Texts at the threshold count as right, as in
-    the authors' code, so that on the source itself the forecast is ``1 / n`` above its accuracy.
+    The threshold is the ``n_wrong``-th lowest source confidence, so that as many source texts are at or below it as are
+    misclassified. It assumes that the same threshold fits the target. Texts at the threshold count as correct, as in
+    the authors' code, so on the source itself the forecast is ``1 / n`` above its accuracy.
 
     Args:
-        source: probabilities of held-out source texts, shape (n_source, n_classes).
-        correct: whether each was predicted right, 0 or 1, shape (n_source,).
-        target: probabilities of the target texts, shape (n_target, n_classes).
-    Returns: a fraction in [0, 1]; 1 where no source text was wrong.
-    Raises: ValueError when shapes differ or a table holds no distributions.
+        source: predicted probabilities for held-out source texts, shape (n_source, n_classes).
+        correct: whether each is classified correctly, 0 or 1, shape (n_source,).
+        target: predicted probabilities for the target texts, shape (n_target, n_classes).
+    Returns: a fraction in [0, 1]; 1 if no source text is misclassified.
+    Raises: ValueError when shapes differ or a row is not a distribution.
     Source: Garg et al., "Leveraging unlabeled data to predict out-of-distribution performance" (2022), ATC-MC;
         with ties as in their code (`ATC_helper.py`).
 
@@ -116,21 +116,21 @@ def thresholded_confidence(source: ArrayLike, correct: ArrayLike, target: ArrayL
 
 
 _NONE = 1e-9
-"""Amounts, in texts, and differences of probabilities below which there is nothing to move."""
+"""Numerical tolerance for masses (in texts) and differences of probabilities."""
 
 
 def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
-    """Forecast one less the cost of moving the target's probabilities to labels with the source's shares.
+    """Forecast 1 minus the optimal transport cost from the target's probabilities to labels with the source prior.
 
-    The cost of giving a text the label k is half the L1 distance between its probabilities and the label, which is
-    ``1 - p_k``. So the forecast is the largest ``mean_i p_i,label(i)`` over all ways to give labels (parts of a text
-    may get different ones) under which each class has its source share. It assumes class shares that do not change.
+    The cost of assigning label k to a text is half the L1 distance between its probabilities and the one-hot label,
+    which is ``1 - p_k``. The forecast is thus the maximum of ``mean_i p_i,label(i)`` over all (fractional) assignments
+    of labels with the source's class prior. It assumes that the class prior does not change.
 
     Args:
-        target: probabilities of the target texts, shape (n, n_classes).
-        source_prior: share of each class in the source, shape (n_classes,), summing to 1.
+        target: predicted probabilities for the target texts, shape (n, n_classes).
+        source_prior: class prior of the source, shape (n_classes,), summing to 1.
     Returns: a fraction in [0, 1], at most the average confidence.
-    Raises: ValueError when shapes differ or a table holds no distributions.
+    Raises: ValueError when shapes differ or a row is not a distribution.
     Source: Lu et al., "Characterizing out-of-distribution error via optimal transport" (2023), COT. Solved exactly, by
         successive shortest paths over the classes: a linear programme is much slower.
 
@@ -159,9 +159,9 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
 
 
 def _find_cheapest_moves(table: Floats, given: Floats) -> tuple[Floats, NDArray[np.int64]]:
-    """Find, for each pair of classes, the text that loses least when its label changes from one to the other.
+    """Find, for each pair of classes, the text whose relabelling from the first to the second costs least.
 
-    Returns: the losses, infinite where the class has no text, and the texts, shape (n_classes, n_classes) each.
+    Returns: costs (infinite if the first class has no text) and row indices, each of shape (n_classes, n_classes).
     """
     n_classes = table.shape[1]
     loss, texts = np.full((n_classes, n_classes), np.inf), np.zeros((n_classes, n_classes), dtype=np.int64)
@@ -176,7 +176,7 @@ def _find_cheapest_moves(table: Floats, given: Floats) -> tuple[Floats, NDArray[
 
 
 def _find_shortest_path(loss: Floats, surplus: Floats) -> list[int]:
-    """Find the cheapest way from a class with too many texts to one with too few (Bellman and Ford)."""
+    """Find the cheapest path from a class with a surplus of texts to one with a deficit (Bellman-Ford)."""
     distance = np.where(surplus > _NONE, 0.0, np.inf)
     before = np.full(surplus.size, -1)
     for _ in range(surplus.size):
@@ -192,12 +192,12 @@ def _find_shortest_path(loss: Floats, surplus: Floats) -> list[int]:
 
 
 def _probability_table(name: str, values: ArrayLike) -> Floats:
-    """Return probabilities as an array.
+    """Return probabilities as a normalised array.
 
     Args:
-        name: what messages call them.
-        values: shape (n, n_classes), n > 0, in [0, 1], rows summing to 1 within 1e-3; they are scaled to 1.
-    Raises: ValueError naming the first row that is no distribution.
+        name: name used in error messages.
+        values: shape (n, n_classes), n > 0, in [0, 1], rows summing to 1 within 1e-3.
+    Raises: ValueError with the first row that is not a distribution.
     """
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or not table.size:
@@ -214,7 +214,7 @@ def _shares(name: str, values: ArrayLike) -> Floats:
     """Return scores or outcomes as an array.
 
     Args:
-        name: what messages call them.
+        name: name used in error messages.
         values: shape (n,), n > 0, in [0, 1].
     Raises: ValueError when the shape or a value is wrong.
     """

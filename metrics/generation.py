@@ -1,10 +1,10 @@
-"""Scores of generated text: ROUGE-L and BERTScore. The encoder that embeds tokens lives outside.
+"""Scores of generated text: ROUGE-L, and BERTScore from given token embeddings.
 
 ROUGE-L is that of the ``rouge-score`` package without stemming: words are the runs of ``[a-z0-9]`` after
-lower casing, so text in other scripts has none. BERTScore is greedy matching by cosine, without inverse
-document frequencies and without rescaling against a baseline.
+lower casing, so text in other scripts has none. BERTScore is greedy matching by cosine, without idf weighting and
+without baseline rescaling.
 
-Both are means over examples of a per-example score, so the per-example arrays are what weights are applied to.
+Both functions return per-example scores, to be averaged with or without weights.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 _LETTERS_AND_DIGITS = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _SEPARATED = bytes(byte if byte in _LETTERS_AND_DIGITS else ord(" ") for byte in range(256))
 _BLOCK_CELLS = 2**22
-"""Padded token vectors and cosines of one BERTScore block hold about this many numbers at most."""
+"""Approximate maximum size of one BERTScore block: padded token vectors plus cosines."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class MatchScores:
     """Scores per pair of candidate and reference, arrays of shape (n,).
 
     Attributes:
-        precision: share (or mean similarity) of the candidate's tokens found in the reference.
-        recall: share (or mean similarity) of the reference's tokens found in the candidate.
+        precision: fraction (or mean similarity) of the candidate's tokens matched in the reference.
+        recall: fraction (or mean similarity) of the reference's tokens matched in the candidate.
         f1: their harmonic mean.
     """
 
@@ -37,16 +37,16 @@ class MatchScores:
 
 
 def rouge_l(candidates: Sequence[str], references: Sequence[str]) -> MatchScores:
-    """Compute ROUGE-L of each candidate: words of the longest common subsequence over words of either text.
+    """Compute ROUGE-L of each candidate: length of the longest common subsequence relative to either text's length.
 
-    The common subsequence is found with one row of bits per reference, held in an integer; every distinct
-    text is split into words once.
+    The longest common subsequence is computed bit-parallel, with one integer per reference. Each distinct text is
+    tokenised once.
 
     Args:
         candidates: n generated texts.
         references: n reference texts.
     Returns: fractions in [0, 1], higher is better. All three are 0 when either text has no words, as in the
-        ``rouge-score`` package: nothing can be shared with it.
+        ``rouge-score`` package.
     Raises: ValueError when the lengths differ.
     Source: ROUGE as ``rouge-score`` computes it (``use_stemmer=False``).
 
@@ -81,23 +81,22 @@ def bert_score(
 ) -> MatchScores:
     """Compute BERTScore from token embeddings: each token is matched to the most similar token of the other text.
 
-    Precision is the mean over the candidate's tokens of the highest cosine with any reference token, recall
-    the same with the sides exchanged. Texts come as their token vectors laid end to end, so that each
-    distinct text is embedded once however many pairs it stands in.
+    Precision is the mean over the candidate's tokens of the highest cosine with any reference token; recall
+    is the same with the sides exchanged. Token vectors of all texts are concatenated, so that each distinct text is
+    embedded only once even if it occurs in several pairs.
 
     Args:
-        candidate_tokens: token embeddings of the candidates, shape (n_candidate_tokens, d); any length, since
-            they are brought to unit length here. float32 stays float32.
-        candidate_offsets: where each candidate begins, and the end of the last, shape (n_candidates + 1,).
+        candidate_tokens: token embeddings of the candidates, shape (n_candidate_tokens, d); they are normalised to
+            unit length here. float32 stays float32.
+        candidate_offsets: start of each candidate, and the end of the last, shape (n_candidates + 1,).
         reference_tokens: the same for the references, shape (n_reference_tokens, d).
-        reference_offsets: where each reference begins, and the end of the last, shape (n_references + 1,).
-        pairs: which candidate is compared with which reference, shape (n, 2). Default: the i-th with the
+        reference_offsets: start of each reference, and the end of the last, shape (n_references + 1,).
+        pairs: indices (candidate, reference) of the texts to compare, shape (n, 2). Default: the i-th with the
             i-th.
-    Returns: precision and recall in [-1, 1] and F1 in [0, 1], higher is better, shape (n,). A candidate
-        without tokens scores 0 throughout: it says nothing. F1 is 0 where precision or recall is not
-        positive, for no harmonic mean exists there.
-    Raises: ValueError when a compared reference has no tokens (there is nothing to match), a vector is zero
-        or not finite, dimensions differ, or offsets or pairs are malformed.
+    Returns: precision and recall in [-1, 1] and F1 in [0, 1], higher is better, shape (n,). All three are 0 for a
+        candidate without tokens. F1 is 0 if precision or recall is not positive, where the harmonic mean is undefined.
+    Raises: ValueError when a compared reference has no tokens, a vector is zero or not finite, dimensions differ, or
+        offsets or pairs are malformed.
     Source: Domain Robustness paper, sec. 5 (metric of QG, AS and TG).
 
     >>> scores = bert_score([[1.0, 0.0], [0.0, 2.0]], [0, 2], [[3.0, 0.0]], [0, 1])
@@ -118,7 +117,7 @@ def bert_score(
         row = int(second[np.flatnonzero(reference_length == 0)[0]])
         raise ValueError(f"reference {row} has no tokens: BERTScore against an empty reference is undefined")
     precision, recall = np.zeros(first.size), np.zeros(first.size)
-    # Pairs of like lengths share a block, so little of it is padding.
+    # Sort by length so that blocks contain little padding.
     order = np.lexsort((reference_length, candidate_length))
     order = order[candidate_length[order] > 0]
     while order.size:
@@ -136,7 +135,7 @@ def bert_score(
 
 
 def _split_words(texts: Sequence[str]) -> list[list[bytes]]:
-    # Whatever is no ASCII letter or digit separates words, so all texts go through one table of bytes.
+    # Everything but ASCII letters and digits separates words, so one byte table is enough.
     return [text.lower().encode("ascii", "replace").translate(_SEPARATED).split() for text in texts]
 
 
@@ -152,8 +151,8 @@ def _positions(words: Sequence[bytes]) -> dict[bytes, int]:
 def _common_length(words: Sequence[bytes], rows: dict[bytes, int], n_bits: int) -> int:
     """Compute the length of the longest common subsequence of ``words`` and the text whose positions are ``rows``.
 
-    Bit j of ``row`` is 0 where the common subsequence grows by one at word j of the text. Each word of the
-    other text updates all bits by one addition (Crochemore et al. 2001; Hyyrö 2004).
+    Bit j of ``row`` is 0 if the common subsequence grows by one at word j of the text. Each word of the
+    other text updates all bits with one addition (Crochemore et al. 2001; Hyyrö 2004).
     """
     full = (1 << n_bits) - 1
     row = full
@@ -173,8 +172,7 @@ def _harmonic(precision: Floats, recall: Floats) -> Floats:
 def _padded(
     tokens: NDArray[np.floating], starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
-    # A short text is filled up with its own last token, which changes no maximum; the mask keeps it out of
-    # means.
+    # Short texts are padded with their last token, which changes no maximum; the mask excludes it from means.
     position = np.arange(int(lengths.max()))
     inside = starts[:, None] + np.minimum(position, lengths[:, None] - 1)
     return tokens[inside], position < lengths[:, None]
@@ -182,7 +180,7 @@ def _padded(
 
 def _mean_where(values: NDArray[np.floating], real: NDArray[np.bool_]) -> Floats:
     total = np.where(real, values, 0.0).sum(axis=1, dtype=np.float64)
-    # Rounding may carry a cosine of 1 a few ulp beyond it.
+    # Rounding may move a cosine of 1 a few ulp above it.
     return np.asarray(np.clip(total / real.sum(axis=1), -1.0, 1.0))
 
 

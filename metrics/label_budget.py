@@ -1,8 +1,8 @@
-"""How many texts of each domain to label: where a decision hangs, or until an interval is as narrow as wanted.
+"""Number of texts to label per domain, for a decision about a drop or for a given interval width.
 
-What labels will show is anticipated from the model's confidences, less what labelled domains show them to be too sure
-by. The decision is whether a domain loses a margin or more. A label is worth the loss of score that it saves on
-average: much where few labels decide, nothing more where they have decided, and little where no affordable number will.
+The accuracy of a domain is anticipated from the model's mean confidence, corrected by the overconfidence on labelled
+domains. The decision is whether the domain loses a margin or more. The value of a label is the expected reduction in
+loss (value of information): high if few labels decide, zero once decided, and low if no affordable number can decide.
 """
 
 from collections.abc import Sequence
@@ -16,22 +16,22 @@ from shiftbench.metrics.precision import student, wilson_limits
 Floats = NDArray[np.float64]
 
 PRIOR_SD, _PRIOR_DF = 0.1, 2.0
-"""How far domains are off before any labelled one shows it, and how many labelled ones that assumption counts as."""
+"""Prior standard deviation of the overconfidence over domains, and its prior degrees of freedom."""
 LEAST_SHARE = 0.25
-"""Share of the budget that is spread evenly, so that a wrong expectation shows."""
+"""Fraction of the budget allocated evenly, so that wrong expectations are noticed."""
 _INSIDE = 0.02
 _STEPS = 50
 
 
 class Anticipated(NamedTuple):
-    """Accuracy that a domain may turn out to have: mean and standard deviation, fractions."""
+    """Predictive mean and standard deviation of a domain's accuracy, fractions."""
 
     mean: float
     sd: float
 
 
 class Limit(NamedTuple):
-    """Accuracy at which a decision turns, and its standard error, which labels of the domain do not lessen."""
+    """Accuracy threshold of a decision, and its standard error (which labels of the domain do not reduce)."""
 
     accuracy: float
     error: float
@@ -40,17 +40,17 @@ class Limit(NamedTuple):
 def anticipate(
     confidence: float, known_confidences: ArrayLike, known_scores: ArrayLike, errors: ArrayLike
 ) -> Anticipated:
-    """Anticipate the accuracy of a domain from its mean confidence and from labelled domains.
+    """Predict the accuracy of a domain from its mean confidence and from labelled domains.
 
-    The mean is the confidence less the mean by which labelled domains fell short of theirs. The variance is that of
-    these shortfalls over domains (what test texts alone give taken off), with a prior of 10 points that counts as two
-    domains, times ``1 + 1 / k`` for one more domain.
+    The mean is the confidence minus the mean overconfidence on labelled domains. The variance is that of the
+    overconfidence between domains (sampling variance subtracted), combined with a prior of 10 points that has the
+    weight of two domains, times ``1 + 1 / k`` for a new domain.
 
     Args:
         confidence: mean calibrated confidence, in [0, 1].
-        known_confidences: those of k labelled domains, shape (k,), k >= 0.
-        known_scores: their accuracies, same shape.
-        errors: standard errors of these, same shape.
+        known_confidences: mean confidences on k labelled domains, shape (k,), k >= 0.
+        known_scores: accuracies on them, same shape.
+        errors: standard errors of these accuracies, same shape.
 
     >>> found = anticipate(0.9, [0.9, 0.8, 0.85], [0.8, 0.72, 0.76], [0.01, 0.01, 0.01])
     >>> round(found.mean, 3), round(found.sd, 3)
@@ -66,20 +66,21 @@ def anticipate(
 
 
 def label_value(expected: Anticipated, limit: Limit, texts: ArrayLike, design: float = 1.0) -> Floats:
-    """Compute the loss of score that a number of labels saves on average in a decision at a limit.
+    """Compute the expected value of labels in a decision at a threshold.
 
-    A domain is accepted where its labels, by themselves, show an accuracy above the limit; a wrong decision costs what
-    the accuracy is on the wrong side by. With ``m`` the expected accuracy less the limit, ``s`` its standard deviation
-    and ``t`` that of what labels show, the saving against a coin is ``m (Phi(m / t) - 1/2) + s^2 / t phi(m / t)``.
+    A domain is accepted if the accuracy estimated from its labels is above the threshold; a wrong decision costs the
+    distance of the true accuracy from the threshold. With ``m`` the expected accuracy minus the threshold, ``s`` its
+    standard deviation and ``t`` that of the estimate, the saving compared with a coin flip is
+    ``m (Phi(m / t) - 1/2) + s^2 / t phi(m / t)``.
 
     Args:
-        expected: accuracy of the domain.
-        limit: where the decision turns.
+        expected: predicted accuracy of the domain.
+        limit: threshold of the decision.
         texts: numbers of labels, any shape.
-        design: variance as a multiple of that of independent texts.
+        design: design effect (variance relative to independent texts).
     Returns: fractions >= 0, same shape.
     Source: Raiffa and Schlaifer, "Applied statistical decision theory" (1961), ch. 5, two actions with linear loss;
-        decided by the labels alone, as ``check`` decides, and not by what was expected before.
+        the decision uses only the labels, as ``check`` does, not the prior.
 
     >>> label_value(Anticipated(0.8, 0.05), Limit(0.8, 0.0), [0, 100, 10**9]).round(4).tolist()
     [0.0, 0.0156, 0.0199]
@@ -98,15 +99,15 @@ def label_value(expected: Anticipated, limit: Limit, texts: ArrayLike, design: f
 def spend_labels(
     sizes: Sequence[int], budget: int, expected: Sequence[Anticipated], limit: Limit, design: float = 1.0
 ) -> list[int]:
-    """Spend a budget where labels save most, a quarter of it evenly.
+    """Allocate a budget of labels to the domains where they are worth most (a quarter of it evenly).
 
     Args:
-        sizes: texts of each domain.
-        budget: labels in all, at most the sum of sizes.
-        expected: accuracy of each domain.
-        limit: where the decision turns.
-        design: variance as a multiple of that of independent texts.
-    Returns: labels of each domain.
+        sizes: number of texts per domain.
+        budget: total number of labels, at most the sum of sizes.
+        expected: predicted accuracy of each domain.
+        limit: threshold of the decision.
+        design: design effect (variance relative to independent texts).
+    Returns: number of labels per domain.
 
     >>> near, far = Anticipated(0.8, 0.05), Anticipated(0.95, 0.02)
     >>> spend_labels([500, 500], 200, [near, far], Limit(0.8, 0.0))
@@ -120,13 +121,13 @@ def spend_labels(
         for place, size in enumerate(sizes):
             room = min(left, size - shares[place])
             if room > 0:
-                # Few labels may save nothing where many save much: the best gain for each label counts.
+                # The value is not concave: a few labels may be worthless where many are not. Maximise gain per label.
                 more = np.unique(np.minimum(step * 2 ** np.arange(12), room))
                 saved = label_value(expected[place], limit, [shares[place], *(shares[place] + more)], design)
                 gains = (saved[1:] - saved[0]) / more
                 chosen = int(gains.argmax())
                 best = max(best, (float(gains[chosen]), place, int(more[chosen])))
-        if best[1] < 0:  # no label turns any decision: the rest is spread
+        if best[1] < 0:  # no label can change a decision: allocate the rest evenly
             rest = share_budget([size - share for size, share in zip(sizes, shares, strict=True)], left)
             return [share + more for share, more in zip(shares, rest, strict=True)]
         shares[best[1]] += best[2]
@@ -135,7 +136,7 @@ def spend_labels(
 
 
 def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
-    """Split a budget evenly; what one domain has no texts for goes to the others.
+    """Split a budget evenly over domains, capped at their sizes; the excess goes to the others.
 
     >>> share_budget([10, 100, 100], 111)
     [10, 50, 51]
@@ -148,13 +149,13 @@ def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
 
 
 def expected_interval(accuracy: float, texts: int, design: float = 1.0, level: float = 0.95) -> tuple[float, float]:
-    """Compute the interval that so many labels will give, if so many are right.
+    """Compute the expected interval of an accuracy estimated from a number of labels.
 
     Args:
         accuracy: in (0, 1).
-        texts: labels.
-        design: variance as a multiple of that of independent texts.
-        level: of the interval, in (0, 1).
+        texts: number of labels.
+        design: design effect (variance relative to independent texts).
+        level: confidence level, in (0, 1).
 
     >>> [round(end, 3) for end in expected_interval(0.8, 200)]
     [0.739, 0.85]
@@ -165,16 +166,16 @@ def expected_interval(accuracy: float, texts: int, design: float = 1.0, level: f
 
 
 def texts_within(expected: Anticipated, reach: float, most: int, design: float = 1.0) -> int | None:
-    """Compute how many labels give an interval that reaches so far to either side, at most.
+    """Compute the number of labels needed for an interval of at most a given half-width.
 
-    They are enough where the accuracy is a standard deviation nearer to one half than expected.
+    To be safe, the accuracy is assumed to be one standard deviation nearer to 0.5 than expected.
 
     Args:
-        expected: accuracy of the domain.
-        reach: half of the width, above 0.
-        most: texts of the domain.
-        design: variance as a multiple of that of independent texts.
-    Returns: labels; None where all texts are too few.
+        expected: predicted accuracy of the domain.
+        reach: half-width of the interval, above 0.
+        most: number of texts of the domain.
+        design: design effect (variance relative to independent texts).
+    Returns: number of labels; None if all texts are not enough.
 
     >>> texts_within(Anticipated(0.8, 0.05), 0.05, 1000), texts_within(Anticipated(0.8, 0.05), 0.05, 200)
     (288, None)

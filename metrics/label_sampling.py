@@ -1,17 +1,14 @@
-"""Choice of unlabelled texts to label, so that few labels make accuracy as certain as possible.
+"""Active label sampling: choose the texts to label, and estimate accuracy on a domain from few labels.
 
-Texts whose answer the model doubts say more than those it is sure of. A text is drawn with a known probability, larger
-where the calibrated confidence ``c`` is nearer to 1/2, and weighs the inverse of it afterwards (``sampled_accuracy``).
-The probabilities decide how wide the interval is, never whether it holds: that asks for no calibration.
+Texts with low confidence are more informative. Each text is drawn with a known probability, higher where the calibrated
+confidence ``c`` is nearer to 1/2, and is weighted by the inverse of this probability (``sampled_accuracy``). The
+probabilities affect only the width of the interval; its coverage does not depend on calibration.
 
-Texts of one group (a document, a premise) are drawn together, with one probability.
+Texts of one group (a document, a premise) are drawn together, with the same probability.
 
-Accuracy on a domain from a few labelled texts, helped by the confidences of all texts.
-
-The labelled texts weigh the inverse of their probability of having been drawn; what the model's confidence explains of
-being right is known of every text, so that chance in drawing touches the rest alone. How far the confidence is
-trusted, lambda, is set by the sample itself: useless confidences make the estimate no worse than without them, and
-wrong ones do not bias it.
+The estimate uses the confidences of all texts as a control variate: only the part of correctness that confidence does
+not explain is subject to sampling error. Its coefficient lambda is estimated from the sample, so uninformative
+confidences make the estimate no worse than without them, and wrong ones do not bias it.
 """
 
 from typing import NamedTuple
@@ -24,10 +21,10 @@ from shiftbench.metrics.precision import MIN_GROUPS, effective_groups, student, 
 Floats = NDArray[np.float64]
 
 UNIFORM_SHARE = 0.5
-"""Share of the budget that is spread evenly, so that no text weighs more than twice what it would at random: errors
-that a model is sure of would otherwise count so much that few of them decide."""
+"""Fraction of the budget sampled uniformly. It bounds weights at twice those of uniform sampling: otherwise a few
+overconfident errors would dominate the estimate."""
 ENOUGH = 20
-"""Expected errors, and expected hits, below which a normal approximation to a tuned estimate is not trusted."""
+"""Minimum expected number of errors, and of correct answers, for the normal approximation of a tuned estimate."""
 
 
 def draw_probabilities(
@@ -35,17 +32,17 @@ def draw_probabilities(
 ) -> Floats:
     """Compute the probability of drawing each text: ``budget ((1 - u) d_g / sum d + u / n)``, at most 1.
 
-    ``d_g`` is the root of the mean of ``c (1 - c)`` over a group's texts: of groups with one text, ``sqrt(c (1 - c))``.
-    It is the best choice where errors within a group are independent and a text costs the same wherever it stands.
+    ``d_g`` is the root of the mean of ``c (1 - c)`` over a group's texts; with one text per group, ``sqrt(c (1 - c))``.
+    This is optimal if errors within a group are independent and labelling costs the same for every text.
 
     Args:
-        confidence: calibrated probability that the model's answer is right, in [0, 1], shape (n,), n > 0.
-        groups: group of each text, codes from 0 without a gap, shape (n,).
-        budget: how many texts to label, 1 to n.
+        confidence: calibrated probability that the model's answer is correct, in [0, 1], shape (n,), n > 0.
+        groups: group of each text, consecutive codes from 0, shape (n,).
+        budget: number of texts to label, 1 to n.
         uniform_share: u in (0, 1]; 1 draws all groups with the same probability.
-    Returns: probabilities in (0, 1], shape (n,), equal within a group, summing to the budget. What a probability above
-        1 would have had too much is dealt to the others.
-    Raises: ValueError when shapes differ, a value is out of range, or the budget is.
+    Returns: probabilities in (0, 1], shape (n,), equal within a group, summing to the budget. Where a probability is
+        capped at 1, the excess is redistributed to the others.
+    Raises: ValueError when shapes differ, or a value or the budget is out of range.
     Source: Zrnic and Candes, "Active statistical inference" (2024), batch sampling for a mean (proportional to the
         uncertainty of the error, mixed with uniform sampling); Saerndal, Swensson, Wretman, "Model assisted survey
         sampling" (1992), ch. 12 (the optimal design is proportional to the residual's standard deviation).
@@ -67,7 +64,7 @@ def draw_probabilities(
 
 
 def _capped(wanted: Floats, budget: int) -> Floats:
-    """Scale shares to sum to the budget, none above 1."""
+    """Scale weights to probabilities that sum to the budget, each at most 1."""
     certain = np.zeros(wanted.size, dtype=bool)
     shares = np.ones(wanted.size)
     while not certain.all():
@@ -83,18 +80,18 @@ def _capped(wanted: Floats, budget: int) -> Floats:
 
 
 def draw_groups(probabilities: ArrayLike, groups: ArrayLike, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw whole groups with given probabilities, systematically over a random order.
+    """Draw whole groups with given inclusion probabilities (systematic sampling in random order).
 
-    The probabilities are laid end to end, and a group is drawn where one of the points u, u + 1, ... falls on it: one
-    random number decides, every group has exactly its probability, and the number of groups is fixed (where their
-    sum is not whole, up to one). Groups are ordered by size, at random within a size, so that the number of texts is
-    fixed, too, where all groups have one size, and near the budget elsewhere.
+    A group is drawn if one of the points u, u + 1, ... with random u falls into its interval of the cumulative
+    probabilities. Each group has exactly its inclusion probability, and the number of drawn groups is fixed (up to one
+    if the probabilities do not sum to an integer). Groups are ordered by size, at random within a size, so the number
+    of texts is fixed if all groups have the same size, and close to the budget otherwise.
 
     Args:
-        probabilities: of each text, equal within a group, in (0, 1], shape (n,).
-        groups: group of each text, codes from 0 without a gap, shape (n,).
-        rng: draws the order and the point.
-    Returns: which texts are drawn, shape (n,).
+        probabilities: inclusion probability of each text, equal within a group, in (0, 1], shape (n,).
+        groups: group of each text, consecutive codes from 0, shape (n,).
+        rng: generator for the order and u.
+    Returns: mask of the drawn texts, shape (n,).
     Raises: ValueError when shapes differ, a value is out of range, or texts of a group have different probabilities.
     Source: Madow, "On the theory of systematic sampling, II" (1949); random order: Hartley and Rao, "Sampling with
         unequal probabilities and without replacement" (1962).
@@ -106,7 +103,7 @@ def draw_groups(probabilities: ArrayLike, groups: ArrayLike, rng: np.random.Gene
     of_group = group_values(chance, owners)
     sizes = np.bincount(owners)
     order = np.lexsort((rng.random(sizes.size), sizes))
-    # Sums of many fractions: without rounding, 2.9999999 would draw one group less than 3 do.
+    # Without rounding, a cumulative sum of 2.9999999 instead of 3 would draw one group too few.
     ends = np.round(np.cumsum(of_group[order]), 9)
     passed = np.floor(ends - rng.random() + 1)
     drawn = np.zeros(sizes.size, dtype=bool)
@@ -115,7 +112,7 @@ def draw_groups(probabilities: ArrayLike, groups: ArrayLike, rng: np.random.Gene
 
 
 def group_values(values: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Return the value that all texts of each group share, shape (n_groups,); ValueError where they do not."""
+    """Return the common value of each group's texts, shape (n_groups,); ValueError if they differ within a group."""
     firsts = np.unique(groups, return_index=True)[1]
     shared = values[firsts]
     if not np.allclose(shared[groups], values, rtol=0, atol=1e-9):
@@ -124,14 +121,14 @@ def group_values(values: Floats, groups: NDArray[np.int64]) -> Floats:
 
 
 def confidence_correlation(confidence: ArrayLike) -> float:
-    """Compute the correlation rho of confidence and correctness, as it is where confidences are calibrated.
+    """Compute the correlation rho of confidence and correctness under perfect calibration.
 
-    Then their covariance is the variance of the confidence: ``rho^2 = Var c / (p (1 - p))``, p being its mean.
+    Their covariance is then the variance of the confidence: ``rho^2 = Var c / (p (1 - p))``, where p is its mean.
 
     Args:
         confidence: calibrated, in [0, 1], shape (n,), n > 0.
-    Returns: rho in [0, 1]; 0 where all confidences are equal. An interval from as many labels drawn at random, with
-        the confidences of all texts, is ``sqrt(1 - rho^2)`` times as wide as from the labels alone.
+    Returns: rho in [0, 1]; 0 if all confidences are equal. With labels drawn at random, using the confidences of all
+        texts makes the interval ``sqrt(1 - rho^2)`` times as wide as without them.
     Raises: ValueError when a value is out of range.
     Source: Angelopoulos, Duchi, Zrnic, "PPI++: efficient prediction-powered inference" (2023), power tuning.
 
@@ -145,16 +142,16 @@ def confidence_correlation(confidence: ArrayLike) -> float:
 
 
 def expected_width(confidence: ArrayLike, probabilities: ArrayLike) -> float:
-    """Compute the expected width of an interval, as a multiple of that from as many texts drawn at random.
+    """Compute the expected interval width relative to a simple random sample of the same size.
 
-    The root of the anticipated variance ``sum (1 / pi - 1) c (1 - c) / n^2 + p (1 - p) / n`` over that of a random
-    sample, ``p (1 - p) / sum pi``, where confidences are calibrated and texts independent. With equal probabilities and
-    a small sample it is ``sqrt(1 - rho^2)`` (``confidence_correlation``); unequal ones gain a little more.
+    This is the root of the anticipated variance ``sum (1 / pi - 1) c (1 - c) / n^2 + p (1 - p) / n`` divided by that of
+    a random sample, ``p (1 - p) / sum pi``, for calibrated confidences and independent texts. With equal probabilities
+    and a small sample it is ``sqrt(1 - rho^2)`` (``confidence_correlation``); unequal probabilities gain a little more.
 
     Args:
         confidence: calibrated, in [0, 1], shape (n,), n > 0.
-        probabilities: of drawing each text, in (0, 1], same shape.
-    Returns: a multiple above 0, below 1 where drawing by confidence helps; 1 where the confidences leave no doubt.
+        probabilities: probability of drawing each text, in (0, 1], same shape.
+    Returns: a ratio above 0, below 1 if sampling by confidence helps; 1 if the mean confidence is 0 or 1.
     Raises: ValueError when shapes differ or a value is out of range.
     Source: Isaki and Fuller, "Survey design under the regression superpopulation model" (1982): the anticipated
         variance.
@@ -174,11 +171,11 @@ def expected_width(confidence: ArrayLike, probabilities: ArrayLike) -> float:
 
 
 def enough_expected(confidence: ArrayLike, n: float) -> bool:
-    """Check whether ``ENOUGH`` errors and as many hits are to be expected among ``n`` texts drawn at random.
+    """Check whether ``n`` texts drawn at random contain ``ENOUGH`` errors and correct answers in expectation.
 
     Args:
         confidence: calibrated, in [0, 1], shape (n_texts,).
-        n: number of groups that will be drawn: texts of a group may all be wrong together.
+        n: number of groups to draw. Groups rather than texts, because errors may be correlated within a group.
 
     >>> enough_expected([0.7, 0.9], 100), enough_expected([0.7, 0.9], 99)
     (True, False)
@@ -203,10 +200,10 @@ class SampledAccuracy(NamedTuple):
 
     Attributes:
         value: the estimate, in [0, 1].
-        low, high: ends of its interval, in [0, 1]; NaN below ``MIN_GROUPS`` drawn groups.
-        trust: lambda, the weight of the confidences; 0 without them.
-        variance: of the estimate, over draws and over the texts that the domain happens to have.
-        random_low, random_high: the interval that as many groups, drawn at random, would have had; NaN likewise.
+        low, high: ends of its interval, in [0, 1]; NaN with fewer than ``MIN_GROUPS`` drawn groups.
+        trust: lambda, the coefficient of the confidences; 0 without them.
+        variance: variance of the estimate over the draw and over the domain's texts as a sample.
+        random_low, random_high: expected interval from the same number of groups drawn at random; NaN as above.
     """
 
     value: float
@@ -228,23 +225,23 @@ def sampled_accuracy(
     trust: float | None = None,
     level: float = 0.95,
 ) -> SampledAccuracy:
-    """Estimate accuracy on a domain from a sample with known probabilities.
+    """Estimate accuracy on a domain from a sample with known inclusion probabilities.
 
-    With weights ``w = 1 / pi``, scaled to sum to 1, the estimate is ``sum w y + lambda (mean_all c - sum w c)``. Its
-    variance has two parts, summed over groups: of drawing, ``sum (1 - pi) / pi^2 u_g^2 / N^2`` with ``u_g`` the sum
-    over a group of ``y - lambda c`` less its mean; and of the domain's texts being a sample themselves,
-    ``sum z_g^2 / pi / N^2`` with ``z_g`` the sum of ``y`` less the estimate. Lambda makes the first part least. The
-    interval is Wilson's, of as many independent texts as would have that variance, with Student's quantile.
+    With weights ``w = 1 / pi``, normalised to sum to 1, the estimate is ``sum w y + lambda (mean_all c - sum w c)``.
+    Its variance is the sum of two parts. Sampling from the domain's texts: ``sum (1 - pi) / pi^2 u_g^2 / N^2``,
+    where ``u_g`` is the group's sum of ``y - lambda c`` minus its mean. The domain's texts being a sample themselves:
+    ``sum z_g^2 / pi / N^2``, where ``z_g`` is the group's sum of ``y`` minus the estimate. Lambda minimises the first
+    part. The interval is Wilson's with Student's quantile, for the number of independent texts with that variance.
 
-    With equal probabilities it is the estimate of PPI++ whose unlabelled texts are those that were not drawn.
+    With equal probabilities it equals the PPI++ estimate with the texts not drawn as the unlabelled ones.
 
     Args:
-        correct: whether the model's answer to each drawn text is right, 0 or 1, shape (n,), n > 0.
+        correct: whether the model's answer to each drawn text is correct, 0 or 1, shape (n,), n > 0.
         confidence: the model's confidence in each of these answers, shape (n,); calibrated or not.
-        probabilities: with which each was drawn, in (0, 1], equal within a group, shape (n,).
-        groups: group of each drawn text, codes from 0 without a gap, shape (n,).
+        probabilities: inclusion probability of each drawn text, in (0, 1], equal within a group, shape (n,).
+        groups: group of each drawn text, consecutive codes from 0, shape (n,).
         all_confidences: confidences of all texts of the domain, drawn or not, shape (N,), N >= n.
-        trust: lambda; by default the best one, 0 for an estimate from the labels alone.
+        trust: lambda. Default: the optimal value; 0 uses the labels only.
         level: nominal coverage, in (0, 1).
     Raises: ValueError when shapes differ or a value is out of range.
     Source: Angelopoulos, Duchi, Zrnic, "PPI++: efficient prediction-powered inference" (2023), the mean with power
@@ -268,12 +265,12 @@ def sampled_accuracy(
         trust = float(by_draw @ (off_right * off_sure)) / spread if spread > 0 else 0.0
     value = min(max(right_mean + trust * (float(everyone.mean()) - sure_mean), 0.0), 1.0)
     n_groups, tuned = pi.size, trust != 0
-    # Mean and lambda were fitted to the same groups, so the variance is corrected for the fitted parameters.
+    # Degrees-of-freedom correction: mean and lambda were fitted to the same groups.
     scale = n_groups / max(n_groups - 1 - tuned, 1)
     drawing = scale * float(by_draw @ (off_right - trust * off_sure) ** 2) / texts**2
     around = np.bincount(owners, weights=right - value) ** 2
     variance = drawing + float((1 / pi) @ around) / texts**2
-    # m groups drawn at random hold m * texts / (number of groups) texts.
+    # m groups drawn at random contain m * texts / (number of groups) texts.
     at_random = float((1 / pi) @ around) * float((1 / pi).sum()) / (n_groups * texts**2)
     ends = _interval(value, variance, weight, owners, level)
     return SampledAccuracy(
@@ -284,7 +281,7 @@ def sampled_accuracy(
 def _interval(
     value: float, variance: float, weight: Floats, groups: NDArray[np.int64], level: float
 ) -> tuple[float, float]:
-    """Compute Wilson's interval of as many independent texts as have this variance; without spread, of the groups."""
+    """Compute Wilson's interval for the number of texts implied by ``variance`` (if 0: the effective groups)."""
     n_groups = int(groups.max()) + 1
     if n_groups < MIN_GROUPS:
         return float("nan"), float("nan")

@@ -1,13 +1,13 @@
-"""Flip ledger: predictions gained and lost that a target drop of zero may hide.
+"""Flip ledger: losses and gains of individual predictions that a target drop of zero may hide.
 
-TD is a balance. Beside the examples that the model trained on the target gets right and the one trained on the
-source gets wrong (transfer loss) stand those the other way round (transfer gain), and TD = loss - gain. Two large
-flows can cancel. But any two models differ on examples, without any shift: two runs of one recipe on one training set a
-little (churn), models of two samples of one domain much more. So flows are read against the second, which a placebo
-shows: its domains are samples of one.
+TD is a net effect: TD = loss - gain. Transfer loss is the fraction of examples that the target-trained model gets right
+and the source-trained model gets wrong; transfer gain is the reverse. Two large flows can cancel. But any two models
+differ on some examples even without a shift: two runs of one recipe on one training set a little (churn), models
+trained on two samples of one domain much more. Compare flows with the latter, which a placebo measures: its domains are
+samples of one domain.
 
-Everything is additive over examples: ``flip_counts`` gives one row per example or group, sums of rows, weighted or
-not, go through ``flip_ledger``.
+All counts are additive over examples: ``flip_counts`` returns one row per example or group, and ``flip_ledger`` accepts
+sums of rows, weighted or not.
 """
 
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ _N_COLUMNS = 7
 
 @dataclass(frozen=True)
 class FlipLedger:
-    """Mean flows per example, fractions in [0, 1], of the leading shape of the counts.
+    """Mean flows per example, fractions in [0, 1], arrays of shape ``totals.shape[:-1]``.
 
     Attributes:
         target_in_domain: TT, mean over runs and examples.
-        cross_domain: ST, likewise.
-        transfer_loss: score lost by not having trained on the target, summed over examples where it is lost.
-        transfer_gain: score won, likewise. ``transfer_loss - transfer_gain = TT - ST = TD``.
-        churn_in_domain: what two runs trained on the target differ by; NaN with a single run.
-        churn_cross_domain: what two runs trained on the source differ by; NaN with a single run.
+        cross_domain: ST, mean over runs and examples.
+        transfer_loss: mean positive part of the target-trained minus the source-trained score.
+        transfer_gain: mean negative part. ``transfer_loss - transfer_gain = TT - ST = TD``.
+        churn_in_domain: mean difference between two runs trained on the target; NaN with a single run.
+        churn_cross_domain: mean difference between two runs trained on the source; NaN with a single run.
     """
 
     target_in_domain: Floats
@@ -42,21 +42,21 @@ class FlipLedger:
 
     @property
     def target_drop(self) -> Floats:
-        """Return TD, in [-1, 1]; positive: the shift hurt."""
+        """Return TD, in [-1, 1]; positive: the shift hurts."""
         return np.asarray(self.transfer_loss - self.transfer_gain)
 
     @property
     def turnover(self) -> Floats:
-        """Return loss plus gain, in [0, 1]: the texts on which a source-trained and a target-trained run differ."""
+        """Return loss plus gain, in [0, 1]: how often a source-trained and a target-trained run differ."""
         return np.asarray(self.transfer_loss + self.transfer_gain)
 
     def excess_turnover(self, without_shift: ArrayLike) -> Floats:
-        """Return the turnover beyond that without any shift, in [-1, 1].
+        """Return the turnover in excess of that without a shift, in [-1, 1].
 
         Args:
-            without_shift: turnover of models trained on other samples of one domain: that of a placebo's shifts, or of
-                models of disjoint halves. Churn of seeds is no such thing: runs on one training set share its sample.
-        Returns: about 0 when training on the source changes answers no more than another sample of texts does.
+            without_shift: turnover of models trained on different samples of one domain: of a placebo's shifts, or of
+                disjoint halves. Churn between seeds is not suitable because the runs share a training set.
+        Returns: about 0 if training on the source changes answers no more than resampling the training texts does.
         """
         return np.asarray(self.turnover - np.asarray(without_shift, dtype=np.float64))
 
@@ -72,19 +72,19 @@ def flip_counts(
     """Compute the additive flows of each example or group, averaged over all pairs of runs.
 
     For graded scores loss and gain are the positive and the negative part of the difference, and churn is its
-    absolute value; for scores of 0 and 1 these are the shares of pairs that flip. The score must be a mean over
-    examples (accuracy, token F1, BERTScore), which span F1 and macro-F1 are not.
+    absolute value; for scores of 0 and 1 these are the fractions of pairs that flip. The score must be a mean over
+    examples (accuracy, token F1, BERTScore), unlike span F1 and macro F1.
 
     Args:
-        target_in_domain: score per run trained on the target and test example, shape (n_runs_tt, n), fractions in
-            [0, 1]; booleans will do.
-        cross_domain: the same of runs trained on the source, on the same examples in the same order, shape
+        target_in_domain: scores of the runs trained on the target, per test example, shape (n_runs_tt, n), fractions
+            in [0, 1] or booleans.
+        cross_domain: scores of the runs trained on the source, for the same examples in the same order, shape
             (n_runs_st, n).
-        weights: weight of each example (depth weights, say), shape (n,), finite and >= 0. Default: 1 each.
+        weights: weight of each example (e.g. depth weights), shape (n,), finite and >= 0. Default: 1 each.
         groups: group code of each example, shape (n,), integers in [0, n_groups). Default: rows are examples.
-        n_groups: number of groups; needed with ``groups``.
-    Returns: shape (n or n_groups, 7): weight, then weighted TT, ST, loss, gain and the two churns. A side with a
-        single run has NaN for its churn: not measured.
+        n_groups: number of groups; required with ``groups``.
+    Returns: shape (n or n_groups, 7): weight, then weighted TT, ST, loss, gain and the two churns. Churn is NaN for a
+        side with a single run.
     Raises: ValueError when shapes do not fit, there is no run or no example, a score is outside [0, 1] or
         missing, a weight is negative or not finite, or a group code is out of range.
     Source: this project's.
@@ -99,7 +99,7 @@ def flip_counts(
         )
     n = tt.shape[1]
     loss, gain = np.zeros(n), np.zeros(n)
-    for run in tt:  # pairs of runs, one row at a time: memory stays that of one side
+    for run in tt:  # one run at a time, to limit memory
         difference = run - st
         loss += np.maximum(difference, 0.0).mean(axis=0)
         gain += np.maximum(-difference, 0.0).mean(axis=0)
@@ -125,7 +125,7 @@ def flip_ledger(totals: ArrayLike) -> FlipLedger:
 
     Args:
         totals: rows of ``flip_counts`` summed, ``counts.sum(axis=0)`` or weighted, shape (..., 7).
-    Returns: the ledger; NaN everywhere where the weights sum to 0 (no example counts).
+    Returns: the ledger; all NaN if the weights sum to 0.
     Raises: ValueError when the last axis is not 7 long.
 
     >>> books = flip_ledger(flip_counts([[1, 1, 0, 0], [1, 1, 0, 1]], [[1, 0, 1, 0]]).sum(axis=0))
@@ -143,9 +143,9 @@ def flip_ledger(totals: ArrayLike) -> FlipLedger:
 
 
 def _churn(scores: Floats) -> Floats:
-    """Compute the mean absolute difference of two different runs, by example.
+    """Compute the mean absolute difference over all pairs of runs, per example.
 
-    Sorted, run i of R is the larger of i pairs and the smaller of R - 1 - i.
+    After sorting, run i of R is the larger one in i pairs and the smaller one in R - 1 - i.
     """
     n_runs = len(scores)
     if n_runs < 2:

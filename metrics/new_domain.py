@@ -1,12 +1,13 @@
-"""Prediction for the next domain: an interval for one more draw; other intervals are for the domains at hand.
+"""Prediction intervals for a new domain, and the quality of forecasts.
 
-Intervals around forecasts whose errors come in domains: conformal prediction for hierarchical data.
+``next_domain`` predicts a statistic on a new domain; intervals elsewhere are for the given domains.
 
-Shifts into one domain err alike, so the unit that must be exchangeable is the domain, not the shift. Each of k domains
-with known errors counts 1 / (k + 1), its shifts share that, and the domain to come counts the rest, at infinity. With
-few domains no high level can hold: the most is k / (k + 1).
+``domain_quantile`` calibrates intervals around forecasts by conformal prediction for hierarchical data. Errors of
+shifts into the same domain are correlated, so domains are exchangeable, not shifts. Each of k domains with known errors
+has mass 1 / (k + 1), divided among its shifts, and the new domain has the remaining mass at infinity. The highest
+possible level is therefore k / (k + 1).
 
-Quality of forecasts: errors, interval scores, skill against a floor, and a test over target domains.
+Quality of forecasts: coverage, interval scores, skill relative to a baseline, and a test over target domains.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from shiftbench.metrics.precision import student, wilson_limits
 
 
 class NextDomain(NamedTuple):
-    """The mean over k target domains, and the interval for one more; ends are NaN for a single domain."""
+    """The mean over k target domains with a prediction interval for a new one; NaN ends if k = 1."""
 
     mean: float
     low: float
@@ -28,17 +29,17 @@ class NextDomain(NamedTuple):
 
 
 def next_domain(by_domain: ArrayLike, *, level: float = 0.95, bounds: tuple[float, float] | None = None) -> NextDomain:
-    """Predict a figure of one more target domain: ``mean -+ t(k - 1) s sqrt(1 + 1 / k)``.
+    """Predict a statistic on a new target domain: ``mean -+ t(k - 1) s sqrt(1 + 1 / k)``.
 
-    It holds the next value as often as ``level`` says where domains are drawn alike and the figure is about normal
-    over them. A test set as large as those at hand is part of the draw. Benchmarks choose their domains, so a domain
-    of another kind may lie outside more often.
+    Coverage is nominal if domains are independent draws from one population, test sets are of similar size, and the
+    statistic is approximately normal over domains. Benchmarks choose their domains, so coverage may be lower for other
+    kinds of domains.
 
     Args:
-        by_domain: the figure for each target domain, shape (k,), k >= 1, finite.
+        by_domain: the statistic on each target domain, shape (k,), k >= 1, finite.
         level: nominal coverage, in (0, 1).
-        bounds: lowest and highest value that the figure can have; the interval is cut there.
-    Returns: mean and ends, in the figure's unit.
+        bounds: lowest and highest possible value of the statistic, to which the interval is clipped.
+    Returns: mean and interval, in the unit of the statistic.
     Raises: ValueError when there is no domain, a value is not finite, or level is out of range.
     Source: the usual prediction interval of one normal draw (e.g. Hahn and Meeker 1991, sec. 4.7).
 
@@ -64,12 +65,12 @@ def next_domain(by_domain: ArrayLike, *, level: float = 0.95, bounds: tuple[floa
 Floats = NDArray[np.float64]
 
 LEVELS = ((9, 0.9), (4, 0.8))
-"""Fewest domains with known errors, and the level that intervals then have; none with fewer."""
+"""Pairs (minimum number of domains with known errors, level of the intervals)."""
 _SLACK = 1e-9
 
 
 def interval_level(n_domains: int) -> float | None:
-    """Compute the level that intervals set on so many domains have; None where there are too few.
+    """Return the level of intervals calibrated on a number of domains; None if there are too few.
 
     >>> interval_level(3), interval_level(4), interval_level(9)
     (None, 0.8, 0.9)
@@ -78,17 +79,17 @@ def interval_level(n_domains: int) -> float | None:
 
 
 def domain_quantile(errors: Sequence[ArrayLike], level: float) -> float:
-    """Compute the size that the error of a shift into one more domain stays within, with probability ``level``.
+    """Compute the conformal quantile of the absolute error of a shift into a new domain.
 
     Args:
         errors: absolute errors of the shifts into each domain, k arrays of at least one error.
         level: in (0, 1), at most k / (k + 1).
-    Returns: the least q for which the domains' shares of errors up to q add up to ``level * (k + 1)``. A random shift
-        into a domain that is exchangeable with these errs by at most q with probability ``level`` or more.
-    Raises: ValueError when the level is higher than so many domains allow, or a domain has no error.
+    Returns: the smallest q such that the fractions of errors up to q, summed over domains, reach ``level * (k + 1)``. A
+        random shift into a domain exchangeable with these has an error of at most q with probability >= ``level``.
+    Raises: ValueError when the level exceeds k / (k + 1), or a domain has no error.
     Source: Dunn, Wasserman, Ramdas, "Distribution-free prediction sets for two-layer hierarchical models" (2023), the
         pooled distribution function; with the mass at infinity of Lee, Barber, Willett, "Distribution-free inference
-        with hierarchical data" (2023), which makes it hold for any number of domains.
+        with hierarchical data" (2023), which makes it valid for any number of domains.
 
     >>> domain_quantile([[0.01, 0.03], [0.02], [0.05], [0.04]], 0.8)
     0.05
@@ -109,14 +110,14 @@ def domain_quantile(errors: Sequence[ArrayLike], level: float) -> float:
 
 
 class Coverage(NamedTuple):
-    """Number of domains in which intervals held, and the share of shifts inside, averaged over domains.
+    """Observed coverage of intervals, with domains as the units.
 
     Attributes:
-        held: domains in which at least the intervals' level of the shifts lay inside.
-        n_domains: domains counted.
-        share: mean over domains of the share of shifts inside.
-        low: lower end of the 95% interval of the share: Wilson's, with domains as the examples.
-        high: its upper end.
+        held: number of domains in which the fraction of covered shifts is at least the intervals' level.
+        n_domains: number of domains.
+        share: fraction of covered shifts, averaged over domains.
+        low: lower end of the 95% Wilson interval of ``share``, with n = ``n_domains``.
+        high: upper end.
     """
 
     held: int
@@ -127,12 +128,12 @@ class Coverage(NamedTuple):
 
 
 def coverage_by_domain(inside: Sequence[ArrayLike], level: ArrayLike) -> Coverage:
-    """Count coverage in domains.
+    """Compute the observed coverage over domains.
 
     Args:
-        inside: for each domain whether each of its shifts lay in its interval, k >= 1 arrays.
-        level: of the intervals, in (0, 1): one, or one for each domain, shape (k,).
-    Raises: ValueError without a domain, or where one has no shift.
+        inside: per domain, whether the interval of each of its shifts covers the true score, k >= 1 arrays.
+        level: nominal level of the intervals, in (0, 1), a scalar or one per domain, shape (k,).
+    Raises: ValueError without a domain, or if one has no shift.
 
     >>> found = coverage_by_domain([[True], [True], [True], [False]], 0.8)
     >>> found.held, found.n_domains, found.share, round(found.low, 2), round(found.high, 2)
@@ -148,9 +149,9 @@ def coverage_by_domain(inside: Sequence[ArrayLike], level: ArrayLike) -> Coverag
 
 
 MIN_DOMAINS = 6
-"""Target domains below which no test can be significant: 5 signs have 32 patterns, and 2 / 32 is above 0.05."""
+"""Minimum number of target domains for a significant sign-flip test: with 5 the smallest p is 2 / 32, above 0.05."""
 _EXACT = 14
-"""Domains up to which all patterns of signs are counted."""
+"""Maximum number of domains for which all sign patterns are enumerated."""
 _DRAWS = 20_000
 
 
@@ -158,9 +159,9 @@ def mean_by_domain(values: ArrayLike, domains: ArrayLike) -> Floats:
     """Average values within each domain.
 
     Args:
-        values: of each shift, shape (n,).
-        domains: the target of each, any values that compare equal, shape (n,).
-    Returns: means in the order of the domains' names, shape (n_domains,).
+        values: value of each shift, shape (n,).
+        domains: target domain of each shift, shape (n,).
+    Returns: means in sorted order of the domains, shape (n_domains,).
     Raises: ValueError when shapes differ.
 
     >>> mean_by_domain([1.0, 3.0, 5.0], ["a", "a", "b"]).tolist()
@@ -174,15 +175,15 @@ def mean_by_domain(values: ArrayLike, domains: ArrayLike) -> Floats:
 
 
 def interval_score(low: ArrayLike, high: ArrayLike, truth: ArrayLike, level: float) -> Floats:
-    """Compute Winkler's interval score: the width, plus ``2 / (1 - level)`` times the distance of a value outside.
+    """Compute Winkler's interval score: the width, plus ``2 / (1 - level)`` times the distance of an uncovered value.
 
     Args:
         low: lower ends, shape (n,).
         high: upper ends, same shape.
-        truth: what came, same shape.
-        level: of the intervals, in (0, 1).
+        truth: observed values, same shape.
+        level: nominal level of the intervals, in (0, 1).
     Returns: scores in the unit of the ends, >= 0, lower is better, shape (n,).
-    Raises: ValueError when an interval is upside down or the level is out of range.
+    Raises: ValueError when an upper end is below its lower end or the level is out of range.
     Source: Winkler, "A decision-theoretic approach to interval estimation" (1972).
 
     >>> interval_score([0.5, 0.5], [0.7, 0.7], [0.6, 0.75], 0.8).round(6).tolist()
@@ -197,12 +198,12 @@ def interval_score(low: ArrayLike, high: ArrayLike, truth: ArrayLike, level: flo
 
 
 def skill(error: float, floor_error: float) -> float:
-    """Compute the share of a floor's error that a method saves: ``1 - error / floor_error``.
+    """Compute the skill score relative to a baseline: ``1 - error / floor_error``.
 
     Args:
         error: mean absolute error of the method, >= 0.
-        floor_error: that of the floor, >= 0.
-    Returns: at most 1; 0 is no better than the floor, below 0 worse; NaN where the floor makes no error.
+        floor_error: mean absolute error of the baseline, >= 0.
+    Returns: at most 1; 0 is as good as the baseline, negative is worse; NaN if the baseline's error is 0.
 
     >>> skill(0.02, 0.04)
     0.5
@@ -211,15 +212,15 @@ def skill(error: float, floor_error: float) -> float:
 
 
 def paired_test(differences: ArrayLike, rng: np.random.Generator) -> float:
-    """Test whether a method errs less or more than another one, with target domains as the units.
+    """Test whether the errors of two methods differ, by sign flips with target domains as the units.
 
-    Under the null hypothesis the sign of each domain's difference is as likely + as -. Signs are flipped in all ways
-    up to 14 domains, in 20,000 random ways (and the one observed) beyond.
+    Under the null hypothesis the sign of each domain's difference is random. All sign patterns are enumerated for up
+    to 14 domains; with more, 20,000 random patterns and the observed one are used.
 
     Args:
-        differences: error of the one less that of the other, a mean for each target domain, shape (n_domains,).
-        rng: draws signs where there are many domains.
-    Returns: two-sided p in (0, 1]; NaN with fewer than ``MIN_DOMAINS`` domains: then the test cannot tell.
+        differences: error of one method minus that of the other, averaged per target domain, shape (n_domains,).
+        rng: samples signs if there are more than 14 domains.
+    Returns: two-sided p value in (0, 1]; NaN with fewer than ``MIN_DOMAINS`` domains.
 
     >>> paired_test([0.01, 0.02, 0.01, 0.03, 0.02, 0.01], np.random.default_rng(0))
     0.03125

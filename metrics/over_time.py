@@ -1,12 +1,12 @@
-"""Scores over ordered periods: a trend, and one change point, with the variance between periods in both.
+"""Scores over ordered periods: a trend and a single change point, both with a variance between periods.
 
-Months differ by more than their texts alone would make them, so a test on texts finds trends in what merely jitters. A
-period's score varies by its sampling variance, pooled over periods so that no period weighs more for being scored high,
-and by a variance between periods, which residuals tell (Paule and Mandel 1982). Errors of the trend are scaled by the
-residuals, never below what texts alone give, with Student's t of periods - 2 degrees of freedom (Knapp and Hartung
-2003, for meta-regression). The change point's test and its confidence set are of the largest studentised step among all
-places, against normal draws of as many periods: a place is in the set unless residuals show a further step beside it
-(Worsley 1986, by conditioning on the two means). Both ask nothing of the size of the step.
+Periods differ by more than the sampling of their texts, so a test that ignores this finds spurious trends. The variance
+of a period's score is its sampling variance, pooled over periods so that weights do not depend on the score, plus a
+variance between periods estimated from residuals (Paule and Mandel 1982). Standard errors of the trend are scaled by
+the residuals (but not below those from texts only), with Student's t and periods - 2 degrees of freedom (Knapp and
+Hartung 2003, for meta-regression). The change point's test uses the largest studentised step over all positions,
+compared with normal draws. Its confidence set contains a position unless the residuals show a further step at another
+one (Worsley 1986, conditional on the two means). Neither assumes a minimum size of the step.
 """
 
 from typing import NamedTuple
@@ -17,22 +17,22 @@ from numpy.typing import ArrayLike, NDArray
 from shiftbench.metrics.precision import Floats, student
 
 LEAST_FOR_TREND = 3
-"""Periods below which a trend has no residuals."""
+"""Minimum number of periods for a trend (with residual degrees of freedom)."""
 LEAST_FOR_CHANGE = 12
-"""Periods below which a change point is not looked for."""
+"""Minimum number of periods for a change point."""
 _SIDE = 2
-"""Periods that a change leaves on either side at least: a single one is jitter."""
+"""Minimum number of periods on either side of a change: a single outlying period is not a change."""
 _HALVINGS = 30
 _ALIKE = 0.1
-"""Correlation within groups that is supposed where their scatter is not known."""
+"""Correlation within groups assumed if it cannot be estimated."""
 
 
 class Groups(NamedTuple):
-    """Groups of texts by period; those with equal size and score stand once.
+    """Groups of texts by period; groups of equal size and score are stored once with their count.
 
     Attributes:
-        sizes: texts of each kind of group, above 0 where there are any, shape (..., n_periods, n_kinds).
-        means: their mean scores, in [0, 1], same shape.
+        sizes: number of texts per group, above 0 where ``counts`` is, shape (..., n_periods, n_kinds).
+        means: mean score of the group, in [0, 1], same shape.
         counts: number of such groups, at least 0, same shape.
     """
 
@@ -42,7 +42,7 @@ class Groups(NamedTuple):
 
 
 class PeriodMeans(NamedTuple):
-    """Periods' mean scores over texts and their variances over other groups, shape (..., n_periods)."""
+    """Mean score of each period over its texts, and its sampling variance over groups, shape (..., n_periods)."""
 
     means: Floats
     variances: Floats
@@ -52,10 +52,10 @@ class Trend(NamedTuple):
     """A straight line through periods' scores.
 
     Attributes:
-        slope: change of the score from one period to the next, a fraction.
+        slope: change of the score per period, a fraction.
         low, high: its 95% interval.
-        p: two-sided, against no trend.
-        jitter: standard deviation between periods beside what their texts explain, at least 0.
+        p: two-sided p value of no trend.
+        jitter: standard deviation between periods in excess of sampling variation, at least 0.
     """
 
     slope: Floats
@@ -66,14 +66,14 @@ class Trend(NamedTuple):
 
 
 class Change(NamedTuple):
-    """One step between periods.
+    """A single change point.
 
     Attributes:
         place: number of periods before the step.
-        step: mean after it less mean before it, a fraction.
-        p: against no step at any place.
-        places: 95% confidence set of ``place``; empty where residuals show more than one step.
-        unexplained: sum of squared residuals over the sum without a step, in [0, 1].
+        step: mean after the step minus mean before it, a fraction.
+        p: p value of no step at any position.
+        places: 95% confidence set of ``place``; empty if the residuals show more than one step.
+        unexplained: sum of squared residuals relative to the sum without a step, in [0, 1].
     """
 
     place: int
@@ -84,9 +84,9 @@ class Change(NamedTuple):
 
 
 def period_means(groups: Groups) -> PeriodMeans:
-    """Compute periods' means over texts, and their variances over groups, pooled over periods.
+    """Compute the mean of each period over texts, and its sampling variance over groups, pooled over periods.
 
-    Periods of single groups alone have the variance of texts that correlate by 0.1.
+    If every period has a single group, the variance assumes a correlation of 0.1 within groups.
     """
     weights = groups.counts * groups.sizes
     whole = weights.sum(axis=-1)
@@ -97,7 +97,7 @@ def period_means(groups: Groups) -> PeriodMeans:
     correction = np.where(n > 1, n / np.maximum(n - 1, 1), 0.0)
     known = np.where(n > 1, squares, 0.0).sum(axis=-1, keepdims=True)
     pooled = (correction * scatter).sum(axis=-1, keepdims=True) / np.where(known > 0, known, 1.0)
-    # Half an error and half a right answer more: periods without an error have a variance, too.
+    # Add half an error and half a correct answer, so that periods without an error have a positive variance.
     middle = ((weights * groups.means).sum(axis=(-1, -2)) + 0.5) / (whole.sum(axis=-1) + 1)
     assumed = (middle * (1 - middle))[..., None] * variance_of_texts(groups) / whole**2
     variances = np.where(known > 0, pooled * squares / whole**2, assumed)
@@ -105,7 +105,7 @@ def period_means(groups: Groups) -> PeriodMeans:
 
 
 def variance_of_texts(groups: Groups) -> Floats:
-    """Compute by period the variance of its texts' sum over that of one text, if those of a group correlate by 0.1.
+    """Compute each period's variance of the sum of its texts relative to one text, for a correlation of 0.1 in groups.
 
     Returns: shape (..., n_periods).
     """
@@ -118,7 +118,7 @@ def weighted_fit(values: ArrayLike, weights: ArrayLike, design: ArrayLike) -> tu
     Args:
         values: shape (..., k).
         weights: above 0, shape (..., k).
-        design: columns of the model, shape (..., k, p).
+        design: design matrix, shape (..., k, p).
     Returns: coefficients (..., p), the inverse of X'WX (..., p, p), and the weighted sum of squared residuals (...).
     """
     y, w, x = (np.asarray(each, dtype=np.float64) for each in (values, weights, design))
@@ -130,13 +130,13 @@ def weighted_fit(values: ArrayLike, weights: ArrayLike, design: ArrayLike) -> tu
 
 
 def between_variance(values: ArrayLike, variances: ArrayLike, design: ArrayLike, target: float) -> Floats:
-    """Find the variance between periods at which squared residuals, over their variances, sum to a target.
+    """Find the variance between periods for which the standardised squared residuals sum to ``target``.
 
     Args:
-        values: of the periods, shape (..., k).
-        variances: over other texts of each, above 0, shape (..., k).
-        design: columns of the model, shape (k, p).
-        target: ``k - p`` for an estimate (Paule and Mandel); a quantile of chi-square with as many degrees of freedom
+        values: scores of the periods, shape (..., k).
+        variances: their sampling variances, above 0, shape (..., k).
+        design: design matrix, shape (k, p).
+        target: ``k - p`` for an estimate (Paule and Mandel); a chi-square quantile with k - p degrees of freedom
             for a confidence limit (Viechtbauer 2007, the Q-profile).
     Returns: at least 0, shape (...).
 
@@ -154,12 +154,12 @@ def between_variance(values: ArrayLike, variances: ArrayLike, design: ArrayLike,
 
 
 def trend(values: ArrayLike, variances: ArrayLike, positions: ArrayLike) -> Trend:
-    """Fit a straight line, and test whether it rises or falls.
+    """Fit a straight line and test its slope.
 
     Args:
         values: scores of k periods, fractions, shape (..., k).
-        variances: over other texts of each, above 0, shape (..., k).
-        positions: of the periods on the line of time, one unit a period, shape (k,).
+        variances: their sampling variances, above 0, shape (..., k).
+        positions: position of each period on the time axis, one unit per period, shape (k,).
     Returns: the trend, arrays of shape (...).
     Raises: ValueError with fewer than 3 periods, or a variance that is not above 0.
 
@@ -184,12 +184,12 @@ def trend(values: ArrayLike, variances: ArrayLike, positions: ArrayLike) -> Tren
 
 
 def change_point(values: ArrayLike, variances: ArrayLike, rng: np.random.Generator, n_draws: int = 999) -> Change:
-    """Find the place of one step between periods, test it, and bound its place.
+    """Estimate the position of a single change point, test it, and compute a confidence set of the position.
 
     Args:
         values: scores of k periods in order, fractions, shape (k,).
-        variances: over other texts of each, above 0, shape (k,).
-        rng: draws what steps chance makes.
+        variances: their sampling variances, above 0, shape (k,).
+        rng: samples the null distribution.
         n_draws: number of draws; p is at least 1 / (n_draws + 1).
     Raises: ValueError with fewer than 12 periods.
 
@@ -220,13 +220,13 @@ def change_point(values: ArrayLike, variances: ArrayLike, rng: np.random.Generat
 
 
 def _explained(draws: Floats, model: Floats, more: Floats) -> Floats:
-    """Compute which share of the squared residuals of a model each further column explains.
+    """Compute the fraction of a model's residual sum of squares that each candidate column explains.
 
     Args:
         draws: one or more series, shape (n, k).
-        model: its columns, shape (k, p).
-        more: further columns, shape (k, m).
-    Returns: shares in [0, 1], shape (n, m).
+        model: design matrix, shape (k, p).
+        more: candidate columns, shape (k, m).
+    Returns: fractions in [0, 1], shape (n, m).
     """
     basis = np.linalg.qr(model)[0]
     rest, further = draws - draws @ basis @ basis.T, more - basis @ (basis.T @ more)
@@ -237,5 +237,5 @@ def _explained(draws: Floats, model: Floats, more: Floats) -> Floats:
 
 
 def _p_of_first(largest: NDArray[np.float64]) -> float:
-    """Return the share of draws that are as large as the first one, itself counted."""
+    """Return the fraction of values at least as large as the first (the observed one, included)."""
     return float((largest >= largest[0] - 1e-12).mean())

@@ -1,7 +1,6 @@
-"""Placebo domains: a task's groups split at random, to show the drops that occur without any shift.
+"""Placebo domains: a task's groups assigned to pseudo-domains at random, to measure drops without a shift.
 
-Scores of models trained and tested on such domains vary by sampling and by training alone. Whatever a real shift
-shows beyond its placebo value is the shift's.
+Scores on placebo domains vary only by sampling and training. The effect of a real shift is its excess over the placebo.
 """
 
 import numpy as np
@@ -11,23 +10,22 @@ Codes = NDArray[np.int64]
 
 
 def placebo_domains(groups: ArrayLike, splits: ArrayLike, n_domains: int, rng: np.random.Generator) -> Codes:
-    """Split groups at random into domains of equal size; every row keeps its split.
+    """Assign groups at random to domains of equal size; every row stays in its split.
 
-    Within a split the groups are put in order of size and dealt in rounds of ``n_domains``, one to each domain,
-    at random within the round. So every group is as likely to come to any domain, and when no group is in two
-    splits, the domains' rows in a split differ by at most the largest group there (by at most 1 for groups of
-    one row). A group that has rows in several splits is dealt as a whole, in rounds of groups found in the same
-    splits.
+    Within a split the groups are sorted by size and assigned in rounds of ``n_domains``, one to each domain in random
+    order. So each group is equally likely to get any domain, and if no group is in two splits, the domains' row counts
+    in a split differ by at most the size of its largest group (by at most 1 for groups of one row). A group with rows
+    in several splits is assigned as a whole, in rounds of groups that occur in the same splits.
 
     Args:
-        groups: group code of each row of a task, its domains pooled (so a code names one group of one domain),
-            integers >= 0, shape (n,). Gaps in the codes do not matter.
+        groups: group code of each row of a task, unique across its domains, integers >= 0, shape (n,). Codes may have
+            gaps.
         splits: split code of each row, integers, shape (n,).
-        n_domains: number of domains, at least 2; as many as the task has.
-        rng: seeded for this task. The deal depends on codes and seed, not on the order of the rows.
+        n_domains: number of domains, at least 2; usually that of the task.
+        rng: seeded for this task. The assignment depends on codes and seed, not on the order of the rows.
     Returns: domain codes in [0, n_domains), shape (n,).
     Raises: ValueError when shapes differ, codes are not integers or negative, there are fewer than 2 domains, or
-        some domain would have no row of a split because it has fewer groups than domains.
+        a split has fewer groups than domains, so that some domain would have no row.
     Source: this project's.
 
     >>> groups, splits = [0, 0, 1, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 1, 1, 1]

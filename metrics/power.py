@@ -1,13 +1,13 @@
-"""Power of a comparison before there are scores: what a study is expected to see, and the smallest detectable drop.
+"""Power analysis of a comparison: the minimum detectable drop, before and after training.
 
-After training, the smallest detectable drop is made of the figure's own standard error: (t at .975 + t at .80) standard
-errors (Bloom 1995, "Minimum detectable effects"), never of the drop that was observed: a power that is computed from
-the observed drop is another name for its p value (Hoenig & Heisey 2001, "The abuse of power").
+After training, the minimum detectable drop is (t at .975 + t at .80) standard errors of the statistic (Bloom 1995,
+"Minimum detectable effects"). It does not use the observed drop: power computed from the observed drop is a function of
+its p value (Hoenig & Heisey 2001, "The abuse of power").
 
-Before training there is no standard error, and it changes with the drop: scores lower than now vary more or less, and
-two models differ on at least as many texts as the drop is large. So a model is described by its recall, the same for
-every class, and a score, its variance and its covariance with another model's follow from the score's own formula at
-that recall (``Answers``). ``scoring.scores.plan`` solves for the drop with the engine's own test.
+Before training the standard error is unknown and depends on the drop: the variance of a score depends on its level, and
+two models must disagree on at least the fraction of texts given by the drop. A model is therefore described by its
+recall, equal for all classes, from which the score, its variance and its covariance with another model's score follow
+(``Answers``). ``scoring.scores.plan`` solves for the drop with the test that scoring uses.
 """
 
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ POWER = 0.80
 
 @dataclass(frozen=True)
 class Variance:
-    """Variance of a drop or of a mean drop, by origin.
+    """Variance components of a drop or of a mean drop.
 
     Attributes:
-        texts: what other test texts would change.
-        texts_dof: degrees of freedom of its estimate (groups less one for each test set).
-        training: what other training runs would change; 0 where the models are taken as they are.
-        training_dof: degrees of freedom of its estimate; infinite where ``training`` is 0.
+        texts: sampling variance over test texts.
+        texts_dof: degrees of freedom of its estimate (groups minus one per test set).
+        training: variance over training runs; 0 if the models are treated as fixed.
+        training_dof: degrees of freedom of its estimate; infinite if ``training`` is 0.
     """
 
     texts: float
@@ -52,12 +52,12 @@ class Variance:
 
 
 def minimum_detectable(se: ArrayLike, dof: ArrayLike = np.inf, n_tests: int = 1) -> Floats:
-    """Compute the true drop that a two-sided test finds with 80% probability: (t at .975 + t at .80) se.
+    """Compute the true drop that a two-sided test detects with 80% power: (t at .975 + t at .80) se.
 
     Args:
         se: standard error of the drop, a fraction at least 0.
-        dof: degrees of freedom of the standard error; shapes of the two must broadcast.
-        n_tests: tests that the level is shared by: the first step of Holm's procedure, an upper bound of what it needs.
+        dof: degrees of freedom of the standard error; the two shapes must broadcast.
+        n_tests: number of tests to correct for. The level of Holm's first step is used, which is conservative.
     Returns: fractions, at least 0, in the broadcast shape; NaN where ``dof`` is below 1.
     Raises: ValueError with fewer than 1 test.
     Source: Bloom 1995, eq. 1.
@@ -76,18 +76,18 @@ def minimum_detectable(se: ArrayLike, dof: ArrayLike = np.inf, n_tests: int = 1)
 
 @dataclass(frozen=True)
 class Answers:
-    """The answers that models of some recall give to a test set, and the score that these come to.
+    """A model of predictions on a test set, given a recall, and the resulting score.
 
-    A model is right with the same probability in every class, and its wrong answers fall evenly on the other classes.
+    The recall is the same for every class, and errors are uniform over the other classes.
 
     Attributes:
-        shares: of each gold class of macro-F1, summing to 1; one class stands for a score that is a mean over texts.
+        shares: class prior for macro-F1, summing to 1; a single class means a score that is a mean over texts.
     """
 
     shares: tuple[float, ...]
 
     def score(self, recall: ArrayLike) -> Floats:
-        """Compute the score, the recall itself for a mean over texts.
+        """Compute the score at a recall (for a mean over texts, the recall itself).
 
         Args:
             recall: in [0, 1], any shape.
@@ -99,20 +99,20 @@ class Answers:
         return each if len(self.shares) == 1 else self._class_scores(each)[0].mean(axis=-1)
 
     def recall(self, score: float) -> float:
-        """Find the recall that a score follows from; the nearest where none does."""
+        """Find the recall that leads to a score, clipped to the possible range."""
         if len(self.shares) == 1:
             return min(max(score, 0.0), 1.0)
         recalls, scores = self._grid
         return float(np.interp(score, scores, recalls))
 
     def covariance(self, recall: float, other: float, discordance: float) -> float:
-        """Compute the covariance of two models' scores on one text, the texts being drawn anew.
+        """Compute the covariance of two models' scores under resampling of texts, per text.
 
         Args:
-            recall: of one model, in [0, 1].
-            other: of the other, in [0, 1].
-            discordance: probability that one is right and the other wrong, at least ``|recall - other|``. Where both
-                are wrong, they choose their wrong classes apart.
+            recall: recall of the first model, in [0, 1].
+            other: recall of the second model, in [0, 1].
+            discordance: probability that exactly one of them is correct, at least ``|recall - other|``. If both are
+                wrong, their predictions are independent.
         """
         (right, wrong, _), (other_right, other_wrong, _) = self._slopes(recall), self._slopes(other)
         alone, other_alone = (discordance + recall - other) / 2, (discordance - recall + other) / 2
@@ -122,15 +122,15 @@ class Answers:
         return float(np.array(self.shares) @ (both * right * other_right + mixed + neither * wrong * other_wrong))
 
     def variance(self, recall: float) -> float:
-        """Compute the variance of a score on one text, the texts being drawn anew."""
+        """Compute the variance of a score under resampling of texts, per text."""
         right, _, wrong_square = self._slopes(recall)
         return float(np.array(self.shares) @ (recall * right**2 + (1 - recall) * wrong_square))
 
     def _slopes(self, recall: float) -> tuple[Floats, Floats, Floats]:
-        """Return what a text of each class moves the score by: right; wrong, on average; wrong, squared on average.
+        """Return the influence of a text of each class: if correct; mean if wrong; mean square if wrong.
 
-        A right answer adds 2 (1 - F1) / (gold + predicted) to its class; a wrong one takes F1 / (gold + predicted) from
-        its own class and from the one that was chosen.
+        A correct answer adds 2 (1 - F1) / (gold + predicted) to the F1 of its class; a wrong one subtracts
+        F1 / (gold + predicted) from the F1 of its gold class and of the predicted class.
         """
         k = len(self.shares)
         if k == 1:
@@ -141,7 +141,7 @@ class Answers:
         return 2 * (1 - f1) / size / k, wrong.mean(axis=1), (wrong**2).mean(axis=1)
 
     def _class_scores(self, recall: Floats) -> tuple[Floats, Floats]:
-        """Return F1 of each class, and its gold and predicted texts as a share of all, shape (..., n_classes) each."""
+        """Return each class's F1, and its gold plus predicted texts as a fraction of all, both (..., n_classes)."""
         shares = np.array(self.shares)
         right = recall[..., None] * shares
         size = shares + right + (1 - recall[..., None]) * (1 - shares) / (shares.size - 1)
@@ -154,12 +154,12 @@ class Answers:
 
 
 def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> float:
-    """Compute how many groups are expected to hold the texts of a kind, such as the errors, as an effective number.
+    """Compute the expected effective number of groups that contain texts of a kind (e.g. errors).
 
     Args:
-        probability: that a text is of the kind, in [0, 1].
-        sizes: texts of each group, at least 0, shape (n_groups,).
-        correlation: of texts of a group, in [0, 1].
+        probability: probability that a text is of the kind, in [0, 1].
+        sizes: number of texts per group, at least 0, shape (n_groups,).
+        correlation: intraclass correlation within groups, in [0, 1].
 
     >>> round(groups_with(0.1, [1] * 50, 0.0), 6), round(groups_with(0.1, [10] * 50, 0.2), 1)
     (5.0, 14.2)
@@ -171,12 +171,12 @@ def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> flo
 
 
 def expected_design_effect(mean_group: float, n_groups: float, correlation: float) -> float:
-    """Compute the design effect that a study is expected to see: its own, which chance moves; below 1 counts as 1.
+    """Compute the expected value of a study's estimated design effect, which has sampling error and is at least 1.
 
     Args:
-        mean_group: texts of the group of a text on average (``sum m^2 / sum m``), at least 1.
+        mean_group: mean group size per text (``sum m^2 / sum m``), at least 1.
         n_groups: effective number of groups, above 1.
-        correlation: of texts of a group, in [0, 1].
+        correlation: intraclass correlation within groups, in [0, 1].
 
     >>> expected_design_effect(1.0, 100.0, 0.2), round(expected_design_effect(20.0, 12.0, 0.0), 2)
     (1.0, 1.17)

@@ -1,19 +1,19 @@
-"""How precise a score is: its groups' influences, its effective number of texts, and limits made of these.
+"""Confidence intervals of scores: influences of groups, effective sample size, and limits derived from them.
 
-One rule for every score (a mean over texts, macro-F1, span F1, Depth F1). A text's influence is what it moves the
-linearised score by; summed over the texts of a group they give the delete-one-group jackknife variance. A score is as
-precise as a share of ``n`` independent texts would be whose variance is that one, or, within its error, the one that
-independent texts would give where that is larger. Where few groups hold the errors, or the right answers, that variance
-is hardly known, and it moves toward the one of groups whose texts are all alike. Wilson's interval at that ``n`` has
-Student's quantile with the effective groups less one as degrees of freedom. Sums and differences join the limits of
-their scores (square-and-add), with the correlation that influences on shared groups show. Nothing is borrowed from
-other test sets.
+The same method serves every score (a mean over texts, macro-F1, span F1, Depth F1). A text's influence is its effect on
+the linearised score; sums of influences per group give the delete-one-group jackknife variance. The effective sample
+size ``n`` is the number of independent texts for which a proportion has this variance. If independent texts would have
+a larger variance, the jackknife variance is raised toward it, within its own error. If only a few groups contain
+errors (or correct answers), the jackknife variance is unreliable, and it is shrunk toward that of perfectly correlated
+groups. The interval is Wilson's with this ``n`` and Student's quantile with (effective groups - 1) degrees of freedom.
+Intervals of sums and differences are combined by square-and-add, with the correlation of the scores' influences on
+shared groups. Other test sets are never used.
 
 Sources: Wilson (1927); Korn and Graubard, "Confidence intervals for proportions with small expected number of positive
 counts" (1998), effective n; Newcombe, "Interval estimation for the difference between independent proportions" (1998)
 and Zou and Donner (2008), square-and-add; Satterthwaite (1946).
 
-``exact_p`` is the exact test of whether a share of right answers keeps a limit.
+``exact_p`` is the exact binomial test of accuracy against a limit.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,21 +26,21 @@ Floats = NDArray[np.float64]
 Formula = Callable[[Floats], Floats]
 
 MIN_GROUPS = 5
-"""Effective groups of a test set, or of a class's gold texts, below which a score has no interval."""
+"""Minimum effective number of groups in a test set, or in a class's gold texts, for an interval."""
 KNOWN_GROUPS = 5
-"""Groups that must hold an error for figures about errors alone, such as the area under failures' ROC curve."""
+"""Minimum number of groups with an error for statistics of errors only, such as failure AUROC."""
 MIN_RUNS = 5
-"""With fewer runs of a source training variance counts as not measured: nothing is said about recipes."""
+"""Minimum number of runs per source to estimate training variance, and hence to compare recipes."""
 _STEP = 4e-6
 
 
 def slopes(formula: Formula, totals: ArrayLike) -> Floats:
-    """Differentiate a score in each of its counts.
+    """Compute the partial derivatives of a score with respect to its counts (central differences).
 
     Args:
-        formula: sums of counts (..., k) -> scores (...); scaling all counts changes no score.
-        totals: where, shape (..., k), at least 0.
-    Returns: slopes, shape (..., k); 0 for a count of 0, which no text has.
+        formula: maps sums of counts (..., k) to scores (...); invariant to scaling all counts.
+        totals: point at which to differentiate, shape (..., k), at least 0.
+    Returns: derivatives, shape (..., k); 0 for a count of 0.
 
     >>> slopes(lambda sums: sums[..., 0] / sums[..., 1], [3.0, 4.0]).round(4).tolist()
     [0.25, -0.1875]
@@ -54,13 +54,13 @@ def slopes(formula: Formula, totals: ArrayLike) -> Floats:
 
 
 def group_influences(influences: ArrayLike, groups: NDArray[np.int64], weights: ArrayLike | None = None) -> Floats:
-    """Sum texts' influences by group, such that their squares sum to the delete-one-group jackknife variance.
+    """Sum influences of texts by group, scaled so that their squares sum to the delete-one-group jackknife variance.
 
     Args:
-        influences: what each text moves a score by, shape (..., n), summing to 0.
-        groups: group of each text, codes from 0 without a gap, shape (n,).
-        weights: of the texts, shape (..., n), at least 0. Default: 1 throughout.
-    Returns: shape (..., n_groups); NaN where one group holds all weight.
+        influences: influence of each text on a score, shape (..., n), summing to 0.
+        groups: group of each text, consecutive codes from 0, shape (n,).
+        weights: weight of each text, shape (..., n), at least 0. Default: 1.
+    Returns: shape (..., n_groups); NaN if one group has all the weight.
 
     >>> moves = group_influences(np.array([0.5, -0.5, 0.5, -0.5]) / 4, np.arange(4))
     >>> float((moves**2).sum().round(4))  # p (1 - p) / (n - 1)
@@ -76,7 +76,7 @@ def group_influences(influences: ArrayLike, groups: NDArray[np.int64], weights: 
 
 
 def sum_by_group(values: Floats, groups: NDArray[np.int64]) -> Floats:
-    """Sum values (..., n) over the texts of each group (codes from 0 without a gap, shape (n,)): (..., n_groups)."""
+    """Sum values of shape (..., n) by group (consecutive codes from 0, shape (n,)); shape (..., n_groups)."""
     n_groups = int(groups.max()) + 1
     if n_groups == groups.size and np.array_equal(groups, np.arange(n_groups)):
         return values
@@ -86,10 +86,10 @@ def sum_by_group(values: Floats, groups: NDArray[np.int64]) -> Floats:
 
 
 def effective_groups(weights: ArrayLike) -> Floats:
-    """Compute the number of equally heavy groups that would tell as much, ``(sum w)^2 / sum w^2``; 0 without weight.
+    """Compute the effective number of groups, ``(sum w)^2 / sum w^2``; 0 if all weights are 0.
 
     Args:
-        weights: of the groups, shape (..., n_groups), at least 0.
+        weights: weights of the groups, shape (..., n_groups), at least 0.
 
     >>> effective_groups([[2.0, 2.0, 0.0], [0.0, 0.0, 0.0]]).tolist()
     [2.0, 0.0]
@@ -100,7 +100,7 @@ def effective_groups(weights: ArrayLike) -> Floats:
 
 
 def class_size(class_groups: ArrayLike) -> Floats:
-    """Compute the size that a mean over classes has, each as precise as its effective gold groups allow.
+    """Compute the effective sample size of a mean over classes, each with its own effective number of groups.
 
     Args:
         class_groups: effective number of gold groups of each class, shape (..., n_classes), above 0.
@@ -113,7 +113,7 @@ def class_size(class_groups: ArrayLike) -> Floats:
 
 
 def class_df(class_groups: ArrayLike) -> Floats:
-    """Compute Satterthwaite's degrees of freedom of a mean over classes, each alike variable.
+    """Compute Satterthwaite's degrees of freedom of a mean over classes with equal variance per group.
 
     Args:
         class_groups: effective number of gold groups of each class, shape (..., n_classes), above 1.
@@ -126,10 +126,10 @@ def class_df(class_groups: ArrayLike) -> Floats:
 
 
 def unknown_share(holding: ArrayLike) -> Floats:
-    """Compute the weight of the bound in a variance that few groups tell; 1 where none does.
+    """Compute the weight of the conservative bound in a variance estimated from few groups; 1 if there are none.
 
     Args:
-        holding: effective number of groups that hold the errors, the right answers, or a difference, at least 0.
+        holding: effective number of groups that contain errors, correct answers or a difference, at least 0.
 
     >>> unknown_share([0.0, 1.0, 5.0]).round(3).tolist()
     [1.0, 0.75, 0.023]
@@ -138,20 +138,20 @@ def unknown_share(holding: ArrayLike) -> Floats:
 
 
 def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: ArrayLike, holding: ArrayLike) -> Floats:
-    """Compute the number of independent right-or-wrong texts that would tell a score as precisely.
+    """Compute the effective sample size: the number of independent binary outcomes with the same variance.
 
-    Where ``e`` groups hold the errors, or the right answers, the variance is their own and, with a weight of
-    ``3 / (e^3 + 3)``, that of groups of wholly alike texts: without an error this is Korn and Graubard's bound, from 5
-    groups on nearly all is the test set's own, and there is no threshold between. A variance below that of independent
-    texts may be chance, or of the design, where each group holds every label: it is raised toward that one, by at most
-    two of its own standard errors (``sqrt(2 / (size - 1))`` of it).
+    If ``e`` groups contain errors (or correct answers), the variance is a mixture of the jackknife variance and, with
+    weight ``3 / (e^3 + 3)``, that of perfectly correlated groups. Without errors this is Korn and Graubard's bound;
+    from 5 groups on it is nearly the jackknife variance, with a smooth transition. A variance below that of independent
+    texts may be due to chance, or to a design in which every group contains every label; it is raised toward that of
+    independent texts by at most two of its standard errors (``sqrt(2 / (size - 1))`` of the variance).
 
     Args:
         score: in [0, 1]; shapes must broadcast.
         variance: jackknife variance over groups, at least 0.
         least: the variance if texts were independent, at least 0.
-        size: effective number of groups; of a mean over classes ``class_size``.
-        holding: effective number of groups that hold the errors, or the right answers if they are fewer.
+        size: effective number of groups; ``class_size`` for a mean over classes.
+        holding: effective number of groups with errors, or with correct answers if fewer.
     Returns: above 0.
 
     >>> effective_n([0.5, 1.0], [0.01, 0.0], [0.0025, 0.0], 40.0, [100.0, 0.0]).round(2).tolist()
@@ -191,24 +191,24 @@ def wilson_limits(score: ArrayLike, square: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def square_of_interval(score: float, low: float, high: float) -> float:
-    """Compute the ``t^2 / n`` that a Wilson interval was made with.
+    """Recover ``t^2 / n`` from a Wilson interval.
 
     >>> round(square_of_interval(0.9, *wilson_limits(0.9, 0.04)), 6)
     0.04
     """
-    # (high - low)^2 / 4 (1 + s)^2 = s p (1 - p) + s^2 / 4, whose leading coefficient is below 0.
+    # Solve (high - low)^2 / 4 (1 + s)^2 = s p (1 - p) + s^2 / 4 for s; the leading coefficient is negative.
     reach = (high - low) ** 2 / 4
     a, b, c = reach - 0.25, 2 * reach - score * (1 - score), reach
     return float((-b - np.sqrt(b * b - 4 * a * c)) / (2 * a)) if a < 0 else float("inf")
 
 
 def influence_correlation(influences: Sequence[Floats], test_sets: Sequence[object]) -> Floats:
-    """Compute the correlation of scores over test texts: of influences on shared groups; 0 between test sets.
+    """Compute the correlation matrix of k scores from their influences; 0 between different test sets.
 
     Args:
-        influences: of each score's groups, shape (n_groups,) each.
-        test_sets: the test set of each; scores of one test set share its groups.
-    Returns: shape (k, k), ones on the diagonal; 0 where a score has no variance.
+        influences: group influences of each score, each of shape (n_groups,).
+        test_sets: test set of each score; scores of one test set share its groups.
+    Returns: shape (k, k), ones on the diagonal; 0 for a score without variance.
     """
     joint = np.eye(len(influences))
     for test_set in dict.fromkeys(test_sets):
@@ -223,7 +223,9 @@ def influence_correlation(influences: Sequence[Floats], test_sets: Sequence[obje
 
 
 def satterthwaite(variances: ArrayLike, dfs: ArrayLike) -> Floats:
-    """Compute the degrees of freedom of a sum of independent variances, shapes (..., k); the least where all are 0.
+    """Compute Satterthwaite's degrees of freedom of a sum of independent variances, shapes (..., k).
+
+    If all variances are 0, the minimum of ``dfs`` is returned.
 
     >>> satterthwaite([[1.0, 1.0], [0.0, 1.0]], [[10.0, 10.0], [3.0, 10.0]]).tolist()
     [20.0, 10.0]
@@ -236,10 +238,10 @@ def satterthwaite(variances: ArrayLike, dfs: ArrayLike) -> Floats:
 
 
 def residual_variance(influences: ArrayLike) -> float:
-    """Compute the variance of a run-averaged score that comes from runs by groups.
+    """Compute the run-by-group interaction variance of a score averaged over runs.
 
     Args:
-        influences: of each run, shape (n_groups, n_runs), with at least 2 runs.
+        influences: group influences of each run, shape (n_groups, n_runs), with at least 2 runs.
     """
     table = np.asarray(influences, dtype=np.float64)
     n_runs = table.shape[1]
@@ -248,24 +250,24 @@ def residual_variance(influences: ArrayLike) -> float:
 
 
 class SidedP(NamedTuple):
-    """One-sided p values: against the true value being at most the limit (``above``), and at least it (``below``)."""
+    """One-sided p values: ``above`` for H0 "at most the limit", ``below`` for H0 "at least the limit"."""
 
     above: float
     below: float
 
 
 def exact_p(score: float, n: float, limit: float) -> SidedP:
-    """Test exactly on which side of a limit a share of right answers lies.
+    """Test exactly (binomial) whether the true accuracy is above or below a limit.
 
     Args:
-        score: the share, in [0, 1].
-        n: effective number of examples, above 0; it need not be whole.
+        score: observed accuracy, in [0, 1].
+        n: effective number of examples, above 0, not necessarily an integer.
         limit: a fraction in (0, 1).
-    Returns: ``above`` is the probability of as high a share or a higher one if the limit were true, ``below`` of as low
-        a one or a lower one; they sum to more than 1.
+    Returns: ``above`` is the probability of this accuracy or a higher one if the true accuracy equals the limit,
+        ``below`` that of this or a lower one; they sum to more than 1.
     Raises: ValueError when a number is out of range.
     Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial"
-        (1934), with the incomplete beta function where n is not whole.
+        (1934), with the incomplete beta function for non-integer n.
 
     >>> found = exact_p(0.5, 10, 0.8)
     >>> round(found.below, 4), round(found.above, 4)

@@ -1,22 +1,19 @@
-"""Scores at one fixed class prior of the test, so that drops do not measure a change of its class shares.
+"""Scores at a fixed class prior, and predictions adjusted to another prior.
 
-Two domains with other shares of classes differ in score though the model does equally well on each class. Here
-every class counts as if it had a fixed share of the test set: gold rows of the confusion counts (or classes of
-examples) are scaled to that share. Drops between scores at one test prior (prior-fixed drops in code) are computed
-by ``robustness`` from SS, ST and TT as from any scores. They still depend on the shares that the models were trained
-on; ``adjust_to_prior`` takes these out.
+Domains with different class priors differ in score even if the model is equally good on each class. To remove this,
+gold rows of the confusion counts (or classes of examples) are reweighted to a fixed test prior. Drops between such
+scores (prior-fixed drops in code) are computed by ``robustness`` from SS, ST and TT as usual. They still depend on the
+training prior.
 
-A class with a share above 0 but without a gold example has no known row: the score is NaN, a gap.
+A class with a positive prior but without a gold example has an unknown recall: the score is NaN.
 
-Share of a drop that is a change of class shares: predictions adjusted to the target's shares.
+``adjust_to_prior`` measures the part of a drop due to label shift. If domains differ only in their class prior, the
+model's p(y|x) is off by a known factor, the target prior over the training prior of each class, and multiplying by it
+gives the correct p(y|x) on the target. The score of the adjusted predictions splits a drop in two: ``adjusted ST - ST``
+is due to the class prior, ``TT - adjusted ST`` is the rest. Scores at a fixed test prior cannot separate these because
+they depend on the training prior.
 
-When domains differ in how often classes occur and in nothing else, a model's p(y|x) is wrong by a known factor: the
-target's share of each class over that in training. Multiplying by it gives the right p(y|x) of the target. So the
-score of the adjusted predictions parts a drop in two: ``adjusted ST - ST`` is what class shares cost, and
-``TT - adjusted ST`` the rest. Scores at one test prior (``priors``) cannot do that: they still depend on the shares
-that the model was trained on.
-
-The factor is right for probabilities that are calibrated at home, which a temperature sees to.
+The adjustment assumes probabilities calibrated in-domain, for which ``fit_temperature`` is used.
 """
 
 import numpy as np
@@ -27,22 +24,22 @@ from shiftbench.metrics.classification import macro_f1
 Floats = NDArray[np.float64]
 
 NO_ANSWER_SHARE = 0.2
-"""Share of unanswerable questions in the question-answering task (Domain Robustness paper, appendix C.7)."""
+"""Fraction of unanswerable questions in the question-answering task (Domain Robustness paper, appendix C.7)."""
 
 _SUM = 1e-9
 
 
 def counts_at_prior(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats:
-    """Scale each gold class of confusion counts to its share under the prior.
+    """Reweight the gold classes of confusion counts to a prior.
 
-    ``c'[k, j] = prior[k] c[k, j] / sum_j c[k, j]``: predictions given gold stay as they are.
+    ``c'[k, j] = prior[k] c[k, j] / sum_j c[k, j]``: predictions given the gold class do not change.
 
     Args:
         counts: confusion counts (weighted, grouped or not), shape (..., n_classes, n_classes + 1), finite, >= 0.
-        prior: share of each class, shape (n_classes,), >= 0, summing to 1. Default: uniform. A class of share 0
-            drops out of gold.
-    Returns: counts that sum to 1, same shape; a table that lacks gold of a class with a share is all NaN.
-    Raises: ValueError when counts are malformed or the prior is no distribution over the classes.
+        prior: probability of each class, shape (n_classes,), >= 0, summing to 1. Default: uniform. Classes with
+            probability 0 are dropped from gold.
+    Returns: counts that sum to 1, same shape; all NaN if a class with a positive prior has no gold example.
+    Raises: ValueError when counts are malformed or the prior is not a distribution over the classes.
 
     >>> counts_at_prior([[3, 1, 0], [0, 4, 0]]).tolist()
     [[0.375, 0.125, 0.0], [0.0, 0.5, 0.0]]
@@ -66,8 +63,9 @@ def prior_fixed_accuracy(counts: ArrayLike, prior: ArrayLike | None = None) -> F
 
     Args:
         counts: as for ``counts_at_prior``.
-        prior: likewise.
-    Returns: fractions in [0, 1], higher is better, shape (...,); NaN where a class with a share has no gold.
+        prior: as for ``counts_at_prior``.
+    Returns: fractions in [0, 1], higher is better, shape (...,); NaN if a class with a positive prior has no gold
+        example.
     Raises: ValueError as ``counts_at_prior``.
 
     >>> float(prior_fixed_accuracy([[3, 1, 0], [0, 4, 0]])), float(prior_fixed_accuracy([[3, 1, 0], [0, 0, 0]]))
@@ -78,14 +76,15 @@ def prior_fixed_accuracy(counts: ArrayLike, prior: ArrayLike | None = None) -> F
 
 
 def prior_fixed_macro_f1(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats:
-    """Compute macro-F1 at a fixed prior: F1 of each class from scaled counts, averaged over classes with a share.
+    """Compute macro-F1 at a fixed prior: F1 per class from reweighted counts, averaged over classes of positive prior.
 
-    Recalls do not depend on the prior, precisions do: scaling one class up makes its false positives weigh more.
+    The prior affects precisions but not recalls.
 
     Args:
         counts: as for ``counts_at_prior``.
-        prior: likewise.
-    Returns: fractions in [0, 1], higher is better, shape (...,); NaN where a class with a share has no gold.
+        prior: as for ``counts_at_prior``.
+    Returns: fractions in [0, 1], higher is better, shape (...,); NaN if a class with a positive prior has no gold
+        example.
     Raises: ValueError as ``counts_at_prior``.
 
     >>> float(prior_fixed_macro_f1([[3, 1, 0], [0, 4, 0]]).round(4))
@@ -103,12 +102,11 @@ def prior_fixed_mean(sums: ArrayLike, sizes: ArrayLike, prior: ArrayLike | None 
     """Compute the mean of a per-example score at a fixed prior: ``sum_k prior[k] sums[k] / sizes[k]``.
 
     Args:
-        sums: summed score of each class's examples, shape (..., n_classes), finite.
-        sizes: number (or summed weight) of each class's examples, same shape, finite and >= 0.
-        prior: share of each class, as for ``counts_at_prior``.
-    Returns: means, of the score's unit, range and direction, shape (...,); NaN where a class with a share has
-        size 0.
-    Raises: ValueError when shapes differ, a value is malformed or the prior is no distribution over the classes.
+        sums: sum of scores per class, shape (..., n_classes), finite.
+        sizes: number (or total weight) of examples per class, same shape, finite and >= 0.
+        prior: as for ``counts_at_prior``.
+    Returns: means in the unit of the score, shape (...,); NaN if a class with a positive prior has size 0.
+    Raises: ValueError when shapes differ, a value is malformed or the prior is not a distribution over the classes.
 
     >>> float(prior_fixed_mean([30.0, 5.0], [40.0, 5.0], [0.8, 0.2]).round(3))
     0.8
@@ -131,17 +129,17 @@ def prior_fixed_qa(
     no_answer: float = NO_ANSWER_SHARE,
     weights: ArrayLike | None = None,
 ) -> Floats:
-    """Compute a question-answering score at a fixed share of unanswerable questions.
+    """Compute a question-answering score at a fixed fraction of unanswerable questions.
 
     Args:
-        scores: token F1 or exact match of each question, shape (..., n), finite; leading axes (runs) stay.
+        scores: token F1 or exact match of each question, shape (..., n), finite; leading axes are runs.
         has_answer: whether gold has an answer, booleans, shape (n,).
-        no_answer: share of unanswerable questions, in [0, 1].
+        no_answer: fraction of unanswerable questions, in [0, 1].
         weights: weight of each question, shape (n,), finite and >= 0. Default: 1 each.
-    Returns: fractions in [0, 1], higher is better, shape (...,); NaN where a kind of question that has a share
+    Returns: fractions in [0, 1], higher is better, shape (...,); NaN if a kind of question with a positive fraction
         does not occur.
     Raises: ValueError when shapes do not fit, a value is malformed or ``no_answer`` is out of range.
-    Source: the shares are the Domain Robustness paper's, appendix C.7 and Table 10; scaling instead of
+    Source: the fractions are the Domain Robustness paper's, appendix C.7 and Table 10; reweighting instead of
         resampling is this project's.
 
     >>> float(prior_fixed_qa([1.0, 0.5, 0.0, 1.0], [True, True, False, False]).round(3))
@@ -186,7 +184,7 @@ def _check_amounts(name: str, values: Floats) -> None:
 
 _LEAST = 1e-12
 _COARSE = np.linspace(-3.0, 3.0, 25)
-"""Logarithms of the temperatures that are tried first, from 0.05 to 20."""
+"""Initial grid of log temperatures, from 0.05 to 20."""
 _ROUNDS = 40
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
@@ -194,16 +192,16 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 def adjust_to_prior(
     probabilities: ArrayLike, train_prior: ArrayLike, test_prior: ArrayLike, temperature: float = 1.0
 ) -> Floats:
-    """Compute probabilities for other class shares: ``p'_k ~ p_k^(1 / temperature) test_prior_k / train_prior_k``.
+    """Adjust probabilities to another class prior: ``p'_k ~ p_k^(1 / temperature) test_prior_k / train_prior_k``.
 
     Args:
-        probabilities: p(y|x) under the training shares, shape (..., n_classes), in [0, 1].
-        train_prior: share of each class in training, shape (n_classes,), summing to 1.
-        test_prior: share of each class to adjust to, same shape, summing to 1.
+        probabilities: p(y|x) under the training prior, shape (..., n_classes), in [0, 1].
+        train_prior: class prior in training, shape (n_classes,), summing to 1.
+        test_prior: class prior to adjust to, same shape, summing to 1.
         temperature: divides the logarithms of the probabilities, above 0.
     Returns: probabilities, same shape, rows summing to 1.
-    Raises: ValueError when a shape does not fit, a prior is no distribution, or a class that occurs in the test was
-        never trained on.
+    Raises: ValueError when a shape does not fit, a prior is not a distribution, or a class with a positive test prior
+        does not occur in training.
     Source: Saerens, Latinne, Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities"
         (2002), eq. 2.4.
 
@@ -224,12 +222,12 @@ def adjust_to_prior(
 
 
 def fit_temperature(probabilities: ArrayLike, labels: ArrayLike) -> float:
-    """Find the temperature under which probabilities make labels most likely.
+    """Fit a temperature by maximum likelihood (temperature scaling).
 
     Args:
         probabilities: p(y|x) of held-out texts of the training domain, shape (n, n_classes), n > 0.
         labels: their class codes, shape (n,).
-    Returns: a temperature in [0.05, 20]: above 1 for models that are too sure.
+    Returns: a temperature in [0.05, 20], above 1 for overconfident models.
     Raises: ValueError when shapes do not fit.
     Source: Guo, Pleiss, Sun, Weinberger, "On calibration of modern neural networks" (2017), sec. 4.2.
     """
@@ -245,7 +243,7 @@ def fit_temperature(probabilities: ArrayLike, labels: ArrayLike) -> float:
         normaliser = highest + np.log(np.exp(logs * sharp - highest[:, None]).sum(axis=1))
         return float((normaliser - own * sharp).mean())
 
-    # The loss is convex in 1 / temperature, so the best of a grid brackets the minimum.
+    # The loss is convex in 1 / temperature, so the neighbours of the best grid point bracket the minimum.
     best = int(np.argmin([loss(each) for each in _COARSE]))
     low, high = float(_COARSE[max(best - 1, 0)]), float(_COARSE[min(best + 1, _COARSE.size - 1)])
     for _ in range(_ROUNDS):

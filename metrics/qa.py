@@ -1,14 +1,13 @@
 """Scores of extractive question answering under the official SQuAD rules, versions 1 and 2.
 
-Two texts are compared after normalisation: lower case, ASCII punctuation deleted, the words a, an, the
-replaced by a space, white space collapsed. Exact match asks for equal texts; token F1 for the harmonic mean
-of the shares of predicted and accepted words that overlap, repeated words counted as often as both have them.
-Each is the best over the accepted answers, separately.
+Texts are compared after normalisation: lower case, ASCII punctuation deleted, the words a, an, the
+replaced by a space, white space collapsed. Exact match requires equal texts; token F1 is the harmonic mean of
+precision and recall of words, with multiplicity. Each is the maximum over the accepted answers, separately.
 
-Version 2 knows questions without an answer: their list of accepted answers is empty, and a prediction
-abstains with ``""``. Accepted answers that normalise to nothing are ignored; whenever prediction or accepted
-answer normalises to nothing, F1 is 1 if both do and 0 otherwise. Version 1 has no such questions: there an
-overlap of no words is F1 = 0, even between two texts of which nothing is left.
+Version 2 supports unanswerable questions: their list of accepted answers is empty, and a prediction
+abstains with ``""``. Accepted answers that are empty after normalisation are ignored; if the prediction or the accepted
+answer is empty after normalisation, F1 is 1 if both are and 0 otherwise. In version 1 an empty overlap is F1 = 0, even
+between two empty texts.
 """
 
 import re
@@ -32,7 +31,7 @@ class QaScores:
         exact: exact match, 0 or 1.
         f1: token F1, fractions in [0, 1].
         has_answer: whether any accepted answer has text.
-        abstains: whether the prediction is no answer (it normalises to nothing); False for unusable outputs.
+        abstains: whether the prediction is empty after normalisation; False for unusable outputs.
     """
 
     exact: NDArray[np.float64]
@@ -44,8 +43,7 @@ class QaScores:
 def normalise_answers(texts: Sequence[str]) -> list[str]:
     r"""Normalise many answer texts as SQuAD does (see the module docstring).
 
-    All texts go through one pass, joined by line ends: every step treats a line end as it treats the end of a
-    text.
+    For speed, the texts are joined by line ends and normalised in one pass.
 
     Args:
         texts: n answer texts.
@@ -64,13 +62,13 @@ def normalise_answers(texts: Sequence[str]) -> list[str]:
 def qa_scores(
     predictions: Sequence[str | None], answers: Sequence[Sequence[str]], *, version: Literal[1, 2] = 2
 ) -> QaScores:
-    """Score answers; every distinct text is normalised once.
+    """Compute exact match and token F1 per question.
 
     Args:
         predictions: n predicted texts, ``""`` = no answer, None = unusable output (wrong on every question).
         answers: n lists of accepted answers; an empty list = the question has no answer (version 2 only).
-        version: whose rules hold, SQuAD 1.1's or 2.0's.
-    Returns: the scores, arrays of shape (n,); their means are the file's EM and F1.
+        version: 1 for the rules of SQuAD 1.1, 2 for those of 2.0.
+    Returns: the scores, arrays of shape (n,); their means are the overall EM and F1.
     Raises: ValueError when the lengths differ, or a question of version 1 has no accepted answer; TypeError
         when the accepted answers of a question are a bare string.
     Source: the rules of the official SQuAD evaluation, versions 1.1 and 2.0.
@@ -121,8 +119,7 @@ def _all_texts(predictions: Sequence[str | None], answers: Sequence[Sequence[str
 
 
 def _bag_of_words(words: list[str]) -> frozenset[object]:
-    # A word's further occurrences become members of their own, so that the overlap of two bags, repeats
-    # counted, is the plain intersection of two sets.
+    # Repeated occurrences of a word become distinct members, so that the multiset overlap is a set intersection.
     once = frozenset[object](words)
     if len(once) == len(words):
         return once

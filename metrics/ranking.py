@@ -1,8 +1,8 @@
-"""Intervals of ranks, the entries not told apart from the leader, and the selection bias of the leader's score.
+"""Simultaneous intervals of ranks, the entries tied with the leader, and the selection bias of the leader's score.
 
 ``rank_units`` ranks models by a table of their scores on units (items, tasks, clusters of either), ``RankedReplicates``
-entries by replicates of whole scores. Both take the largest difference of any pair, in standard errors (max-t).
-Comparing entries: Holm's correction, runs that fail, stability of ranks.
+ranks entries by replicates of their aggregate scores. Both use the max-t statistic: the largest studentised difference
+over all pairs. Also here: Holm's correction, failed runs, stability of ranks.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,14 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 MIN_UNITS = 8
-"""Units below which a table has no ranks: eight units have 128 patterns of signs."""
+"""Minimum number of units for ranks: eight units have 128 sign patterns."""
 
-# So that two blocks of replicates stay in the processor's cache.
+# Two blocks of replicates should fit into the processor's cache.
 _BLOCK_ENTRIES = 64
 _BLOCK_PAIRS = 2**14
-# Entries nearly coincide if the variance of their difference is below this share of their own.
+# Entries nearly coincide if the standard deviation of their difference is below this fraction of their own.
 _CLOSE = 1e-3
-# Differences this close are ties broken by rounding.
+# Smaller differences are rounding errors and count as ties.
 _TIE = 1e-12
 
 
@@ -32,9 +32,9 @@ class Leader(NamedTuple):
     """The entry with the highest score.
 
     Attributes:
-        entry: its number.
-        tied: entries that are not told apart from it, itself included, shape (n_entries,).
-        corrected: its score less what it owes, on average, to being the best of all.
+        entry: its index.
+        tied: mask of the entries not significantly different from it, itself included, shape (n_entries,).
+        corrected: its score minus the estimated selection bias (winner's curse).
     """
 
     entry: int
@@ -43,16 +43,16 @@ class Leader(NamedTuple):
 
 
 def run_spread(runs: Sequence[ArrayLike]) -> tuple[float, float]:
-    """Compute the variance over training runs of a figure that sums over sources, and its degrees of freedom.
+    """Estimate the variance over training runs of a statistic that is a sum over sources, for Satterthwaite's formula.
 
-    Runs scored on one finite test set differ by more than training makes them differ. How much more, replicates tell:
-    the variance over runs grows by as much again in each.
+    The variance over runs on a finite test set includes test-sampling noise. Replicates contain that noise twice, so
+    the excess of their variance estimates it, and it is subtracted.
 
     Args:
-        runs: for each source what each run adds to the figure: on the test sets, then in each replicate, shape
-            (n_runs, 1 + n_draws), with at least 2 runs.
-    Returns: the variance that training alone accounts for, at least 0; and the sum over sources of the squared variance
-        over its degrees of freedom, which Satterthwaite's formula needs.
+        runs: per source, the contribution of each run to the statistic: first on the test set, then in each replicate,
+            shape (n_runs, 1 + n_draws), at least 2 runs.
+    Returns: the variance due to training, at least 0; and the sum over sources of variance squared / degrees of
+        freedom.
     """
     between = inflated = per_df = 0.0
     for each in runs:
@@ -76,26 +76,25 @@ def rank_intervals(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Compute the interval of each entry's rank: [1 + significantly better, K - significantly worse].
 
-    Two entries differ significantly when their difference exceeds a multiple of its standard deviation over
-    replicates. The multiple comes from the ``level`` quantile of the largest such ratio over all pairs (max-t), so that
-    with probability ``level`` no equal entries are told apart anywhere, and all intervals hold the true ranks.
-    Differences are taken replicate by replicate: shared signs make what all entries find hard cancel. Among replicates
-    the standard deviation is known, on the test texts it is estimated: with Student's ``df`` degrees of freedom
-    a ratio ``c`` counts as ``c sqrt(df / (df + 1 - c^2))``, which is the same quantile of the studentised ratio.
+    Two entries differ significantly if their difference exceeds a multiple of its standard deviation over
+    replicates. The multiple is the ``level`` quantile of the largest such ratio over all pairs (max-t), so that with
+    probability ``level`` no two equal entries are declared different (FWER), and all intervals cover the true ranks
+    simultaneously. All entries share the signs of a replicate, so the common difficulty of texts cancels in
+    differences. The standard deviation is known for replicates but estimated for the test texts: with ``df`` degrees
+    of freedom a ratio ``c`` becomes ``c sqrt(df / (df + 1 - c^2))``, the same quantile of the studentised ratio.
 
     Args:
         points: score of each entry, shape (n_entries,), higher is better, finite.
-        replicates: the same with the influence of each group added or taken away, the same signs for every entry,
-            shape (n_entries, n_draws), finite; 400 draws are enough.
-        df: degrees of freedom of each score's variance over texts, effective groups less one, above 0; shape
-            (n_entries,), or one for all. A difference has the lower of its entries'.
-        training: variance of each score over training runs, shape (n_entries,), see ``run_spread``; by default 0:
-            ranks are then those of these trained models, not of recipes.
-        per_df: what that variance is known by (``run_spread``); by default exactly.
-        level: probability that all intervals hold, in (0, 1).
+        replicates: scores with the influence of each group added or subtracted at random (the same signs for every
+            entry), shape (n_entries, n_draws), finite; 400 draws are enough.
+        df: degrees of freedom of each score's variance over texts (effective groups minus one), above 0; shape
+            (n_entries,), or a scalar. A difference has the lower of its two entries' degrees of freedom.
+        training: variance of each score over training runs, shape (n_entries,), see ``run_spread``. Default: 0, which
+            ranks these trained models rather than their recipes.
+        per_df: second result of ``run_spread``, shape (n_entries,). Default: the training variance is known exactly.
+        level: simultaneous coverage of the intervals, in (0, 1).
     Returns: best and worst rank of each entry, each of shape (n_entries,), 1 is best.
-    Raises: ValueError when shapes do not fit or a score is not finite; ranks are for entries that cover the
-        grid.
+    Raises: ValueError when shapes do not fit or a score is not finite (an entry that does not cover the grid).
 
     >>> noise = np.random.default_rng(0).normal(0.0, 0.01, size=(3, 400))
     >>> scores = np.array([0.9, 0.5, 0.501])
@@ -109,7 +108,7 @@ def rank_intervals(
 
 
 class RankedReplicates:
-    """Replicates of many entries, with the pairwise data that ``rank_intervals`` needs; entries can be added singly."""
+    """Replicates of many entries and their pairwise comparisons; entries can be added incrementally."""
 
     def __init__(self) -> None:
         self._scores: Floats = np.empty(0)
@@ -159,7 +158,7 @@ class RankedReplicates:
                 self._compare(block, slice(other, min(other + _BLOCK_ENTRIES, block.stop)))
 
     def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Compute what ``rank_intervals`` does, of the entries in the order in which they were added."""
+        """Compute best and worst ranks as in ``rank_intervals``, in the order in which entries were added."""
         critical = self._critical(level)
         scores = self._scores
         best, worst = np.empty(scores.size, dtype=np.int64), np.empty(scores.size, dtype=np.int64)
@@ -172,12 +171,12 @@ class RankedReplicates:
         return best, worst
 
     def leader(self, level: float = 0.95) -> Leader:
-        """Find the entry with the highest score, those not told apart from it, and its score without selection.
+        """Find the entry with the highest score, the entries tied with it, and its score corrected for selection.
 
-        Ties between pairs are not transitive, so one set is given: of the entries that the leader does not beat by more
-        than the max-t multiple, which is over all pairs because the leader was selected. What selection adds is the
-        mean, over replicates, of how far the best entry of a replicate exceeds its own score; of equal entries that
-        takes off a half to three quarters of it.
+        An entry is tied with the leader if their difference is within the max-t multiple, which is taken over all pairs
+        because the leader was selected. The selection bias is estimated as the mean over replicates of the best entry's
+        score in the replicate minus its score on the test set; among equal entries this removes a half to three
+        quarters of the bias.
         """
         if not self._scores.size:
             return Leader(-1, np.zeros(0, dtype=bool), float("nan"))
@@ -188,16 +187,16 @@ class RankedReplicates:
         return Leader(entry, tied, float(self._scores[entry] - owed))
 
     def _critical(self, level: float) -> float:
-        """Compute the quantile over replicates of the largest difference of any pair, in standard deviations."""
+        """Compute the ``level`` quantile over replicates of the largest studentised difference of any pair."""
         if not 0 < level < 1:
             raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
         return float(np.quantile(self._largest, level, method="higher")) if self._largest.size else 0.0
 
     def _exceeds_critical(self, block: slice, critical: float) -> NDArray[np.bool_]:
-        """Check which entries differ from those of a block, shape (n_block, n_entries)."""
+        """Check which entries differ significantly from those of a block, shape (n_block, n_entries)."""
         apart = np.abs(self._scores[None, :] - self._scores[block, None])
         sd = self._sds(block, slice(0, self._scores.size))
-        # The replicates, too, tell a variance no better than as many groups would.
+        # A variance estimated from n replicates has itself only n degrees of freedom.
         df = 1 / (1 / np.minimum(self._df[block, None], self._df) + 1 / self._largest.size)
         left = df + 1 - critical**2
         multiple = np.full(sd.shape, np.inf)
@@ -209,22 +208,22 @@ class RankedReplicates:
         return np.asarray(apart > np.maximum(least, _TIE))
 
     def _compare(self, block: slice, others: slice) -> None:
-        """Compute the largest differences between two blocks of entries, in standard deviations, by replicate."""
+        """Update the largest studentised difference of each replicate with the pairs of two blocks of entries."""
         _raise_largest(self._largest, self._deviations[block], self._deviations[others], self._sds(block, others))
 
     def _sds(self, some: slice, others: slice) -> Floats:
-        """Compute the standard deviation of each difference of two entries' replicates, shape (n_some, n_others)."""
+        """Compute the standard deviation over replicates of each pairwise difference, shape (n_some, n_others)."""
         same = self._kinds[some][:, None] == self._kinds[others]
         apart = _distances(self._deviations[some], self._deviations[others], same)
         return np.asarray(apart / np.sqrt(self._deviations.shape[1]))
 
 
 def _distances(left: Floats, right: Floats, same: NDArray[np.bool_]) -> Floats:
-    """Compute the Euclidean distance of each row of one table to each of another; 0 where ``same``."""
+    """Compute pairwise Euclidean distances between the rows of two tables; 0 where ``same``."""
     scale = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
     squares = scale - 2 * left @ right.T
     apart = np.sqrt(np.maximum(squares, 0))
-    # The product of matrices loses the small difference of entries that nearly coincide.
+    # The matrix product loses small differences to cancellation: compute those of nearly equal entries directly.
     close = squares < _CLOSE**2 * scale
     apart[same] = 0
     rows, columns = np.nonzero(close & ~same)
@@ -235,13 +234,13 @@ def _distances(left: Floats, right: Floats, same: NDArray[np.bool_]) -> Floats:
 
 
 def _raise_largest(largest: NDArray[np.float32], left: Floats, right: Floats, sd: Floats) -> None:
-    """Raise the largest difference of each draw, in place, by those between two tables of entries.
+    """Update ``largest`` in place: the maximum per draw with the studentised differences of ``left`` and ``right``.
 
     Args:
-        largest: in standard deviations, shape (n_draws,).
-        left: the entries' deviations, shape (n_left, n_draws).
-        right: shape (n_right, n_draws).
-        sd: of each difference, shape (n_left, n_right); differences whose sd is 0 do not count.
+        largest: running maximum in standard deviations, shape (n_draws,).
+        left: deviations of entries, shape (n_left, n_draws).
+        right: deviations of other entries, shape (n_right, n_draws).
+        sd: standard deviation of each difference, shape (n_left, n_right); pairs with sd 0 are skipped.
     """
     single = right.astype(np.float32)
     spread = np.sqrt((right**2).mean(axis=1))
@@ -249,7 +248,7 @@ def _raise_largest(largest: NDArray[np.float32], left: Floats, right: Floats, sd
     for row, entry in enumerate(left):
         np.subtract(single, entry.astype(np.float32), out=moved)
         np.abs(moved, out=moved)
-        # For entries that nearly coincide, single precision would show only its rounding errors.
+        # For nearly equal entries single precision would leave only rounding errors.
         close = sd[row] <= _CLOSE * spread
         scale = np.divide(1, sd[row], out=np.zeros_like(sd[row]), where=~close)
         np.multiply(moved, scale.astype(np.float32)[:, None], out=moved)
@@ -261,20 +260,20 @@ def _raise_largest(largest: NDArray[np.float32], left: Floats, right: Floats, sd
 
 @dataclass(frozen=True)
 class UnitRanks:
-    """Ranks of models by their mean over units, and what is decided between each two of them.
+    """Ranks of models by their mean over units, with all pairwise tests.
 
     Attributes:
         points: mean of each model, shape (n_models,); NaN for a model that lacks a unit.
         size: effective number of units, ``1 / sum w^2`` of weights that sum to 1.
-        multiple: standard errors by which two means must differ; infinite where no difference is large enough.
-        difference: mean of each model less that of each other over the units that both have, shape (n_models,
-            n_models); NaN where these are fewer than ``MIN_UNITS``.
+        multiple: critical value of a difference in standard errors; infinite if no difference can be significant.
+        difference: row model's mean minus column model's over the units that both have, shape (n_models,
+            n_models); NaN for fewer than ``MIN_UNITS`` common units.
         se: standard error of each difference, same shape.
-        p: two-sided p of each difference, Student's, same shape; 1 where two models have equal scores.
-        p_corrected: the same, corrected over all pairs by max-t.
-        decided: whether two models are told apart, all pairs at once, same shape.
-        best: best rank that each model may have, shape (n_models,), 1 is best; 0 for a model that lacks a unit.
-        worst: worst rank, same shape.
+        p: two-sided p value of each difference (Student's t), same shape; 1 if the means are equal.
+        p_corrected: p values corrected over all pairs by max-t.
+        decided: whether two models differ significantly after that correction, same shape.
+        best: lower end of each model's rank interval, shape (n_models,), 1 is best; 0 for a model that lacks a unit.
+        worst: upper end, same shape.
     """
 
     points: Floats
@@ -292,23 +291,23 @@ class UnitRanks:
 def rank_units(
     scores: ArrayLike, weights: ArrayLike | None = None, *, level: float = 0.95, n_draws: int = 1000
 ) -> UnitRanks:
-    """Rank models that were scored on the same units; together all intervals hold the true ranks at ``level``.
+    """Rank models scored on the same units, with rank intervals of simultaneous coverage ``level``.
 
-    The statistic of two models is their mean difference by the root of its squares over units, which orders differences
-    as Student's t does. Its critical value is the ``level`` quantile of the largest one of any pair where the signs of
-    units are flipped, the same for every model: a studentised wild bootstrap with the null imposed. Up to 12 units all
-    patterns are taken. Where two models are equal and their differences as often above as below 0, the chance of any
-    false separation is at most ``1 - level``, with any number of units, variances and weights. Resampling units with
-    replacement promises it for many units only: with 20 it separates equal models on 9% of pages.
+    The statistic of a pair is its mean difference divided by the root of the sum of squares over units, a monotone
+    function of Student's t. Its critical value is the ``level`` quantile of the maximum over pairs under random sign
+    flips of units, shared by all models: a studentised wild bootstrap with the null imposed. With up to 12 units all
+    sign patterns are enumerated. If differences of equal models are symmetric around 0, the family-wise error rate is
+    at most ``1 - level`` for any number of units, variances and weights. Resampling units with replacement guarantees
+    this only asymptotically: with 20 units it separates equal models on 9% of pages.
 
-    A model that lacks a unit has no rank. It is compared with each other one on the units that both have, under the
-    same correction.
+    A model that lacks a unit has no rank. It is compared with each other model on their common units, under the same
+    correction.
 
     Args:
-        scores: of each model on each unit, shape (n_models, n_units), higher is better; NaN where there is none.
-        weights: of the units, shape (n_units,), above 0. Default: equal.
-        level: probability, in (0, 1).
-        n_draws: draws of signs where not all are taken.
+        scores: score of each model on each unit, shape (n_models, n_units), higher is better; NaN if missing.
+        weights: weights of the units, shape (n_units,), above 0. Default: equal.
+        level: simultaneous coverage, in (0, 1).
+        n_draws: number of random sign patterns if there are more than 12 units.
     Returns: the ranks.
     Raises: ValueError when shapes do not fit, a score is infinite, no model is complete, or there are fewer than
         ``MIN_UNITS`` units.
@@ -326,7 +325,7 @@ def rank_units(
     size = float(1 / (shares**2).sum())
     is_known = np.isfinite(table)
     complete = np.flatnonzero(is_known.all(axis=1))
-    # Units' own difficulty is in no difference; without it nothing is lost to rounding.
+    # The difficulty of a unit cancels in differences; subtracting it first avoids rounding errors.
     eased = np.where(is_known, table - table[complete].mean(axis=0), 0.0)
     signs = _signs(np.sort(table, axis=None), n_units, n_draws)
     largest = np.zeros(signs.shape[1], dtype=np.float32)
@@ -356,7 +355,7 @@ def rank_units(
         if rows.size:
             _raise_largest(largest, np.zeros((1, signs.shape[1])), moved @ signs, apart[None])
     tests = _studentise(difference, spread, sizes, float(np.abs(eased).max()))
-    # The table as it is counts as one of the draws; single precision hides no tie.
+    # The observed table counts as one draw. The factor makes up for single precision, so that ties count as reached.
     reached = np.sort(largest.astype(np.float64)) * (1 + 1e-6)
     corrected = (1 + reached.size - np.searchsorted(reached, tests.ratio, side="left")) / (1 + reached.size)
     corrected = np.where(np.isnan(difference), np.nan, np.where(tests.is_apart, corrected, 1.0))
@@ -373,7 +372,7 @@ def rank_units(
 
 
 def _checked_table(scores: ArrayLike, weights: ArrayLike | None, level: float) -> tuple[Floats, Floats]:
-    """Return scores, and weights that sum to 1; ValueError as ``rank_units``."""
+    """Return scores and weights normalised to sum to 1; raise ValueError as ``rank_units`` documents."""
     table = np.asarray(scores, dtype=np.float64)
     if table.ndim != 2 or np.any(np.isinf(table)):
         raise ValueError(f"scores must be finite or NaN, of shape (n_models, n_units), got {table.shape}")
@@ -391,7 +390,7 @@ def _checked_table(scores: ArrayLike, weights: ArrayLike | None, level: float) -
 
 
 class _Tests(NamedTuple):
-    """Tests of differences, each of shape (n_models, n_models): see ``UnitRanks``; ``ratio`` is to draws' ratios."""
+    """Pairwise tests, each field of shape (n_models, n_models): see ``UnitRanks``; ``ratio`` is the max-t statistic."""
 
     ratio: Floats
     se: Floats
@@ -400,7 +399,7 @@ class _Tests(NamedTuple):
 
 
 def _studentise(difference: Floats, spread: Floats, sizes: Floats, scale: float) -> _Tests:
-    """Compute Student's p of differences, and their ratios to the root of all squares, as draws of signs have them."""
+    """Compute Student's p values of differences, and the statistic that is compared with the sign-flip draws."""
     from scipy.special import stdtr
 
     tiny, df = _TIE * max(scale, 1e-300), sizes - 1
@@ -415,10 +414,10 @@ def _studentise(difference: Floats, spread: Floats, sizes: Floats, scale: float)
 
 
 def _signs(values: Floats, n_units: int, n_draws: int) -> Floats:
-    """Draw signs of units, shape (n_units, n_draws): up to 12 units each pattern once, but for the opposite ones.
+    """Draw signs of units, shape (n_units, n_draws); up to 12 units enumerate all patterns (up to a global sign).
 
-    The pattern of the table itself is left out, because it is counted beside the draws. The values decide the others,
-    so that no luck of one draw is in the error of all tables.
+    The all-plus pattern is excluded because the observed table is counted separately. Random patterns are seeded by
+    the values, so that different tables do not share the Monte Carlo error of one draw.
     """
     if n_units <= 12:
         patterns = np.arange(1, 2 ** (n_units - 1))
@@ -428,9 +427,9 @@ def _signs(values: Floats, n_units: int, n_draws: int) -> Floats:
 
 
 def _training_noise(training: Floats, deviations: Floats) -> Floats:
-    """Draw normal deviations of these variances, one row an entry, decided by the entry's own replicates."""
+    """Draw normal deviations with the given variances, one row per entry, seeded by the entry's replicates."""
     n = deviations.shape[1]
-    # Quantiles in random order rather than draws, so that their variance is what it should be.
+    # Permuted normal quantiles instead of random draws, so that the sample variance is exact.
     normal = np.array([NormalDist().inv_cdf((place + 0.5) / n) for place in range(n)])
     normal /= normal.std()
     noise = np.zeros(deviations.shape)
@@ -441,7 +440,7 @@ def _training_noise(training: Floats, deviations: Floats) -> Floats:
 
 
 def _student(normal: Floats, per_df: Floats) -> Floats:
-    """Compute quantiles of Student's t from those of the normal (Cornish and Fisher), ``per_df`` being 1 / df."""
+    """Convert normal quantiles to Student's t quantiles (Cornish-Fisher expansion); ``per_df`` is 1 / df."""
     z = normal
     terms = (
         (z**3 + z) / 4,
@@ -453,19 +452,18 @@ def _student(normal: Floats, per_df: Floats) -> Floats:
 
 
 FAILURE = 0.10
-"""A run fails that scores this much less than the best run of its recipe; fixed before any scores were seen."""
+"""A run has failed if it scores more than this below its recipe's best run; fixed before any scores were seen."""
 RUNS_OF_RARE_FAILURES = 29
-"""With so many runs of which none fails, at most a tenth of a recipe's runs do (one-sided 95%)."""
+"""Number of runs without a failure that bounds a recipe's failure rate by 10% (one-sided 95%)."""
 
 
 def holm(p_values: ArrayLike) -> Floats:
-    """Compute Holm's corrected p values, each of which may be compared with one level for a family of tests.
+    """Compute Holm-corrected p values, to be compared with the family-wise level.
 
     Args:
         p_values: p values of the family, any shape, in [0, 1]. NaN (a comparison that could not be made)
             stays NaN and does not count.
-    Returns: corrected p values in [0, 1], same shape; the chance of any false rejection in the family stays
-        below the level, whatever the dependence.
+    Returns: corrected p values in [0, 1], same shape; they control the family-wise error rate under any dependence.
     Raises: ValueError when a p value lies outside [0, 1].
 
     >>> holm([0.01, 0.04, 0.03]).round(4).tolist()
@@ -484,10 +482,10 @@ def holm(p_values: ArrayLike) -> Floats:
 
 
 def failed_runs(scores: ArrayLike, margin: float = FAILURE) -> int:
-    """Count the runs of a recipe that failed: those that score more than a margin less than the best one.
+    """Count the failed runs of a recipe: those that score more than ``margin`` below the best run.
 
     Args:
-        scores: of the runs, fractions, shape (n_runs,), at least one.
+        scores: score of each run, fractions, shape (n_runs,), at least one.
         margin: a fraction.
 
     >>> failed_runs([0.8, 0.79, 0.6]), failed_runs([0.8, 0.7])
@@ -498,12 +496,12 @@ def failed_runs(scores: ArrayLike, margin: float = FAILURE) -> int:
 
 
 def share_at_most(n_failed: int, n_runs: int, level: float = 0.95) -> float:
-    """Compute the one-sided exact upper bound of the share of a recipe's runs that fail.
+    """Compute the exact one-sided upper confidence bound of a recipe's failure rate.
 
     Args:
-        n_failed: runs that failed.
-        n_runs: all runs, at least 1.
-        level: of the bound.
+        n_failed: number of failed runs.
+        n_runs: number of runs, at least 1.
+        level: confidence level.
     Source: Clopper and Pearson, "The use of confidence or fiducial limits" (1934).
 
     >>> [round(share_at_most(0, n), 3) for n in (5, RUNS_OF_RARE_FAILURES)], share_at_most(2, 2)
@@ -516,7 +514,7 @@ def share_at_most(n_failed: int, n_runs: int, level: float = 0.95) -> float:
 
 @dataclass(frozen=True)
 class RankStability:
-    """Ranks with each domain left out.
+    """Ranks on all domains and with each domain left out.
 
     Attributes:
         ranks: ranks on all domains, shape (n_entries,), 1 is best; equal scores share the better rank.
@@ -534,12 +532,12 @@ class RankStability:
 def rank_stability(scores: ArrayLike, statistic: Callable[[Floats], Floats] | None = None) -> RankStability:
     """Rank entries again with each domain left out, as source and as target.
 
-    A rank that one domain decides says little about the next domain.
+    A rank that depends on one domain is unlikely to generalise to a new one.
 
     Args:
         scores: score matrix of each entry, shape (n_entries, n_domains, n_domains), sources by targets,
             finite.
-        statistic: what is ranked, score matrices (n_entries, d, d) -> (n_entries,), higher is better.
+        statistic: maps score matrices (n_entries, d, d) to the values ranked, (n_entries,), higher is better.
             Default: the mean cross-domain score.
     Returns: the ranks.
     Raises: ValueError with fewer than 3 domains (leaving one out leaves no shift), a matrix that is not

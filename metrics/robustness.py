@@ -1,8 +1,8 @@
-"""Drops under domain shift, their scenarios, and the figures that summarise a task.
+"""Drops under domain shift, their scenarios, and the statistics that summarise a task.
 
-Words: SS and TT are the in-domain scores of source and target, ST the score on the target of a model trained on
+Terms: SS and TT are the in-domain scores of source and target, ST the score on the target of a model trained on
 the source. All are fractions in [0, 1] of one higher-is-better metric; drops lie in [-1, 1] and a positive drop
-means the shift hurt. An unknown score is NaN, and everything that depends on it is NaN too, never 0.
+means that the shift hurts. An unknown score is NaN, and everything that depends on it is NaN too, never 0.
 
 Source: Domain Robustness paper, sec. 3. Its appendix A prints ``TD = IDD - SD``; from its own definitions
 ``SD = TD + IDD``, as in its toy example (Table 7).
@@ -22,14 +22,14 @@ SCENARIOS = ("Classic", "Observed", "Unobserved", "No Challenge", "Tie", "Unknow
 
 
 def source_drop(cross_domain: ArrayLike, source_in_domain: ArrayLike) -> Floats:
-    """Compute the score lost against the model's own in-domain score: ``SS - ST``.
+    """Compute the drop from the source's in-domain score: ``SS - ST``.
 
-    It mixes the harm of the shift with the target simply being harder or easier than the source.
+    It confounds the effect of the shift with the difference in difficulty between source and target.
 
     Args:
         cross_domain: ST, shape (n_shifts,), fractions in [0, 1] or NaN where unknown.
         source_in_domain: SS, shape (n_shifts,), same metric.
-    Returns: drops in [-1, 1], shape (n_shifts,), NaN where a score is.
+    Returns: drops in [-1, 1], shape (n_shifts,), NaN where a score is NaN.
     Raises: ValueError when shapes differ or a score is outside [0, 1].
     Source: sec. 3.2.
 
@@ -40,14 +40,15 @@ def source_drop(cross_domain: ArrayLike, source_in_domain: ArrayLike) -> Floats:
 
 
 def target_drop(cross_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
-    """Compute the score lost on a target domain by not having trained on it: ``TT - ST``.
+    """Compute the drop from the target's in-domain score: ``TT - ST``.
 
-    Positive: the shift hurt. Negative: the source taught the target better than its own data did.
+    Positive: the shift hurts. Negative: training on the source gives a better score on the target than training on
+    the target.
 
     Args:
         cross_domain: ST, shape (n_shifts,), fractions in [0, 1] or NaN where unknown.
         target_in_domain: TT, shape (n_shifts,), same metric and test sets.
-    Returns: drops in [-1, 1], shape (n_shifts,), NaN where a score is.
+    Returns: drops in [-1, 1], shape (n_shifts,), NaN where a score is NaN.
     Raises: ValueError when shapes differ or a score is outside [0, 1].
     Source: sec. 3.2.
 
@@ -58,19 +59,19 @@ def target_drop(cross_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
 
 
 def reference_target_drop(cross_domain: ArrayLike, reference_in_domain: ArrayLike) -> Floats:
-    """Compute the distance to a pinned reference model at home on the target: ``TT of the reference - ST``.
+    """Compute the drop from the in-domain score of a pinned reference model: ``TT of the reference - ST``.
 
-    For entries that have no TT of their own (one source only, or no training at all). It mixes what the shift
-    costs with how good the two models are, so it is shown apart, named and flagged, and is never averaged,
-    ranked or compared with a target drop.
+    For entries without a TT (a single source, or no training at all). It confounds the shift with the quality of the
+    two models, so it is reported separately, labelled as such, and never averaged, ranked or compared with a target
+    drop.
 
     Args:
         cross_domain: ST of the entry, shape (n_shifts,), fractions in [0, 1] or NaN where unknown.
         reference_in_domain: TT of one pinned reference model, shape (n_shifts,), same metric and test sets.
     Returns: differences in [-1, 1], positive where the reference is better, shape (n_shifts,), NaN where a
-        score is.
+        score is NaN.
     Raises: ValueError when shapes differ or a score is outside [0, 1].
-    Source: this project's; the papers have no such figure.
+    Source: this project's; the papers have no such metric.
 
     >>> reference_target_drop([0.75], [0.85]).round(2).tolist()
     [0.1]
@@ -79,12 +80,12 @@ def reference_target_drop(cross_domain: ArrayLike, reference_in_domain: ArrayLik
 
 
 def in_domain_difference(source_in_domain: ArrayLike, target_in_domain: ArrayLike) -> Floats:
-    """Compute how much harder the target is than the source for models at home there: ``SS - TT = SD - TD``.
+    """Compute the in-domain difference (IDD) ``SS - TT = SD - TD``: positive if the target is harder in-domain.
 
     Args:
         source_in_domain: SS, shape (n_shifts,), fractions in [0, 1] or NaN where unknown.
         target_in_domain: TT, shape (n_shifts,), same metric.
-    Returns: differences in [-1, 1], shape (n_shifts,), NaN where a score is.
+    Returns: differences in [-1, 1], shape (n_shifts,), NaN where a score is NaN.
     Raises: ValueError when shapes differ or a score is outside [0, 1].
     Source: sec. 3.2.
 
@@ -122,14 +123,14 @@ def scenario(source_drops: ArrayLike, target_drops: ArrayLike) -> list[str]:
 
 @dataclass(frozen=True)
 class TaskSummary:
-    """Figures of one task over its shifts: fractions, NaN where undefined, of the leading shape of the scores.
+    """Statistics of one task over its shifts: fractions, NaN where undefined, each of shape ``scores.shape[:-2]``.
 
     ``average_drop`` = mean SS - mean ST and is defined only on a complete grid, where it equals ``mean_sd`` and
-    ``mean_td``. ``sd_std`` and ``td_std`` are standard deviations of a sample of shifts (divisor n - 1; NaN of one
-    shift), which the paper's Remark 1 names for Table 6. Correlations are over shifts; NaN where a side is constant.
-    The paper's Remark 1 names Pearson where Table 6 prints Spearman, so both are here. ``r2_idd_sd`` and
+    ``mean_td``. ``sd_std`` and ``td_std`` are sample standard deviations over shifts (divisor n - 1; NaN for a single
+    shift), as in the paper's Remark 1 for Table 6. Correlations are over shifts; NaN if one side is constant.
+    The paper's Remark 1 names Pearson where Table 6 prints Spearman, so both are included. ``r2_idd_sd`` and
     ``r2_idd_td`` are squared Pearson correlations; scores of pure noise give 0.25 with many domains, 0.27 on average
-    with 6, 0.29 with 5 and 0.37 with 3. Since SD - TD = IDD they leave the same residuals:
+    with 6, 0.29 with 5 and 0.37 with 3. Since SD - TD = IDD, both regressions have the same residuals:
     ``(1 - r2_idd_sd) Var SD = (1 - r2_idd_td) Var TD``.
     """
 
@@ -162,12 +163,12 @@ class TaskSummary:
 
 
 def summarise(scores: ArrayLike) -> TaskSummary:
-    """Summarise one task from its matrix of scores, or many tasks or models at once.
+    """Summarise score matrices: one task, or several tasks or models at once.
 
     Args:
         scores: shape (..., n_domains, n_domains), row = source, column = target, diagonal = in-domain; fractions
-            in [0, 1], NaN where unknown (in one matrix: in all). At least two domains.
-    Returns: see ``TaskSummary``.
+            in [0, 1], NaN where unknown. A cell that is NaN in one matrix is ignored in all. At least two domains.
+    Returns: the summary.
     Raises: ValueError when the matrices are not square, have fewer than two rows, or a score is outside [0, 1].
     Source: sec. 3.2, Tables 4-6; the correlations of IDD are Table 8's.
 
@@ -218,8 +219,8 @@ def shift_scores(scores: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
     Args:
         scores: as for ``summarise``.
-    Returns: ST, SS and TT, each of shape (..., n_domains * (n_domains - 1)), sources in order and within a
-        source the targets in order; NaN where unknown.
+    Returns: ST, SS and TT, each of shape (..., n_domains * (n_domains - 1)), ordered by source, then target;
+        NaN where unknown.
     Raises: ValueError as ``summarise``.
 
     >>> [side.tolist() for side in shift_scores([[0.9, 0.7], [0.6, 0.8]])]
@@ -232,11 +233,11 @@ def shift_scores(scores: ArrayLike) -> tuple[Floats, Floats, Floats]:
 
 
 def scenario_shares(names: Sequence[str]) -> dict[str, float]:
-    """Count the share of each scenario among the shifts where it is known.
+    """Compute the proportion of each scenario among the shifts with a known scenario.
 
     Args:
-        names: a scenario for each shift, ``Unknown`` where it is not known.
-    Returns: fractions by scenario that sum to 1; all NaN where no scenario is known.
+        names: scenario of each shift.
+    Returns: fractions by scenario that sum to 1; all NaN if every scenario is ``Unknown``.
 
     >>> scenario_shares(["Classic", "Tie", "Classic", "Unknown"])["Classic"].__round__(3)
     0.667
@@ -246,7 +247,7 @@ def scenario_shares(names: Sequence[str]) -> dict[str, float]:
 
 
 def _known_throughout(values: Floats) -> NDArray[np.bool_]:
-    """Find the entries of the last axis that are known in every matrix."""
+    """Return a mask of the positions on the last axis without a NaN in any matrix."""
     return np.asarray(~np.isnan(values).reshape(-1, values.shape[-1]).any(axis=0))
 
 
@@ -266,7 +267,7 @@ def _sample_std(values: Floats, axis: int) -> Floats:
 
 
 def _average_worst(drops: Floats, source: NDArray[np.intp]) -> Floats:
-    """Average over sources the worst drop of each; sources without a known drop are left out."""
+    """Average the worst drop per source over sources; sources without a known drop are skipped."""
     worst = np.stack([_over_known(np.max, drops[..., source == row]) for row in np.unique(source)], axis=-1)
     return _over_known(np.mean, worst)
 

@@ -1,11 +1,11 @@
-"""Ranking by confidence: whether a model that abstains where it is least sure avoids its errors.
+"""Selective prediction: how well confidence ranks correct predictions above errors.
 
-*Failure AUROC*: the chance that a right prediction is more confident than a wrong one. *AURC*: the error rate among
-the most confident predictions, averaged over all shares of texts answered; *excess* AURC is what remains above the
-best order of the same errors, so that a model is not blamed twice for its accuracy.
+*Failure AUROC*: the probability that a correct prediction has a higher confidence than a wrong one. *AURC*: the error
+rate among the most confident predictions, averaged over all coverages; *excess* AURC subtracts the AURC of the optimal
+ranking of the same errors, so that it does not penalise low accuracy again.
 
-Both come with the *influence* of each example, the derivative of the figure when it counts for more; its sums by group
-tell the variance.
+Both include the *influence* of each example, the derivative with respect to its weight. Sums of influences by group
+give the variance.
 """
 
 from dataclasses import dataclass
@@ -18,20 +18,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Ranked:
-    """A figure, and the influence of each example on it, shape (n,), of mean 0; NaN where it is undefined."""
+    """A statistic with the influence of each example, shape (n,), mean 0; NaN if undefined."""
 
     value: float
     influence: Floats
 
 
 def failure_auroc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
-    """Compute the area under the ROC curve of separating right from wrong predictions by confidence; ties count half.
+    """Compute failure AUROC, the area under the ROC curve of confidence as a predictor of correctness; ties count half.
 
     Args:
         confidence: shape (n,), any finite scores.
         correct: 0 or 1, same shape.
-    Returns: the area in [0, 1], higher is better, 0.5 by chance; NaN where all are right or all are wrong. Influence:
-        that of DeLong, DeLong and Clarke-Pearson (1988).
+    Returns: the area in [0, 1], higher is better, 0.5 by chance; NaN if all are correct or all are wrong. Influences
+        are those of DeLong, DeLong and Clarke-Pearson (1988).
     Raises: ValueError when shapes differ, a value is not finite or there is no example.
     Source: Hendrycks and Gimpel, "A baseline for detecting misclassified and out-of-distribution examples" (2017).
 
@@ -45,7 +45,7 @@ def failure_auroc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
     _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
     rights = np.bincount(level, weights=right)
     wrongs = sizes - rights
-    # The share of the other kind that lies below, or above, each level.
+    # Fraction of wrong predictions below each confidence level, and of correct ones above it.
     wrong_below = (np.cumsum(wrongs) - 0.5 * wrongs) / wrongs.sum()
     right_above = 1 - (np.cumsum(rights) - 0.5 * rights) / n_right
     value = float(rights @ wrong_below / n_right)
@@ -60,8 +60,8 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> Floats:
     Args:
         confidence: shape (n,), any finite scores.
         correct: 0 or 1, same shape.
-    Returns: fractions, shape (n,): element k - 1 is that of the k most confident. Within equal confidences it is the
-        mean over all their orders.
+    Returns: fractions, shape (n,): element k - 1 is the error rate of the k most confident. Ties are averaged over all
+        orders.
     Raises: ValueError as ``failure_auroc``.
 
     >>> risk_coverage([0.9, 0.8, 0.7], [1, 0, 1]).round(3).tolist()
@@ -73,16 +73,16 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> Floats:
 
 
 def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
-    """Compute the area under the risk-coverage curve, less that of the best order of the same errors.
+    """Compute the area under the risk-coverage curve minus that of the optimal ranking of the same errors.
 
-    ``AURC = mean over k of risk(k)``; the best order answers all right predictions first.
+    ``AURC = mean over k of risk(k)``; the optimal ranking puts all correct predictions first.
 
     Args:
         confidence: shape (n,), any finite scores.
         correct: 0 or 1, same shape.
-    Returns: the area in [0, 1], lower is better, 0 for the best order (and where all are right or all are wrong).
-        Influence: that of the limit ``E[error x -ln(share as confident or more)] - (r + (1 - r) ln(1 - r))``, r being
-        the error rate.
+    Returns: the area in [0, 1], lower is better, 0 for the optimal ranking (and if all are correct or all are wrong).
+        Influences are those of the limit ``E[error x -ln(fraction at least as confident)] - (r + (1 - r) ln(1 - r))``,
+        where r is the error rate.
     Raises: ValueError as ``failure_auroc``.
     Source: Geifman, Uziel, El-Yaniv, "Bias-reduced uncertainty estimation for deep neural classifiers" (2019), sec. 5.
 
@@ -98,11 +98,11 @@ def excess_aurc(confidence: ArrayLike, correct: ArrayLike) -> Ranked:
 
 
 def _aurc_influence(sure: Floats, right: Floats) -> Floats:
-    """Compute the influence on AURC: an example's error at its place, and its effect on all places below."""
+    """Compute the influence on AURC: an example's error at its rank, and its effect on all lower ranks."""
     _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
     n = right.size
-    above = np.cumsum(sizes[::-1])[::-1] / n  # the share as confident or more
-    middle = above - 0.5 * sizes / n  # half of equal confidences count as ranked before
+    above = np.cumsum(sizes[::-1])[::-1] / n  # fraction at least as confident
+    middle = above - 0.5 * sizes / n  # half of the ties count as ranked before
     errors = np.bincount(level, weights=1 - right) / n
     at_place = (1 - right) * -np.log(middle)[level]
     pushed = np.cumsum(errors / middle) - 0.5 * errors / middle
@@ -111,13 +111,13 @@ def _aurc_influence(sure: Floats, right: Floats) -> Floats:
 
 
 def _best_influence(right: Floats) -> Floats:
-    """Compute the influence on the best AURC: its derivative -ln(1 - r) in the error rate; 0 where nothing is right."""
+    """Compute the influence on the optimal AURC, whose derivative in the error rate r is -ln(1 - r); 0 if r = 1."""
     share = right.mean()
     return np.asarray((right.mean() - right) * -np.log(share) if share > 0 else np.zeros(right.size))
 
 
 def _in_order(sure: Floats, right: Floats) -> Floats:
-    """Sort errors by falling confidence; equal confidences get their mean error."""
+    """Sort errors by decreasing confidence; ties get their mean error."""
     _, level, sizes = np.unique(sure, return_inverse=True, return_counts=True)
     means = np.bincount(level, weights=1 - right) / sizes
     return np.asarray(np.repeat(means[::-1], sizes[::-1]))

@@ -1,6 +1,6 @@
-"""Slices of a test set that nobody named: groups that depend on each other, halves, a search for errors, words.
+"""Discovery of low-scoring slices of a test set: joined groups, random halves, search for rules, typical words.
 
-A slice is a mask over texts. Nothing here tests one: ``shiftbench.scoring.scores.slices`` does.
+A slice is a mask over texts. Slices are tested in ``shiftbench.scoring.scores.slices``.
 """
 
 import numpy as np
@@ -12,16 +12,16 @@ Mask = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 _ROWS = 10_000
-"""Rows that are multiplied at a time."""
+"""Number of rows per matrix product, to limit memory."""
 
 
 def join_groups(groups: ArrayLike, pairs: ArrayLike) -> Ints:
-    """Make one group of those that a pair of texts connects.
+    """Merge groups that are connected by a pair of dependent texts.
 
     Args:
-        groups: code of each text's group, from 0, shape (n,).
-        pairs: numbers of texts that depend on each other, shape (n_pairs, 2).
-    Returns: codes from 0 without a gap, shape (n,).
+        groups: group code of each text, from 0, shape (n,).
+        pairs: row indices of dependent texts, shape (n_pairs, 2).
+    Returns: consecutive codes from 0, shape (n,).
 
     >>> join_groups([0, 1, 2, 3], [[0, 2]]).tolist()
     [0, 1, 0, 2]
@@ -37,12 +37,12 @@ def join_groups(groups: ArrayLike, pairs: ArrayLike) -> Ints:
 
 
 def draw_half(groups: Ints, rng: np.random.Generator) -> Mask:
-    """Draw about half of the texts by whole groups.
+    """Split texts into random halves by whole groups.
 
     Args:
-        groups: codes from 0 without a gap, shape (n,).
-        rng: shuffles groups, which are then dealt in turn, large ones first, each to the smaller half.
-    Returns: whether a text is in the first half, shape (n,).
+        groups: consecutive codes from 0, shape (n,).
+        rng: shuffles groups, which are then assigned to the smaller half, largest groups first.
+    Returns: mask of the first half, shape (n,).
     """
     sizes = np.bincount(groups)
     order = rng.permutation(sizes.size)
@@ -58,17 +58,17 @@ def draw_half(groups: Ints, rng: np.random.Generator) -> Mask:
 def search_rules(
     predicates: Mask, scores: ArrayLike, least: int, most: int, *, overlap: float = 0.5
 ) -> list[tuple[int, ...]]:
-    """Search for the predicates, alone or two together, whose texts score furthest below the rest.
+    """Search for single predicates, and conjunctions of two, whose texts score furthest below the rest.
 
-    The distance is in standard errors as if texts were independent; it orders rules and is no test.
+    Rules are ranked by the difference in standard errors, computed as if texts were independent; this is not a test.
 
     Args:
-        predicates: shape (n, n_predicates).
-        scores: of the texts, in [0, 1], shape (n,).
-        least: texts that a rule and its rest hold at least.
-        most: rules that are returned at most.
-        overlap: share of the smaller one's texts that two returned rules may have in common.
-    Returns: numbers of the predicates of each rule, the furthest first; those that score lower than the rest only.
+        predicates: mask of each predicate, shape (n, n_predicates).
+        scores: scores of the texts, in [0, 1], shape (n,).
+        least: minimum number of texts in a rule and in its complement.
+        most: maximum number of rules to return.
+        overlap: maximum fraction of the smaller rule's texts that two returned rules may share.
+    Returns: predicate indices of each rule, furthest below first; only rules that score below the rest.
 
     >>> wrong = np.array([0, 0, 1, 1, 1, 1, 1, 1])
     >>> search_rules(np.arange(8)[:, None] < [2, 6], wrong, 2, 5)
@@ -102,14 +102,14 @@ def search_rules(
 
 
 def typical_words(counts: Floats, members: Mask, n: int) -> list[int]:
-    """Find the words that tell a slice from the rest: the highest log odds ratios over their standard errors.
+    """Find the words most characteristic of a slice: the highest z-scores of log odds ratios.
 
     Args:
-        counts: how many texts of the slice, and of all, hold each word, shape (2, n_words).
-        members: which texts are of the slice, shape (n_texts,).
-        n: how many at most.
-    Returns: numbers of words that are more frequent in the slice, the most telling first.
-    Source: Monroe, Colaresi and Quinn, "Fightin' Words" (2008), with half a text more of each as the prior.
+        counts: number of texts in the slice, and in total, that contain each word, shape (2, n_words).
+        members: mask of the slice, shape (n_texts,).
+        n: maximum number of words.
+    Returns: indices of words that are more frequent in the slice, by decreasing z-score.
+    Source: Monroe, Colaresi and Quinn, "Fightin' Words" (2008), with half a text added to each count as the prior.
     """
     size, whole = int(members.sum()), members.size
     inside, outside = counts[0] + 0.5, counts[1] - counts[0] + 0.5

@@ -1,17 +1,16 @@
 """Scores of span tagging (named entities, aspect terms), computed from counts of spans.
 
-A span is right when its first token, its last token and its type (for aspects: its polarity) all agree with
-gold. Three notations are read:
+A span is correct if its first token, its last token and its type (for aspects: its polarity) all match
+gold. Three notations are supported:
 
-- ``bio``: ``B-X`` opens a span of type X and ``I-X`` continues the open span when that has type X too. The
-  strict rule, which is the default: an ``I-X`` that continues nothing (after ``O``, after another type, at
-  the start of a sequence) belongs to no span. The lenient rule, seqeval's default, lets such an ``I-X`` open
-  a span.
-- ``io``: ``I-X`` only. A span is a maximal run of one type, so two adjacent spans of one type read as one.
+- ``bio``: ``B-X`` opens a span of type X and ``I-X`` continues an open span of type X. With the strict rule (the
+  default), an ``I-X`` that continues nothing (after ``O``, after another type, at the start of a sequence)
+  belongs to no span. With the lenient rule (seqeval's default), such an ``I-X`` opens a span.
+- ``io``: ``I-X`` only. A span is a maximal run of one type, so adjacent spans of one type are merged.
 - ``polarity``: ``T-POS``, ``T-NEG``, ``T-NEU``. As ``io``: a span is a maximal run of one polarity.
 
-Tags are integer codes of many sequences laid end to end; ``offsets`` says where each sequence begins. Span
-counts are additive: sums over examples, weighted by depth or not, go through the same ``span_f1``.
+Tags are integer codes of concatenated sequences; ``offsets`` contains the start of each sequence. Span
+counts are additive: ``span_f1`` accepts sums over examples, weighted by depth or not.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,20 +32,19 @@ RARER_TO_MISCELLANEOUS = {
     "product": "miscellaneous",
     "event": "miscellaneous",
 }
-"""The type map that reduces BOSS-NER's eight types to the four of CoNLL, as the paper's cross-evaluation
-does."""
+"""Map from BOSS-NER's eight types to the four of CoNLL, as in the paper's cross-evaluation."""
 
 
 @dataclass(frozen=True)
 class TagScheme:
-    """The meaning of each tag code; made by ``tag_scheme``.
+    """Interpretation of tag codes; created by ``tag_scheme``.
 
     Attributes:
         types: names of the span types, in the order of their type codes.
-        type_of: type code of each tag, -1 for ``O``, shape (n_tags,).
-        opens: whether the tag opens a span wherever it stands, shape (n_tags,).
+        type_of: type code of each tag (before merging), -1 for ``O``, shape (n_tags,).
+        opens: whether the tag always opens a span, shape (n_tags,).
         may_open: whether the tag opens a span when it cannot continue one, shape (n_tags,).
-        renamed: type code after merging, for each type code before merging; ``type_of`` is before merging.
+        renamed: type code after merging, for each type code before merging.
     """
 
     types: tuple[str, ...]
@@ -61,10 +59,10 @@ class Spans:
     """Spans of many sequences, ordered by position; every array has shape (n_spans,).
 
     Attributes:
-        start: first token, a position in the flat codes.
-        end: one past the last token.
-        type_code: position of the span's type in the scheme's ``types``.
-        sequence: which sequence the span lies in.
+        start: index of the first token in the concatenated codes.
+        end: index after the last token.
+        type_code: index of the span's type in the scheme's ``types``.
+        sequence: index of the sequence.
     """
 
     start: Codes
@@ -80,17 +78,17 @@ def tag_scheme(
     strict: bool = True,
     merge: Mapping[str, str] | None = None,
 ) -> TagScheme:
-    """Find the meaning of tag names, once per task.
+    """Parse a task's tag names.
 
     Args:
         tags: names of the tags in the order of their codes; ``O`` is outside.
         notation: ``bio``, ``io`` or ``polarity`` (see the module docstring).
-        strict: for ``bio``, whether an ``I-X`` that continues nothing is left out (True) or opens a span
+        strict: for ``bio``, whether an ``I-X`` that continues nothing is ignored (True) or opens a span
             (False).
-        merge: old type name -> new type name; types not named stay. Spans are found first and renamed after,
+        merge: old type name -> new type name; other types are unchanged. Types are renamed after spans are found,
             so merging never joins two spans.
     Returns: the scheme.
-    Raises: ValueError on a tag that does not belong to the notation, a tag named twice, or a type in
+    Raises: ValueError on a tag that does not belong to the notation, a duplicate tag, or a type in
         ``merge`` that no tag has.
 
     >>> tag_scheme(["O", "T-POS", "T-NEG"], "polarity").types
@@ -121,11 +119,11 @@ def tag_scheme(
 
 
 def tag_notation(tags: Sequence[str]) -> Notation:
-    """Find a task's notation by the names of its tags; see the module docstring.
+    """Infer a task's notation from its tag names; see the module docstring.
 
     Args:
         tags: all tags of the task.
-    Returns: ``bio`` where a tag begins with B, else ``polarity`` where one begins with T, else ``io``.
+    Returns: ``bio`` if a tag has the prefix B, else ``polarity`` if one has the prefix T, else ``io``.
 
     >>> tag_notation(("O", "T-POS")), tag_notation(("O", "B-person", "I-person"))
     ('polarity', 'bio')
@@ -138,10 +136,10 @@ def spans(codes: ArrayLike, offsets: ArrayLike, scheme: TagScheme) -> Spans:
     """Find the spans of many tag sequences at once.
 
     Args:
-        codes: tag codes of all sequences end to end, shape (n_tokens,), integers in [0, n_tags).
-        offsets: where each sequence begins, and the end of the last, shape (n_sequences + 1,), from 0 to
-            n_tokens, never falling; a sequence may be empty.
-        scheme: what the codes mean.
+        codes: tag codes of the concatenated sequences, shape (n_tokens,), integers in [0, n_tags).
+        offsets: start of each sequence, and the end of the last, shape (n_sequences + 1,), from 0 to
+            n_tokens, non-decreasing; a sequence may be empty.
+        scheme: interpretation of the codes.
     Returns: the spans, ordered by position.
     Raises: ValueError when a code is out of range or the offsets do not divide the codes into sequences.
 
@@ -156,8 +154,7 @@ def spans(codes: ArrayLike, offsets: ArrayLike, scheme: TagScheme) -> Spans:
         none = np.zeros(0, dtype=np.int64)
         return Spans(none, none, none, none)
     types = scheme.type_of[flat]
-    # The tokens fall into chains: one type (or outside) throughout, one sequence, and no opening tag but the
-    # first.
+    # Split tokens into runs of one type (or outside) within one sequence, in which only the first tag may open a span.
     begins = scheme.opens[flat]
     begins[1:] |= types[1:] != types[:-1]
     begins[bounds[:-1][bounds[:-1] < flat.size]] = True
@@ -176,19 +173,19 @@ def spans(codes: ArrayLike, offsets: ArrayLike, scheme: TagScheme) -> Spans:
 def span_counts(
     gold: ArrayLike, predicted: ArrayLike, offsets: ArrayLike, scheme: TagScheme, *, per_type: bool = False
 ) -> Counts:
-    """Count right, gold and predicted spans of each sequence.
+    """Count correct, gold and predicted spans of each sequence.
 
-    An unusable output is a sequence predicted as all ``O``: it finds none of the gold spans and claims none.
+    An unusable output is represented as all ``O``: no predicted spans.
 
     Args:
-        gold: tag codes of all sequences end to end, shape (n_tokens,).
+        gold: tag codes of the concatenated sequences, shape (n_tokens,).
         predicted: tag codes in the same layout, shape (n_tokens,).
-        offsets: where each sequence begins, and the end of the last, shape (n_sequences + 1,).
-        scheme: what the codes mean.
-        per_type: whether to count each type apart.
-    Returns: ``[right, gold, predicted]`` of each sequence, shape (n_sequences, 3), or with ``per_type``
-        (n_sequences, n_types, 3), which sums over types to the former.
-    Raises: ValueError when gold and predicted differ in length, or see ``spans``.
+        offsets: start of each sequence, and the end of the last, shape (n_sequences + 1,).
+        scheme: interpretation of the codes.
+        per_type: whether to count each type separately.
+    Returns: ``[correct, gold, predicted]`` of each sequence, shape (n_sequences, 3), or with ``per_type``
+        (n_sequences, n_types, 3), whose sum over types equals the former.
+    Raises: ValueError when gold and predicted differ in length, or as ``spans``.
 
     >>> scheme = tag_scheme(["O", "B-X", "I-X"], "bio")
     >>> span_counts([1, 2, 0, 1], [1, 2, 1, 0], [0, 3, 4], scheme)
@@ -206,7 +203,7 @@ def span_counts(
     predicted_spans = spans(predicted_codes, offsets, scheme)
     n_sequences = np.asarray(offsets).size - 1
     n_types = len(scheme.types)
-    # At most one gold span starts at a token, so a table by start position finds the match.
+    # At most one gold span starts at each token, so spans can be matched by start position.
     gold_key = np.full(gold_codes.size, -1, dtype=np.int64)
     gold_key[gold_spans.start] = gold_spans.end * n_types + gold_spans.type_code
     right = gold_key[predicted_spans.start] == predicted_spans.end * n_types + predicted_spans.type_code
@@ -226,16 +223,15 @@ def span_counts(
 
 
 def span_f1(counts: ArrayLike) -> Counts:
-    """Compute F1 of spans, ``2 right / (gold + predicted)``, from summed counts.
+    """Compute span F1, ``2 correct / (gold + predicted)``, from summed counts.
 
-    Micro F1 when the counts are summed over types, each type's F1 when they are not. Precision and recall are
-    ``right / predicted`` and ``right / gold`` of the same counts.
+    The result is micro F1 for counts summed over types, otherwise the F1 of each type. Precision and recall are
+    ``correct / predicted`` and ``correct / gold``.
 
     Args:
-        counts: sums of ``[right, gold, predicted]``, weighted or not, shape (..., 3), finite and >= 0.
-    Returns: fractions in [0, 1], higher is better, shape (...,); NaN where there is neither a gold nor a
-        predicted span, for then nothing was asked and nothing claimed.
-    Raises: ValueError when the last axis is not 3, a count is negative or not finite, or more spans are right
+        counts: sums of ``[correct, gold, predicted]``, weighted or not, shape (..., 3), finite and >= 0.
+    Returns: fractions in [0, 1], higher is better, shape (...,); NaN if there is neither a gold nor a predicted span.
+    Raises: ValueError when the last axis is not 3, a count is negative or not finite, or more spans are correct
         than are gold or predicted.
     Source: the micro form of both papers; with depth weights, equations 4-6 of the Depth F1 paper over spans.
 
@@ -250,7 +246,7 @@ def span_f1(counts: ArrayLike) -> Counts:
     if not np.all(np.isfinite(table)) or np.any(table < 0):
         raise ValueError("span counts must be finite and not negative")
     right = table[..., 0]
-    # Weighted sums of the same spans may differ in the last digits of single precision.
+    # Tolerance for single-precision rounding of weighted sums.
     if np.any(right > np.minimum(table[..., 1], table[..., 2]) * (1 + 1e-5)):
         raise ValueError("more spans are right than are gold or predicted; the order is [right, gold, predicted]")
     claims = table[..., 1] + table[..., 2]
