@@ -219,9 +219,7 @@ def _no_such(name: str, place: str, attribute: str, option: str, kind: str) -> I
 
 
 def _check_hooks(own: type, base: type, hooks: Sequence[str], where: str) -> None:
-    """Raise InvalidInput if a class overrides no hook, changes a hook's arguments, or has a field without a numeric
-    default.
-    """
+    """Raise InvalidInput if a class overrides no hook, changes a hook's arguments, or has a non-numeric default."""
     changed = [name for name in hooks if getattr(own, name) is not getattr(base, name)]
     if not changed:
         names = [name for name in vars(own) if not name.startswith("_") and callable(getattr(own, name))]

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> None:
-    """Load and run the command. Ctrl-C while libraries are loaded ends it with exit code 130 and one line."""
+    """Load and run the command. Ctrl-C during imports exits with code 130 and a one-line message."""
     try:
         from shiftbench.cli.command import main as run
     except KeyboardInterrupt:
@@ -13,7 +13,7 @@ def main() -> None:
 
 
 def stop_while_loading() -> int:
-    """Print that nothing had begun, and return the exit code of a command that was stopped."""
+    """Print that no work had started, and return the exit code of an interrupted command."""
     print("stopped before anything was begun", file=sys.stderr)
     return 130
 

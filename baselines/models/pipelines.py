@@ -49,9 +49,7 @@ def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
 
 
 def pipeline_of(estimator: Any, request: "LoadRequest", name: str, version: Any = None) -> Pipeline:
-    """Wrap a fitted classifier as a model; raise InvalidInput if it is not a classifier, or its labels do not match the
-    task's.
-    """
+    """Wrap a fitted classifier as a model; raise InvalidInput if it is not one, or its labels do not match."""
     if request.kind is not TaskKind.CLASSIFICATION:
         cure = "give a function that calls it; on the command line as 'module:callable'"
         found = f"a task of kind '{request.kind.value}'"

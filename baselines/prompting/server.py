@@ -202,9 +202,7 @@ class ModelServer:
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
 
     def _other_api(self, said: str) -> str | None:
-        """Suggest the other endpoint if the server refuses because its model does not chat, or only chats; None
-        otherwise.
-        """
+        """Suggest the other endpoint if the server reports that its model does not chat, or only chats; else None."""
         folded = said.casefold()
         if self.api is Api.CHAT and any(words in folded for words in _NO_CHAT):
             return "give --api completions: this model has no chat template, it only continues a text"

@@ -1,5 +1,4 @@
-"""Robustness methods for the fine-tuning programs, which can be combined: BOSS's, Depth F1's, and those that use
-domains.
+"""Robustness methods for the fine-tuning programs: BOSS's, Depth F1's, and those that use domains.
 
 The combination is in ``method``. BOSS's five (sec. 4.1): noisy copies (``eda``, ``synonyms``), adversarial embeddings
 (``freelb``), losses (``losses``) and a bias model (``bias``). Losses over several domains: ``group_dro``, ``coral``,

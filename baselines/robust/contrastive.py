@@ -64,8 +64,7 @@ class Output:
 
 
 class MemoryClassifier(nn.Module):
-    """An encoder that classifies its first token, projected to a unit vector z of 256 dimensions, with a memory of
-    earlier z.
+    """An encoder that classifies its first token, projected to a unit vector z, shape (256,), with a memory of z.
 
     The memory is part of the model's state, so it is saved in checkpoints.
 

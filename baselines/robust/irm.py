@@ -59,8 +59,7 @@ class Irm(nn.Module):
 
 
 def irm_penalty(logits: Tensor, labels: Tensor) -> Tensor:
-    """Compute the IRMv1 penalty: the squared gradient of a domain's cross entropy w.r.t. a scale of its logits, at
-    scale 1.
+    """Compute the IRMv1 penalty: the squared gradient of a domain's risk w.r.t. a scale of its logits, at scale 1.
 
     With p the softmax of the logits z, it is the square of the mean over rows of ``sum_c (p_c - y_c) z_c``.
 

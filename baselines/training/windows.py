@@ -4,8 +4,7 @@ import math
 
 
 def windows(length: int, size: int) -> list[range]:
-    """Cover the positions 0 to ``length`` with the fewest ranges of ``size``, with neighbours overlapping by a third or
-    more.
+    """Cover ``range(length)`` with the fewest ranges of ``size``, neighbours overlapping by a third or more.
 
     Ranges are spread evenly, so that all are full and each position has as much context as possible.
 

@@ -1,4 +1,4 @@
-"""``compute``: figures by domain from predictions and references, called as metrics of ``evaluate`` are."""
+"""``compute``: scores by domain from predictions and references, with the interface of ``evaluate``'s metrics."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,18 +17,18 @@ def compute(
     home: Any = None,
     metric: str = "macro_f1",
 ) -> dict[str, float]:
-    """Return scores by domain, their mean and the worst; with a home also the drops from it.
+    """Return scores by domain, their mean and minimum; with ``home``, also the drops from that domain.
 
     Args:
-        predictions: labels of any kind, one a text.
-        references: the right labels; a prediction that is none of them counts as wrong.
+        predictions: labels of any type, one per text.
+        references: gold labels; a prediction that is not among them counts as wrong.
         domains: the domain of each text.
-        home: the domain that the model was trained on.
-        metric: macro_f1 (over the classes that each domain has) or accuracy.
-    Returns: fractions: ``<metric>_<domain>`` of each domain, ``mean_st`` and ``worst_st`` over all (over all but home,
-        where one is given), and with a home ``ss``, ``mean_sd`` and ``worst_sd``. Intervals and tests need
+        home: the source domain.
+        metric: macro_f1 (over the classes that occur in each domain) or accuracy.
+    Returns: fractions: ``<metric>_<domain>`` for each domain, ``mean_st`` and ``worst_st`` over all domains except
+        ``home``, and with ``home`` also ``ss``, ``mean_sd`` and ``worst_sd``. Intervals and tests need
         ``shiftbench.score``.
-    Raises: InvalidInput when lengths differ, there is no such metric or home, or no domain but home.
+    Raises: InvalidInput if lengths differ, there is no such metric or home, or no domain except home.
 
     >>> compute(predictions=[1, 0, 1, 1], references=[1, 0, 1, 0], domains=["a", "a", "b", "b"], metric="accuracy")
     {'accuracy_a': 1.0, 'accuracy_b': 0.5, 'mean_st': 0.75, 'worst_st': 0.5}

@@ -1,4 +1,4 @@
-"""A scikit-learn scorer by domain: the worst domain's score, the mean, or the drop from home.
+"""A scikit-learn scorer by domain: the worst domain's score, the mean, or the drop from the source domain.
 
 from shiftbench.adapters.domain_scorer import domain_scorer
 
@@ -12,24 +12,24 @@ from shiftbench.adapters.compute import compute
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 _SIGNS = {"mean_st": 1, "worst_st": 1, "ss": 1, "mean_sd": -1, "worst_sd": -1}
-"""Drops are better when smaller, so that a search takes their negative."""
+"""Sign of each score: drops are better when smaller, so a search maximises their negative."""
 _OF_HOME = ("ss", "mean_sd", "worst_sd")
 
 
 def domain_scorer(
     figure: str = "worst_st", *, column: str | None = None, home: Any = None, metric: str = "macro_f1"
 ) -> Callable[..., float]:
-    """Build a scorer, where larger is better.
+    """Build a scorer; larger is better.
 
     Args:
-        figure: ``worst_st``, ``mean_st``, ``ss``, ``mean_sd`` or ``worst_sd``; the last three need a home. Drops are
+        figure: ``worst_st``, ``mean_st``, ``ss``, ``mean_sd`` or ``worst_sd``; the last three need ``home``. Drops are
             returned as negatives.
-        column: the column of ``X``, a data frame, that holds domains; by default they are passed as the metadata
-            ``domains`` (``sklearn.set_config(enable_metadata_routing=True)``, ``params={"domains": ...}``).
-        home: the domain that the model is trained on.
+        column: the column of ``X``, a data frame, with domains; by default they are passed as the metadata ``domains``
+            (``sklearn.set_config(enable_metadata_routing=True)``, ``params={"domains": ...}``).
+        home: the source domain.
         metric: macro_f1 or accuracy.
-    Returns: a scorer as ``scoring=`` of cross_validate, GridSearchCV and others takes it.
-    Raises: InvalidInput when there is no such figure, or it lacks its home.
+    Returns: a scorer for ``scoring=`` of cross_validate, GridSearchCV and others.
+    Raises: InvalidInput if there is no such score, or ``home`` is missing.
     """
     if figure not in _SIGNS:
         raise InvalidInput(Problem("there is no such figure", "figure", repr(figure), did_you_mean(figure, [*_SIGNS])))

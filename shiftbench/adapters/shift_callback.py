@@ -1,4 +1,4 @@
-"""A callback of transformers' Trainer: scores under shift of a dataset folder at each evaluation.
+"""A callback for transformers' Trainer that computes scores under shift on a dataset folder at each evaluation.
 
 trainer.add_callback(shift_callback(trainer, "build/dr", "nli", source="slate"))
 """
@@ -19,20 +19,20 @@ from shiftbench.validation.report import InvalidInput, Problem
 def shift_callback(
     trainer: Any, data: Any, task: str, *, source: str, targets: list[str] | None = None, reference: Any = None
 ) -> Any:
-    """Build a ``transformers.TrainerCallback`` that logs scores and drops wherever the Trainer logs to, as fractions.
+    """Build a ``transformers.TrainerCallback`` that logs scores and drops, as fractions, to the Trainer's log.
 
     ``eval_ss``, ``eval_mean_st``, ``eval_mean_sd``, by domain ``eval_st_<domain>``, ``eval_sd_...`` and (with a
-    reference) ``eval_td_...``, in the evaluation's metrics, too. Who chooses a checkpoint by these test scores chooses
-    by an oracle, which its card must state.
+    reference) ``eval_td_...``, are also added to the evaluation's metrics. Selecting a checkpoint by these test scores
+    is oracle selection, which its card must state.
 
     Args:
-        trainer: a Trainer with a tokenizer, of a classifier whose ``id2label`` names the task's labels.
+        trainer: a Trainer with a tokenizer, for a classifier whose ``id2label`` contains the task's labels.
         data: a dataset folder, its path, or ORG/NAME on the Hub.
-        task: a task of labels.
-        source: the domain that the model is trained on.
-        targets: test these domains alone; by default all.
-        reference: a prediction file whose models trained on each target give TT.
-    Raises: InvalidInput when labels differ.
+        task: a classification task.
+        source: the source domain.
+        targets: domains to test; by default all.
+        reference: a prediction file of models trained on each target, for TT.
+    Raises: InvalidInput if the labels differ.
     """
     from transformers import DataCollatorWithPadding, TrainerCallback
 

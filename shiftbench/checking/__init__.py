@@ -1,4 +1,4 @@
-"""A user's own models and files: check, gate, label, forecast, claims.
+"""Checks of user models and files: check, gate, label, forecast, claims.
 
-In: files, tables and models of one's own. Out: results that commands print and notebooks show.
+Input: user files, tables and models. Output: results that commands print and notebooks display.
 """

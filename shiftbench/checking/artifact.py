@@ -1,4 +1,4 @@
-"""An artifact: one archive with a claim, all that it is about, and a read-me by which anybody verifies it."""
+"""An artifact: one zip archive with a claim, everything it refers to, and a README for verifying it."""
 
 import zipfile
 from collections.abc import Iterator
@@ -15,21 +15,21 @@ from shiftbench.version import __version__
 CLAIM, READ_ME, COMMAND = "claim.json", "README.md", "shiftbench study verify claim.json"
 _DATA, _PREDICTIONS = "data", "predictions"
 _DESCRIPTIONS = ("README.md", "croissant.json", "shiftbench.json")
-"""What an archive has of a dataset whose rows may not be passed on: how to build it, and its hashes."""
+"""Files included of a dataset whose rows may not be redistributed: how to build it, and its hashes."""
 _DAY = (1980, 1, 1, 0, 0, 0)
-"""Date of every member: the same claim and files make the same bytes."""
+"""Fixed date of every member, so that the same claim and files give the same bytes."""
 
 
 def write_artifact(claim: Path, out: Path, *, data: Path | None = None, files: Path | None = None) -> list[str]:
-    """Verify a claim and write it, its prediction files, their cards and its data as one zip archive.
+    """Verify a claim, and write it with its prediction files, their cards and its data as one zip archive.
 
     Args:
-        claim: what ``compare --json`` wrote.
+        claim: file written by ``compare --json``.
         out: the archive to write.
-        data: the dataset folder or file; by default as claimed, in the claim's folder.
+        data: the dataset folder or file; by default the one named in the claim, in the claim's folder.
         files: folder of the prediction files; by default the claim's own.
     Returns: the members' names.
-    Raises: InvalidInput when the claim does not hold as it is, or something that it names is missing or another one.
+    Raises: InvalidInput if the claim cannot be reproduced exactly, or a file that it names is missing or differs.
     """
     claimed = read_claim(claim)
     place = data or (find_inside(claimed.data, claim) if claimed.data else None)
@@ -64,7 +64,7 @@ def write_artifact(claim: Path, out: Path, *, data: Path | None = None, files: P
 
 
 def _prediction_members(found: list[NamedFile]) -> Iterator[tuple[str, Path]]:
-    """List prediction files in the claim's order, each with its card; numbers keep equal names apart."""
+    """List prediction files in the claim's order, each with its card; numbers make equal names unique."""
     for number, file in enumerate(found, start=1):
         name = f"{_PREDICTIONS}/{number}-{file.path.name}"
         yield name, file.path
@@ -73,7 +73,7 @@ def _prediction_members(found: list[NamedFile]) -> Iterator[tuple[str, Path]]:
 
 
 def _may_pass_on(folder: DatasetFolder) -> bool:
-    """Return whether the licences of all domains let anybody publish the rows, test labels among them."""
+    """Return whether the licences of all domains permit publishing the rows, including test labels."""
     tasks = folder.manifest.tasks.values()
     return folder.has_public_labels and not any(facts.rebuild_only for task in tasks for facts in task.domains.values())
 
@@ -88,7 +88,7 @@ def _data_members(place: Path, *, rows_included: bool) -> dict[str, Path]:
 
 
 def _read_me(claim: Claim, members: dict[str, Path], *, rows_included: bool) -> str:
-    """Format the read-me: what is claimed, what is here, and the command that verifies it."""
+    """Format the README: the claim, the contents, and the command that verifies it."""
     version = claim.comparisons[0].version
     listed = "\n".join(f"- `{name}`" for name in (CLAIM, *sorted(n for n in members if not n.startswith(f"{_DATA}/"))))
     command, data = COMMAND, f"- `{_DATA}/`: the data, {version}"

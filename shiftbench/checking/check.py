@@ -1,6 +1,6 @@
-"""A check of one model, domain by domain, on rows of one's own: what ``shiftbench check`` and ``shiftbench.check`` run.
+"""Check of one model, domain by domain, on user data, for ``shiftbench check`` and ``shiftbench.check``.
 
-A model is asked for its predictions, or they are given as a file.
+The model's predictions are computed, or read from a file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 PROBED = 5_000
-"""Rows up to which probes are trained unasked: 8 s of processor time on five domains of texts of 170 characters."""
+"""Maximum rows for which probes are trained by default: 8 s of CPU time for five domains of texts of 170 characters."""
 
 Loader = Callable[[TaskInfo], LoadedModel]
 """Loads a model for a task."""
@@ -48,7 +48,7 @@ Loader = Callable[[TaskInfo], LoadedModel]
 
 @dataclass(frozen=True)
 class Places:
-    """Where the predictions are kept, so that a stopped check goes on: on rows with labels, and on those without."""
+    """Files for predictions, on rows with and without labels, so that an interrupted check can be resumed."""
 
     predictions: Path
     unlabelled: Path
@@ -56,16 +56,16 @@ class Places:
 
 @dataclass(frozen=True)
 class Checked:
-    """What a check found.
+    """Results of a check.
 
     Attributes:
         found: scores by domain, differences, verdicts.
         scores: the scores of the predictions.
-        predictions: on rows with labels, by the file's own ids where it has a column of them.
-        unlabelled: on rows of domains without labels; None where there are none.
-        forecasts: of the domains without labels; None where all have some.
-        doubts: what the user must know of the model before reading on, a sentence each.
-        html: the report, one page that needs no other file.
+        predictions: predictions on rows with labels, by the file's own ids if it has a column of them.
+        unlabelled: predictions on rows of domains without labels; None if there are none.
+        forecasts: forecasts for the domains without labels; None if all domains have labels.
+        doubts: warnings about the model, one sentence each.
+        html: the report, a self-contained HTML page.
     """
 
     found: DomainCheck
@@ -78,12 +78,12 @@ class Checked:
 
     @property
     def has_alarm(self) -> bool:
-        """Return whether a period fell below the reference, now or at an earlier look."""
+        """Return whether a period fell below the reference, now or in an earlier analysis."""
         course = self.found.over_time
         return course is not None and course.alarm is not None and course.alarm.at is not None
 
     def as_json(self) -> dict[str, Any]:
-        """Return what ``--json`` writes: what was found, scores and forecasts, as fractions."""
+        """Return the contents of ``--json``: results, scores and forecasts, as fractions."""
         parts = {"scores": self.scores, "forecasts": self.forecasts}
         more = {name: part and part.model_dump(mode="json") for name, part in parts.items()}
         return self.found.model_dump(mode="json") | more
@@ -107,26 +107,26 @@ def run_check(
     is_searched: bool = False,
     write_domains: Path | None = None,
 ) -> Checked:
-    """Score one model on each domain of some rows.
+    """Score one model on each domain of a dataset.
 
     Args:
-        model: loads the model for the task; or a prediction file, whose one source is the home domain by default.
-        data: a dataset folder, or a file of one's own.
-        own: how a file is read.
-        places: where the model's predictions are kept.
-        trained_on: the model's home domain as the file writes it; ``elsewhere`` or None without one.
-        task: the folder's task; None where it has one alone.
-        train_file: the texts that the model was trained on.
-        probes: whether cheap models are trained on each domain, to tell a harder domain from a shift; None for tasks of
-            labels of at most ``PROBED`` rows.
-        encoder: embeds texts for one of the probes, and for depths, which need training texts and a home.
-        called: what the report calls the data; by default the name of the file or folder.
-        margin: loss below which a domain is accepted, a fraction fixed beforehand; by default ``MARGIN``.
-        again: writes the commands that follow from the check.
-        time: what is said of domains that are periods; their history is written as the last thing.
-        is_searched: whether domains that no column names are looked for; a file then needs no column of domains.
-        write_domains: the file to write rows with the found domains to, where there are any; None writes none.
-    Raises: InvalidInput with everything that is wrong with the rows, the options, the model or the predictions.
+        model: loads the model for the task; or a prediction file, whose only source is the default source domain.
+        data: a dataset folder, or a user file.
+        own: how to read the file.
+        places: files for the model's predictions.
+        trained_on: the model's source domain as named in the file; ``elsewhere`` or None if it is not in the data.
+        task: the folder's task; None if it has only one.
+        train_file: the model's training texts.
+        probes: whether to train cheap models on each domain, to distinguish harder domains from a shift; None: for
+            classification with at most ``PROBED`` rows.
+        encoder: embeds texts for one of the probes, and for depths, which need training texts and a source domain.
+        called: name of the data in the report; by default the name of the file or folder.
+        margin: drop below which a domain is accepted, a fraction fixed beforehand; by default ``MARGIN``.
+        again: formats the follow-up commands.
+        time: options for domains that are periods; their history is written last.
+        is_searched: whether to search for unnamed domains (slices); the file then needs no column of domains.
+        write_domains: file for the rows with the domains found, if any; None writes none.
+    Raises: InvalidInput listing every problem with the rows, the options, the model or the predictions.
     """
     margin = MARGIN if margin is None else margin
     if not 0 < margin < 1:
@@ -159,7 +159,7 @@ def run_check(
         scores = score_predictions(frame, folder, encoder=token_encoder(folder)).scores
         trained = None
         if probes or (probes is None and _is_probed(rows)):
-            from shiftbench.checking.check_probes import run_probes  # scikit-learn takes a second
+            from shiftbench.checking.check_probes import run_probes  # importing scikit-learn takes a second
 
             trained = run_probes(rows, encoder)
         more = _unlabelled_texts(rows)
@@ -167,7 +167,7 @@ def run_check(
         found = check_domains(
             name, scores, frame, folder, rows.home, trained, titles, margin, list(more), follower.follow, search
         )
-        # Of a file without a column of ids no row has a name that its owner knows.
+        # Rows of a file without a column of ids have no names that the user knows.
         known = dict(rows.own_ids) if rows.own else {row: row for each in found.steps for row in each.rows}
         steps = tuple(
             each.model_copy(update={"rows": tuple(known[row] for row in each.rows if row in known)})
@@ -175,7 +175,7 @@ def run_check(
         )
         found = found.model_copy(update={"leaks": rows.leaks, "notes": (*rows.notes, *found.notes), "steps": steps})
         given_file = str(model) if isinstance(model, PredictionInput) else None
-        # Without a column of ids predictions match no rows; and gate would miss the rows that were left out.
+        # Without a column of ids, predictions cannot be matched to rows; and gate would report removed rows as missing.
         is_whole = rows.leaks is None or not {**rows.leaks.exact, **rows.leaks.near}
         is_kept = rows.own is None or (bool(rows.own_ids) and is_whole)
         files = StepFiles(
@@ -206,7 +206,7 @@ def run_check(
 
 
 def _unlabelled_texts(rows: CheckData) -> dict[str, int]:
-    """Count the texts of the domains without labels, by the file's names."""
+    """Count the texts of the domains without labels, by the domains' names in the file."""
     if rows.unlabelled is None:
         return {}
     counts = dict(rows.unlabelled.frame.group_by("domain").len().iter_rows())
@@ -214,13 +214,13 @@ def _unlabelled_texts(rows: CheckData) -> dict[str, int]:
 
 
 def _is_probed(rows: CheckData) -> bool:
-    """Return whether probes are trained unasked: they compare domains."""
+    """Return whether to train probes by default; they compare domains, so at least two are needed."""
     n_rows = sum(split.rows for facts in rows.info.domains.values() for split in facts.splits.values())
     return rows.info.kind is TaskKind.CLASSIFICATION and n_rows <= PROBED and len(rows.in_order) > 1
 
 
 def _one_source(given: pl.Series, file: str, trained_on: str | None) -> str:
-    """Return the source of the one model whose predictions are checked."""
+    """Return the source of the checked model; its predictions must have only one."""
     sources: list[str] = given.unique().sort().to_list()
     if trained_on in sources:
         return trained_on
@@ -233,7 +233,7 @@ def _one_source(given: pl.Series, file: str, trained_on: str | None) -> str:
 def _wrong_examples(
     rows: CheckData, scores: Scores, predictions: pl.DataFrame, titles: Mapping[str, str]
 ) -> dict[str, Sequence[WrongExample]]:
-    """Return texts that were predicted wrong, by the file's names of their domains."""
+    """Return misclassified texts, by the domains' names in the file."""
     examples: dict[str, Sequence[WrongExample]] = {}
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
         file = Path(place) / "predictions.parquet"

@@ -1,4 +1,4 @@
-"""The rows that ``shiftbench check`` scores a model on: a file of one's own without leaked texts, or a folder."""
+"""The rows that ``shiftbench check`` scores a model on: a user file without leaked texts, or a folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,24 +28,24 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import ELSEWHERE, GOLD, TaskKind
 
 _NO_GOLD = "shiftbench no gold"
-"""A column that stands for the labels of training texts that have none."""
+"""Placeholder label column for training texts without labels."""
 
 
 @dataclass(frozen=True)
 class CheckData:
-    """What a model is checked on.
+    """The data of a check.
 
     Attributes:
         folder: the dataset.
         task: the task of it.
-        home: the domain that the model was trained on, by its name; None where it was trained elsewhere.
-        own_ids: ids to show in place of the dataset's.
-        leaks: what was left out because the training texts hold it; None without training texts.
-        notes: what is odd about the rows, a sentence each.
-        unlabelled: rows of domains without labels, which are forecast; None where all have some.
-        own: the file that the rows are of; None of a dataset folder.
-        in_order: the domains' names, by what the file or folder calls them, in its order.
-        source: the rows as the file has them; None of a dataset folder.
+        home: name of the source domain; None if the model was trained on other data.
+        own_ids: the user's id for each of the dataset's ids, for display.
+        leaks: test rows removed because they occur in the training texts; None without training texts.
+        notes: notes on the rows, one sentence each.
+        unlabelled: rows of domains without labels, for forecasts; None if all domains have labels.
+        own: ids of the user file; None for a dataset folder.
+        in_order: names of the domains by their names in the file or folder, in its order.
+        source: the rows as in the file; None for a dataset folder.
     """
 
     folder: DatasetFolder
@@ -65,13 +65,13 @@ class CheckData:
         return self.folder.task(self.task)
 
     def checked(self, predictions: pl.DataFrame, file: PredictionInput) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-        """Check one model's predictions, which are given.
+        """Validate given predictions of one model.
 
         Args:
-            predictions: as ``read_predictions`` returns them; their source is taken to be the home domain.
-            file: where they were read.
-        Returns: those on rows with labels, and those on rows without; None where there are none of the latter.
-        Raises: InvalidInput when they do not fit the rows.
+            predictions: result of ``read_predictions``; their source is assumed to be the source domain.
+            file: where they were read from.
+        Returns: predictions on rows with labels, and on rows without; None if there are no rows without labels.
+        Raises: InvalidInput if they do not match the rows.
         """
         frame = predictions.with_columns(source=pl.lit(self.home or ELSEWHERE))
         if self.own is None:
@@ -95,14 +95,15 @@ class CheckData:
 
 @dataclass(frozen=True)
 class OwnIds:
-    """The rows of a file of one's own by the ids that the file has.
+    """The rows of a user file by its own ids.
 
     Attributes:
         file: the file.
         column: its column of ids; None without one.
-        names: the dataset's names of domains, by those of the file.
-        ids: the dataset's id of every test row, as ``dataset_ids`` returns them; empty without a column of ids.
-        left_out: the file's ids of the rows that are in the training texts, or have no label where others have.
+        names: the dataset's names of domains, by the names in the file.
+        ids: the dataset's id of every test row, from ``dataset_ids``; empty without a column of ids.
+        left_out: the file's ids of rows that were removed: leaked into the training texts, or unlabelled in a labelled
+            domain.
     """
 
     file: str
@@ -114,12 +115,12 @@ class OwnIds:
 
 @dataclass(frozen=True)
 class SourceRows:
-    """The rows of a file with labels, all of its columns.
+    """The labelled rows of a file, with all of its columns.
 
     Attributes:
-        frame: as it was read, in its order.
-        ids: the dataset's id of each row; null of rows that are not scored.
-        others: the columns that have no role.
+        frame: as read, in its order.
+        ids: the dataset's id of each row; null for rows that are not scored.
+        others: the columns without a role.
     """
 
     frame: pl.DataFrame
@@ -127,14 +128,14 @@ class SourceRows:
     others: tuple[str, ...]
 
     def columns_of(self, ids: pl.Series) -> pl.DataFrame:
-        """Return the columns without a role of some of the dataset's rows; of repeated rows those of the first."""
+        """Return the columns without a role for the given dataset ids; repeated rows have those of the first."""
         known = self.frame.select(self.ids.alias("_id"), *self.others).drop_nulls("_id")
         known = known.unique("_id", keep="first", maintain_order=True)
         return ids.to_frame("_id").join(known, on="_id", how="left", maintain_order="left").drop("_id")
 
 
 WHOLE_FILE = "all rows"
-"""The domain of a file without a column of domains, in which they are to be found."""
+"""The domain of a file without a column of domains, for which domains are searched."""
 
 
 @contextmanager
@@ -149,18 +150,18 @@ def check_data(
     min_domains: int = 2,
     has_domains: bool = True,
 ) -> Iterator[CheckData]:
-    """Open what a model is checked on; temporary files are removed when the context ends.
+    """Open the data of a check; temporary files are removed when the context ends.
 
     Args:
-        data: a dataset folder, or a file of one's own.
-        trained_on: the model's home domain as the file writes it; ``elsewhere`` or None without one.
-        task: the folder's task; None where it has one alone.
-        own: how a file is read; its ``min_texts`` are a folder's, too.
-        train_file: the texts that the model was trained on.
-        encoder: embeds texts for depths, which need training texts and a home; None leaves them out.
-        min_domains: fewest domains with labels of a file.
-        has_domains: whether a file must have a column of domains; all rows are of ``WHOLE_FILE`` otherwise.
-    Raises: InvalidInput with everything that is wrong with the rows or the options.
+        data: a dataset folder, or a user file.
+        trained_on: the model's source domain as named in the file; ``elsewhere`` or None if it is not in the data.
+        task: the folder's task; None if it has only one.
+        own: how to read the file; its ``min_texts`` also applies to folders.
+        train_file: the model's training texts.
+        encoder: embeds texts for depths, which need training texts and a source domain; None: no depths.
+        min_domains: minimum number of labelled domains in a file.
+        has_domains: whether a file must have a column of domains; otherwise all rows are in ``WHOLE_FILE``.
+    Raises: InvalidInput listing every problem with the rows or the options.
     """
     if (data / "shiftbench.json").is_file():
         said = {"--columns": replace(own, min_texts=MIN_TEXTS) != OwnFile(), "--train-file": train_file is not None}
@@ -176,7 +177,7 @@ def check_data(
 def _open_folder(
     folder: DatasetFolder, trained_on: str | None, task: str | None, own: OwnFile, of_files: list[str]
 ) -> CheckData:
-    """Open a dataset folder; ``of_files`` are the options given that are for files alone."""
+    """Open a dataset folder; ``of_files`` are the given options that apply only to files."""
     tasks_of = list(folder.manifest.tasks)
     what, cure = "this option is for a file, not for a dataset folder", "leave it out; the folder says it"
     problems = [Problem(what, option, cure=cure) for option in of_files]
@@ -263,7 +264,7 @@ def _open_file(
 
 
 def _cured(problem: Problem) -> Problem:
-    """Add to the cure of a missing column of domains that they can be looked for."""
+    """Extend the suggestion for a missing column of domains by --find-domains."""
     is_missing = problem.what == NO_COLUMN and problem.column == "domain"
     return replace(problem, cure=f"{problem.cure}; or look for them with --find-domains") if is_missing else problem
 
@@ -271,7 +272,7 @@ def _cured(problem: Problem) -> Problem:
 def _source_rows(
     tables: Sequence[OwnTable], own: OwnFile, rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder
 ) -> SourceRows:
-    """Match the rows as they were read, which are in the same order, to those of the dataset."""
+    """Match the rows as read to the rows of the dataset, which are in the same order."""
     numbered = rows.frame.with_columns(own_id=pl.int_range(pl.len()).cast(pl.String))
     ids = dataset_ids(replace(rows, frame=numbered), names, folder)
     by_row = dict(ids.drop_nulls("id").select("own_id", "id").iter_rows())
@@ -283,7 +284,7 @@ def _source_rows(
 
 
 def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
-    """Return the name of the home domain, which may be given as the file writes it or by its name in the dataset."""
+    """Return the name of the source domain, which may be given by its name in the file or in the dataset."""
     if trained_on is None or trained_on == ELSEWHERE:
         return None
     if trained_on in names:
@@ -298,9 +299,9 @@ def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | Non
 
 
 def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
-    """Read the training texts: the input columns, and the gold one where it is there.
+    """Read the training texts: the input columns, and the gold column if there is one.
 
-    Columns are called as those of the rows, or as usual. Labels may be the model's, which ``own`` maps.
+    Columns have the names of those of the rows, or default names. Labels may be the model's, mapped by ``own``.
 
     Returns: the rows, and whether they have labels.
     """
@@ -309,7 +310,7 @@ def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.Dat
     gold = next((name for name in (own.label, GOLD[rows.kind]) if name in names), None)
     text = own.text if set(own.text) <= set(names) else ()
     labelled = gold is not None
-    if gold is None:  # texts alone will do for finding leaks
+    if gold is None:  # leaks can be found without labels
         gold = _NO_GOLD
         table = OwnTable(table.name, table.frame.with_columns(pl.lit("").alias(gold)), path=table.path)
     asked = FoundColumns(replace(table, domain="train"), Columns(text=text, label=gold), rows.kind)
@@ -329,7 +330,7 @@ def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.Dat
 
 
 def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
-    """Remove test rows whose inputs are training texts, word for word or nearly."""
+    """Remove test rows whose inputs are exact or near duplicates of training texts."""
     text = input_text(rows.inputs)
     leaks = find_leaks(rows.frame.select(text=text)["text"], train.select(text=text)["text"])
     frame = rows.frame.with_columns(exact=leaks.exact, near=leaks.near).with_columns(
@@ -349,7 +350,7 @@ def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
 
 
 def _add_training_rows(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
-    """Add the training texts as train rows of the home domain, which depth is measured from."""
+    """Add the training texts as training rows of the source domain, from which depths are measured."""
     here = train.filter(pl.col("label").is_in(rows.frame["label"].unique().implode())).unique(maintain_order=True)
     more = here.with_columns(domain=pl.lit(home), split=pl.lit("train"))
     more = more.with_columns(group=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))

@@ -1,4 +1,4 @@
-"""Predictions of one model on the rows of a check, kept beside the report so that a stopped run goes on."""
+"""Predictions of one model on the rows of a check, saved next to the report so that a run can be resumed."""
 
 import json
 import logging
@@ -23,18 +23,18 @@ from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 log = logging.getLogger(__name__)
 _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
-"""Keys of the prediction file's own record: what it was made with, and what of the texts could not be read whole."""
+"""Metadata keys of the prediction file: the settings it was made with, and the counts of texts not read in full."""
 
 
 def predict_rows(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFrame:
-    """Predict all test rows and write the predictions, or read those that the same model made of the same rows.
+    """Predict all test rows and write the predictions, or read saved ones of the same model and rows.
 
     Args:
         model: the model.
         data: the rows.
-        place: the prediction file, by the file's own ids; parts of it wait in a folder beside it until all are there.
-    Returns: rows as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
-    Raises: InvalidInput naming the row where the model fails; what it predicted before is kept.
+        place: the prediction file, with the user file's ids; finished parts are stored in a folder next to it.
+    Returns: rows in the format of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
+    Raises: InvalidInput naming the row at which the model fails; earlier predictions are saved.
     """
     facts = replace(data.folder.prediction_task(data.task), sources=tuple(data.info.domains))
     rows = data.folder.test(data.task, columns=["id", *data.info.inputs])
@@ -78,17 +78,17 @@ def _predict_or_reuse(
 
 
 def as_own_predictions(checked: pl.DataFrame, own_ids: Mapping[str, str]) -> pl.DataFrame:
-    """Return checked predictions by the file's own ids, as ``score`` and ``gate`` take them with the file."""
+    """Return checked predictions with the file's own ids, the input format of ``score`` and ``gate``."""
     return checked.drop("task", "target").sort("id").with_columns(pl.col("id").replace(own_ids))
 
 
 def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame | None:
-    """Read predictions that were made with these settings, and how many texts the model could not read whole."""
+    """Read predictions made with these settings, and the model's counts of texts not read in full."""
     if not place.is_file():
         return None
     try:
         record = pl.read_parquet_metadata(place)
-    except pl.exceptions.PolarsError:  # some other file, which is replaced
+    except pl.exceptions.PolarsError:  # another file, to be overwritten
         return None
     if record.get(_SETTINGS) != settings:
         return None
@@ -97,12 +97,12 @@ def _read_saved(place: Path, settings: str, model: LoadedModel) -> pl.DataFrame 
 
 
 def predict_unlabelled(model: LoadedModel, rows: CheckData, place: Path) -> pl.DataFrame:
-    """Predict the rows without labels, of which there are some.
+    """Predict the rows without labels.
 
     Args:
         model: the model.
-        rows: what it is checked on.
-        place: where the predictions are kept.
+        rows: the data of the check; some rows must have no labels.
+        place: file for the predictions.
     Returns: checked predictions.
     """
     assert rows.unlabelled is not None
@@ -116,11 +116,11 @@ def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, a
     """Forecast a model's accuracy on the rows without labels.
 
     Args:
-        name: what the model is called.
-        rows: what it is checked on; it has rows without labels, and a home domain.
-        predictions: its checked predictions on the rows with labels.
-        away: those on the others.
-    Returns: forecasts of the domains without labels, by what the file calls them.
+        name: name of the model.
+        rows: the data of the check, with unlabelled rows and a source domain.
+        predictions: its checked predictions on the labelled rows.
+        away: its checked predictions on the unlabelled rows.
+    Returns: forecasts for the domains without labels, with the file's names.
     """
     assert rows.unlabelled is not None
     forecasts = forecast_predictions(
@@ -134,7 +134,7 @@ def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, a
 
 
 def model_doubts(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:
-    """List what matters of a model and its answers for reading its scores, a sentence each."""
+    """List warnings about a model and its predictions, one sentence each."""
     gold = None
     if data.info.kind is TaskKind.CLASSIFICATION:
         predictions = data.folder.test(data.task, columns=["id", "label"]).join(predictions, on="id", how="inner")

@@ -1,8 +1,8 @@
-"""Probes: cheap models trained on each domain at equal sizes, and tested on the same domain, by ``shiftbench check``.
+"""Probes: cheap models trained on each domain at equal sizes and tested on the same domain, for ``shiftbench check``.
 
-Where every domain has train rows they are trained on those. Otherwise, as with one CSV of test texts, a domain's texts
-are dealt by group into ``FOLDS`` parts, and each part is predicted by a probe that was trained on the others.
-Each is trained ``TRAININGS`` times, on texts drawn anew: verdicts are about probes, not about one training's luck.
+If every domain has training rows, probes are trained on them. Otherwise, as with one CSV of test texts, a domain's
+texts are split by group into ``FOLDS`` folds, and each fold is predicted by a probe trained on the others. Each probe
+is trained ``TRAININGS`` times on resampled texts, so that verdicts do not depend on the luck of one training.
 """
 
 import logging
@@ -25,17 +25,17 @@ from shiftbench.validation.vocabulary import TaskKind
 log = logging.getLogger(__name__)
 FOLDS = TRAININGS = 5
 MIN_TEXTS = 100
-"""Texts of a domain below which no probe is trained on it: it would tell its size, not the domain's difficulty."""
+"""Minimum texts of a domain for a probe: a probe on fewer would reflect their number, not the domain's difficulty."""
 MAX_TEXTS = 5_000
-"""Texts that a probe is trained on at most."""
+"""Maximum training texts of a probe."""
 
 Fit = Callable[[pl.DataFrame, int], FittedClassifier]
-"""Train rows and a seed -> a classifier."""
+"""Maps training rows and a seed to a classifier."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows that a probe is trained on, of which a sample is taken, and rows that it then predicts."""
+    """Rows to sample a probe's training rows from, and rows that it then predicts."""
 
     domain: str
     train: pl.DataFrame
@@ -43,15 +43,15 @@ class _Part:
 
 
 def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probes:
-    """Train the probes and let each predict the domain that it was trained on.
+    """Train the probes, and predict with each the domain that it was trained on.
 
     Args:
-        data: what the model is checked on; labels alone have probes.
-        encoder: makes the vectors of the second one; None leaves it out.
-        seed: of folds, samples and solvers.
-    Returns: TF-IDF and, with an encoder, frozen sentence vectors, each under logistic regression, on every domain that
-        has enough texts and labels; the others with the reason.
-    Raises: InvalidInput for a task of another kind.
+        data: the data of the check; must be a classification task.
+        encoder: embeds texts for the second probe; None: only the first.
+        seed: seed of folds, samples and solvers.
+    Returns: predictions of TF-IDF and, with an encoder, of frozen sentence embeddings, each with logistic regression,
+        for every domain with enough texts and labels; the other domains with the reason.
+    Raises: InvalidInput for other kinds of task.
     """
     info = data.info
     if info.kind is not TaskKind.CLASSIFICATION:
@@ -71,7 +71,7 @@ def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probe
     for name, fit in fits.items():
         frames = []
         for part, number, drawn in progress(runs, desc=name, unit="model"):
-            with threadpool_limits(1, "blas"):  # several threads wait for each other on problems as small as these
+            with threadpool_limits(1, "blas"):  # on such small problems several threads slow each other down
                 codes, _ = fit(drawn, seed).predict(part.test)
             predicted = pl.Series("prediction", codes).replace_strict(names, return_dtype=pl.String)
             frames.append(part.test.select("domain", "id", seed=pl.lit(number, pl.Int64)).with_columns(predicted))
@@ -82,7 +82,7 @@ def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probe
 
 
 def _draw(rows: pl.DataFrame, n: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Draw n rows by whole groups with replacement, the last group cut off; drawn again where all have one label."""
+    """Sample n rows by whole groups with replacement, truncating the last; repeat while all have the same label."""
     while True:
         rows = rows[rng.permutation(len(rows))]
         numbers = rows.with_row_index("number").group_by("group", maintain_order=True).agg("number")["number"]
@@ -92,7 +92,7 @@ def _draw(rows: pl.DataFrame, n: int, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
-    """Split the rows of every domain that a probe can be trained on; list the others with the reason."""
+    """Split the rows of every domain that a probe can be trained on; return the others with the reason."""
     info, folder = data.info, data.folder
     tested = {name: facts.splits for name, facts in info.domains.items() if "test" in facts.splits}
     has_train = all("train" in splits for splits in tested.values())
@@ -117,7 +117,7 @@ def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Par
 
 
 def _split_into_folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
-    """Split a domain's rows by group into parts of about one size, each to be predicted from the others."""
+    """Split a domain's rows by group into folds of similar size, each to be predicted from the others."""
     groups = rows["group"].unique().sort()
     dealt = dict(zip(groups.to_list(), rng.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))
     fold = rows["group"].replace_strict(dealt, return_dtype=pl.Int64)

@@ -1,4 +1,4 @@
-"""Claims about prediction files: made from them, and checked by making them again."""
+"""Claims about prediction files: made from them, and checked by repeating the tests."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class NamedFile(NamedTuple):
-    """A prediction file to compare: what to call it, where it is, and the settings tried, None where not stated."""
+    """A prediction file to compare: display name, path, and number of tuning trials (None if not stated)."""
 
     name: str
     path: Path
@@ -29,7 +29,7 @@ class NamedFile(NamedTuple):
 
 
 def read_named_file(name: str, path: Path) -> NamedFile:
-    """Return a prediction file with what the card beside it states."""
+    """Return a prediction file with the tuning trials stated in its card."""
     card = sound_card(path)
     return NamedFile(name, path, card.tuning_trials if card else None)
 
@@ -43,16 +43,16 @@ def claim_of_files(
     margin: float | None,
     entries: Sequence[ClaimedEntry] | None = None,
 ) -> Claim:
-    """Compare prediction files, the first with each other one, as a claim.
+    """Compare the first prediction file with each of the others, as a claim.
 
     Args:
         opened: the dataset.
         files: at least two.
-        data: the dataset's path as it was typed.
-        task: compare on this task alone; None takes all.
-        margin: test, too, whether differences lie within this fraction.
-        entries: what the claim says of the files; by default their paths and checksums.
-    Raises: InvalidInput when a file is not sound or no shift is shared.
+        data: the dataset's path as typed.
+        task: compare only on this task; None: all tasks.
+        margin: also test equivalence within this fraction.
+        entries: the claim's record of the files; by default their paths and checksums.
+    Raises: InvalidInput if a file is invalid or no shift is shared.
     """
     encoder = token_encoder(opened.folder)
     entrants = [
@@ -81,9 +81,9 @@ def claim_of_files(
 
 
 def claimed_own_file(claim: Claim) -> OwnFile:
-    """Return how a claim's file of one's own was read; as it is by default where the claim does not say.
+    """Return how a claim's user file was read; the default if the claim does not state it.
 
-    Raises: UnknownChoice when the claim's columns cannot be parsed.
+    Raises: UnknownChoice if the claim's columns cannot be parsed.
     """
     if claim.columns is None:
         return OwnFile()
@@ -91,32 +91,33 @@ def claimed_own_file(claim: Claim) -> OwnFile:
 
 
 def find_inside(name: str, claim: Path, folder: Path | None = None) -> Path | None:
-    """Find what a claim names in one folder: a claim may be anybody's, so it leads to nothing outside.
+    """Find a file that a claim names within one folder; claims are untrusted, so paths outside are never followed.
 
     Args:
-        name: the path as the claim has it, from here or from the claim's folder.
+        name: the path in the claim, relative to the working directory or to the claim's folder.
         claim: the claim's file.
-        folder: the folder, where also the last part of the path alone is looked up; by default the claim's own.
-    Returns: the path; None where there is none that lies in the folder once links are followed.
+        folder: the folder, in which the file name is also looked up without its path; by default the claim's own
+            folder.
+    Returns: the path; None if there is no such file in the folder after resolving links.
     """
     outer = claim.parent if folder is None else folder
     places = [Path(name), outer / name, *([] if folder is None else [outer / Path(name).name])]
-    # Files outside are not even looked for: whether one is there is no business of the claim's.
+    # The existence of files outside is not even checked, so that a claim cannot reveal it.
     inside = [place for place in places if Path(realpath(place)).is_relative_to(realpath(outer))]
     return next((place for place in inside if place.exists()), None)
 
 
 def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | None") -> list[NamedFile]:
-    """Find the prediction files that a claim names, and check that they are the ones that were compared.
+    """Find the prediction files that a claim names, and check that they are the compared ones.
 
     Args:
         claim: the claim.
         path: its file.
-        folder: where the files lie, as the claim has their paths or by their names; by default the claim's own folder.
-            Files elsewhere are not read, whatever the claim names.
-        store: where entries are, by their ids.
-    Returns: the file of each entry; where no card is at hand, the claimed number of tuning trials.
-    Raises: InvalidInput naming every file that is missing or is another one.
+        folder: folder of the files, found by the claim's paths or by file name; by default the claim's own folder.
+            Files elsewhere are never read.
+        store: the store of entries, which are found by id.
+    Returns: the file of each entry; without a card, with the claimed number of tuning trials.
+    Raises: InvalidInput listing every file that is missing or differs.
     """
     named_files: list[NamedFile] = []
     problems: list[Problem] = []
@@ -152,7 +153,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
 
 
 def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]:
-    """Read the scores that a store has of a claim's entries, of the claim's metric version, by the claim's names."""
+    """Read the store's scores of a claim's entries, for the claim's metric version, by their names in the claim."""
     version = claim.comparisons[0].metric_version
     if version not in store.versions():
         return {}
@@ -160,7 +161,7 @@ def read_recorded_values(claim: Claim, store: "Store") -> dict[str, ShiftValues]
     values = {}
     for identity, content in store.scores_of_version(version):
         if identity in names:
-            # Damaged scores are left out: scores are derived from the entry, which may be sound.
+            # Invalid scores are skipped: scores are derived from the entry, which may be valid.
             with suppress(ValueError, KeyError, TypeError, AttributeError):
                 values[names[identity]] = read_shift_values(content)
     return values
@@ -173,10 +174,10 @@ def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -
         claim: the claim.
         opened: the dataset that it names.
         files: its prediction files, in order (``find_files``).
-    Raises: InvalidInput when the data is another one, or the files cannot be compared.
+    Raises: InvalidInput if the data differs, or the files cannot be compared.
     """
     first = claim.comparisons[0]
-    # Depths of another encoder move figures, which check_claim says.
+    # Depths from another encoder change the scores; check_claim reports that.
     if differs := first.version.difference(opened.folder.version):
         what = f"the claim is about other {'data' if differs == 'content' else 'settings of the data'}"
         cure = f"give the dataset of {first.version}; for a file, with the --columns and --min-texts of the comparison"

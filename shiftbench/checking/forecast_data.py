@@ -1,4 +1,4 @@
-"""What ``shiftbench forecast`` reads: predictions on a dataset folder, or on a file of one's own."""
+"""The input of ``shiftbench forecast``: predictions on a dataset folder, or on a user file."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,14 +28,14 @@ _QUOTED = re.compile("'([^']+)'")
 
 @dataclass(frozen=True)
 class ForecastData:
-    """What forecasts are made from.
+    """The input of forecasts.
 
     Attributes:
-        folder: the dataset; of a file, the one that its labelled rows became.
-        predictions: checked ones on its test rows.
-        validation: checked ones on its validation rows; None without.
-        unlabelled: predictions on targets that the folder does not have.
-        titles: what the file calls its domains, by their names; empty of a benchmark.
+        folder: the dataset; for a file, the dataset built from its labelled rows.
+        predictions: checked predictions on its test rows.
+        validation: checked predictions on its validation rows; None if there are none.
+        unlabelled: predictions on targets that are not in the folder.
+        titles: the file's names of its domains, by their names in the dataset; empty for a benchmark.
     """
 
     folder: DatasetFolder
@@ -45,16 +45,16 @@ class ForecastData:
     titles: Mapping[str, str] = field(default_factory=dict)
 
     def domain(self, text: str) -> str:
-        """Return the name of a domain that may be written as the file does."""
+        """Return the dataset's name of a domain that may be given by its name in the file."""
         return {title: name for name, title in self.titles.items()}.get(text, text)
 
 
 @contextmanager
 def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
-    """Call domains as the file does in what is refused.
+    """Use the file's names of domains in the errors of the block.
 
     Args:
-        titles: what the file calls its domains, by their names.
+        titles: the file's names of its domains, by their names in the dataset.
     """
 
     def titled(quoted: "re.Match[str]") -> str:
@@ -68,14 +68,14 @@ def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | None = None) -> Iterator[ForecastData]:
-    """Open what forecasts are made from; what was made for it goes when the context ends.
+    """Open the input of forecasts; temporary files are removed when the context ends.
 
     Args:
         predictions: the prediction file.
-        data: a dataset folder, or a file of one's own.
-        own: how the file is read; refused for a folder.
-        subset: the subset of a folder that predictions cover; None finds it from their ids.
-    Raises: InvalidInput with everything that is wrong with the rows or the predictions.
+        data: a dataset folder, or a user file.
+        own: how to read the file; refused for a folder.
+        subset: the subset of a folder that predictions cover; None: inferred from their ids.
+    Raises: InvalidInput listing every problem with the rows or the predictions.
     """
     if not is_own(data):
         with opened_data(data, own, predictions, subset) as opened:
@@ -112,7 +112,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
         apart.table.frame.write_parquet(rows)
         frame.filter(~is_unlabelled).write_parquet(preds)
         names = {str(rows): f"{data}, rows with labels", str(preds): f"{predictions}, rows with labels"}
-        read = replace(own, columns=replace(own.columns, prediction=None))  # the copy has the usual name
+        read = replace(own, columns=replace(own.columns, prediction=None))  # the copy has the default column name
         with renamed_problems(names), opened_data(rows, read, preds, subset, min_domains=1) as opened:
             checked = opened.checked(preds)
             sources = frame["source"].unique().to_list()
@@ -136,13 +136,13 @@ def run_forecast(
 
     Args:
         predictions: the prediction file.
-        data: a dataset folder, or a file of one's own.
-        own: how the file is read; refused for a folder.
+        data: a dataset folder, or a user file.
+        own: how to read the file; refused for a folder.
         methods: names; None for all.
-        targets: domains to forecast, as the file writes them; empty for all.
-        subset: the subset of a folder that predictions cover; None finds it from their ids.
-    Returns: forecasts; domains are called as the file does.
-    Raises: InvalidInput with everything that is wrong with the rows, the predictions or the names.
+        targets: domains to forecast, as named in the file; empty for all.
+        subset: the subset of a folder that predictions cover; None: inferred from their ids.
+    Returns: forecasts, with the file's names of domains.
+    Raises: InvalidInput listing every problem with the rows, the predictions or the names.
     """
     chosen_methods(methods)  # before any work
     with forecast_data(predictions, data, own, subset) as given, titled_problems(given.titles):

@@ -1,4 +1,4 @@
-"""Prediction files and a store's entries, forecast by all methods, so that methods can be compared."""
+"""Forecasts of prediction files and a store's entries with all methods, for comparing the methods."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +26,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 
 class Entrant(NamedTuple):
-    """One model's predictions, checked; ``model`` is what it is called."""
+    """One model's checked predictions; ``model`` is its display name."""
 
     model: str
     subset: str
@@ -36,13 +36,13 @@ class Entrant(NamedTuple):
 
 
 def read_files(files: Sequence[Path], folders: Sequence[DatasetFolder]) -> list[Entrant]:
-    """Read prediction files, each with its validation rows if they lie beside it.
+    """Read prediction files, each with its validation rows if they are next to it.
 
     Args:
-        files: each for the dataset and subset that its card names, or for the only dataset at hand; of a folder of
-            ``shiftbench grid``'s runs, all models whose trials are there, the seeds of a model together.
+        files: prediction files, each for the dataset and subset named in its card, or for the only given dataset; or a
+            folder of ``shiftbench grid``'s runs: all models with trials in it, combining the seeds of a model.
         folders: the datasets.
-    Raises: InvalidInput with what is wrong with a file, or when a folder has no trials.
+    Raises: InvalidInput listing the problems of a file, or if a folder has no trials.
     """
     return [found for path in files for found in (_read_runs if path.suffix == "" else _read_file)(path, folders)]
 
@@ -95,8 +95,8 @@ def _read_card_beside(path: Path) -> Card | None:
 def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Entrant], list[str]]:
     """Read the entries of a store that are for these datasets and have probabilities.
 
-    Returns: the entries, and what was left out, damaged ones with the reason. Of entries without validation rows,
-        their own test rows stand in.
+    Returns: the entries, and messages about the skipped ones, with the reason for damaged ones. For entries without
+        validation rows, their own test rows are used instead.
     """
     found, damaged, without, other = [], [], 0, 0
     for entry in store.entries():
@@ -123,13 +123,13 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
 def forecast_entrants(
     entrants: Sequence[Entrant], methods: Sequence[str], *, placebos: bool = False
 ) -> tuple[list[Forecasted], list[str]]:
-    """Forecast every task of labels of every model.
+    """Forecast every classification task of every model.
 
     Args:
         entrants: the models.
         methods: names, from ``chosen_methods``.
-        placebos: forecast the placebo tasks, and no others.
-    Returns: the forecasts, and what was left out, with the reason (``reason_against_forecasts`` among others).
+        placebos: forecast only the placebo tasks, instead of all others.
+    Returns: the forecasts, and the skipped tasks with the reason (for example from ``reason_against_forecasts``).
     """
     boards: dict[str, list[tuple[Entrant, TaskSamples]]] = {}
     left_out = []

@@ -1,9 +1,9 @@
-"""Domains that nobody named: candidates among a check's rows, found without looking at labels, and rules that do look.
+"""Search for unnamed domains (slices) in a check's rows: candidates found without labels, and rules found with them.
 
-Candidates are values of the file's other columns (numbers in fifths, dates by period), lengths, languages and clusters
-of texts. Clusters are k-means on character n-grams, which tell sources by their style as well as by their topic, beside
-the encoder's vectors where one is set. Languages are told by ``py3langid``: small, kept, no download; where it is not
-sure, a text has none.
+Candidates are values of the file's other columns (numbers in quintiles, dates by period), lengths, languages and
+clusters of texts. Clusters are k-means on character n-grams, which separate sources by style and topic, together with
+the encoder's embeddings if there is one. Languages are identified by ``py3langid``: small, maintained, no download; a
+text gets no language if it is uncertain.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,31 +39,31 @@ from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 COLUMN = "slice"
-"""The column of found domains in the file that is written."""
+"""The column of found domains in the output file."""
 REST = "rest"
 CLUSTERS = (4, 6, 9, 12)
-"""Numbers of clusters: sources may be few and large, or many."""
+"""Numbers of clusters, for few large sources and for many."""
 _DIMENSIONS = 50
 _NGRAMS = 20_000
 _FITTED = 20_000
-"""Texts that vectors and clusters are fitted on at most; all are assigned."""
+"""Maximum texts that embeddings and clusters are fitted on; all texts are assigned."""
 _WORDS, _TEXTS, _LETTERS = 8, 3, 120
-"""Words and texts that describe a slice, and letters of a text."""
+"""Numbers of words and texts that describe a slice, and characters of a text."""
 _NAMED = 3
-"""Words in the name of a cluster."""
+"""Words in a cluster's name."""
 _VOCABULARY = 300
-"""Words that rules may be made of, the most frequent ones."""
+"""Number of most frequent words that rules can use."""
 _MOST_VALUES = 20
-"""Values of a column that are candidates, the most frequent ones."""
+"""Number of most frequent values of a column that become candidates."""
 _BINS = 5
 _PERIODS = 12
-"""Periods of a column of dates at most; it is grouped by the shortest span that makes no more."""
+"""Maximum periods of a date column; the shortest span with no more periods is used."""
 _SURE = 5.0
-"""Log odds of a text's language against the next one."""
+"""Minimum log odds of a text's language against the second most likely."""
 _MOSTLY = 0.75
-"""Share of a slice's texts from which on it is said to be of one domain."""
+"""Minimum share of a slice's texts in one domain for naming that domain."""
 _LONGEST = 90
-"""Letters of a slice's name in the file that is written, which may become a domain's name."""
+"""Maximum characters of a slice's name in the output file, where it may become a domain name."""
 _SEED = 0
 
 Vectors = NDArray[np.float64]
@@ -71,12 +71,12 @@ Vectors = NDArray[np.float64]
 
 @dataclass
 class DomainSearch:
-    """A search for domains that no column names among the rows of one check.
+    """A search for unnamed domains among the rows of one check.
 
     Attributes:
-        rows: what the model is checked on.
-        encoder: makes vectors of which clusters are made, too; None without one.
-        row_slices: columns ``id`` (the dataset's) and ``slice``, after the search; other rows are of ``REST``.
+        rows: the data of the check.
+        encoder: also embeds texts for the clusters; None: n-grams only.
+        row_slices: columns ``id`` (the dataset's) and ``slice``, set by the search; other rows are in ``REST``.
     """
 
     rows: CheckData
@@ -84,7 +84,7 @@ class DomainSearch:
     row_slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema={"id": pl.String, COLUMN: pl.String}))
 
     def __call__(self, targets: Mapping[str, TargetRuns]) -> SlicesFound:
-        """Look for slices in what was predicted, by domain."""
+        """Search for slices in the predicted rows of all domains."""
         rows, info = self.rows, self.rows.info
         tests = rows.folder.test(rows.task, "all", ["id", "domain", "group", *info.inputs])
         known = pl.DataFrame(
@@ -110,11 +110,11 @@ class DomainSearch:
         return found
 
     def write(self, file: Path) -> None:
-        """Write the scored rows of the file that was checked with the slice of each, as CSV, Parquet or JSON lines.
+        """Write the scored rows of the checked file with the slice of each, as CSV, Parquet or JSON lines.
 
-        Nothing is written where no slice was found.
+        Nothing is written if no slice was found.
 
-        Raises: InvalidInput where there is no file, or it has a column of this name.
+        Raises: InvalidInput if the data is not a file, or it already has a column of this name.
         """
         source, option = self.rows.source, "--write-domains"
         if source is None:
@@ -140,12 +140,12 @@ class DomainSearch:
 
 @dataclass(frozen=True)
 class SearchedTexts:
-    """Texts with their candidates, which neither labels nor predictions had a part in.
+    """Texts with their candidates, which are independent of labels and predictions.
 
     Attributes:
-        described: their words and vectors.
-        blind: the candidates, no two of the same texts.
-        least: texts that a slice must have.
+        described: their words and embeddings.
+        blind: the candidates, all with different texts.
+        least: minimum texts of a slice.
     """
 
     described: "_Described"
@@ -158,19 +158,19 @@ class SearchedTexts:
 
         Args:
             texts: at least one.
-            columns: other columns of the same rows, or none at all.
-            encoder: makes vectors of which clusters are made, too.
-            least: texts that a slice must have.
+            columns: other columns of the same rows; may be empty.
+            encoder: also embeds texts for the clusters.
+            least: minimum texts of a slice.
         """
         described = _Described.of(texts)
         return cls(described, _distinct(_candidates(columns, described, encoder, least)), least)
 
     def find(self, texts: Texts, seed: int = 0) -> tuple[SlicesFound, tuple[Mask, ...]]:
-        """Test the candidates, and rules that one half of the groups shows to be wrong more often.
+        """Test the candidates, and rules for texts that are misclassified more often, found on one half of the groups.
 
         Args:
             texts: their scores and groups.
-            seed: of the halves.
+            seed: seed of the halves.
         Returns: the slices with their words and texts, and the members of each.
         """
         half = draw_half(texts.groups, np.random.default_rng(seed))
@@ -186,7 +186,7 @@ def _json_text(cell: Any) -> str:
 
 
 def _refusal(texts: Texts, least: int) -> str:
-    """Return why nothing can be looked for; empty where it can."""
+    """Return why no search is possible; "" if it is."""
     n, n_groups = texts.scores.size, int(texts.groups.max()) + 1
     if n < 2 * least or n_groups < 2 * LEAST_GROUPS:
         return (
@@ -199,7 +199,7 @@ def _refusal(texts: Texts, least: int) -> str:
 
 
 def independent_groups(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """Number the groups of rows (columns domain, group, text); equal and nearly equal texts are of one group."""
+    """Number the groups of rows (columns domain, group, text), merging groups that share exact or near duplicates."""
     names = pl.concat_str("domain", "group", separator="\0")
     groups = frame.select(names.rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     rows = frame.with_row_index("row")
@@ -212,7 +212,7 @@ def independent_groups(frame: pl.DataFrame) -> NDArray[np.int64]:
 
 
 class _Described:
-    """Texts with their words and vectors."""
+    """Texts with their words and embeddings."""
 
     def __init__(self, texts: Sequence[str], held: Any, words: Sequence[str], vectors: Vectors) -> None:
         self.texts, self.held, self.words, self.vectors = texts, held, words, vectors
@@ -220,13 +220,13 @@ class _Described:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "_Described":
-        """Count the words of texts, and reduce their character n-grams to vectors of length 1."""
+        """Count the words of texts, and reduce their character n-grams to unit vectors."""
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
         words = CountVectorizer(binary=True, token_pattern=r"(?u)\b\w[\w'’-]*\b", dtype=np.uint8)
-        held = words.fit_transform([*texts, "text"])[:-1]  # texts may have no word
-        # Case and signs are kept: they tell sources apart.
+        held = words.fit_transform([*texts, "text"])[:-1]  # avoids an empty vocabulary
+        # Case and punctuation are kept, because they distinguish sources.
         ngrams = TfidfVectorizer(
             analyzer="char_wb", ngram_range=(3, 5), lowercase=False, sublinear_tf=True, max_features=_NGRAMS,
             dtype=np.float32,
@@ -235,7 +235,7 @@ class _Described:
         ngrams.fit([*(texts[row] for row in some), "text"])
         size = min(_DIMENSIONS, len(ngrams.vocabulary_) - 1)
         reduced = TruncatedSVD(size, random_state=_SEED)
-        with threadpool_limits(1, "blas"):  # several threads wait for each other, and add up in another order
+        with threadpool_limits(1, "blas"):  # several threads wait for each other, and change the order of sums
             reduced.fit(ngrams.transform([texts[row] for row in some]))
             vectors = np.concatenate(
                 [
@@ -246,12 +246,12 @@ class _Described:
         return cls(texts, held, words.get_feature_names_out().tolist(), _unit(vectors))
 
     def words_of(self, members: Mask, n: int) -> list[str]:
-        """Return the words that are most typical of some texts, against the others."""
+        """Return the words that are most typical of some texts compared with the others."""
         inside = np.asarray(self.held[members].sum(axis=0)).ravel()
         return [self.words[word] for word in typical_words(np.stack([inside, self.counts]), members, n)]
 
     def examples(self, members: Mask) -> tuple[list[str], list[str]]:
-        """Return the most typical words and texts, clipped, of a slice."""
+        """Return the most typical words and texts (truncated) of a slice."""
         rows = np.flatnonzero(members)
         nearest = rows[np.argsort(-(self.vectors[rows] @ self.vectors[rows].mean(axis=0)), kind="stable")]
         chosen = dict.fromkeys(_clip(self.texts[row]) for row in nearest[: 10 * _TEXTS])
@@ -264,7 +264,7 @@ def _clip(text: str) -> str:
 
 
 def _unit(vectors: NDArray[Any]) -> Vectors:
-    """Centre vectors and give them length 1; those at the centre stay there."""
+    """Centre vectors and scale them to length 1; zero vectors stay zero."""
     moved = np.asarray(vectors, dtype=np.float64) - vectors.mean(axis=0)
     lengths = np.linalg.norm(moved, axis=1, keepdims=True)
     return np.asarray(moved / np.where(lengths > 0, lengths, 1.0))
@@ -278,7 +278,7 @@ def _sample(n: int) -> NDArray[np.int64]:
 def _candidates(
     columns: pl.DataFrame, described: "_Described", encoder: Encoder | None, least: int
 ) -> Iterator[Candidate]:
-    """Find candidates without labels or predictions."""
+    """Yield candidates found without labels or predictions."""
     texts = described.texts
     for column in columns:
         for words, members in _column_slices(column, least):
@@ -315,7 +315,7 @@ def _languages(texts: Sequence[str], least: int) -> Iterator[Candidate]:
 
 
 def _column_slices(column: pl.Series, least: int) -> Iterator[tuple[str, Mask]]:
-    """Cut a column into slices: numbers and dates by range, other values as they are."""
+    """Split a column into slices: numbers and dates by range, other values by value."""
     if column.dtype != pl.String:
         return
     column = column.str.strip_chars().replace("", None)
@@ -328,7 +328,7 @@ def _column_slices(column: pl.Series, least: int) -> Iterator[tuple[str, Mask]]:
         span = next((span for span, n in spans.items() if n <= _PERIODS), "year")
         try:
             column = group_dates(column, span, "", "")
-        except InvalidInput:  # days and months that cannot be told apart make no periods, and no values either
+        except InvalidInput:  # ambiguous days and months give neither periods nor values
             return
     elif numbers.null_count() == column.null_count() and numbers.n_unique() > _MOST_VALUES:
         yield from _fifths(numbers)
@@ -339,7 +339,7 @@ def _column_slices(column: pl.Series, least: int) -> Iterator[tuple[str, Mask]]:
 
 
 def _fifths(numbers: pl.Series) -> Iterator[tuple[str, Mask]]:
-    """Cut numbers at their fifths; equal numbers stay together, and missing ones are in none."""
+    """Split numbers into quintiles; ties stay together, and missing values are in none."""
     known = numbers.drop_nulls().to_numpy()
     if not known.size:
         return
@@ -355,7 +355,7 @@ def _fifths(numbers: pl.Series) -> Iterator[tuple[str, Mask]]:
 
 
 def _distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """Leave out candidates of the same texts as another one, or of all others: of two sides the smaller one stays."""
+    """Drop candidates with the same texts as another one, or its complement; the smaller side is kept."""
     by_texts: dict[bytes, Candidate] = {}
     for each in candidates:
         side = ~each.members if each.members[0] else each.members
@@ -368,7 +368,7 @@ def _distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
 def _search(
     blind: Sequence[Candidate], described: _Described, texts: Texts, half: Mask, least: int
 ) -> Iterator[Candidate]:
-    """Search one half for rules of which the other one is tested: candidates and words, alone or two together."""
+    """Search one half for rules to be tested on the other half: candidates and words, single or in pairs."""
     counts = described.counts
     usable = np.flatnonzero((counts >= least) & (counts <= len(half) / 2))
     chosen = usable[np.argsort(-counts[usable], kind="stable")[:_VOCABULARY]]
@@ -386,7 +386,7 @@ def _search(
 def _with_domains(
     found: SlicesFound, masks: Sequence[Mask], domains: pl.Series, titles: Mapping[str, str]
 ) -> SlicesFound:
-    """Add to slices that are mostly of one domain, where there are several, which one that is."""
+    """If there are several domains, name the domain that most of a slice's texts are from."""
     if domains.n_unique() < 2:
         return found
     slices = []

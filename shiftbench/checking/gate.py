@@ -1,6 +1,6 @@
-"""A gate for continuous integration: predictions in, a decision on limits by domain out.
+"""A gate for continuous integration: tests predictions against limits, domain by domain.
 
-What ``shiftbench gate`` and the fixture ``shift_report`` run.
+Used by ``shiftbench gate`` and the fixture ``shift_report``.
 """
 
 import warnings
@@ -42,11 +42,14 @@ if TYPE_CHECKING:
     from shiftbench.checking.inputs import Table
 
 _SETTINGS = ("tool", "shiftbench", "gate")
-"""Where a project's ``pyproject.toml`` has them."""
+"""The table of the settings in a project's ``pyproject.toml``."""
 
 
 class GateSettings(pydantic.BaseModel):
-    """Settings of a gate, with dashes in ``pyproject.toml``: options of ``shiftbench gate``, limits in points."""
+    """Settings of a gate, written with dashes in ``pyproject.toml``:
+
+    options of ``shiftbench gate``, limits in points.
+    """
 
     model_config = pydantic.ConfigDict(
         extra="forbid", strict=True, alias_generator=lambda name: name.replace("_", "-"), arbitrary_types_allowed=True
@@ -75,11 +78,11 @@ class GateSettings(pydantic.BaseModel):
     @pydantic.field_validator("columns", "text_column", mode="before")
     @classmethod
     def _as_list(cls, value: Any) -> Any:
-        """Return columns as a list; one may be given as text."""
+        """Return columns as a list; a single one may be given as text."""
         return [value] if isinstance(value, str) else value
 
     def with_todays_names(self) -> dict[str, Any]:
-        """Return the settings that were given, with former ones as what stands for them today."""
+        """Return the given settings, with former names replaced by current ones."""
         settings = self.model_dump(exclude_unset=True)
         former = {name: settings.pop(name) for name in _FORMER if name in settings}
         if former:
@@ -102,10 +105,10 @@ _FORMER = {f"{role}_column": role for role in ("domain", "label", "text", "id", 
 
 
 class ShownGate(GateReport):
-    """A gate's decision, which shows as ``shiftbench gate`` prints it: ``assert report.passed, report``."""
+    """A gate's decision, displayed as in ``shiftbench gate``: ``assert report.passed, report``."""
 
-    def __repr__(self) -> str:  # what pytest shows where an assertion fails
-        """Return what ``shiftbench gate`` prints."""
+    def __repr__(self) -> str:  # shown by pytest if an assertion fails
+        """Return the output of ``shiftbench gate``."""
         return printed_text(gate_lines(self))
 
     __str__ = __repr__
@@ -127,16 +130,16 @@ def run_gate(
 
     Args:
         predictions: the file.
-        data: a dataset folder, or a file of one's own.
-        own: how a file of one's own is read.
-        limits: fractions that were fixed beforehand.
+        data: a dataset folder, or a user file.
+        own: how to read the user file.
+        limits: fractions fixed beforehand.
         baseline: predictions to compare with; ``limits.max_regression`` needs it.
-        trained_on: the home domain, or several joined by ``+``; by default what the predictions name as their source.
-        subset: the subset of a folder that predictions cover; None finds it from their ids.
-        task: the task, where the predictions are of several.
-        strict: whether a limit that is not shown to be kept fails, too.
-    Returns: the decision; domains are called as the file writes them.
-    Raises: InvalidInput with every problem found.
+        trained_on: the source domain, or several joined by ``+``; by default the source in the predictions.
+        subset: the subset of a folder that predictions cover; None: inferred from their ids.
+        task: the task, if the predictions are for several.
+        strict: whether limits not shown to be kept also fail.
+    Returns: the decision, with the file's names of domains.
+    Raises: InvalidInput listing every problem found.
     """
     refuse_limits(limits)
     if (limits.max_regression is None) != (baseline is None):
@@ -177,7 +180,7 @@ def run_gate(
 
 
 def _settings_table(project: Path) -> Any:
-    """Return the gate's table in a TOML file; empty where it has none, or there is no such file."""
+    """Return the gate's table in a TOML file; empty if the file has none or does not exist."""
     try:
         table: Any = read_toml(project) if project.is_file() else {}
     except ValueError as error:
@@ -191,10 +194,10 @@ def read_gate_settings(project: Path | None = None) -> dict[str, Any]:
     """Read a project's settings of the gate.
 
     Args:
-        project: a ``pyproject.toml``; one that is not there has none. None finds the nearest one with such settings, in
-            the current folder and upward.
-    Returns: those that it has, by name with underscores; paths in them are read from the file's folder.
-    Raises: InvalidInput when the file is no TOML, or a setting is unknown or of a wrong type; all at once.
+        project: a ``pyproject.toml``; a missing file has no settings. None: the nearest file with such settings, in the
+            working directory or its parents.
+    Returns: the given settings, by name with underscores; paths are resolved against the file's folder.
+    Raises: InvalidInput if the file is not valid TOML, or listing all settings that are unknown or have a wrong type.
     """
     near = [Path(), *Path.cwd().parents] if project is None else []
     places = [folder / "pyproject.toml" for folder in near] if project is None else [project]
@@ -209,12 +212,12 @@ def read_gate_settings(project: Path | None = None) -> dict[str, Any]:
 
 
 def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[str, Any]) -> "ShownGate":
-    """Run a gate by its settings, as ``GateSettings`` has them.
+    """Run a gate from its settings (``GateSettings``).
 
     Args:
-        predictions: a prediction file, or a table as ``shiftbench.score`` takes it.
+        predictions: a prediction file, or a table as accepted by ``shiftbench.score``.
         settings: by name with underscores; limits in points.
-    Raises: InvalidInput with every problem found.
+    Raises: InvalidInput listing every problem found.
     """
     try:
         each = GateSettings.model_validate({name.replace("_", "-"): value for name, value in settings.items()})
@@ -251,7 +254,7 @@ def _select_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFram
 
 
 def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
-    """Return the predictions of one source: the wanted one, or the only one there is."""
+    """Return the predictions of one source: the given one, or the only one."""
     sources = rows["source"].unique().sort().to_list()
     if wanted in sources:
         return rows.filter(source=wanted), str(wanted)
@@ -265,7 +268,7 @@ def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[p
 
 
 def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
-    """Return the domains of the score at home; predictions must cover every one of them."""
+    """Return the source domains; predictions must cover all of them."""
     info: TaskInfo = opened.folder.task(str(rows["task"][0]))
     parts = tuple((home or source).split(SOURCE_JOINER))
     unknown = [part for part in parts if part not in info.domains]
@@ -291,7 +294,7 @@ def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str
 def _test_limits(
     opened: OpenedData, rows: pl.DataFrame, source: str, homes: Sequence[str], limits: Limits
 ) -> tuple[TaskValues, list[LimitTest], dict[str, int]]:
-    """Test scores and drops; return also the scores, and the domains too small for a decision with their sizes."""
+    """Test scores and drops; return also the scores, and the sizes of domains too small for a decision."""
     values = _values(opened, rows)
     targets = sorted({target for _, target in values.rows})
     left_out = small_domains(values.info, targets)

@@ -1,9 +1,9 @@
-"""Periods that a check goes on from: the order of a file's domains, its reference, and the history that runs append to.
+"""Monitoring over time: the order of a file's periods, the reference, and the history that runs append to.
 
-A history is a file of JSON lines, one a period in order of the looks: its name, number of texts, groups (texts, mean
-score, number of such groups), whether it is of the reference, and a hash of what all lines must share. A run adds all
-of its new periods, or none. A period that stands there already is left as it is where it is the same, and refused where
-it is not: what a look has seen cannot be seen otherwise later.
+A history is a file of JSON lines, one per period in the order of the analyses: its name, number of texts, groups
+(texts, mean score, number of such groups), whether it belongs to the reference, and a hash of the settings that all
+lines must share. A run adds all of its new periods, or none. A period already in the history is skipped if it is
+identical, and refused otherwise: past analyses cannot be changed.
 """
 
 import hashlib
@@ -25,10 +25,10 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class TimeOptions:
-    """What the user says of time.
+    """Options for time.
 
     Attributes:
-        is_ordered: whether domains that are no dates stand in an order.
+        is_ordered: whether domains that are not dates are ordered.
         reference: the range of periods that later ones are compared with; None without one.
         history: the file that periods are appended to; None without one.
     """
@@ -39,7 +39,7 @@ class TimeOptions:
 
 
 WITHOUT_TIME = TimeOptions()
-"""Nothing is said of time; domains that are dates are tested all the same."""
+"""No options for time; domains that are dates are tested nevertheless."""
 
 
 class HistoryLine(PeriodGroups):
@@ -51,12 +51,13 @@ class HistoryLine(PeriodGroups):
 
 @dataclass
 class Follower:
-    """Tests of the periods of one check, and of those before it.
+    """Tests of the periods of one check, and of those in its history.
 
     Attributes:
-        options: what the user says of time.
-        titles: what the file calls its domains, by their names, in the file's order.
-        labels: of the task, which a history's lines share.
+        options: options for time.
+        titles: the file's names of its domains, by their names in the dataset, in the file's order.
+        labels: the task's labels, which all lines of a history must share.
+        before: lines of the history.
         appended: lines that the run adds to the history; written by ``save``.
     """
 
@@ -67,10 +68,10 @@ class Follower:
     appended: tuple[HistoryLine, ...] = ()
 
     def follow(self, targets: Mapping[str, TargetRuns]) -> OverTime | None:
-        """Test the periods of a check, and those of its history; None where domains are no periods.
+        """Test the periods of a check and of its history; None if domains are not periods.
 
-        Raises: InvalidInput where domains are no periods but a reference or a history is named, the reference has no
-            period, or a period does not fit the history.
+        Raises: InvalidInput if domains are not periods but a reference or a history is given, the reference contains no
+            period, or a period contradicts the history.
         """
         names = [title for domain, title in self.titles.items() if domain in targets]
         timeline = self._timeline(names)
@@ -103,7 +104,7 @@ class Follower:
         return timeline
 
     def _with_history(self, here: Sequence[PeriodGroups], timeline: Timeline, measure: str) -> list[PeriodGroups]:
-        """Return the history's periods with the new ones after them, which ``save`` will add."""
+        """Return the history's periods followed by the new ones, which ``save`` will add."""
         file, settings = str(self.options.history), self._settings(timeline.unit, measure)
         known = {line.period: line for line in self.before}
         problems = []
@@ -147,7 +148,7 @@ class Follower:
         return hashlib.sha256("\0".join([order, measure, *self.labels]).encode()).hexdigest()[:16]
 
     def save(self) -> None:
-        """Add the run's periods to the history, all of them or none."""
+        """Add the run's periods to the history, all or none."""
         if self.options.history is None or not self.appended:
             return
         lines = [line.model_dump_json() for line in (*self.before, *self.appended)]
@@ -157,9 +158,9 @@ class Follower:
 
 @contextmanager
 def opened_history(options: TimeOptions) -> Iterator[tuple[HistoryLine, ...]]:
-    """Read the history, which no other run changes while the context lasts.
+    """Read the history, and lock it against other runs while the context lasts.
 
-    Raises: InvalidInput for a line that is none, with its number.
+    Raises: InvalidInput for an invalid line, with its number.
     """
     file = options.history
     if file is None:

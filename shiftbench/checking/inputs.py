@@ -1,4 +1,4 @@
-"""Inputs of the front door: paths or tables, folders or their names, cards or their files."""
+"""Arguments of the Python API: paths or tables, folders or their names, cards or their files."""
 
 import csv
 import io
@@ -49,14 +49,14 @@ _TABLES = "a polars or pandas DataFrame, a Dataset of datasets, a pyarrow Table,
 
 
 def as_path(place: Any, argument: str) -> Path:
-    """Return a path, which may be given as text; TypeError says so for anything else."""
+    """Return a path, which may be given as text; raise TypeError for other types."""
     if isinstance(place, str | Path):
         return Path(place)
     _refuse_type(place, argument, "a path as str or Path")
 
 
 def as_folder(data: Any, argument: str = "data", revision: str = "main") -> DatasetFolder:
-    """Open a dataset folder, on this machine or on the Hub; one that is open already is returned as it is."""
+    """Open a dataset folder, local or on the Hub; return an opened one unchanged."""
     if isinstance(data, DatasetFolder):
         return data
     if not isinstance(data, str | Path):
@@ -65,7 +65,7 @@ def as_folder(data: Any, argument: str = "data", revision: str = "main") -> Data
 
 
 def as_card(card: Any) -> Card:
-    """Return a card, which may be given as its file or as a dict of its keys; InvalidInput names every wrong key."""
+    """Return a card, which may be given as its file or as a dict; InvalidInput lists every invalid key."""
     if isinstance(card, Card):
         return card
     if isinstance(card, str | Path):
@@ -76,11 +76,11 @@ def as_card(card: Any) -> Card:
 
 
 def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
-    """Read a table in memory as a polars frame; the index of a pandas frame is left out.
+    """Read a table in memory as a polars frame; the index of a pandas frame is dropped.
 
-    Raises: InvalidInput when columns differ in length or mix types, TypeError for what is no table.
+    Raises: InvalidInput if columns differ in length or mix types, TypeError if it is not a table.
     """
-    pandas = sys.modules.get("pandas")  # whoever has a pandas frame has imported pandas
+    pandas = sys.modules.get("pandas")  # a pandas frame exists only if pandas has been imported
     is_pandas = pandas is not None and isinstance(table, pandas.DataFrame)
     hub = sys.modules.get("datasets")
     if hub is not None and isinstance(table, hub.Dataset):
@@ -101,7 +101,7 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
 
 
 def _of_dataset(table: Any) -> pl.DataFrame:
-    """Read a Dataset of the library datasets; classes are called by their names."""
+    """Read a Dataset of the library datasets; class codes are replaced by names."""
     frame: pl.DataFrame = table.with_format(None).to_polars()
     names = {name: each.names for name, each in table.features.items() if type(each).__name__ == "ClassLabel"}
     return frame.with_columns(
@@ -111,9 +111,9 @@ def _of_dataset(table: Any) -> pl.DataFrame:
 
 
 def own_tables(table: Any, argument: str) -> list[OwnTable]:
-    """Read a table of one's own: a path, several paths, or what ``as_frame`` takes; ``argument`` names it in problems.
+    """Read a user table: a path, several paths, or a table for ``as_frame``; ``argument`` names it in error messages.
 
-    Raises: InvalidInput when it cannot be read, TypeError for what is no table.
+    Raises: InvalidInput if it cannot be read, TypeError if it is not a table.
     """
     if isinstance(table, str | Path):
         return read_tables([Path(table)])
@@ -126,12 +126,12 @@ def find_subset(predictions: Path | PredictionInput, folder: DatasetFolder) -> s
     """Find the subset of test ids that a prediction file covers.
 
     Args:
-        predictions: the file; it is read no further than to the first id that no named subset holds, and not at all
-            where the folder has no named subset.
+        predictions: the file; reading stops at the first id outside all named subsets, and is skipped if the folder has
+            no named subset.
         folder: the dataset.
-    Returns: the smallest named subset that holds every id of the file; ``all`` where none does, or where it holds all
-        test texts of the domains that are predicted.
-    Raises: InvalidInput when the file cannot be read.
+    Returns: the smallest named subset that contains every id of the file; ``all`` if none does, or if it contains all
+        test texts of the predicted domains.
+    Raises: InvalidInput if the file cannot be read.
     """
     held: dict[str, dict[str, pl.Series]] = {}
     for task, info in folder.manifest.tasks.items():
@@ -143,7 +143,7 @@ def find_subset(predictions: Path | PredictionInput, folder: DatasetFolder) -> s
     parts = PredictionFile(PredictionInput.of(predictions).path).parts(["source", "id"]) if held else ()
     for part in parts:
         ids = pl.concat([ids, part["id"].drop_nulls()]).unique()
-        for some in (part["id"].head(1), ids):  # of most files the first id alone says "all"
+        for some in (part["id"].head(1), ids):  # for most files the first id already implies "all"
             held = {name: tasks for name, tasks in held.items() if some.is_in(listed[name]).all()}
         if not held:
             return "all"
@@ -157,41 +157,41 @@ def find_subset(predictions: Path | PredictionInput, folder: DatasetFolder) -> s
 
 
 def given_predictions(model: str | Path) -> PredictionInput | None:
-    """Return the prediction file that is given in place of a model; None for what names a model."""
+    """Return the prediction file given in place of a model; None if the argument names a model."""
     path = Path(model)
     return PredictionInput(path) if path.suffix.lower() in PREDICTION_SUFFIXES and path.is_file() else None
 
 
 _CHANCE = re.compile(r"prob(?:ability|abilities|s)?[_ ](?P<label>.+)", flags=re.IGNORECASE)
-"""A column of one label's probability, such as ``probability_positive``."""
+"""A column with one label's probability, such as ``probability_positive``."""
 
 
 _OF_TABLE = re.compile(r"\S*[/\\]shiftbench-\w+[/\\](\w+)(\.parquet)?")
 
 
 def shown_name(text: str) -> str:
-    """Return a text in which files that were written from tables are called as the argument is."""
+    """Replace the names of temporary files of tables in a text by the names of the arguments."""
     return _OF_TABLE.sub(r"\1", text)
 
 
 def of_known_rows(
     frame: pl.DataFrame, known: pl.Series, file: str, ids_are: str, left_out: pl.Series | None = None
 ) -> pl.DataFrame:
-    """Return the predictions of rows that are there.
+    """Return the predictions of known rows.
 
     Args:
         frame: predictions.
         known: ids of the rows.
         file: the prediction file.
-        ids_are: where the ids of rows are.
-        left_out: ids of further rows, whose predictions are not wanted.
-    Returns: the predictions with a known id; others are named once.
-    Raises: InvalidInput where no id is known.
+        ids_are: location of the rows' ids, for messages.
+        left_out: ids of further rows, whose predictions are dropped silently.
+    Returns: the predictions with a known id; a warning names the others.
+    Raises: InvalidInput if no id is known.
     """
     if left_out is not None and len(left_out):
         frame = frame.filter(~pl.col("id").is_in(left_out.implode()))
     unknown = ~frame["id"].is_in(known.implode())
-    if len(frame) and unknown.all():  # pandas writes 1.0 for 1 as soon as a value of a column is missing
+    if len(frame) and unknown.all():  # pandas writes 1.0 for 1 if a value of the column is missing
         frame = frame.with_columns(respell(frame["id"], known))
         unknown = ~frame["id"].is_in(known.implode())
     n_unknown = int(unknown.sum())
@@ -210,21 +210,22 @@ def of_known_rows(
 def read_own_predictions(
     file: Path | PredictionInput, columns: Columns, labels: Sequence[str] = (), *, is_again: bool = False
 ) -> pl.DataFrame:
-    """Read predictions on rows of one's own, whose file may have more columns than predictions need.
+    """Read predictions on user data, whose file may have additional columns.
 
-    ``probability_<label>`` columns become ``probabilities``, in the order of the rows' labels (where these are not
-    known, of the labels' names), and where there is no ``confidence``, that of the prediction is it. Tags may be lists,
-    as JSON or as Python writes them. Other columns are named once and left alone, unless they look like a slip of the
-    pen. Without a column ``source`` the model was trained elsewhere.
+    Columns ``probability_<label>`` become ``probabilities``, in the order of the rows' labels (if unknown, in
+    alphabetical order); without a column ``confidence``, it is the probability of the prediction. Tags may be lists in
+    JSON or Python syntax. A warning lists other columns, which are ignored unless their name looks misspelled. Without
+    a column ``source``, the model is assumed to be trained on other data.
 
     Args:
-        file: as ``read_predictions`` takes it.
-        columns: of the rows: where there is no column ``id``, the one that is called as theirs is it; and the role
-            ``prediction`` names the column of predictions. Labels of the model become those of the rows by its map.
-        labels: of the rows; none where they are not known, or there are none.
-        is_again: whether the file was read before, so that its notes were given.
-    Returns: as ``read_predictions`` returns it.
-    Raises: InvalidInput with every problem of its columns and values.
+        file: as in ``read_predictions``.
+        columns: columns of the rows. Without a column ``id``, the column with the name of the rows' id column is used.
+            The role ``prediction`` names the column of predictions. Its map converts the model's labels to those of the
+            rows.
+        labels: labels of the rows; empty if unknown, or if there are none.
+        is_again: whether the file was read before, so that warnings are not repeated.
+    Returns: as ``read_predictions``.
+    Raises: InvalidInput listing every problem of its columns and values.
     """
     path = PredictionInput.of(file).path
     known = REQUIRED + OPTIONAL
@@ -280,7 +281,7 @@ def read_own_predictions(
 def _chances_by_label(chances: Mapping[str, str], columns: Columns, labels: Sequence[str], file: str) -> dict[str, str]:
     """Return the columns of probabilities by the labels of the rows, in their order.
 
-    Raises: InvalidInput where they are of other labels.
+    Raises: InvalidInput if they are for other labels.
     """
     own = columns.mapped(pl.Series(list(chances), dtype=pl.String))
     of_label = dict(zip(respell(own, labels) if labels else own, chances.values(), strict=True))
@@ -292,7 +293,7 @@ def _chances_by_label(chances: Mapping[str, str], columns: Columns, labels: Sequ
 
 
 def _own_columns(names: Sequence[str], columns: Columns, file: str) -> dict[str, str]:
-    """Return what columns of a prediction file are, by the names that are not those of predictions."""
+    """Return the roles of prediction-file columns that do not have their default names."""
     if columns.prediction is not None and not {columns.prediction, "prediction"} & {*names}:
         found, cure = f"columns {', '.join(names)}", did_you_mean(columns.prediction, names)
         what = "the column named for predictions is not there"
@@ -312,14 +313,14 @@ def _read_all(path: Path) -> pl.DataFrame:
 
 
 def _may_hold_lists(path: Path, names: Sequence[str]) -> bool:
-    """Return whether the first prediction of a CSV looks like a list."""
+    """Return whether the first prediction in a CSV looks like a list."""
     if _is_parquet(path) or path.suffix.lower() == ".jsonl":
         return False
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
         rows = csv.reader(io.StringIO(stream.read(_HEAD)))
     try:
         first = next(islice(rows, 1, None), [])
-    except csv.Error:  # the reader of the file says what is wrong
+    except csv.Error:  # the file's reader reports what is wrong
         return False
     return len(first) == len(names) and first[names.index("prediction")].startswith("[")
 
@@ -329,7 +330,7 @@ def _is_number(dtype: pl.DataType) -> bool:
 
 
 def _has_numbers(path: Path, names: Sequence[str]) -> bool:
-    """Check whether a parquet file has numbers where ids, domains or labels are."""
+    """Check whether a parquet file has numbers in the columns of ids, domains or labels."""
     if not _is_parquet(path):
         return False
     dtypes = dict(zip(names, pl.read_parquet_schema(path).values(), strict=True))
@@ -342,7 +343,7 @@ def _is_parquet(path: Path) -> bool:
 
 
 def _column_names(path: Path) -> list[str]:
-    """Return the names of a prediction file's columns; none of what cannot be read, which its reader will refuse."""
+    """Return a prediction file's column names; empty if it cannot be read, which its reader will report."""
     try:
         if _is_parquet(path):
             return list(pl.read_parquet_schema(path))
@@ -359,23 +360,23 @@ def _column_names(path: Path) -> list[str]:
 
 @contextmanager
 def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator[Path]:
-    """Return predictions as a file: the given one, or one written from a table, which is removed with the context.
+    """Return predictions as a file: the given one, or a temporary one written from a table.
 
-    Problems that are found in the table's file name the argument, not the file.
+    Problems found in the temporary file name the argument instead.
     """
     if isinstance(predictions, str | Path):
         yield Path(predictions)
         return
     frame = as_frame(predictions, argument, f"a path as str or Path, {_TABLES}")
     with TemporaryDirectory(prefix="shiftbench-") as place:
-        path = Path(place) / (argument if argument.isidentifier() else "predictions")  # results call it so
+        path = Path(place) / (argument if argument.isidentifier() else "predictions")  # the name appears in results
         frame.write_parquet(path)
         with renamed_problems({str(path): argument}):
             yield path
 
 
 def is_own(data: Any) -> bool:
-    """Check whether data is rows of one's own, as a table or a file, and not a dataset folder or its name."""
+    """Check whether data is a user table or file, rather than a dataset folder or its name."""
     if isinstance(data, str | Path):
         return Path(data).is_file() or Path(data).suffix.lower() in (".csv", ".tsv")
     return not isinstance(data, DatasetFolder)
@@ -383,9 +384,9 @@ def is_own(data: Any) -> bool:
 
 @contextmanager
 def data_place(data: Any, argument: str = "data") -> Iterator[Path]:
-    """Return where data lies: a dataset folder's path, a file's, or that of a file written from a table.
+    """Return the path of data: a dataset folder's, a file's, or that of a temporary file written from a table.
 
-    Problems that are found in the table's file name the argument, not the file.
+    Problems found in the temporary file name the argument instead.
     """
     if not is_own(data):
         yield as_folder(data, argument).path
@@ -403,7 +404,7 @@ def data_place(data: Any, argument: str = "data") -> Iterator[Path]:
 
 @contextmanager
 def renamed_problems(files: Mapping[str, str], columns: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Rename files and columns in problems to the names that the caller gave."""
+    """Replace files and columns in problems by the names that the caller gave."""
     try:
         yield
     except InvalidInput as error:

@@ -1,4 +1,4 @@
-"""Texts drawn for labelling: the file that people fill in, and beside it what was drawn and how likely that was."""
+"""Texts sampled for labelling: the file to fill in, and a record of the sample with its probabilities."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,21 +33,21 @@ from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean, first_line
 
 PROBABILITY = "draw_probability"
-"""Column of the file to be labelled."""
+"""Column of the file to be labelled: the sampling probability."""
 
 
 class DomainDraw(BaseModel):
-    """How the texts of one domain were drawn.
+    """How the texts of one domain were sampled.
 
     Attributes:
-        domain: its name, as the data writes it.
-        n_texts: texts without a label that there were.
-        budget: texts that were to be drawn; whole groups come near it.
-        method: ``ppi++``, drawn by confidence, or ``wilson``, drawn with one probability.
-        expected_width: width of the interval to be expected, as a multiple of a random sample's; 1 of ``wilson``.
-        rho: correlation of confidence and being right, if confidences are calibrated, in [0, 1].
-        expected_accuracy: what is expected from confidences and labelled domains; None of draws before 0.4.
-        expected_low, expected_high: the interval to expect; None likewise.
+        domain: its name in the data.
+        n_texts: number of texts without a label.
+        budget: target number of sampled texts; only approximate, because whole groups are sampled.
+        method: ``ppi++``, sampled by confidence, or ``wilson``, sampled with equal probabilities.
+        expected_width: expected width of the interval, relative to a random sample's; 1 for ``wilson``.
+        rho: correlation of confidence and correctness if confidences are calibrated, in [0, 1].
+        expected_accuracy: expected from confidences and labelled domains; None for samples from before 0.4.
+        expected_low, expected_high: expected interval; None for samples from before 0.4.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -63,14 +63,14 @@ class DomainDraw(BaseModel):
 
 
 class Draw(BaseModel):
-    """What was drawn.
+    """A sample of texts for labelling.
 
     Attributes:
-        seed: of the draw.
-        group_column: column of the data whose equal values were drawn together; None where it was not named.
-        domains: how each domain's texts were drawn.
-        probabilities: of each drawn text, by its id.
-        plan: what the numbers of texts were planned by; None of draws before 0.4.
+        seed: seed of the sampling.
+        group_column: column of the data whose equal values were sampled together; None if not given.
+        domains: how each domain's texts were sampled.
+        probabilities: sampling probability of each sampled text, by id.
+        plan: the plan of sample sizes; None for samples from before 0.4.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -82,14 +82,14 @@ class Draw(BaseModel):
 
 
 def draw_texts(domains: Sequence[DomainPlan], plan: LabelPlan, seed: int, group_column: str | None = None) -> Draw:
-    """Draw the texts to label.
+    """Sample the texts to label.
 
     Args:
-        domains: rows without a label: columns ``id``, ``domain``, ``group`` and ``confidence`` (calibrated), how many
-            to draw of each domain, and the accuracy to expect.
-        plan: what that was planned by.
-        seed: of the draw.
-        group_column: what the data calls the column of groups, for the record.
+        domains: rows without a label: columns ``id``, ``domain``, ``group`` and ``confidence`` (calibrated), the number
+            to sample per domain, and the expected accuracy.
+        plan: the plan of sample sizes.
+        seed: seed of the sampling.
+        group_column: the data's name for the column of groups, for the record.
     """
     rng = np.random.default_rng(seed)
     drawn_domains: list[DomainDraw] = []
@@ -103,7 +103,7 @@ def draw_texts(domains: Sequence[DomainPlan], plan: LabelPlan, seed: int, group_
         drawn = draw_groups(chance, groups, rng)
         probabilities |= dict(zip(part["id"].to_numpy()[drawn].tolist(), chance[drawn].tolist(), strict=True))
         width = expected_width(confidence, chance) if tuned else 1.0
-        if tuned and plan.correlation is not None:  # no narrower than confidences have been worth so far
+        if tuned and plan.correlation is not None:  # capped by how informative confidences have been so far
             width = max(width, (1 - plan.correlation**2) ** 0.5)
         low, high = expected_interval(expected.mean, share, plan.design * width**2)
         drawn_domains.append(
@@ -123,12 +123,12 @@ def draw_texts(domains: Sequence[DomainPlan], plan: LabelPlan, seed: int, group_
 
 
 def group_codes(groups: pl.Series) -> NDArray[np.int64]:
-    """Return a number for each row's group, from 0 without a gap, shape (n,)."""
+    """Return the group index of each row, consecutive from 0, shape (n,)."""
     return (groups.rank("dense").to_numpy() - 1).astype(np.int64)
 
 
 def draw_file(labelled: Path) -> Path:
-    """Return where the record of a draw lies: beside the file to be labelled."""
+    """Return the path of a sample's record, next to the file to be labelled."""
     return labelled.with_name(f"{labelled.stem}.draw.json")
 
 
@@ -143,20 +143,20 @@ def draw_unlabelled(
     within: float | None = None,
     margin: float = MARGIN,
 ) -> tuple[Draw, LabelRows]:
-    """Draw from the rows of a file that have no label.
+    """Sample from the unlabelled rows of a file.
 
     Args:
-        predictions: of one model, with confidences.
+        predictions: predictions of one model, with confidences.
         data: the file.
-        own: how it is read.
-        budget: texts to label, in all; spent where a decision at the margin hangs.
-        domains: those to draw from; empty for all.
-        seed: of the draw.
-        within: or else how far each domain's interval is to reach to either side, a fraction.
-        margin: loss from which on a domain is not accepted, a fraction.
-    Returns: what was drawn, and the rows.
-    Raises: InvalidInput when not one of budget and precision is given, every row has a label, the budget does not fit,
-        or predictions do not fit the rows.
+        own: how to read it.
+        budget: total number of texts to label, allocated to the domains whose decision at the margin is least certain.
+        domains: domains to sample from; empty for all.
+        seed: seed of the sampling.
+        within: instead of a budget, the target half-width of each domain's interval, a fraction.
+        margin: drop from which a domain is not accepted, a fraction.
+    Returns: the sample, and the rows.
+    Raises: InvalidInput unless exactly one of budget and precision is given, if every row has a label, if the budget is
+        too small or too large, or if predictions do not match the rows.
     """
     if (budget is None) == (within is None):
         what = "a draw takes a budget or a precision"
@@ -170,7 +170,7 @@ def draw_unlabelled(
 
 
 def _select_unlabelled(frame: pl.DataFrame, domains: Sequence[str], data: Path) -> pl.DataFrame:
-    """Return the rows without a label, of some domains or of all; InvalidInput where there are none."""
+    """Return the unlabelled rows of some or all domains; raise InvalidInput if there are none."""
     frame = frame.filter(pl.col("label").is_null())
     if frame.is_empty():
         cure = "give the file whose rows to be labelled have an empty label"
@@ -184,7 +184,7 @@ def _select_unlabelled(frame: pl.DataFrame, domains: Sequence[str], data: Path) 
 
 
 def draw_lines(draw: Draw) -> Iterator[RenderableType]:
-    """List what accuracy is expected, where labels go, and how each domain's texts are drawn."""
+    """List the expected accuracies, the allocation of labels, and how each domain's texts are sampled."""
     if draw.plan is None:
         return
     yield from plan_lines(draw.plan, len(draw.domains))
@@ -218,11 +218,11 @@ def draw_lines(draw: Draw) -> Iterator[RenderableType]:
 
 
 def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:
-    """Write the texts to be labelled, in the order of the data, and the record of the draw.
+    """Write the texts to be labelled, in the order of the data, and the record of the sample.
 
-    What the model predicts is not in the file: whoever sees it labels more like it.
+    The file does not contain the model's predictions, which would bias the labels.
 
-    Raises: InvalidInput when a column of the data has the name that the probabilities have.
+    Raises: InvalidInput if a column of the data has the name of the probability column.
     """
     table = drawn_table(draw, rows)
     with replace_file(draw_file(out)) as new:
@@ -233,9 +233,9 @@ def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:
 
 
 def drawn_table(draw: Draw, rows: LabelRows) -> pl.DataFrame:
-    """Build the table of the texts to be labelled, under the data's own names of columns, in the order of the data.
+    """Build the table of the texts to be labelled, with the data's column names, in the order of the data.
 
-    Raises: InvalidInput when a column of the data has the name that the probabilities have.
+    Raises: InvalidInput if a column of the data has the name of the probability column.
     """
     names = {"domain": "domain"} | rows.names
     if PROBABILITY in names.values():
@@ -251,7 +251,7 @@ def drawn_table(draw: Draw, rows: LabelRows) -> pl.DataFrame:
 
 
 def read_draw(labelled: Path) -> Draw:
-    """Read the record beside a labelled file; InvalidInput where it is missing or damaged."""
+    """Read the record next to a labelled file; raise InvalidInput if it is missing or damaged."""
     place = draw_file(labelled)
     if not place.is_file():
         what, cure = "the record of the draw is missing", "'shiftbench label' wrote it; put it beside the labelled file"
@@ -264,23 +264,23 @@ def read_draw(labelled: Path) -> Draw:
 
 
 def read_labels(labelled: Path, draw: Draw, names: Mapping[str, str], labels: Sequence[str]) -> dict[str, str]:
-    """Read the labels of all drawn texts.
+    """Read the labels of all sampled texts.
 
     Args:
-        labelled: the file that ``write_draw`` wrote, filled in; the order of its rows is free.
+        labelled: the file written by ``write_draw``, filled in; its rows may be reordered.
         draw: its record.
-        names: the file's own names of the columns ``id`` and ``label``.
-        labels: those that there are.
-    Returns: the label of each drawn text, by its id.
-    Raises: InvalidInput with every drawn text that is missing, repeated or unlabelled, every id that was not drawn,
-        every changed probability and every unknown label.
+        names: the file's names of the columns ``id`` and ``label``.
+        labels: the allowed labels.
+    Returns: the label of each sampled text, by id.
+    Raises: InvalidInput listing every sampled text that is missing, repeated or unlabelled, every id that was not
+        sampled, every changed probability and every unknown label.
     """
     (table,) = read_tables([labelled])
     missing = [name for name in (names["id"], names["label"], PROBABILITY) if name not in table.frame.columns]
     if missing:
         cure = did_you_mean(missing[0], table.frame.columns)
         raise InvalidInput(Problem("a column is missing", str(labelled), cure=cure, column=missing[0]))
-    # An id that a spreadsheet would run was written with an apostrophe before it.
+    # Ids that a spreadsheet would execute were written with a leading apostrophe.
     ids = {str(guarded_cell(each)): each for each in draw.probabilities} | {each: each for each in draw.probabilities}
     frame = table.frame.with_row_index("row", offset=1).select(
         "row",
@@ -297,7 +297,7 @@ def read_labels(labelled: Path, draw: Draw, names: Mapping[str, str], labels: Se
 def _label_problems(
     frame: pl.DataFrame, draw: Draw, names: Mapping[str, str], labels: Sequence[str], file: str
 ) -> list[Problem]:
-    """Find what keeps labels from being those of the draw."""
+    """List the differences between a labelled file and its sample."""
     known = pl.col("id").is_in(list(draw.probabilities)).fill_null(value=False)
     drawn = frame.filter(known)
     recorded = drawn["id"].replace_strict(draw.probabilities, return_dtype=pl.Float64)

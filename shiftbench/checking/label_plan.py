@@ -1,4 +1,4 @@
-"""How many texts of each domain to draw for labelling, and what to expect of them, from the domains with labels."""
+"""Planning of sample sizes and expected accuracies per domain, from the labelled domains."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -20,22 +20,22 @@ from shiftbench.metrics.precision import sum_by_group
 from shiftbench.validation.report import InvalidInput, Problem, counted
 
 LEAST_IN_DOMAIN = 30
-"""Labelled texts below which a domain shows nothing of how far confidences are off."""
+"""Minimum labelled texts of a domain for measuring how far its confidences are off."""
 Floats = NDArray[np.float64]
 
 
 class LabelPlan(BaseModel):
-    """What a draw was planned by.
+    """The plan of a sample.
 
     Attributes:
-        shortfalls: of each labelled domain but home, its mean calibrated confidence less its accuracy.
-        reference: home, where it has labels, or otherwise what the mean accuracy of the labelled domains is called;
+        shortfalls: mean calibrated confidence minus accuracy, for each labelled domain except the source.
+        reference: the source domain if it has labels, otherwise a name for the mean accuracy of the labelled domains;
             None without labelled domains.
-        limit: accuracy at which the decision turns: the reference's less the margin; None likewise.
-        margin: loss from which on a domain is not accepted, a fraction.
-        within: how far intervals are to reach to either side, a fraction; None where a budget was given.
-        design: variance of an accuracy as a multiple of that of independent texts.
-        correlation: of confidence and being right within labelled domains; None without.
+        limit: accuracy threshold of the decision: the reference's minus the margin; None without labelled domains.
+        margin: drop from which a domain is not accepted, a fraction.
+        within: target half-width of intervals, a fraction; None if a budget was given.
+        design: design effect: variance of an accuracy relative to that of independent texts.
+        correlation: correlation of confidence and correctness within labelled domains; None without labelled domains.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -49,7 +49,7 @@ class LabelPlan(BaseModel):
 
 
 class DomainPlan(NamedTuple):
-    """A domain without labels: its rows, how many to draw, and the accuracy to expect."""
+    """A domain without labels: its rows, the number to sample, and the expected accuracy."""
 
     rows: pl.DataFrame
     texts: int
@@ -57,7 +57,10 @@ class DomainPlan(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A labelled domain: name, mean confidence, accuracy, its standard error, and that as if texts were independent."""
+    """A labelled domain:
+
+    name, mean confidence, accuracy, its standard error, and the standard error for independent texts.
+    """
 
     domain: str
     confidence: float
@@ -74,11 +77,12 @@ def plan_labels(
     Args:
         frame: all rows with predictions: columns ``domain``, ``label`` (null without), ``prediction``, ``confidence``
             (calibrated), ``group`` and ``source``.
-        unlabelled: those that may be drawn.
-        budget: labels in all; spent where the decision hangs.
-        within: or else how far each domain's interval is to reach to either side, a fraction.
-        margin: loss, from home or else from the mean of the labelled domains, from which on a domain is not accepted.
-    Raises: InvalidInput when the budget does not fit.
+        unlabelled: rows that may be sampled.
+        budget: total number of labels, allocated where the decision is least certain.
+        within: instead of a budget, the target half-width of each domain's interval, a fraction.
+        margin: drop from the source domain (or else the mean of the labelled domains) from which a domain is not
+            accepted.
+    Raises: InvalidInput if the budget is too small or too large.
     """
     known = _known_domains(frame.filter(pl.col("label").is_not_null()))
     parts = unlabelled.partition_by("domain", maintain_order=True)
@@ -135,9 +139,9 @@ def _known_domains(labelled: pl.DataFrame) -> list[_Known]:
 
 
 def _design(known: Sequence[_Known], unlabelled: pl.DataFrame) -> float:
-    """Return the variance of an accuracy as a multiple of that of independent texts.
+    """Return the design effect: the variance of an accuracy relative to that of independent texts.
 
-    As the labelled domains show it; without any, as if all texts of a group were right or wrong together.
+    Estimated from the labelled domains; without any, texts of a group are assumed to be perfectly correlated.
     """
     alone = sum(each.error_alone**2 for each in known)
     if alone > 0:
@@ -146,7 +150,7 @@ def _design(known: Sequence[_Known], unlabelled: pl.DataFrame) -> float:
 
 
 def _correlation(frame: pl.DataFrame, domains: Sequence[str]) -> float | None:
-    """Correlate confidence and being right within the labelled domains."""
+    """Return the correlation of confidence and correctness within the labelled domains."""
     rows = frame.filter(pl.col("label").is_not_null() & pl.col("domain").is_in(domains))
     if rows.is_empty():
         return None
@@ -160,7 +164,7 @@ def _correlation(frame: pl.DataFrame, domains: Sequence[str]) -> float | None:
 
 
 def shift_mean(confidence: Floats, mean: float) -> Floats:
-    """Move confidences on logits, all alike, so that their mean is another; none of 0 or 1 moves.
+    """Shift all confidences by the same logit offset, so that they have the given mean; 0 and 1 do not change.
 
     >>> shift_mean(np.array([0.6, 0.8, 1.0]), 0.7).round(3).tolist()
     [0.431, 0.669, 1.0]
@@ -179,7 +183,7 @@ def shift_mean(confidence: Floats, mean: float) -> Floats:
 
 
 def plan_lines(plan: LabelPlan, n_domains: int) -> Iterator[str]:
-    """List what accuracy is expected from, and where labels go."""
+    """List the basis of the expected accuracies, and the allocation of labels."""
     off = list(plan.shortfalls.values())
     if not off:
         yield (

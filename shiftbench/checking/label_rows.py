@@ -1,4 +1,4 @@
-"""Texts of one's own that may be drawn for labelling: their domains, groups, and what one model predicts of them."""
+"""User texts that may be sampled for labelling: their domains, groups, and one model's predictions."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,22 +22,22 @@ from shiftbench.validation.report import InvalidInput, Problem, and_more
 from shiftbench.validation.vocabulary import GOLD, TaskKind, source_parts
 
 LEAST_LABELLED = 50
-"""Labelled rows below which confidences are taken as they are: a temperature from fewer is mostly chance."""
+"""Minimum labelled rows for calibration: a temperature from fewer would be mostly noise."""
 _LABEL = GOLD[TaskKind.CLASSIFICATION]
 _EVEN = (0.5, 0.5)
 
 
 @dataclass(frozen=True)
 class LabelRows:
-    """Rows of a file, with and without labels.
+    """Labelled and unlabelled rows of a file.
 
     Attributes:
-        frame: columns ``id``, ``domain`` (as written), ``label`` (null where there is none), the inputs, ``group`` and
-            ``row`` (in the file, from 1); no other nulls.
+        frame: columns ``id``, ``domain`` (as in the file), ``label`` (null if missing), the inputs, ``group`` and
+            ``row`` (1-based row of the file); no other nulls.
         inputs: the input columns.
         names: the file's own name of each column.
         file: the file.
-        columns: which of its columns hold what, and those of prediction files.
+        columns: roles of its columns, and of those of prediction files.
     """
 
     frame: pl.DataFrame
@@ -48,31 +48,32 @@ class LabelRows:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """List the labels that rows have."""
+        """Return the distinct labels of the rows."""
         return tuple(self.frame["label"].drop_nulls().unique().sort())
 
     def prediction_task(self, predictions: pl.DataFrame) -> PredictionTask:
-        """Return what checking predictions needs: every row without a label has one, rows with a label may.
+        """Return the task description for validating predictions: they are required for unlabelled rows, optional for
+        others.
 
-        What is predicted may be any label.
+        Predictions may be any label.
         """
         domains = tuple(self.frame["domain"].unique().sort())
         parts = {part for source in predictions["source"].unique() for part in source_parts(source)}
         labels = tuple(sorted({*self.labels, *predictions["prediction"]}))
         wanted = pl.col("label").is_null() | pl.col("id").is_in(predictions["id"].implode())
         tests = self.frame.filter(wanted).select("id", "domain")
-        sources = tuple(sorted({*domains, *parts}))  # a model may have been trained on domains that are not in the file
+        sources = tuple(sorted({*domains, *parts}))  # a model may have been trained on domains outside the file
         return PredictionTask("own", "own", TaskKind.CLASSIFICATION, labels, domains, tests, sources)
 
 
 def read_rows(table: OwnTable, columns: Columns, kind: TaskKind | None = None) -> LabelRows:
-    """Read the rows of a file; a label column that is not there has no label in it.
+    """Read the rows of a file; a missing label column means that no row has a label.
 
     Args:
-        table: the file, as it was read. Without a column of domains all of its rows are one.
-        columns: which of its columns hold what. Without a column of groups, equal texts are a group.
-        kind: what is predicted; by default from the file or its columns.
-    Raises: InvalidInput when a column is missing, an id repeats, or a row lacks an id, a domain or a text.
+        table: the file, already read. Without a column of domains, all of its rows are one domain.
+        columns: roles of its columns. Without a column of groups, identical texts are a group.
+        kind: kind of task; by default inferred from the file or its columns.
+    Raises: InvalidInput if a column is missing, an id repeats, or a row lacks an id, a domain or a text.
     """
     if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
         cure = "name the columns of a label and a text with --columns label=NAME,text=NAME"
@@ -110,7 +111,7 @@ def read_rows(table: OwnTable, columns: Columns, kind: TaskKind | None = None) -
 
 
 def _check_rows(rows: LabelRows) -> None:
-    """Check that rows have all values, and ids are unique."""
+    """Check that required values are present, and ids are unique."""
     problems = []
     for name in ("id", "domain", *rows.inputs, "group"):
         if name in rows.frame.columns:
@@ -130,14 +131,14 @@ def _problem(rows: LabelRows, name: str, bad: pl.Series, what: str, cure: str) -
 
 
 def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
-    """Read one model's predictions and join them to the rows.
+    """Read one model's predictions, and join them to the rows.
 
     Args:
         rows: the rows.
         path: the prediction file.
-    Returns: rows as ``LabelRows.frame`` has them that have a prediction, with ``source``, ``prediction`` and
-        ``confidence``, the latter calibrated on the rows with a label (``calibrate_confidences``).
-    Raises: InvalidInput when predictions do not fit the rows, there are several sources or seeds, or a confidence is
+    Returns: the rows of ``LabelRows.frame`` with a prediction, with ``source``, ``prediction`` and ``confidence``;
+        confidences are calibrated on the labelled rows (``calibrate_confidences``).
+    Raises: InvalidInput if predictions do not match the rows, there are several sources or seeds, or a confidence is
         missing.
     """
     frame = read_own_predictions(path, rows.columns)
@@ -173,13 +174,13 @@ def _check_one_run(predictions: pl.DataFrame, path: Path) -> pl.DataFrame:
 
 
 def calibrate_confidences(rows: pl.DataFrame) -> NDArray[np.float64]:
-    """Calibrate confidences by one temperature, fitted on the rows that have a label.
+    """Calibrate confidences by a temperature fitted on the labelled rows.
 
-    A confidence is read as the probability that the prediction is right rather than wrong.
+    A confidence is treated as the probability that the prediction is correct.
 
     Args:
-        rows: columns ``confidence``, ``prediction`` and ``label`` (null where there is none).
-    Returns: the confidences of all rows; as they were where fewer than ``LEAST_LABELLED`` rows have a label.
+        rows: columns ``confidence``, ``prediction`` and ``label`` (null if missing).
+    Returns: the confidences of all rows; unchanged if fewer than ``LEAST_LABELLED`` rows have a label.
     """
     sure = rows["confidence"].to_numpy()
     known = rows.filter(pl.col("label").is_not_null())

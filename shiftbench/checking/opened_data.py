@@ -1,4 +1,4 @@
-"""Opening of data: a dataset folder, or a file of one's own with how it is read."""
+"""Opening data: a dataset folder, or a user file with its reading options."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,22 +22,22 @@ from shiftbench.validation.vocabulary import TaskKind
 
 
 class OwnColumns(TypedDict, total=False):
-    """How a table of one's own is read, as arguments of the notebook's functions; those of a dataset folder take none.
+    """How a user table is read, as keyword arguments of the Python API; not allowed for a dataset folder.
 
     Attributes:
         domain: the column of domains; by default ``domain``.
-        label: the column that is to be predicted; by default ``label``, ``tags``, ``answers`` or ``target_text``.
-        text: the column of texts, or the two of premises and hypotheses, or of contexts and questions; by default those
-            of the usual names.
-        id: the column of ids, which predictions name.
+        label: the column to be predicted; by default ``label``, ``tags``, ``answers`` or ``target_text``.
+        text: the column of texts, or the two of premises and hypotheses, or of contexts and questions; by default the
+            columns with the default names.
+        id: the column of ids, which predictions refer to.
         split: the column of train, validation and test; without it all rows are test rows.
-        group: the column of what makes rows belong together, such as a document; by default ``group``, or equal texts.
-        by: ``week``, ``month``, ``quarter`` or ``year``, where ``domain`` is a column of dates.
-        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default from the columns.
-        min_texts: test texts below which a domain is left out of means; 30.
+        group: the column that groups dependent rows, such as a document; by default ``group``, or identical texts.
+        by: ``week``, ``month``, ``quarter`` or ``year``, if ``domain`` is a column of dates.
+        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default inferred from the columns.
+        min_texts: minimum test texts of a domain for including it in means; default 30.
         prediction: the column of predictions in prediction files and tables; by default ``prediction``. Their column of
-            ids is ``id``, or is called as that of the rows.
-        label_map: the rows' label by the model's name of it, where names differ.
+            ids is ``id``, or has the name of the rows' id column.
+        label_map: the rows' label by the model's name for it, if names differ.
     """
 
     domain: str
@@ -55,12 +55,12 @@ class OwnColumns(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class OwnFile:
-    """How a file of one's own is read; as it is by default where ``--data`` is a dataset folder.
+    """How a user file is read; the default if ``--data`` is a dataset folder.
 
     Attributes:
-        columns: which of its columns hold what.
-        kind: what is predicted; None where the file or its columns say it.
-        min_texts: test texts below which a domain is left out of means.
+        columns: roles of its columns.
+        kind: kind of task; None: inferred from the file or its columns.
+        min_texts: minimum test texts of a domain for including it in means.
     """
 
     columns: Columns = field(default_factory=Columns)
@@ -71,9 +71,9 @@ class OwnFile:
     def of(
         cls, columns: Sequence[str] | None, min_texts: int | None, label_map: Mapping[str, str] | None = None
     ) -> "OwnFile":
-        """Return what ``--columns``, ``--min-texts`` and ``--label-map`` say; None where they were not given.
+        """Build from ``--columns``, ``--min-texts`` and ``--label-map``; None if they were not given.
 
-        Raises: UnknownChoice when the columns cannot be parsed.
+        Raises: UnknownChoice if the columns cannot be parsed.
         """
         read, kind = parse_columns(columns or ())
         read = replace(read, label_map=tuple((label_map or {}).items()))
@@ -95,7 +95,7 @@ class OwnFile:
         prediction: str | None = None,
         label_map: Mapping[str, str] | None = None,
     ) -> "OwnFile":
-        """Return what the arguments of a function of the notebook say (``OwnColumns``).
+        """Build from keyword arguments of the Python API (``OwnColumns``).
 
         Raises: InvalidInput for an unknown kind or span of time.
         """
@@ -107,7 +107,7 @@ class OwnFile:
         return cls(read, find_kind(kind), min_texts)
 
     def with_defaults(self, other: "OwnFile") -> "OwnFile":
-        """Return how the file is read where ``other`` says what this one leaves open."""
+        """Fill settings that are not given from ``other``."""
         columns = {name: value or getattr(other.columns, name) for name, value in vars(self.columns).items()}
         if self.columns.domain:
             columns["domain_by"] = self.columns.domain_by
@@ -115,7 +115,7 @@ class OwnFile:
 
 
 def refuse_own(own: OwnFile) -> None:
-    """Refuse what is said of a file where ``--data`` is a dataset folder."""
+    """Raise UnknownChoice for options of files if ``--data`` is a dataset folder."""
     given = "--min-texts" if own == replace(OwnFile(), min_texts=own.min_texts) else "--columns"
     if own != OwnFile():
         raise UnknownChoice(Problem("this is for a file, but --data is a dataset folder", given))
@@ -123,13 +123,13 @@ def refuse_own(own: OwnFile) -> None:
 
 @dataclass(frozen=True)
 class OpenedData:
-    """What ``--data`` names, opened.
+    """The opened ``--data``.
 
     Attributes:
-        folder: the dataset; of a file, the one that its rows became.
+        folder: the dataset; for a file, the dataset built from its rows.
         subset: the subset that predictions cover.
-        titles: what the file calls its domains, by their names; empty of a dataset folder of a benchmark.
-        own: the file of one's own; None of a dataset folder.
+        titles: the file's names of its domains, by their names in the dataset; empty for a benchmark.
+        own: the user file; None for a dataset folder.
         own_file: how the file was read.
     """
 
@@ -140,13 +140,13 @@ class OpenedData:
     own_file: OwnFile = field(default_factory=OwnFile)
 
     def checked(self, predictions: Path | PredictionInput) -> pl.DataFrame:
-        """Read and check a prediction file; InvalidInput with every problem found in it."""
+        """Read and validate a prediction file; InvalidInput lists every problem found in it."""
         if self.own is not None:
             return self.own.checked(predictions)
         return checked_predictions(predictions, self.folder, self.subset)
 
     def domain(self, name: str) -> str:
-        """Return a domain's name, or a joined source's, which may be typed as the file writes it."""
+        """Return the dataset's name of a domain or joined source that may be given by the file's names."""
         if self.own is not None:
             return self.own.domain(name)
         return untitled(name, {title: each for each, title in self.titles.items()})
@@ -162,16 +162,16 @@ def opened_data(
     *,
     min_domains: int = 2,
 ) -> Iterator[OpenedData]:
-    """Open what ``--data`` names, for as long as the context lasts.
+    """Open ``--data`` for the duration of the context.
 
     Args:
-        data: a dataset folder, or a file of one's own.
-        own: how the file is read; refused for a folder.
+        data: a dataset folder, or a user file.
+        own: how to read the file; refused for a folder.
         predictions: a prediction file, the first of several.
-        subset: the subset of a folder that predictions cover; None finds it from their ids.
-        encoder: of a file, embeds its texts for depths.
-        min_domains: fewest domains of a file.
-    Raises: InvalidInput when it cannot be read; UnknownChoice for what does not fit.
+        subset: the subset of a folder that predictions cover; None: inferred from their ids.
+        encoder: embeds a file's texts for depths.
+        min_domains: minimum number of domains in a file.
+    Raises: InvalidInput if it cannot be read; UnknownChoice for options that do not apply.
     """
     if not is_own(data):
         refuse_own(own)

@@ -1,7 +1,7 @@
-"""Scores on a file of one's own, without building a dataset first: its rows become one for as long as it is needed.
+"""Scores on a user file without building a dataset first: its rows become a temporary dataset.
 
-Ids are what the CSV has in its id column; its rows are then test rows, but for those that a split column calls
-otherwise. Without an id column they are those of ``shiftbench build own``, and so is the cut into splits.
+With an id column, the file's ids are used, and all rows are test rows unless a split column states otherwise. Without
+one, ids and splits are those of ``shiftbench build own``.
 """
 
 import logging
@@ -37,23 +37,23 @@ from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINE
 log = logging.getLogger(__name__)
 
 TASK = "own"
-"""What the task is called where ids do not say."""
+"""Name of the task if ids do not contain one."""
 _ID = re.compile(r"'own/[^']*'")
 
 
 @dataclass(frozen=True)
 class OwnData:
-    """A file of one's own as the dataset that its rows became, for as long as the context lasts.
+    """A user file as a temporary dataset, for the duration of the context.
 
     Attributes:
         folder: the dataset.
         csv: the file.
-        columns: which of its columns hold what.
-        names: the dataset's names of domains, by those of the file.
+        columns: roles of its columns.
+        names: the dataset's names of domains, by the names in the file.
         ids: the dataset's id of every test row: id, own_id, first; empty without an id column.
         own_ids: the file's ids by the dataset's; empty without an id column.
-        opened_with: the prediction file that it was opened with, and what that holds.
-        left_out: the file's ids of the rows that have no label.
+        opened_with: the prediction file that it was opened with, and its contents.
+        left_out: the file's ids of the rows without a label.
     """
 
     folder: DatasetFolder
@@ -66,10 +66,11 @@ class OwnData:
     left_out: pl.Series
 
     def checked(self, predictions: Path | PredictionInput) -> pl.DataFrame:
-        """Read and check a prediction file in the file's own words.
+        """Read and validate a prediction file that uses the file's ids and names.
 
-        Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
-        Raises: InvalidInput when predictions do not fit the rows.
+        Returns: rows with the dataset's ids, in the format of
+            ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
+        Raises: InvalidInput if predictions do not match the rows.
         """
         given, frame = self.opened_with
         if predictions != given:
@@ -81,17 +82,17 @@ class OwnData:
         return check_own_predictions(frame, *known, *where, self.left_out)
 
     def domain(self, name: str) -> str:
-        """Return the dataset's name of a domain, or of several joined ones, that is written as in the file."""
+        """Return the dataset's name of a domain, or of several joined ones, given by the file's names."""
         return _resolve_source(name, self.names)
 
 
 @dataclass(frozen=True)
 class OwnScores(OwnData):
-    """Scores on own data, with what examples are made from; removed when the context ends.
+    """Scores on user data, with the source of examples; removed when the context ends.
 
     Attributes:
         scores: the scores.
-        predictions: the predictions with that dataset's ids, as parquet.
+        predictions: the predictions with the dataset's ids, as parquet.
     """
 
     scores: Scores
@@ -109,20 +110,20 @@ def open_own_data(
     encoder: Encoder | None = None,
     min_domains: int = 2,
 ) -> Iterator[OwnData]:
-    """Open a file of one's own as a dataset; nothing is left behind.
+    """Open a user file as a temporary dataset.
 
     Args:
-        csv: the file, of any form that ``build own`` takes.
-        columns: which of its columns hold what.
-        predictions: a prediction file: without an id column its ids name the task that the rows are of.
-        kind: what is predicted; by default from the file or its columns.
-        min_texts: test texts below which a domain is left out of means.
-        encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
-        min_domains: fewest domains of the file.
-    Raises: InvalidInput when a column is not there or ids repeat.
+        csv: the file, in any format that ``build own`` reads.
+        columns: roles of its columns.
+        predictions: a prediction file; without an id column, its ids contain the name of the rows' task.
+        kind: kind of task; by default inferred from the file or its columns.
+        min_texts: minimum test texts of a domain for including it in means.
+        encoder: embeds texts for depths, which need training rows (a split column); None: no depths.
+        min_domains: minimum number of domains in the file.
+    Raises: InvalidInput if a column is missing or ids repeat.
     """
     tables, left_out, said = read_tables([csv]), pl.Series(dtype=pl.String), []
-    if columns.id is not None and len(tables) == 1:  # without, rows are those of a build, which has a label for each
+    if columns.id is not None and len(tables) == 1:  # without ids, rows are those of a build, where all have labels
         apart = set_unlabelled_apart(tables[0], columns, kind)
         tables, left_out, said = [apart.table, *tables[1:]], apart.left_out, list(apart.notes)
         if (more := apart.unlabelled) is not None:
@@ -142,7 +143,7 @@ def open_own_data(
         build_rows(task, rows, tables, out, min_texts=min_texts, encoder=encoder)
         folder = DatasetFolder.open(out)
         if "split" not in rows.frame.columns and not _has_ids(folder, frame):
-            # Predictions of all rows, as a check keeps them: it tests on every row, where a build splits them.
+            # Predictions on all rows come from a check, which tests on every row, whereas a build splits them.
             whole = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
             build_rows(task, whole, tables, Path(place) / "whole", min_texts=min_texts, encoder=encoder)
             of_all = DatasetFolder.open(Path(place) / "whole")
@@ -168,17 +169,17 @@ def score_own_data(
     encoder: Encoder | None = None,
     margin: float | None = None,
 ) -> Iterator[OwnScores]:
-    """Score a prediction file on the rows of a file of one's own; nothing is left behind.
+    """Score a prediction file on the rows of a user file; temporary files are removed.
 
     Args:
-        predictions: the file; ``source`` names domains as the CSV does.
-        csv: the file, of any form that ``build own`` takes.
-        columns: which of its columns hold what.
-        kind: what is predicted; by default from the file or its columns.
-        min_texts: test texts below which a domain is left out of means.
-        encoder: embeds texts for depths, which need train rows (a split column); none are computed without it.
-        margin: test whether no drop is above this fraction.
-    Raises: InvalidInput when a column is not there, ids repeat, or predictions do not fit the rows.
+        predictions: the file; ``source`` uses the CSV's names of domains.
+        csv: the file, in any format that ``build own`` reads.
+        columns: roles of its columns.
+        kind: kind of task; by default inferred from the file or its columns.
+        min_texts: minimum test texts of a domain for including it in means.
+        encoder: embeds texts for depths, which need training rows (a split column); None: no depths.
+        margin: test whether no drop exceeds this fraction.
+    Raises: InvalidInput if a column is missing, ids repeat, or predictions do not match the rows.
     """
     with open_own_data(
         csv,
@@ -196,13 +197,13 @@ def score_own_data(
 
 
 def _has_ids(folder: DatasetFolder, frame: pl.DataFrame) -> bool:
-    """Return whether all ids of predictions are of test rows."""
+    """Return whether all ids of predictions are ids of test rows."""
     known = pl.concat([folder.test(task, "all", ["id"])["id"] for task in folder.manifest.tasks])
     return bool(frame["id"].is_in(known.implode()).all())
 
 
 def warn_of_splits(folder: DatasetFolder) -> None:
-    """Warn where the program split the rows of own data, with the counts."""
+    """Warn if shiftbench split the rows of user data, with the counts."""
     for task in folder.manifest.tasks.values():
         for note in task.notes:
             if note.startswith(SPLIT_HERE):
@@ -210,7 +211,7 @@ def warn_of_splits(folder: DatasetFolder) -> None:
 
 
 def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns: Columns) -> None:
-    """Check that ids are those of a column or those of a build."""
+    """Check that ids are from a column or from a build."""
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = (
             "these ids are not those of 'shiftbench build own'",
@@ -220,13 +221,13 @@ def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns
 
 
 def own_report(predictions: Path, csv: Path, scored: OwnScores, card: Card | None = None) -> str:
-    """Build the report of a prediction file for a CSV, while its scores' context lasts; ``card`` is the file's."""
+    """Build the report of a prediction file for a CSV; must be called within the context of ``scored``."""
     title = f"{predictions.name} on {csv.name}"
     return report_html(title, scored.scores, scored.folder, scored.predictions, card=card, own_ids=scored.own_ids)
 
 
 def _check_train_rows(folder: DatasetFolder, file: str) -> None:
-    """Check that some domain has train texts, which depth is measured from."""
+    """Check that a domain has training texts, from which depth is measured."""
     task = folder.task(next(iter(folder.manifest.tasks)))
     if not any("train" in facts.splits for facts in task.domains.values()):
         cure = "mark the train rows in a column that --columns split=NAME names, or leave --depth out"
@@ -234,7 +235,7 @@ def _check_train_rows(folder: DatasetFolder, file: str) -> None:
 
 
 def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
-    """Return the task that the predictions' ids name, where these are of a dataset that was built."""
+    """Return the task named in the predictions' ids if these are from a built dataset."""
     if columns.id is None and len(predictions):
         parts = str(predictions["id"][0]).split("/")
         if len(parts) > 1 and is_name(parts[1]):
@@ -243,7 +244,7 @@ def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
 
 
 def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
-    """Find the dataset's id of every test row: columns id, own_id, first (not a repeat of a row before it)."""
+    """Return the dataset's id of every test row: columns id, own_id, first (first occurrence of identical rows)."""
     task = next(iter(folder.manifest.tasks))
     info = folder.task(task)
     words, gold = dict(enumerate(info.labels)), pl.col(GOLD[info.kind])
@@ -271,23 +272,23 @@ def check_own_predictions(
     id_column: str | None,
     left_out: pl.Series,
 ) -> pl.DataFrame:
-    """Check predictions as those of any dataset, in the file's own words.
+    """Validate predictions that use a user file's ids and names.
 
     Args:
-        frame: as ``read_predictions`` returns it; sources and ids are those of the file.
-        folder: the dataset that the file became.
-        ids: the dataset's id of every test row, as ``dataset_ids`` returns them.
+        frame: result of ``read_predictions``; with sources and ids of the file.
+        folder: the dataset built from the file.
+        ids: the dataset's id of every test row, from ``dataset_ids``.
         own_ids: the file's ids by the dataset's.
-        names: the dataset's names of domains, by those of the file.
+        names: the dataset's names of domains, by the names in the file.
         file: the prediction file.
         csv: the file with the rows.
-        id_column: its column of ids; None where ids are those of a build.
-        left_out: ids of rows whose predictions are not wanted.
-    Returns: rows with the dataset's ids, as ``shiftbench.validation.predictions.CHECKED_PREDICTIONS`` has them.
+        id_column: its column of ids; None if ids are those of a build.
+        left_out: ids of rows whose predictions are dropped.
+    Returns: rows with the dataset's ids, in the format of ``shiftbench.validation.predictions.CHECKED_PREDICTIONS``.
     """
     task = next(name for name in folder.manifest.tasks)
     facts = folder.prediction_task(task)
-    if not facts.sources or id_column:  # rows that are all test rows do not say what models were trained on
+    if not facts.sources or id_column:  # without training rows, any domain may be a source
         facts = replace(facts, sources=tuple(folder.task(task).domains))
     info = folder.task(task)
     if info.kind is TaskKind.CLASSIFICATION and not file.labels_by_index:
@@ -305,7 +306,7 @@ def check_own_predictions(
 
 
 def _resolve_source(text: str, names: Mapping[str, str]) -> str:
-    """Return the dataset's name of a source; an unknown one is returned unchanged, for the check to refuse."""
+    """Return the dataset's name of a source; an unknown one is returned unchanged, for validation to refuse."""
     if text in OUTSIDE_SOURCES or text in names.values():
         return text
     alike = {**{fold(each): name for each, name in names.items()}, **names}
@@ -314,7 +315,7 @@ def _resolve_source(text: str, names: Mapping[str, str]) -> str:
 
 
 def _map_ids(frame: pl.DataFrame, ids: pl.DataFrame) -> pl.DataFrame:
-    """Replace the CSV's ids by the dataset's, and drop predictions on rows that repeat another one."""
+    """Replace the CSV's ids by the dataset's, and drop predictions on repeated rows."""
     known = frame.rename({"id": "own_id"}).join(ids, on="own_id", how="left", maintain_order="left")
     return known.filter("first").select(frame.columns)
 

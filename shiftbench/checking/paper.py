@@ -1,4 +1,4 @@
-"""Several models on one dataset as the table that a paper needs: scored alike, tested against the best."""
+"""Several models on one dataset as a table for a paper, tested against the best model."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,15 +37,15 @@ def models_table(
     task: str | None = None,
     margin: float | None = None,
 ) -> tuple[PaperTable, dict[str, Scores]]:
-    """Score prediction files, test them against the best of each task, and set them side by side.
+    """Score prediction files, test them against the best model of each task, and build a table.
 
     Args:
         opened: the dataset.
-        files: prediction files by the names to call them.
-        task: this task alone; by default all.
-        margin: of scores: test whether no drop is above this fraction.
-    Returns: the table, and the scores by name, domains called as the data writes them.
-    Raises: InvalidInput with every problem of every file.
+        files: prediction files by display name.
+        task: only this task; by default all.
+        margin: test whether no drop exceeds this fraction.
+    Returns: the table, and the scores by display name, with the data's names of domains.
+    Raises: InvalidInput listing every problem of every file.
     """
     checked = _check_files(opened, files)
     if task is not None:
@@ -62,7 +62,7 @@ def models_table(
 
 
 def _check_files(opened: OpenedData, files: "Mapping[str, Path | PredictionInput]") -> dict[str, pl.DataFrame]:
-    """Check all files; InvalidInput with the problems of all of them."""
+    """Validate all files; InvalidInput lists the problems of all of them."""
     checked, problems = {}, []
     for name, path in files.items():
         try:
@@ -105,7 +105,7 @@ def _compare_with_best(
             try:
                 comparisons.append(compare_entrants(entrants[best], other))
             except NoSharedShift:
-                continue  # its row has no test
+                continue  # no test for this row
             places.append((task, name))
     pairs: dict[str, dict[str, Comparison]] = {}
     for (task, name), pair in zip(places, correct_p_values(comparisons), strict=True):
@@ -114,5 +114,5 @@ def _compare_with_best(
 
 
 def format_table(table: PaperTable, form: TableFormat) -> str:
-    """Write a table in a paper's form."""
+    """Format a table in a paper's format."""
     return WRITERS[form](table)

@@ -1,4 +1,4 @@
-"""Predictions of rows: those of a dataset folder that a model is asked for, and those given in the order of a table."""
+"""Predictions of rows: computed by a model on a dataset folder, or given in the order of a table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, c
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SPLITS
 
 _ROW = "row number"
-"""Ids of the rows of a table whose predictions are given in its order."""
+"""Id column for a table whose predictions are given in row order."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class RowsToPredict:
     Attributes:
         folder: the dataset.
         task: its task.
-        source: what the model was trained on.
-        rows: as ``DatasetFolder.split`` has them.
+        source: the model's training data.
+        rows: as returned by ``DatasetFolder.split``.
     """
 
     folder: DatasetFolder
@@ -49,16 +49,16 @@ class RowsToPredict:
         subset: str = "all",
         targets: Sequence[str] | None = None,
     ) -> "RowsToPredict":
-        """Choose the rows.
+        """Select the rows.
 
         Args:
             folder: the dataset.
-            task: its task; None where it has one alone.
+            task: its task; None if it has only one.
             source: a domain, several joined by ``+``, ``none`` or ``elsewhere``.
             split: ``train``, ``validation`` or ``test``.
             subset: the subset of test rows.
             targets: domains; None for all that have such rows.
-        Raises: InvalidInput for a name that is not there.
+        Raises: InvalidInput for an unknown name.
         """
         task = task or _only_task(folder)
         source = source if source in (NO_SOURCE, ELSEWHERE) else choose_sources(folder, task, [source])[0]
@@ -74,10 +74,10 @@ class RowsToPredict:
 
         Args:
             model: the model.
-            seed: number of its training run.
-            work: keeps what is predicted, so that a stopped run goes on.
-        Returns: columns source, id, prediction, seed and, where the model has them, confidence and probabilities.
-        Raises: RowFailure where the model fails at a row.
+            seed: seed of its training run.
+            work: folder for finished parts, so that an interrupted run can be resumed.
+        Returns: columns source, id, prediction, seed and, if available, confidence and probabilities.
+        Raises: RowFailure if the model fails at a row.
         """
         answers = predict_in_parts(model, self.rows, self.info.inputs, work=work)
         run = pl.lit(self.source).alias("source"), self.rows["id"], "prediction", pl.lit(seed, pl.Int64).alias("seed")
@@ -116,16 +116,16 @@ def _rows_to_predict(
 
 
 def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns) -> tuple[Any, Any, OwnColumns]:
-    """Turn predictions that are a plain list, one for each row of a table, into a table with ids.
+    """Turn predictions given as a plain list, one per row of a table, into a table with ids.
 
     Args:
-        given: a list, an array or a series, of labels or, for each row, of all labels' probabilities by their names;
-            everything else is returned as it is.
+        given: a list, an array or a series, of labels or of dicts of all labels' probabilities; other types are
+            returned unchanged.
         data: the rows.
-        trained_on: the domain that the model was trained on; None for elsewhere.
+        trained_on: the source domain; None if it is not in the data.
         columns: how the rows are read.
-    Returns: the predictions, the data (with a column of ids where it had none), and how it is read.
-    Raises: InvalidInput when there are not as many predictions as rows, or a column that is named is not there.
+    Returns: the predictions, the data (with an added column of ids if it had none), and how it is read.
+    Raises: InvalidInput if the numbers of predictions and rows differ, or a given column is missing.
     """
     is_list = isinstance(given, list | tuple) or (hasattr(given, "__len__") and hasattr(given, "dtype"))
     if not is_list or _is_frame(given):
@@ -140,7 +140,7 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
         names = pl.Series(chances.columns)
         values = names.gather(pl.Series(chances.fill_null(0).to_numpy().argmax(axis=1)))
         chances = chances.rename(lambda name: f"probability_{name}")
-    if values.dtype.is_numeric() or values.dtype == pl.Boolean:  # labels that are numbers, as the rows write them
+    if values.dtype.is_numeric() or values.dtype == pl.Boolean:  # numeric labels, written as in the rows
         values = pl.Series(class_names(values.to_numpy()))
     if len(values) != len(frame):
         found, cure = f"{counted(len(values), 'prediction')}, {counted(len(frame), 'row')}", "give one for each row"
@@ -148,7 +148,7 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
     texts = columns.get("text", ())
     named = [columns.get("domain"), columns.get("label"), columns.get("id"), columns.get("split"), columns.get("group")]
     named += [texts] if isinstance(texts, str) else texts
-    # Before ids are added, which a problem would list among the columns.
+    # Checked before ids are added, because a problem lists the columns.
     if lacking := [name for name in named if name is not None and name not in frame.columns]:
         found = f"columns {', '.join(frame.columns)}"
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Computing a table or figure of a paper: the steps, what they take, and ours beside the paper's."""
+"""Reproducing a table or figure of a paper: the steps, their cost, and our numbers next to the paper's."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from shiftbench.baselines.grid.trial import Trial
 
 FEWSHOT_DOMAINS, FEWSHOT_ROWS = 3, 600
-"""What the papers ask language models about: DR's three domains with 200 rows each (App. D.3)."""
+"""The papers' test set for language models: DR's three domains with 200 rows each (App. D.3)."""
 
 
 def grid_file(row: PaperRow) -> Path:
-    """Return the file of a row's grid.
+    """Return the grid file of a row.
 
-    Raises: InvalidInput where it is absent, as in a wheel.
+    Raises: InvalidInput if it is missing, as in a wheel.
     """
     file = RESULTS / "grids" / (row.grid or "")
     if not file.is_file():
@@ -40,13 +40,13 @@ def grid_file(row: PaperRow) -> Path:
 
 
 def refuse_uncomputable(row: PaperRow) -> None:
-    """Raise InvalidInput if nothing of a row can be computed anywhere."""
+    """Raise InvalidInput if a row cannot be computed at all."""
     if row.state in (State.NEVER, State.NOTHING):
         raise InvalidInput(Problem(f"{row.name}: {STATES[row.state]}", row.id, row.why))
 
 
 def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
-    """List the commands that compute a row, in order; none where nothing is computed."""
+    """List the commands that compute a row, in order; empty if there is nothing to compute."""
     if row.state in (State.NEVER, State.NOTHING) or row.check in ("toy", "protocol"):
         return []
     encoder = "" if row.benchmark == "df1" or "divergence" in row.analysis else " --encoder none"
@@ -63,12 +63,13 @@ def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
 
 
 def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Trial], Callable[[Trial], Any]]":
-    """Return the trials of a row's grid and what counts their rows: of the dataset if it is built, else of the paper.
+    """Return the trials of a row's grid, and a function that counts their rows: from the dataset if built, else the
+    paper.
 
     Args:
         row: the row.
         programs: the command whose sub-commands are the programs.
-        data: the dataset folder, which need not exist.
+        data: the dataset folder, which may not exist.
     """
     from shiftbench.baselines.grid.estimate import TrialRows, rows_of
     from shiftbench.baselines.grid.plan import read_plan, read_without_data, tasks_at_hand
@@ -82,7 +83,7 @@ def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Tr
     sizes = {task: size for task, size in paper_file().sizes.items() if task.startswith(f"{row.benchmark}/")}
     sources = {name.partition("/")[2]: [f"d{k}" for k in range(size.domains)] for name, size in sizes.items()}
     trials = _of_row(row, read_without_data(grid_file(row), programs, sources, row.tasks))
-    if row.benchmark == "dr":  # language models are asked about the subset of three domains
+    if row.benchmark == "dr":  # language models are tested on the subset of three domains
         first = {f"d{k}" for k in range(FEWSHOT_DOMAINS)} | {"none"}
         trials = [trial for trial in trials if trial.program != "prompt-llm" or trial.source in first]
 
@@ -101,16 +102,16 @@ def _of_row(row: PaperRow, trials: "Sequence[Trial]") -> "list[Trial]":
 
 
 def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Iterator[Beside]:
-    """Run a row, and set what comes out beside the paper's figures.
+    """Run a row, and yield its results next to the paper's numbers.
 
-    Of a grid of which a part is at hand, that part is run; its trials that are done are not run again.
+    If only a part of a grid is available, that part is run; finished trials are not repeated.
 
     Args:
         row: a row that can be computed.
         programs: the command whose sub-commands are the programs.
         data: the dataset folder.
         out: a folder for the grid's results.
-    Raises: InvalidInput when the dataset is not there, or a trial fails.
+    Raises: InvalidInput if the dataset is missing, or a trial fails.
     """
     if row.check is not None:
         computed = list(_CHECKS[row.check](row, data))
@@ -159,7 +160,7 @@ def _toy(row: PaperRow, data: Path) -> Iterator[Beside]:
 
 
 def _protocol(row: PaperRow, data: Path) -> Iterator[Beside]:
-    """Choose the data sets of BOSS by its protocol, from the similarities and scores that the paper prints."""
+    """Choose the data sets of BOSS by its protocol, from the similarities and scores printed in the paper."""
     from shiftbench.scoring.papers.protocol.run import choose_reported
 
     suite = reported_figures(row.reported or "")
@@ -171,7 +172,7 @@ def _protocol(row: PaperRow, data: Path) -> Iterator[Beside]:
 
 
 def _similarity(row: PaperRow, data: Path) -> Iterator[Beside]:
-    """Set how near a pairing's target is to its source (Q) beside the paper's, where the dataset has its depths.
+    """Compare the similarity (Q) of a pairing's target and source with the paper's, if the dataset contains depths.
 
     The paper's values agree with the formula of its code at 500 and 1,000 texts; equation 8 gives another number.
     """
@@ -192,7 +193,7 @@ def _similarity(row: PaperRow, data: Path) -> Iterator[Beside]:
 
 
 def _depths(row: PaperRow, data: Path) -> Iterator[Beside]:
-    """Summarise the depths of source and target texts; the paper prints a picture of them alone."""
+    """Summarise the depths of source and target texts; the paper only has a plot of them."""
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.builders.folder.statistics import read_statistics
 
@@ -214,10 +215,10 @@ _CHECKS: dict[str, Callable[[PaperRow, Path], Iterator[Beside]]] = {
 
 
 def table_of(rows: Sequence[Beside]) -> list[Sequence[str]]:
-    """Return figures beside the paper's as rows of cells, the header first."""
+    """Return the comparison as rows of cells, the header first."""
     return [HEADER, *rows]
 
 
 def kept_of(row: PaperRow) -> list[Beside]:
-    """Return our kept results beside the paper's figures; none in a wheel, which leaves them out."""
+    """Return our stored results next to the paper's numbers; empty in a wheel, which does not include them."""
     return list(beside_kept(row)) if (RESULTS / "grids").is_dir() else []

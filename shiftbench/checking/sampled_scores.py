@@ -1,4 +1,4 @@
-"""Accuracy by domain from texts that were drawn and labelled."""
+"""Accuracy by domain from sampled and labelled texts."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -21,23 +21,23 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 FEW = ENOUGH // 2
-"""Errors or hits among the labelled texts below which a tuned interval is marked."""
+"""Minimum errors and hits among the labelled texts; tuned intervals with fewer are marked."""
 
 
 class SampledScore(BaseModel):
     """Accuracy on one domain.
 
     Attributes:
-        domain: its name, as the data writes it.
-        n_texts, n_labelled: its texts without a label in the data, and those that were drawn and labelled.
-        n_errors: errors among them, as counted.
+        domain: its name in the data.
+        n_texts, n_labelled: unlabelled texts in the data, and the sampled and labelled ones.
+        n_errors: unweighted number of errors among them.
         method: ``ppi++`` or ``wilson``.
         accuracy: a fraction.
         low, high: its 95% interval; None with fewer than 5 groups.
         trust: lambda, the weight of the confidences.
-        random_low, random_high: the interval that as many texts, drawn at random, would have had; None likewise.
-        expected_width: width that was expected, as a multiple of that of a random sample.
-        note: what to know before believing the interval; empty where there is nothing.
+        random_low, random_high: the interval of a random sample of the same size; None with fewer than 5 groups.
+        expected_width: expected width, relative to that of a random sample.
+        note: caution about the interval; "" if there is none.
     """
 
     domain: str
@@ -63,16 +63,16 @@ def score_sampled(
     labels: Sequence[str] = (),
     kind: TaskKind | None = None,
 ) -> list[SampledScore]:
-    """Estimate a model's accuracy on every domain that texts were drawn of.
+    """Estimate a model's accuracy on every sampled domain.
 
     Args:
-        predictions: of the model that the texts were drawn for, or of another one.
-        data: the file that they were drawn from.
-        columns: which of its columns hold what, as they were named for the draw.
-        sampled: the drawn texts, labelled; the record of the draw lies beside it.
-        labels: all labels that there are, beside those of the data and of the predictions.
-        kind: what is predicted; by default from the file or its columns.
-    Raises: InvalidInput with everything that is wrong.
+        predictions: predictions of the model that the sample was drawn for, or of another one.
+        data: the file that was sampled.
+        columns: roles of its columns, as given for the sample.
+        sampled: the labelled sample; its record is next to it.
+        labels: further labels that occur neither in the data nor in the predictions.
+        kind: kind of task; by default inferred from the file or its columns.
+    Raises: InvalidInput listing every problem.
     """
     draw = read_draw(sampled)
     (table,) = read_tables([data])
@@ -81,7 +81,7 @@ def score_sampled(
     if unknown:
         what, cure = "a drawn text is not in the data", f"give as --data the file that {sampled.name} was drawn from"
         raise InvalidInput(Problem(what, str(data), f"no row with id {unknown[0]!r}", cure, column=rows.names["id"]))
-    # The drawn texts may have labels in the data by now, which neither calibrate confidences nor take texts out.
+    # By now the sampled texts may have labels in the data; these neither calibrate confidences nor exclude texts.
     is_drawn = pl.col("id").is_in(list(draw.probabilities))
     undrawn = replace(rows, frame=rows.frame.with_columns(label=pl.when(~is_drawn).then("label")))
     frame = join_predictions(undrawn, predictions)
@@ -133,7 +133,7 @@ def _score_domain(
 
 
 def sampled_lines(scores: Sequence[SampledScore]) -> Iterator[RenderableType]:
-    """List accuracy by domain, in points, beside what a random sample would have given."""
+    """List accuracy by domain, in points, next to that of a random sample."""
     heads = (
         "domain", "labelled", "errors", "accuracy", "95% interval", "at random", "narrower by", "expected", "method",
     )  # fmt: skip
