@@ -1,10 +1,10 @@
-"""From a prediction file to what is said of it: scores, comparisons, forecasts, reports, the papers' figures.
+"""From a prediction file to its evaluation: scores, comparisons, forecasts, reports, the papers' figures.
 
-In: dataset folders and prediction files. Out: numbers, words, pictures and files. Floors, from the top:
+Input: dataset folders and prediction files. Output: numbers, text, plots and files. Layers, from the top:
 
 papers                       the papers' figures; the choice of data sets
 interchange                  logs, tasks and results in other tools' formats
-reports                      scores as words, tables, pictures and HTML files
+reports                      scores as text, tables, plots and HTML files
 comparing                    tests between models
 forecasting                  scores on texts without labels
 scores                       a prediction file to its scores

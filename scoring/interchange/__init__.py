@@ -1,14 +1,13 @@
-"""Formats of other tools: reading their logs, writing our tasks and results. No module here imports these tools.
+"""Formats of other tools: readers of their logs, writers of tasks and results. No module here imports these tools.
 
-log              what is kept of an evaluation log, whichever tool wrote it
-lm_eval, inspect_ai, helm   readers of one tool's logs each, from its files alone
-reader           opens any log: finds out which tool wrote it
-comparison   logs of one benchmark as scores of the same items, tested and put into words
+log              common representation of an evaluation log of any tool
+lm_eval, inspect_ai, helm   readers of one tool's logs each, from its files only
+reader           opens any log, detecting the tool that wrote it
+comparison   logs of one benchmark as scores of the same items, tested and summarised
 boards       a leaderboard's scores from tables (score_tables), folders and logs; ranking_claims: its ranks as a claim
-
-eval_yaml          what the Hub and Inspect read of a published dataset: eval.yaml
-figures            the figures of scores as a flat list, which all writers share
-shared_entry       one entry as other tools see it; its figures as CSV
+eval_yaml          eval.yaml of a published dataset, read by the Hub and by Inspect
+figures            the values of scores as a flat list, shared by all writers
+shared_entry       an entry prepared for export; its values as CSV
 eval_results       results for a model's repository on the Hub
 every_eval_ever    results for the Every Eval Ever datastore
 """

@@ -1,4 +1,4 @@
-"""Reader of whatever a board keeps its scores in: a table, a folder of MTEB results, lists of solved items, or logs.
+"""Reader of a board's scores in any supported form: a table, a folder of MTEB results, lists of solved items, or logs.
 
 Sources: embeddings-benchmark/results (``<organisation>__<model>/<revision>/<Task>.json`` with ``task_name`` and
 ``scores`` by split, each with ``main_score`` by subset); SWE-bench's ``results.json`` (``{"resolved": [...]}``) and its
@@ -35,9 +35,11 @@ def read_board(paths: Sequence[Path], how: Reading) -> ScoreTable:
     Args:
         paths: one table; or logs of lm-eval, Inspect or HELM, lists of solved items, or folders of any of these or of
             MTEB's results.
-        how: how they are read.
+        how: how to read them.
+
     Returns: the table.
-    Raises: InvalidInput when nothing is known there, or it cannot be read for sure.
+
+    Raises: InvalidInput if no supported files are found, or if they cannot be read unambiguously.
     """
     missing = [path for path in paths if not path.exists()]
     if missing:
@@ -86,7 +88,7 @@ def _json_object(path: Path) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class _Result:
-    """One task's result of one revision of a model."""
+    """A model revision's result on one task."""
 
     model: str
     revision: str
@@ -95,7 +97,7 @@ class _Result:
 
 
 def _mteb_result(path: Path) -> _Result | None:
-    """Read a result file of MTEB: the mean of its subsets' main scores on the test split, or on the first one."""
+    """Read a result file of MTEB: the mean of its subsets' main scores on the test split, or else on the first one."""
     content = _json_object(path)
     scores = content.get("scores") if content else None
     if content is None or not isinstance(scores, dict) or not isinstance(content.get("task_name"), str) or not scores:
@@ -112,7 +114,7 @@ def _mteb_result(path: Path) -> _Result | None:
 
 
 def _mteb_table(results: Sequence[_Result]) -> ScoreTable:
-    """Build the table of MTEB's results; of a model's revisions the one with most tasks counts."""
+    """Build the table of MTEB's results, using each model's revision with the most tasks."""
     n_tasks = Counter((each.model, each.revision) for each in results)
     chosen: dict[str, str] = {}
     for model, revision in sorted(n_tasks, key=lambda key: (-n_tasks[key], key)):
@@ -130,7 +132,7 @@ def _mteb_table(results: Sequence[_Result]) -> ScoreTable:
 
 
 def _solved_list(path: Path) -> tuple[set[str], set[str]] | None:
-    """Read the items that a list says are solved, and all that it names; None where the file is no such list."""
+    """Read the solved items of a list, and all items that it mentions; None if the file is not such a list."""
     content = _json_object(path) if path.suffix == ".json" else None
     if content is None:
         return None
@@ -142,7 +144,7 @@ def _solved_list(path: Path) -> tuple[set[str], set[str]] | None:
 
 
 def _solved_table(lists: Sequence[tuple[Path, tuple[set[str], set[str]]]], n_items: int | None) -> ScoreTable:
-    """Build the table of lists of solved items: right or wrong, an item that a list does not name being wrong."""
+    """Build a 0/1 table from lists of solved items; items that a list does not mention count as not solved."""
     items = sorted(set().union(*(named for _, (_, named) in lists)))
     unnamed = max((n_items or 0) - len(items), 0)
     if n_items is not None and n_items < len(items):
@@ -163,16 +165,16 @@ def _solved_table(lists: Sequence[tuple[Path, tuple[set[str], set[str]]]], n_ite
 
 
 def _list_name(path: Path) -> str:
-    """Return the model of a list: the file's name, or that of the first folder above that says something."""
+    """Return the model of a list: the file's name, or that of the nearest parent folder with a specific name."""
     return next(
         (name for name in (path.stem, *(each.name for each in path.parents)) if name not in _PLAIN_NAMES), path.stem
     )
 
 
 def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> ScoreTable:
-    """Build the table of logs: items by task and id; several logs of a model and task are averaged.
+    """Build a table from logs: items by task and id; several logs of a model and task are averaged.
 
-    Raises: InvalidInput when logs share no score of single items, or an item's content differs between models.
+    Raises: InvalidInput if logs share no score of single items, or if an item's content differs between models.
     """
     shared = [name for name in logs[0].metrics if all(name in log.metrics for log in logs)]
     metric = how.metric if how.metric is not None else shared[0] if shared else None

@@ -1,6 +1,6 @@
-"""Logs of one benchmark compared: joined item by item, tested, and described in words.
+"""Comparison of logs of one benchmark: joined by item, tested, and summarised.
 
-Logs that are about different things are refused.
+Logs of different tasks, items or scorers are refused.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,24 +25,24 @@ from shiftbench.validation.outside import check_text
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 
 MAX_COMPARED = 10
-"""More models make so many pairs that hardly a difference is left to be found."""
+"""With more models there are so many pairs that hardly any difference would be significant."""
 MAX_DOMAINS = 100
-"""The most values of a field that may be used as domains."""
+"""Maximum number of values of a field that defines domains."""
 _ITEM = ["id", "content_hash"]
-"""The keys by which items are joined: their id, and the hash of their content."""
+"""Join keys of items: their id, and the hash of their content."""
 
 
 @dataclass(frozen=True)
 class Joining:
-    """The settings by which logs are joined.
+    """How logs are joined.
 
     Attributes:
-        metric: the tool's name of the score; None takes the first that all logs have.
-        by: field of the items whose values are their domains; None for none.
-        cluster: field of the items that says which belong together; None: each item stands by itself.
-        shared_items: compare on the items that all logs have and have scored, where they differ.
-        any_prompts: compare models that were sent different prompts for the same items.
-        lower_is_better: as of errors and perplexities.
+        metric: the score's name in the tool; None for the first that all logs have.
+        by: field of the items that defines their domains; None without domains.
+        cluster: field of the items that defines clusters; None if each item is its own cluster.
+        shared_items: compare only the items that all logs have scored, if items differ.
+        any_prompts: compare models that were given different prompts for the same items.
+        lower_is_better: True for errors and perplexities.
     """
 
     metric: str | None = None
@@ -55,9 +55,9 @@ class Joining:
 
 @dataclass(frozen=True)
 class JoinedLogs:
-    """Logs as scores of the same items; ``notes`` lists what a reader must know of how they were joined.
+    """Logs as scores of the same items; ``notes`` are caveats of the join.
 
-    ``runs`` has the single answers of models of which there are several prompts or runs; it is empty where none has.
+    ``runs`` has the individual answers if a model has several prompts or runs; otherwise it is empty.
     """
 
     items: ItemScores
@@ -75,7 +75,7 @@ class ComparedLogs:
     logs: Sequence[tuple[str, EvaluationLog]]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON data: what was compared and how, and every figure as fractions."""
+        """Return plain JSON data: the logs, how they were joined, and all results as fractions."""
         report = self.report
         return {
             "package": f"shiftbench {version('shiftbench')}",
@@ -113,9 +113,10 @@ def read_logs(paths: Sequence[Path], how: Joining, filter_name: str | None = Non
 
     Args:
         paths: the logs.
-        how: which fields are domain and cluster.
-        filter_name: of lm-eval's filters, the one to read; None takes the first.
-    Raises: InvalidInput with what is wrong with each log that cannot be read.
+        how: the fields that define domains and clusters.
+        filter_name: the lm-eval filter to read; None for the first.
+
+    Raises: InvalidInput with the problems of every log that cannot be read.
     """
     fields = tuple(dict.fromkeys(field for field in (how.by, how.cluster) if field is not None))
     logs: list[EvaluationLog] = []
@@ -133,13 +134,14 @@ def read_logs(paths: Sequence[Path], how: Joining, filter_name: str | None = Non
 def compare_logs(logs: Sequence[EvaluationLog], how: Joining, *, names: Sequence[str] | None = None) -> ComparedLogs:
     """Compare the models of logs on the same items.
 
-    Several logs of one model, where there are logs of another, are its runs: their scores are averaged by item, and
-    their variance is split. Logs of one model alone, or logs that were given names, are compared with each other.
+    If there are several models, several logs of one model are its runs: their scores are averaged by item, and their
+    variance is decomposed. Logs of a single model, or logs with given names, are compared with each other.
 
     Args:
         logs: at least two, of one benchmark.
         how: how they are joined.
-        names: what to call the models; by default as the logs do.
+        names: display names of the models; by default as in the logs.
+
     Raises: InvalidInput as ``join_logs`` and ``item_scores.compare_items``, and for more than ``MAX_COMPARED`` models.
     """
     called = model_names(logs) if names is None else list(names)
@@ -156,7 +158,7 @@ def compare_logs(logs: Sequence[EvaluationLog], how: Joining, *, names: Sequence
 
 
 def _logs_of_models(logs: Sequence[EvaluationLog]) -> dict[str, list[int]] | None:
-    """Group the logs of each model; None where no model has several, or there is one model only."""
+    """Group the logs by model; None if no model has several, or there is a single model."""
     found: dict[str, list[int]] = {}
     for number, log in enumerate(logs):
         found.setdefault(log.model, []).append(number)
@@ -171,17 +173,19 @@ def join_logs(
 ) -> JoinedLogs:
     """Join logs by the id and content of their items.
 
-    An item's score is its mean over epochs; it has none where an epoch has none.
+    An item's score is its mean over epochs, and missing if an epoch has none.
 
     Args:
         logs: at least two, each read with the fields that ``how`` names.
-        names: what to call their models.
-        how: which score, and what may differ.
-        of_model: logs of each model where some have several, which may then differ in their prompts; None: each log
-            stands for itself.
+        names: display names of their models.
+        how: the score, and permitted differences.
+        of_model: indices of each model's logs if some have several, which may then differ in their prompts; None: each
+            log is a model of its own.
+
     Returns: scores in the order of the logs, or of the models.
-    Raises: InvalidInput with everything in which the logs differ: tool, items, prompts, scorers; when a log is given
-        twice, an item has no score, or a field makes no domains.
+
+    Raises: InvalidInput with all differences between the logs: tool, items, prompts, scorers; or if a log is given
+        twice, an item has no score, or a field cannot be used for domains.
     """
     _refuse_twice_or_other_tools(logs, names)
     metric = _metric(logs, names, how.metric)
@@ -213,7 +217,7 @@ def join_logs(
 def _runs_of(
     name: str, which: Sequence[int], logs: Sequence[EvaluationLog], shared: pl.DataFrame, metric: str
 ) -> RunScores:
-    """Gather a model's answers: a prompt's logs and epochs are its runs, as many of each as all prompts have."""
+    """Collect a model's answers: a prompt's logs and epochs are its runs, cut to the smallest number over prompts."""
     by_prompt: dict[str, list[NDArray[np.float64]]] = {}
     for number in which:
         prompts = shared[f"prompt_hash{number}"]
@@ -237,7 +241,7 @@ def _run_notes(runs: Sequence[RunScores]) -> Iterator[str]:
 
 
 def model_names(logs: Sequence[EvaluationLog]) -> list[str]:
-    """Return the models' names; where two logs are of one model, with the file's name."""
+    """Return the models' names, with the file's name added if two logs have the same model."""
     models = [log.model for log in logs]
     names = [f"{log.model} ({log.path.name})" if models.count(log.model) > 1 else log.model for log in logs]
     return names if len(set(names)) == len(names) else [str(log.path) for log in logs]
@@ -258,7 +262,7 @@ def _refuse_twice_or_other_tools(logs: Sequence[EvaluationLog], names: Sequence[
 
 
 def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | None) -> str:
-    """Choose the score: the one that is wanted, or the first that all logs have."""
+    """Choose the score: the requested one, or the first that all logs have."""
     shared = [name for name in logs[0].metrics if all(name in log.metrics for log in logs)]
     where = " and ".join(str(log.path) for log in logs)
     if wanted is None:
@@ -276,7 +280,7 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
 
 
 def _item_frame(log: EvaluationLog, metric: str) -> pl.DataFrame:
-    """Return one row an item: what joins it, its prompt and fields, its mean score (null where an epoch has none)."""
+    """Return one row per item: its keys, prompt and fields, and its mean score (null if an epoch has none)."""
     score = pl.col(SCORE + metric).fill_nan(None)
     is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
     return (
@@ -287,7 +291,7 @@ def _item_frame(log: EvaluationLog, metric: str) -> pl.DataFrame:
 
 
 def _shared_items(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Join the items that all logs have scored: ``prompt_hash<n>``, ``document<n>``, ``score<n>`` of each, by id."""
+    """Join the items that all logs have scored: ``prompt_hash<n>``, ``document<n>``, ``score<n>`` per log, by id."""
     names = ("prompt_hash", "document", "score")
     numbered = [
         table.filter(pl.col("score").is_not_null()).select(
@@ -299,7 +303,7 @@ def _shared_items(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _stated_facts(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
-    """Return the facts that must agree in all logs that state them, in the order of the logs."""
+    """Return the facts that must match between logs that state them, in the order of the logs."""
     return {
         "scorers": [log.facts.scorer for log in logs],
         "filters of answers": [log.facts.filter for log in logs],
@@ -320,7 +324,7 @@ def _other_scorers(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Itera
 
 
 def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Joining) -> Iterator[Problem]:
-    """Describe how the items of each log differ from those of the first."""
+    """Describe how the items of each log differ from the first log's."""
     n_shared = reduce(lambda left, right: left.join(right, on=_ITEM, how="semi"), tables).height
     if n_shared and how.shared_items:
         return
@@ -333,7 +337,7 @@ def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Join
 
 
 def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other_name: str) -> list[str]:
-    """Describe in which items two logs differ: of other content under one id, and missing in one of them."""
+    """Describe how two logs' items differ: different content under the same id, and items missing in one of them."""
     changed = first.join(other, on="id", how="inner").filter(pl.col("content_hash") != pl.col("content_hash_right"))
     kinds = {
         "with the same id but other content": changed,
@@ -370,7 +374,7 @@ def _other_prompts(
 
 
 def _n_others(shared: pl.DataFrame, column: str, number: int) -> int:
-    """Count the items of which a log has another value than the first; missing values are not counted."""
+    """Count the items for which a log's value differs from the first log's; missing values are not counted."""
     return int(shared.select((pl.col(f"{column}0") != pl.col(f"{column}{number}")).sum()).item())
 
 

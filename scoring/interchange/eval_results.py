@@ -1,7 +1,7 @@
-"""``.eval_results/*.yaml`` in a model's repository: the Hub shows it on the model page and the dataset's leaderboard.
+"""``.eval_results/*.yaml`` in a model's repository, shown by the Hub on the model page and the dataset's leaderboard.
 
-One value a task, in points, higher is better: the drop and the intervals stand in the notes. A task is one of the
-dataset's ``eval.yaml`` (``shiftbench.scoring.interchange.eval_yaml``); the Hub's client has the form of the file.
+One value per task, in points, higher is better: the drop and the intervals are in the notes. A task is one of the
+dataset's ``eval.yaml`` (``shiftbench.scoring.interchange.eval_yaml``); the Hub's client defines the file's format.
 """
 
 from collections import Counter
@@ -17,12 +17,14 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def eval_results(shared: SharedEntry) -> dict[str, str]:
-    """Write the file of an entry's results.
+    """Build the file of an entry's results.
 
     Args:
         shared: the entry; its dataset and model are repositories of the Hub.
+
     Returns: text by path in the model's repository; one file.
-    Raises: InvalidInput when no task of the entry can stand there.
+
+    Raises: InvalidInput if none of the entry's tasks is in the dataset's ``eval.yaml``.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
@@ -57,7 +59,7 @@ def tasks_left_out(shared: SharedEntry) -> list[str]:
 
 
 def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
-    """List the values that the file may have: ids of the dataset's ``eval.yaml``, with the figures."""
+    """List the values for the file: ids in the dataset's ``eval.yaml``, with the figures."""
     listed = benchmark_tasks(shared.manifest)
     figures, best = figures_of(shared.scores), headlines(shared.scores)
     for task in shared.scores.tasks:
@@ -67,6 +69,6 @@ def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
             yield shared.config(task.task), best[task.task]
         into = Counter(shift.target for shift in task.shifts)
         for figure in figures:
-            # A score of the only model that was tested on a domain is the domain's.
+            # If only one model was tested on a domain, its score is used for the domain.
             if (figure.task, figure.name) == (task.task, "st") and into[str(figure.target)] == 1:
                 yield f"{shared.config(task.task)}.{figure.target}", figure

@@ -1,10 +1,10 @@
-"""``eval.yaml`` of a published dataset: it makes the dataset a benchmark of the Hub, which Inspect can run.
+"""``eval.yaml`` of a published dataset, which makes it a benchmark on the Hub that Inspect can run.
 
-The Hub takes listed frameworks alone (``EVALUATION_FRAMEWORKS`` in huggingface.js, packages/tasks/src/eval.ts), so the
-framework is ``inspect-ai``, whose reader of this file (inspect_ai/_eval/task/hf.py) allows no keys but those below and
-reads all tasks before it runs one. It puts one column to a model as it is and others by a prompt template, and the
-code of a label is the answer that it looks for (0.3.285; early versions made it a letter). So tasks with labels are
-here, for models without training; tags, answers and generated texts are not: no scorer of Inspect has their metrics.
+The Hub accepts only listed frameworks (``EVALUATION_FRAMEWORKS`` in huggingface.js, packages/tasks/src/eval.ts), so the
+framework is ``inspect-ai``. Its reader of this file (inspect_ai/_eval/task/hf.py) allows only the keys below and reads
+all tasks before it runs one. It passes one column to a model unchanged and others through a prompt template, and the
+expected answer is the label's code (0.3.285; early versions made it a letter). So the file has classification tasks,
+for untrained models; tags, answers and generated texts are omitted, because no scorer of Inspect has their metrics.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,27 +19,28 @@ from shiftbench.validation.vocabulary import PLACEBO, TaskKind
 EVAL_YAML = "eval.yaml"
 FRAMEWORK = "inspect-ai"
 ANSWER = r"ANSWER\s*:\s*(\d+)"
-"""The pattern that finds the number of a label in a model's output."""
+"""The pattern that finds a label's number in a model's output."""
 
 
 class Words(Protocol):
-    """The prompt of a task: the instruction, and the input columns with the names they are shown under."""
+    """The prompt of a task: the instruction, and the input columns with their display names."""
 
     @property
     def instruction(self) -> str:
-        """Return the instruction, which asks for the number of a label in the form that ``ANSWER`` matches."""
+        """Return the instruction, which asks for a label's number in the format that ``ANSWER`` matches."""
 
     @property
     def fields(self) -> Sequence[tuple[str, str]]:
-        """Return columns and names, in the order in which they are shown."""
+        """Return columns and display names, in display order."""
 
 
 def benchmark_tasks(manifest: Manifest) -> dict[str, TaskInfo]:
-    """Find the tasks of a dataset that can stand in its ``eval.yaml``.
+    """Find the tasks of a dataset that its ``eval.yaml`` can contain.
 
     Args:
         manifest: of the dataset folder.
-    Returns: facts by the task's name; none where test labels are withheld.
+
+    Returns: facts by the task's name; empty if test labels are withheld.
     """
     if not manifest.has_public_labels:
         return {}
@@ -54,12 +55,13 @@ def benchmark_tasks(manifest: Manifest) -> dict[str, TaskInfo]:
 
 
 def eval_yaml(manifest: Manifest, words: Callable[[str], Words]) -> str | None:
-    """Write the file.
+    """Build the file.
 
     Args:
         manifest: of the dataset folder.
-        words: what a model is told of a task, by the task's name.
-    Returns: YAML, the same for the same manifest and words; None where no task can stand in it.
+        words: returns a task's prompt, given the task's name.
+
+    Returns: YAML, deterministic given manifest and prompts; None if it would have no task.
     """
     tasks = benchmark_tasks(manifest)
     if not tasks:
@@ -93,7 +95,7 @@ def _entries(name: str, task: TaskInfo, words: Words) -> Iterator[dict[str, Any]
 
 
 def _template(words: Words) -> str:
-    """Write the prompt as a template in Python's format: the first column is ``prompt``, others go by their names."""
+    """Build the prompt as a Python format string: the first column is ``prompt``, the others have their own names."""
     (first, _), *_ = words.fields
     shown = [f"{name}: {{{'prompt' if column == first else column}}}" for column, name in words.fields]
     return "\n".join([words.instruction.replace("{", "{{").replace("}", "}}"), "", *shown])
@@ -104,7 +106,7 @@ def _test_domains(task: TaskInfo) -> list[str]:
 
 
 def _description(manifest: Manifest, tasks: dict[str, TaskInfo]) -> str:
-    """Describe what the values are, and what a run with Inspect measures."""
+    """Describe the values, and what a run with Inspect measures."""
     lines = [f"{manifest.title}: texts of several domains, to measure how models lose accuracy between them."]
     lines += [f"{config_name(name, task)}: {_headline(task)}." for name, task in tasks.items()]
     lines.append(

@@ -1,6 +1,6 @@
 """Results for the datastore of Every Eval Ever (evaleval/every_eval_ever), in its format 0.3.0.
 
-``data/shiftbench/<developer>/<model>/<uuid>.json`` holds all figures of an entry: fractions, drops with
+``data/shiftbench/<developer>/<model>/<uuid>.json`` contains all values of an entry: fractions, drops with
 ``lower_is_better``, intervals in the fields for uncertainty. Its own validator needs Python 3.12; tests here use its
 JSON schema.
 """
@@ -18,7 +18,7 @@ from shiftbench.scoring.interchange.shared_entry import SharedEntry
 from shiftbench.scoring.scores.shape import Interval
 
 DATASTORE = "evaleval/EEE_datastore"
-"""The dataset repository that takes results by pull request."""
+"""The dataset repository that accepts results by pull request."""
 SCHEMA_VERSION = "0.3.0"
 COLLECTION = "shiftbench"
 _CARD_KEYS = (
@@ -31,16 +31,18 @@ _UNUSABLE = re.compile(r'[<>:"\\|?*\x00-\x1f]')
 def every_eval_ever(
     shared: SharedEntry, organization: str, relationship: str | None = None, now: datetime | None = None
 ) -> dict[str, str]:
-    """Write the file of an entry's results.
+    """Build the file of an entry's results.
 
     Args:
         shared: the entry; its model is a repository of the Hub.
-        organization: the name of who provides the results.
-        relationship: to the maker of the model: first_party, third_party, collaborative or other; None: first_party
-            where the organization has the model's repository, otherwise other.
-        now: when the record is made; None: now.
-    Returns: JSON by its path in the datastore, the same path whenever the same scores of the same model are shared.
-    Raises: InvalidInput when the model's repository is not known.
+        organization: the name of the organization that provides the results.
+        relationship: to the model's developer: first_party, third_party, collaborative or other; None: first_party if
+            the organization owns the model's repository, otherwise other.
+        now: time of the record; None: now.
+
+    Returns: JSON by its path in the datastore; the path is the same for the same scores of the same model.
+
+    Raises: InvalidInput if the model's repository is not known.
     """
     model, scores = shared.model_repository(), shared.scores
     owner, name = model.split("/", 1)
@@ -118,7 +120,7 @@ def _result(shared: SharedEntry, figure: SharedFigure) -> dict[str, Any]:
 
 def _score(figure: SharedFigure) -> dict[str, Any]:
     estimate = figure.estimate
-    # Where training runs were measured, the interval over them is the one to compare models by.
+    # If training variance was measured, models should be compared by the interval that includes it.
     bounds = figure.total
     method = "Wilson and Student limits over groups of test texts and training runs"
     if bounds is None and estimate.low is not None and estimate.high is not None:
@@ -136,5 +138,5 @@ def _score(figure: SharedFigure) -> dict[str, Any]:
 
 
 def _strings(facts: dict[str, Any]) -> dict[str, str]:
-    """Format facts as strings; unknown ones are left out."""
+    """Format facts as strings; unknown ones are omitted."""
     return {key: str(value) for key, value in facts.items() if value is not None}

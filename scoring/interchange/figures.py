@@ -1,6 +1,6 @@
-"""The figures of scores as a flat list with intervals, shared by all writers of results.
+"""The values of scores as a flat list with intervals, shared by all writers of results.
 
-Fractions, unrounded; a figure that is undefined is left out.
+Fractions, unrounded; undefined values are omitted.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from shiftbench.scoring.scores.summary import ID_OOD
 from shiftbench.validation.vocabulary import PLACEBO
 
 _OF_SHIFTS = {"st": False, "sd": True, "td": True}
-"""Figures of a shift, and whether each is a drop; SS and TT stand among the scores in domain."""
+"""Figures of a shift, and whether each is a drop; SS and TT are among the in-domain scores."""
 _OF_TASKS = {
     "mean_ss": False, "mean_st": False, "lowest_st": False, "highest_st": False, "average_drop": True, "mean_sd": True,
     "mean_td": True, "worst_sd": True, "worst_td": True,
@@ -38,19 +38,19 @@ _WORDS = {
 
 
 class SharedFigure(NamedTuple):
-    """One figure.
+    """One exported value.
 
     Attributes:
         task: its task.
-        name: of the figure, such as ``mean_st``; Depth F1 ends in ``@<lambda>``.
-        metric: what scores are made with.
-        source: of a shift, or the domain of a score in domain; None of a figure of the whole task.
-        target: likewise.
+        name: its name, such as ``mean_st``; Depth F1 ends in ``@<lambda>``.
+        metric: the metric of the scores.
+        source: source of a shift, or the domain of an in-domain score; None for a value of the whole task.
+        target: target of a shift, or the domain of an in-domain score; None for a value of the whole task.
         estimate: a fraction, with its 95% interval over other test texts.
-        total: the 95% interval over training runs, too; None where that was not measured.
-        is_drop: less is better.
-        n: test texts; None of a figure over several targets.
-        runs: trained models a source; None likewise.
+        total: the 95% interval that includes training variance; None if it was not measured.
+        is_drop: whether lower is better.
+        n: number of test texts; None for a value over several targets.
+        runs: trained models per source; None for a value over several targets.
     """
 
     task: str
@@ -67,39 +67,39 @@ class SharedFigure(NamedTuple):
     @property
     def value(self) -> float:
         """Return the figure's value."""
-        assert self.estimate.value is not None  # figures without a value are left out
+        assert self.estimate.value is not None  # undefined values are omitted
         return self.estimate.value
 
     @property
     def bounds(self) -> tuple[float | None, float | None, float | None, float | None]:
-        """Return both ends of the interval over test texts, and of the one over training runs too."""
+        """Return both ends of the interval over test texts, and of the one that includes training variance."""
         total = (None, None) if self.total is None else (self.total.low, self.total.high)
         return (self.estimate.low, self.estimate.high, *total)
 
     @property
     def key(self) -> str:
-        """Return the figure's name among all figures of the scores: ``nli/mean_st``, ``nli/st/fiction->slate``."""
+        """Return its unique name within the scores: ``nli/mean_st``, ``nli/st/fiction->slate``."""
         where = "" if self.source is None else f"/{self.source}->{self.target}"
         return f"{self.task}/{self.name}{where}"
 
     @property
     def words(self) -> str:
-        """Return the figure's name for readers."""
+        """Return its display name."""
         name, _, lambda_ = self.name.partition("@")
         return _WORDS[name] + (f" at lambda {lambda_}" if lambda_ else "")
 
 
 def figures_of(scores: Scores) -> list[SharedFigure]:
-    """List all figures of scores, task by task: those of the whole task first, then in-domain scores, then shifts."""
+    """List all values of scores by task: those of the whole task first, then in-domain scores, then shifts."""
     listed = [figure for task in scores.tasks for figure in (*_task_figures(task), *_domain_figures(task))]
     return [figure for figure in listed if figure.estimate.value is not None]
 
 
 def headlines(scores: Scores) -> dict[str, SharedFigure]:
-    """Find the one figure of each task by which entries are compared: higher is better.
+    """Return the value of each task by which entries are compared; higher is better.
 
-    Returns: by task Depth F1 over all target texts of a pairing, mean OOD of a task with one training domain, else
-        mean ST; tasks without that figure, and placebos, have none.
+    Returns: by task, Depth F1 over all target texts for a pairing, mean OOD for a task with one training domain,
+        otherwise mean ST; tasks without that value, and placebos, are omitted.
     """
     wanted = {task.task: _headline(task) for task in scores.tasks if not task.task.endswith(PLACEBO)}
     whole = [figure for figure in figures_of(scores) if figure.source is None]
@@ -107,7 +107,7 @@ def headlines(scores: Scores) -> dict[str, SharedFigure]:
 
 
 def drop_of(scores: Scores, task: str) -> SharedFigure | None:
-    """Find the drop that stands beside a task's headline; None where no drop could be measured."""
+    """Return the drop shown with a task's headline; None if no drop was measured."""
     drops = {figure.name: figure for figure in figures_of(scores) if figure.task == task and figure.source is None}
     return next((drops[name] for name in ("drop", "average_drop", "mean_td", "mean_sd") if name in drops), None)
 
@@ -134,7 +134,7 @@ def _task_figures(task: TaskScores) -> Iterator[SharedFigure]:
 
 
 def _domain_figures(task: TaskScores) -> Iterator[SharedFigure]:
-    """List the scores in domain, then the figures of each shift."""
+    """List the in-domain scores, then the values of each shift."""
     for own in task.in_domain:
         where, total = (own.domain, own.domain), own.total.get("score")
         yield SharedFigure(task.task, "ss", task.metric, *where, own.score, total, False, own.n, own.runs)

@@ -1,8 +1,8 @@
 """Reader of a run folder of HELM: ``run_spec.json``, ``scenario_state.json``, ``per_instance_stats.json``.
 
-Source: helm/benchmark/runner.py, adaptation/request_state.py, metrics/metric.py, scenarios/scenario.py; read of runs of
-HELM 0.5.16. Keys that have no value are left out there. A folder does not state the version of HELM that wrote it.
-Perturbed copies of instances are passed over: they are other items.
+Source: helm/benchmark/runner.py, adaptation/request_state.py, metrics/metric.py, scenarios/scenario.py; tested on runs
+of HELM 0.5.16. HELM omits keys without a value. A folder does not state the version of HELM that wrote it.
+Perturbed copies of instances are skipped: they are different items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,10 +36,10 @@ _NO_SCORES = frozenset(
         "predicted_index", "num_perplexity_tokens", "num_bytes",
     }
 )  # fmt: skip
-"""Statistics that HELM writes, most of them first, of every request: how it was made, not how good its answer is."""
+"""Statistics that HELM writes, mostly for every request, about how it was made rather than how good its answer is."""
 
 Key = tuple[str, int]
-"""An instance's id and the number of the trial."""
+"""An instance's id and the index of the trial."""
 T = TypeVar("T")
 
 
@@ -146,8 +146,10 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
 
     Args:
         path: the folder, or its ``scenario_state.json``.
-        fields: of ``input``, ``split``, ``sub_split``, ``id`` and the instances' ``extra_data``, those that are kept.
-    Returns: the log. Ids are those of the instances, or ``extra_data["id"]`` where every instance has one of its own.
+        fields: the fields to keep, of ``input``, ``split``, ``sub_split``, ``id`` and the instances' ``extra_data``.
+
+    Returns: the log. Ids are ``extra_data["id"]`` if every instance has a distinct one, otherwise the instances' ids.
+
     Raises: InvalidInput as ``reader.read_log``.
     """
     folder = path.parent if path.name == STATE else path
@@ -171,7 +173,7 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
         _add(asked, scores[key], states.adapter_spec, rows, fields, row)
     adapter = states.adapter_spec
     facts = LogFacts(
-        # The adapter states the most demonstrations that a prompt may have; a request, those that it has.
+        # The adapter states the maximum number of demonstrations, each request its actual number.
         shots=max((state.num_train_instances for state in states.request_states), default=None),
         engine=adapter.model_deployment.split("/")[0] or None,
         tokens=_count_tokens(stats),
@@ -182,7 +184,7 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
 
 
 def _count_tokens(stats: Sequence[_InstanceStats]) -> int | None:
-    """Count the tokens of all requests; None where the log does not, or its numbers are none of tokens."""
+    """Count the tokens of all requests; None if the log does not state them, or their number is invalid."""
     found = [
         stat.sum
         for each in stats
@@ -235,7 +237,7 @@ def _add(
 
 
 def _generated(state: _State, adapter: _Adapter, path: Path) -> str | None:
-    """Return the likeliest completion; where choices were lettered, the text of the choice."""
+    """Return the most likely completion; for lettered choices, the text of the choice."""
     if state.result is None or not state.result.success or not state.result.completions:
         return None
     text = max(state.result.completions, key=lambda each: each.logprob or 0.0).text
@@ -247,9 +249,9 @@ def _generated(state: _State, adapter: _Adapter, path: Path) -> str | None:
 
 
 def _first_match(pattern: str, text: str, path: Path) -> str:
-    """Return what a pattern finds first: its first group, or all where it has none; nothing where it finds nothing.
+    """Return group 1 of a pattern's first match, or the whole match if it has no group; ``""`` without a match.
 
-    The log names the pattern, so polars searches: its time grows with the text alone, where Python's may never end.
+    The pattern comes from the log, so polars searches, in linear time: Python's engine may backtrack exponentially.
     """
     try:
         series = pl.Series([text])
@@ -262,14 +264,14 @@ def _first_match(pattern: str, text: str, path: Path) -> str:
 
 
 def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float] | None:
-    """Sum the log-probabilities of each reference's tokens, which end its prompt; None where some are not there."""
+    """Sum the log-probabilities of each reference's tokens, which end its prompt; None if some are missing."""
     sums: dict[int, float] = {}
     for state in asked:
         if state.request_mode in (None, "original") and state.result and state.result.completions:
             place = state.reference_index or 0
             text, total = "", 0.0
             for token in reversed(state.result.completions[0].tokens):
-                if len(text) > len(choices[place]):  # HELM puts a blank before the reference
+                if len(text) > len(choices[place]):  # HELM puts a space before the reference
                     break
                 text, total = token.text + text, total + (token.logprob or 0.0)
             if text.strip() == choices[place].strip():
@@ -280,7 +282,7 @@ def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float]
 def _chosen(
     choices: Sequence[str], likelihoods: Sequence[float] | None, scores: Mapping[str, float | None]
 ) -> str | None:
-    """Return the choice that HELM counted, which normalises by length or calibrates; otherwise the likeliest."""
+    """Return the choice that HELM scored (length-normalised or calibrated), otherwise the most likely one."""
     counted = scores.get("predicted_index")
     if counted is not None:
         return choices[int(counted)] if 0 <= counted < len(choices) else None

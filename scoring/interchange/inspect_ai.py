@@ -1,7 +1,7 @@
-"""Reader of Inspect's logs: version 2 of ``EvalLog``, as ``.eval`` (a zip archive, an entry a sample) or ``.json``.
+"""Reader of Inspect's logs: version 2 of ``EvalLog``, as ``.eval`` (a zip archive, one entry per sample) or ``.json``.
 
 Source: inspect_ai/log/_log.py, _recorders/eval.py, _recorders/chunked/format.py. Events, which are most of a log, are
-passed over.
+skipped.
 """
 
 import lzma
@@ -35,7 +35,7 @@ from shiftbench.scoring.interchange.log import (
 from shiftbench.validation.report import first_line
 
 MAX_ENTRY_BYTES = 512 * 2**20
-"""Bytes of one entry once nothing is compressed."""
+"""Maximum uncompressed size of an entry."""
 MAX_TOTAL_BYTES = 64 * 2**30
 MAX_ENTRIES = 5_000_000
 
@@ -55,7 +55,7 @@ _RETRY = "finish it with 'inspect eval-retry'"
 _JSON_BEGIN = re.compile(rb'\s*\{\s*"version"\s*:\s*\d+\s*,\s*"(status|eval)"')
 _ZIP_MARK = b"PK\x03\x04"
 _TEXT_VALUES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
-"""The values of texts in Inspect's own ``value_to_float``; other texts may be numbers."""
+"""Values of strings in Inspect's own ``value_to_float``; other strings may be numbers."""
 
 
 class _Score(msgspec.Struct):
@@ -84,7 +84,7 @@ class _Output(msgspec.Struct):
 
 
 class _Sample(msgspec.Struct):
-    """The parts of one item's sample that are read: no events, store or attachments."""
+    """The fields of a sample that are read: events, store and attachments are skipped."""
 
     id: int | str
     epoch: int
@@ -126,7 +126,7 @@ class _Version(msgspec.Struct):
 
 
 class _Log(msgspec.Struct):
-    """A log as one JSON document, or the header of an archive, which has no samples."""
+    """A log as one JSON document, or an archive's header, which has no samples."""
 
     eval: _Eval
     status: str = "started"
@@ -135,13 +135,14 @@ class _Log(msgspec.Struct):
 
 
 class BoundedArchive:
-    """A zip archive whose entries are read one at a time: none may be longer than it states, nor than a limit.
+    """A zip archive whose entries are read one at a time, each checked against its stated size and a maximum.
 
-    Inspect compresses its logs with zstd, which Python's zipfile learns in 3.14 only; pyarrow brings it.
+    Inspect compresses its logs with zstd, which Python's zipfile supports only from 3.14 on; pyarrow supports it.
 
     Args:
         path: the archive.
-    Raises: InvalidInput when it is no zip archive, or says that it holds more than any log does.
+
+    Raises: InvalidInput if it is not a zip archive, or states implausible sizes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -167,10 +168,9 @@ class BoundedArchive:
         self._zip.close()
 
     def read(self, name: str) -> bytes:
-        """Read one entry, whole.
+        """Read a whole entry.
 
-        Raises: InvalidInput when there is no such entry, it is too long, is not as long as the archive says, or its
-            checksum is another.
+        Raises: InvalidInput if there is no such entry, if it is too long, or if its size or checksum does not match.
         """
         try:
             entry = self._zip.getinfo(name)
@@ -224,8 +224,10 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
 
     Args:
         path: an ``.eval`` or ``.json`` log.
-        fields: names of the metadata, or ``input``, ``choices``, ``target`` or ``id``, that are kept.
-    Returns: the log. Ids are ``metadata["id"]`` where every sample has one of its own, else ``Sample.id``.
+        fields: names of the fields to keep: metadata, or ``input``, ``choices``, ``target`` or ``id``.
+
+    Returns: the log. Ids are ``metadata["id"]`` if every sample has a distinct one, otherwise ``Sample.id``.
+
     Raises: InvalidInput as ``reader.read_log``.
     """
     rows = SampleRows(path)
@@ -260,7 +262,7 @@ def read_inspect(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
 
 
 def _parse_finished(parse: Callable[..., Any], path: Path) -> _Log:
-    """Parse a log or its header: the version first, because others may have other keys."""
+    """Parse a log or its header, after checking the version, because other versions may have other keys."""
     version = parse(kind=_Version).version
     if version != _VERSION:
         cure = f"convert it with 'inspect log convert' to version {_VERSION}"
@@ -272,10 +274,10 @@ def _parse_finished(parse: Callable[..., Any], path: Path) -> _Log:
 
 
 def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
-    """Read the samples in the order of their entries' names, which does not depend on the run."""
+    """Read the samples sorted by their entries' names, an order that does not depend on the run."""
     for name in sorted(name for name in archive.names if _SAMPLE.fullmatch(name)):
         sample = parse_json(archive.read(name), _Sample, path, f"entry '{name}'")
-        if name.endswith(_SHELL):  # a sample in chunks: metadata and long texts have entries of their own
+        if name.endswith(_SHELL):  # a chunked sample: metadata and long texts are separate entries
             folder = name.removesuffix(_SHELL)
             if f"{folder}/metadata.json" in archive.names:
                 entry = f"{folder}/metadata.json"
@@ -291,7 +293,7 @@ def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]
         item = {"id": sample.id, "input": sample.input, "choices": sample.choices, "target": sample.target}
         fields_json = chosen_fields(item | sample.metadata, fields, rows.path, row)
         content = text_hash([_turns(sample.input), sample.choices, sample.target])
-        # The turns before the first that the model wrote.
+        # The messages before the model's first one.
         prompt = list(takewhile(lambda turn: turn.role != "assistant" or turn.source == "input", sample.messages))
         hashed = text_hash(_turns(prompt)) if prompt else None
         answer = _answer_text(sample)
@@ -300,7 +302,7 @@ def _add_all(samples: Iterable[_Sample], rows: SampleRows, fields: Sequence[str]
 
 
 def _scorer_words(evaluation: _Eval, columns: Sequence[str]) -> str | None:
-    """Describe the scorers, each with a hash of its settings and its judge model, as far as the log states them."""
+    """Describe the scorers, each with a hash of its settings and its judge model, if the log states them."""
     if not evaluation.scorers:
         return ", ".join(name.removeprefix(SCORE) for name in columns) or None
     return ", ".join(_with_settings(scorer, evaluation) for scorer in evaluation.scorers)
@@ -315,7 +317,7 @@ def _with_settings(scorer: _Scorer, evaluation: _Eval) -> str:
 
 
 def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
-    """Return the model that a scorer asks: its own, otherwise its role's, otherwise the evaluated one.
+    """Return the model that a scorer uses as a judge: its own, otherwise its role's, otherwise the evaluated one.
 
     Source: inspect_ai/scorer/_model.py.
     """
@@ -330,7 +332,7 @@ def _judge(options: Mapping[str, Any], evaluation: _Eval) -> str:
 
 
 def _answer_text(sample: _Sample) -> str | None:
-    """Return the text that the model generated; of multiple choice, the text of the choice."""
+    """Return the generated text; for multiple choice, the text of the choice."""
     if sample.error is not None:
         return None
     if sample.choices:
@@ -343,12 +345,12 @@ def _answer_text(sample: _Sample) -> str | None:
 
 
 def _turns(content: str | Sequence[_Message]) -> Any:
-    """Return a text unchanged, and a conversation without the turns' random ids."""
+    """Return a text unchanged, and a conversation without the messages' random ids."""
     return content if isinstance(content, str) else [[turn.role, turn.content] for turn in content]
 
 
 def _turn_text(content: Any) -> str:
-    """Return the text of a turn, without its reasoning and pictures."""
+    """Return the text of a message, without its reasoning and images."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

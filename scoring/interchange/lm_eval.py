@@ -1,8 +1,8 @@
-"""Reader of lm-evaluation-harness 0.4 logs: ``samples_<task>_<date>.jsonl`` with ``results_<date>.json`` beside it.
+"""Reader of lm-evaluation-harness 0.4 logs: ``samples_<task>_<date>.jsonl`` and ``results_<date>.json`` next to it.
 
-Source: lm_eval/result_schema.py, lm_eval/loggers/evaluation_tracker.py. One line an item and filter. All responses are
-texts there, log-likelihoods too. The file is read line by line, and of a line only what is kept is turned into Python
-values, because a line repeats its prompt for every choice.
+Source: lm_eval/result_schema.py, lm_eval/loggers/evaluation_tracker.py. There is one line per item and filter. All
+responses are strings, including log-likelihoods. The file is read line by line, and only the needed fields of a line
+are decoded, because a line repeats its prompt for every choice.
 """
 
 import re
@@ -36,17 +36,17 @@ _MAX_RESULTS_BYTES = 256 * 2**20
 
 
 class _Settings(msgspec.Struct, gc=False):
-    """The generation settings of a model, which are not read."""
+    """The generation settings of a model, which are skipped."""
 
 
 class _Request(msgspec.Struct, gc=False):
-    """One request to the model. Its prompt, ``arg_0``, is not read; ``arg_1`` is a choice, or settings."""
+    """One request to the model. Its prompt, ``arg_0``, is skipped; ``arg_1`` is a choice, or settings."""
 
     arg_1: str | _Settings | None = None
 
 
 class _Line(msgspec.Struct, gc=False):
-    """The part that all lines share, beside the item ``doc`` and scores under the task's own names."""
+    """The fields common to all lines, besides the item ``doc`` and scores under the task's metric names."""
 
     doc_id: int
     arguments: dict[str, _Request]
@@ -72,13 +72,15 @@ def is_lm_eval(path: Path) -> bool:
 
 
 def read_lm_eval(path: Path, filter_name: str | None = None, fields: Sequence[str] = ()) -> EvaluationLog:
-    """Read a samples file of lm-eval, with the model's facts from the results file beside it if there is one.
+    """Read a samples file of lm-eval, with the model's facts from the results file next to it, if there is one.
 
     Args:
         path: ``samples_<task>_<date>.jsonl``.
-        filter_name: the filter whose answers and scores are read; None: the first of the file.
-        fields: fields of ``doc`` that are kept.
-    Returns: the log. Ids are ``doc["id"]`` where every item has one of its own, else ``doc_id``.
+        filter_name: the filter whose answers and scores are read; None: the first in the file.
+        fields: fields of ``doc`` to keep.
+
+    Returns: the log. Ids are ``doc["id"]`` if every item has a distinct one, otherwise ``doc_id``.
+
     Raises: InvalidInput as ``reader.read_log``.
     """
     match = _FILE.fullmatch(path.name)
@@ -108,9 +110,9 @@ class _Reading:
     """Reader of the lines of one samples file.
 
     Attributes:
-        filter_name: the filter whose lines are kept; known after the first line.
+        filter_name: the filter whose lines are read; known after the first line.
         filters: names of all filters, as keys.
-        metrics: names of all metrics of the lines that are kept, each with the field of a decoded line that holds it.
+        metrics: names of all metrics in these lines, with the corresponding field of a decoded line.
     """
 
     path: Path
@@ -162,7 +164,7 @@ class _Reading:
             rows.add(values, scores, own_id)
 
     def _decoder(self) -> "msgspec.json.Decoder[Any]":
-        """Build the decoder of lines with the metrics known so far; a metric that a line lacks is None."""
+        """Build the decoder for lines with the metrics known so far; a metric missing in a line is None."""
         names = {score: name for name, score in self.metrics.items()}
         document = dict[str, msgspec.Raw] if self.fields else _OwnId
         fields: list[Any] = [("doc", document), *((score, Any, None) for score in names)]
@@ -177,9 +179,9 @@ class _Reading:
 def _read_responses(
     asked: list[Any], responses: Sequence[Any], metrics: Sequence[str]
 ) -> tuple[Sequence[str | None], list[str] | None, list[float] | None]:
-    """Read the responses of one item's requests; ``asked`` holds their choices, or generation settings.
+    """Read the responses to one item's requests; ``asked`` has their choices, or generation settings.
 
-    Returns: an answer an epoch; the choices and their log-likelihoods, None where nothing was chosen.
+    Returns: one answer per epoch; the choices and their log-likelihoods, or None for generated answers.
     """
     if not isinstance(asked[0], str):
         answers = responses[0] if isinstance(responses[0], list) else responses[:1]
@@ -198,7 +200,7 @@ def _read_responses(
 
 
 def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Read the lines of a file, the first as row 1; InvalidInput where one is too long."""
+    """Yield the lines of a file with 1-based row numbers; InvalidInput if one is too long."""
     with path.open("rb", buffering=_BUFFER_BYTES) as file:
         row = 0
         while line := file.readline(_MAX_LINE_BYTES + 1):
@@ -210,7 +212,7 @@ def _numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def _read_results(path: Path) -> dict[str, Any]:
-    """Read the results file of a run; empty where there is none."""
+    """Read the results file of a run; empty if there is none."""
     if not path.is_file():
         return {}
     if path.stat().st_size > _MAX_RESULTS_BYTES:
@@ -224,7 +226,7 @@ def _read_results(path: Path) -> dict[str, Any]:
 
 
 def _table(results: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return a table of the results file; empty where it has none of that name."""
+    """Return a table of the results file; empty if it is missing."""
     table = results.get(key)
     return table if isinstance(table, dict) else {}
 

@@ -1,4 +1,4 @@
-"""One evaluation log as it is kept here, whichever tool wrote it: a model's answers to a task, with scores."""
+"""Common representation of an evaluation log of any tool: a model's answers to a task, with scores."""
 
 import gc
 import hashlib
@@ -19,10 +19,10 @@ from shiftbench.validation.report import InvalidInput, Problem, and_more, did_yo
 
 LM_EVAL, INSPECT, HELM = "lm-eval", "inspect", "helm"
 TOOLS = (LM_EVAL, INSPECT, HELM)
-"""The tools whose logs are read, as the commands name them."""
+"""The supported tools, as named on the command line."""
 
 SCORE = "score."
-"""Begins the name of each column of scores: ``score.acc``."""
+"""Prefix of each column of scores: ``score.acc``."""
 
 _TEXTS, _NUMBERS = pl.List(pl.String), pl.List(pl.Float64)
 SAMPLE_SCHEMA: dict[str, Any] = {
@@ -35,40 +35,39 @@ SAMPLE_SCHEMA: dict[str, Any] = {
     "log_likelihoods": _NUMBERS,
     "document": pl.String,
 }
-"""Columns of ``EvaluationLog.samples``, in this order, before the scores. One row an item and epoch, as in the log.
+"""Columns of ``EvaluationLog.samples``, in this order, before the scores. One row per item and epoch, in log order.
 
-``id``: of the item, the data's own where it has distinct ones, else its place in the split; never null.
-``epoch``: repeated answers to an item count from 1; never null.
-``content_hash``: 64 hex digits, of the item as the tool loaded it, without the prompt; equal hashes mean equal items
-    between logs of one tool only, because each tool hashes another text. Never null.
-``prompt_hash``: 64 hex digits, of what the model was sent; null where the log does not hold it.
-``answer``: what the model generated, after the tool's filter; the text of the likeliest choice where it generated
-    nothing; null where there is no answer, as of a sample that failed.
-``choices``, ``log_likelihoods``: what the model chose among, and the natural logarithm of each one's probability, in
-    the same order; null where nothing was chosen, or no likelihoods were logged.
-``document``: a JSON object of those fields of the item that ``read_log`` was asked for; null where it was asked for
-    none.
-``score.<metric>``: a float an item and epoch; null where the tool has none. Metrics without any number are left out.
+``id``: the item's id in the data if these are distinct, otherwise its index in the split; never null.
+``epoch``: 1-based number of repeated answers to an item; never null.
+``content_hash``: 64 hex digits; hash of the item as the tool loaded it, without the prompt. Equal hashes mean equal
+    items only between logs of one tool, because each tool hashes a different text. Never null.
+``prompt_hash``: 64 hex digits; hash of the model's input; null if the log does not contain it.
+``answer``: the generated text, after the tool's filter, or the text of the most likely choice if nothing was generated;
+    null without an answer, for example for a failed sample.
+``choices``, ``log_likelihoods``: the choices, and their natural-log probabilities in the same order; null without
+    choices, or if no likelihoods were logged.
+``document``: a JSON object of the item's fields that ``read_log`` was asked to keep; null if there are none.
+``score.<metric>``: a float per item and epoch; null if the tool has none. Metrics without any number are omitted.
 """
 
 
 @dataclass(frozen=True)
 class LogFacts:
-    """Facts that a log states about how it was made; None where it does not.
+    """Facts that a log states about how it was made; None if not stated.
 
     Attributes:
         task_version: the tool's version of the task.
         revision: commit or revision of the model.
         parameters: the model's number of parameters.
-        shots: demonstrations in a prompt.
+        shots: number of demonstrations in a prompt.
         batch_size: as the tool writes it, such as ``8`` or ``auto``.
         dtype: the type of the model's weights.
-        engine: what ran the model, such as ``hf``, ``vllm`` or ``openai``.
-        tokens: read and written, of the whole log.
-        cost_usd: of the whole log.
-        scorer: names of what scored the answers, joined by commas.
-        filter: the tool's filter that the answers passed.
-        filters: all filters of the log, in the log's order.
+        engine: the model's runtime, such as ``hf``, ``vllm`` or ``openai``.
+        tokens: number of input and output tokens of the whole log.
+        cost_usd: cost of the whole log.
+        scorer: names of the scorers, joined by commas.
+        filter: the tool's filter that was applied to the answers.
+        filters: all filters in the log, in its order.
     """
 
     task_version: str | None = None
@@ -92,10 +91,10 @@ class EvaluationLog:
     Attributes:
         path: the file or folder that was read.
         tool: one of ``TOOLS``.
-        version: the tool's version; None where the log does not state it.
+        version: the tool's version; None if the log does not state it.
         task: the tool's name of the task.
         model: the tool's name of the model.
-        samples: columns as ``SAMPLE_SCHEMA`` describes them.
+        samples: columns of ``SAMPLE_SCHEMA`` and the scores.
         facts: how the log was made.
     """
 
@@ -108,7 +107,7 @@ class EvaluationLog:
     facts: LogFacts = field(default_factory=LogFacts)
 
     def __post_init__(self) -> None:
-        """Check that names read as they are written, and that counts are some."""
+        """Check that names have no invisible or misleading characters, and that counts are valid."""
         file, facts = str(self.path), asdict(self.facts)
         # Scorers are listed in one text; no other name is long.
         for key in ("scorer", "filter"):
@@ -130,12 +129,12 @@ class EvaluationLog:
 
     @property
     def epochs(self) -> int:
-        """Return the highest number of answers to an item."""
+        """Return the maximum number of answers per item."""
         return self.samples["epoch"].n_unique()
 
     @property
     def prompts_hash(self) -> str | None:
-        """Return the SHA-256 of all items' prompts in id order, 64 hex digits; None where a prompt is missing."""
+        """Return the SHA-256 of all items' prompts in id order, 64 hex digits; None if a prompt is missing."""
         first = self.samples.filter(pl.col("epoch") == pl.col("epoch").min()).sort("id")["prompt_hash"]
         if first.null_count() or not len(first):
             return None
@@ -144,7 +143,7 @@ class EvaluationLog:
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Stop Python's garbage collector for a while: it would search rows that refer to nothing, again and again."""
+    """Disable Python's garbage collector temporarily: it would repeatedly traverse rows without reference cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -155,7 +154,7 @@ def collector_at_rest() -> Iterator[None]:
 
 
 class SampleRows:
-    """A collector of samples row by row; full blocks become columns, which takes little memory.
+    """Collects samples row by row; full blocks are converted to columns, which saves memory.
 
     Args:
         path: the log, for error messages.
@@ -172,9 +171,9 @@ class SampleRows:
 
         Args:
             row: the values of ``SAMPLE_SCHEMA`` in its order.
-            scores: pairs of a metric and its value; a value that is no number, such as a text that a corpus metric
-                collects, is null.
-            own_id: the id that the item has in its own data; what is neither a text nor a whole number is none.
+            scores: pairs of a metric and its value; a value that is not a number, such as a text that a corpus metric
+                collects, becomes null.
+            own_id: the item's id in the data; ignored unless it is a string or an integer.
         """
         n = len(self._rows)
         self._rows.append((*row, own_id))
@@ -189,9 +188,9 @@ class SampleRows:
             self._pack()
 
     def frame(self) -> pl.DataFrame:
-        """Return all samples, under the items' own ids where these are as distinct as the tool's.
+        """Return all samples, with the items' own ids if these are as distinct as the tool's.
 
-        Raises: InvalidInput when there are none, or one stands there twice.
+        Raises: InvalidInput if there are none, or one occurs twice.
         """
         if self._rows:
             self._pack()
@@ -242,7 +241,7 @@ def _has_repeats(samples: pl.DataFrame) -> bool:
 
 
 def _finite(score: object) -> float | None:
-    """Return a score as a number; None where it is none that fits."""
+    """Return a score as a float; None if it is not a number or does not fit."""
     try:
         return float(score) if isinstance(score, int | float) else None
     except OverflowError:
@@ -250,14 +249,15 @@ def _finite(score: object) -> float | None:
 
 
 def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, row: int) -> str | None:
-    """Write the wanted fields as a JSON object; None where none are wanted.
+    """Encode the requested fields as a JSON object; None if none are requested.
 
     Args:
-        item: what an item has by field; values may be ``msgspec.Raw``.
+        item: the item's fields; values may be ``msgspec.Raw``.
         fields: names of the fields to keep.
         path: the log, for error messages.
-        row: the item's place in it, from 1.
-    Raises: InvalidInput where the item has no such field.
+        row: the item's 1-based row in the log.
+
+    Raises: InvalidInput if the item lacks a field.
     """
     for name in fields:
         if name not in item:
@@ -267,7 +267,7 @@ def chosen_fields(item: Mapping[str, Any], fields: Sequence[str], path: Path, ro
 
 
 def fact_text(value: Any) -> str | None:
-    """Return a fact of a log as text; None where it is no fact, such as a list."""
+    """Return a fact of a log as text; None for other types, such as a list."""
     return str(value) if isinstance(value, str | int | float) and value not in ("", "N/A") else None
 
 
@@ -277,7 +277,7 @@ def refuse_log(path: Path, what: str, found: str = "", cure: str = "", **place: 
 
 
 def text_hash(content: object) -> str:
-    """Return the SHA-256 of what JSON can hold, 64 hex digits; numbers that are too large count as their digits."""
+    """Return the SHA-256 of JSON-serialisable content, 64 hex digits; too large integers are hashed as digits."""
     try:
         encoded = msgspec.json.encode(content)
     except OverflowError:
@@ -297,16 +297,17 @@ def parse_json(
     tool: str = "the tool",
     **place: Any,
 ) -> T:
-    """Parse JSON into a type of msgspec; NaN and Infinity, which Python writes, become null.
+    """Parse JSON into a msgspec type; NaN and Infinity, which Python writes, become null.
 
     Args:
         data: the JSON.
         kind: the type, or its decoder.
         path: the log, for error messages.
-        what: what the JSON is of, such as ``a sample``.
-        tool: its name and version, for error messages.
+        what: description of the content, such as ``a sample``, for error messages.
+        tool: the tool's name and version, for error messages.
         place: a row, key or column of ``Problem``.
-    Raises: InvalidInput when it is no JSON, or lacks what the type needs.
+
+    Raises: InvalidInput if it is not valid JSON, or does not match the type.
     """
     decode = kind.decode if isinstance(kind, msgspec.json.Decoder) else partial(msgspec.json.decode, type=kind)
     try:
@@ -324,16 +325,16 @@ def parse_json(
 
 
 def plain_json(text: bytes) -> bytes:
-    """Return JSON as Python writes it in JSON proper: NaN and Infinity are null.
+    """Convert JSON as written by Python to standard JSON: NaN and Infinity become null.
 
-    Raises: ValueError, OverflowError or RecursionError when it is no JSON, holds half a letter or a number that no
-        program keeps whole, or nests too deep.
+    Raises: ValueError, OverflowError or RecursionError if it is not valid JSON, contains a lone surrogate or a number
+        that cannot be represented, or is nested too deeply.
     """
     return msgspec.json.encode(json.loads(text, parse_constant=lambda _: None))
 
 
 def parse_json_file(path: Path, kind: type[T], what: str) -> T:
-    """Parse a JSON file as ``parse_json`` does; skipped parts take no memory of their own."""
+    """Parse a memory-mapped JSON file as ``parse_json`` does, so that skipped parts take no memory."""
     if not path.stat().st_size:
         refuse_log(path, f"{what} is empty", cure=WHOLE)
     with (
@@ -345,4 +346,4 @@ def parse_json_file(path: Path, kind: type[T], what: str) -> T:
 
 
 WHOLE = "the log is cut off or was changed: copy it again, whole"
-"""The cure for a log that was changed after its tool wrote it."""
+"""Suggested fix for a log that was changed after its tool wrote it."""

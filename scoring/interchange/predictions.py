@@ -1,6 +1,6 @@
 """Predictions, and facts for a card, from logs over the rows of a dataset folder.
 
-How an answer is read is given by the caller, because the rules belong to the programs that prompt.
+The caller supplies the parser of answers, because its rules belong to the prompting programs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +19,11 @@ OWN_IDS = "run the task that 'shiftbench data export' writes: its items have the
 
 
 Parse = Callable[[str, Mapping[str, Any]], str]
-"""Turns what a model wrote, and the row it was asked about, into a prediction."""
+"""Function from a generated text and its row to a prediction."""
 Match = Callable[[Sequence[str], NDArray[np.float64]], pl.DataFrame]
-"""Turns the texts of the choices and their probabilities, shape (n, n_choices), into ``prediction``, ``confidence`` and
-``probabilities``."""
+"""Function from the choices' texts and their probabilities, shape (n, n_choices), to the columns ``prediction``,
+``confidence`` and ``probabilities``.
+"""
 _PREDICTED: dict[str, Any] = {
     "id": pl.String,
     "epoch": pl.Int64,
@@ -39,13 +40,15 @@ def log_predictions(
 
     Args:
         log: over rows of one task.
-        rows: the test rows that a log may be about: ``id``, and ``tokens`` where these are tagged.
-        parse: reads what was written.
-        match: reads choices; None where the task has no labels.
-        source: what the model was trained on, or shown demonstrations of.
-    Returns: ``source``, ``id``, ``prediction``, ``seed`` (epochs from 0), ``confidence``, ``probabilities``, in the
-        log's order; what no log-likelihoods are there for has neither confidence nor probabilities.
-    Raises: InvalidInput when an item is none of the rows, or a choice is no label.
+        rows: the test rows that a log may contain: ``id``, and ``tokens`` for tagging.
+        parse: parses generated text.
+        match: maps choices to labels; None if the task has no labels.
+        source: what the model was trained on, or the source of its demonstrations.
+
+    Returns: ``source``, ``id``, ``prediction``, ``seed`` (0-based epochs), ``confidence``, ``probabilities``, in the
+        log's order; confidence and probabilities are null without log-likelihoods.
+
+    Raises: InvalidInput if an item is not among the rows, or a choice is not a label.
     """
     other = log.samples.join(rows, on="id", how="anti")
     if len(other):
@@ -61,8 +64,7 @@ def log_predictions(
     parts = [written.select("id", "epoch", prediction=pl.Series(answers, dtype=pl.String))]
     if match is not None:
         parts += [_chosen(part, match) for part in likely.partition_by("choices", maintain_order=True)]
-    # Where there are no likelihoods, or a choice is not a label, two columns are missing.
-    # Where there are no likelihoods, or a choice is no label, confidence and probabilities are missing.
+    # Without likelihoods, or with a choice that is not a label, confidence and probabilities are missing.
     known = pl.concat([pl.DataFrame(schema=_PREDICTED), *parts], how="diagonal")
     order = log.samples.select("id", "epoch")
     predicted = order.join(known, on=["id", "epoch"], how="left", maintain_order="left")
@@ -85,9 +87,9 @@ def _chosen(samples: pl.DataFrame, match: Match) -> pl.DataFrame:
 
 
 def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationLog]) -> pl.DataFrame:
-    """Join the predictions of logs; empty columns are left out.
+    """Concatenate the predictions of logs; empty columns are dropped.
 
-    Raises: InvalidInput when two logs have an item in common, or are of different runs.
+    Raises: InvalidInput if two logs have an item in common, or are from different runs.
     """
     for log in logs[1:]:
         for name, own, first in (
@@ -109,7 +111,7 @@ def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationL
 
 
 def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
-    """Collect the card's facts about a run from its logs: keys of the card with their values."""
+    """Collect the card's facts about a run from its logs: card fields and their values."""
     first = logs[0]
     facts, prompts = first.facts, [log.prompts_hash for log in logs]
     hashes = ", ".join(dict.fromkeys(each[:12] for each in prompts if each is not None))
@@ -135,12 +137,12 @@ def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
 
 
 def public_model_name(model: str) -> str:
-    """Return a model's name without local folders: a Hub id unchanged, of a path its last part."""
+    """Return a model's name without local folders: a Hub id unchanged, the last part of a path."""
     return PurePath(model).name if PurePath(model).is_absolute() or model.startswith((".", "~")) else model
 
 
 def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
-    """Write one line about a log: what was read, and how many answers could not be used."""
+    """Describe a log in one line: what was read, and the number of unusable answers."""
     facts, n = log.facts, len(predictions)
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
     others = [name for name in facts.filters if name != facts.filter]

@@ -1,4 +1,4 @@
-"""A ranking as a claim that others can check: what was read and how, and what ranking it again gives."""
+"""A ranking as a claim that others can reproduce: its inputs, how they were read, and the check that ranks again."""
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
@@ -16,11 +16,11 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_BYTES = 256 * 2**20
 _TOLERANCE = 1e-9
-"""Scores, and p by Student's t, agree within this; ranks and letters must be the same."""
+"""Tolerance for scores and Student's p values; ranks and letters must be identical."""
 
 
 class RankingClaim(pydantic.BaseModel, extra="forbid", frozen=True):
-    """What ``logs ranks --json`` writes: the files as typed, a hash of the scores in them, how they were read."""
+    """The output of ``logs ranks --json``: the files as given, a hash of their scores, and how they were read."""
 
     ranks_version: Literal[1] = 1
     package: OutsideText
@@ -38,7 +38,7 @@ def make_ranking_claim(
     how: Reading,
     standing: Standing | None = None,
 ) -> RankingClaim:
-    """Build the claim of a ranking; ``standing`` is what an earlier table's claims come to, which is not checked."""
+    """Build the claim of a ranking; ``standing``, the fate of an earlier table's claims, is not checked."""
     return RankingClaim(
         package=f"shiftbench {version('shiftbench')}",
         files=tuple(str(file) for file in files),
@@ -56,7 +56,7 @@ def table_hash(table: ScoreTable) -> str:
 
 
 def is_ranking_claim(path: Path) -> bool:
-    """Return whether a file is what ``logs ranks --json`` wrote, by its first key."""
+    """Return whether a file was written by ``logs ranks --json``, by its first key."""
     with path.open("rb") as file:
         return file.read(64).lstrip(b"{ \r\n\t").startswith(b'"ranks_version"')
 
@@ -64,7 +64,7 @@ def is_ranking_claim(path: Path) -> bool:
 def read_ranking_claim(path: Path) -> RankingClaim:
     """Read a claim.
 
-    Raises: InvalidInput when it is none.
+    Raises: InvalidInput if it is not a valid claim.
     """
     if path.stat().st_size > MAX_BYTES:
         raise InvalidInput(Problem("the claim is too large", str(path), f"{path.stat().st_size:,} bytes"))
@@ -82,10 +82,12 @@ def check_ranking_claim(claim: RankingClaim, path: Path, files: Sequence[Path] =
 
     Args:
         claim: the claim.
-        path: its file; the files that it names are looked for from its folder.
-        files: where they are instead.
-    Returns: what differs, a sentence each without a full stop; empty where the claim holds.
-    Raises: InvalidInput when the files are not there or cannot be read.
+        path: its file; the files that it names are relative to its folder.
+        files: other paths to use instead of these.
+
+    Returns: the differences, a sentence each without a full stop; empty if the claim holds.
+
+    Raises: InvalidInput if the files are missing or cannot be read.
     """
     table = read_board(list(files) or [path.parent / file for file in claim.files], claim.reading)
     return list(_differences(claim, table))

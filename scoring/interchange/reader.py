@@ -1,4 +1,4 @@
-"""Reader of any evaluation log: finds which tool wrote it."""
+"""Reader of any supported evaluation log, detecting the tool that wrote it."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,15 +14,17 @@ _RECOGNISED = {HELM: is_helm, INSPECT: is_inspect, LM_EVAL: is_lm_eval}
 def read_log(
     path: Path, *, tool: str | None = None, filter_name: str | None = None, fields: Sequence[str] = ()
 ) -> EvaluationLog:
-    """Read one evaluation log, whole.
+    """Read one complete evaluation log.
 
     Args:
         path: lm-eval's ``samples_*.jsonl``, Inspect's ``.eval`` or ``.json``, or a run folder of HELM.
-        tool: one of ``log.TOOLS``, for a log that must be of it; None: whichever wrote it.
-        filter_name: of lm-eval's filters, the one whose answers and scores are read; None: the first of the log.
-        fields: fields of the items that are kept, in the column ``document``.
+        tool: the required tool, one of ``log.TOOLS``; None for any.
+        filter_name: the lm-eval filter whose answers and scores are read; None: the first in the log.
+        fields: fields of the items to keep, in the column ``document``.
+
     Returns: the log.
-    Raises: InvalidInput when the log is cut off, of an unknown version, holds an item twice or lacks a field.
+
+    Raises: InvalidInput if the log is truncated, of an unknown version, has an item twice, or lacks a field.
     """
     if not path.exists():
         refuse_log(path, "there is no such log", cure="give the path of a log file or run folder")

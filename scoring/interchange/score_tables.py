@@ -1,8 +1,8 @@
-"""Reader of tables of scores, as maintainers of boards have them: wide or long, by hand or by program.
+"""Reader of tables of scores as boards publish them: wide or long, written by hand or by a program.
 
-A wide table has a row for each model and a column for each task or item; a long one has columns ``model``, ``item`` or
-``task``, ``score`` and, optional, ``cluster``, ``weight``, ``family``, ``date``. What is found in a table and changed
-is noted; what cannot be read for sure is refused, with row and column.
+A wide table has a row per model and a column per task or item; a long one has columns ``model``, ``item`` or ``task``,
+``score`` and, optionally, ``cluster``, ``weight``, ``family``, ``date``. Irregularities that are corrected are noted;
+ambiguous cells are refused, with row and column.
 """
 
 import csv
@@ -41,14 +41,14 @@ class Reading:
     """How a table is read.
 
     Attributes:
-        unit: what the columns are; None: by their names and values, which a note says.
-        lower_is_better: of all columns.
-        lower: names of further columns on which lower is better.
-        without: units to leave out.
+        unit: the kind of columns; None: inferred from names and values, with a note.
+        lower_is_better: whether lower is better in all columns.
+        lower: names of further columns where lower is better.
+        without: units to exclude.
         families: family of each task, by its name.
-        n_items: items that there were, for lists of solved ones; None: those that a list names.
-        metric: score to take from logs; None: the first that all have.
-        filter_name: of lm-eval's filters; None: the first.
+        n_items: total number of items, for lists of solved ones; None: those mentioned in a list.
+        metric: score to read from logs; None: the first that all have.
+        filter_name: the lm-eval filter; None: the first.
     """
 
     unit: Unit | None = None
@@ -62,9 +62,9 @@ class Reading:
 
 
 def table_of_file(path: Path, how: Reading) -> ScoreTable:
-    """Read a file that holds one table: CSV, TSV, Markdown, Parquet, JSON or JSON lines.
+    """Read a file with one table: CSV, TSV, Markdown, Parquet, JSON or JSON lines.
 
-    Raises: InvalidInput with every cell that cannot be read for sure.
+    Raises: InvalidInput with every ambiguous cell.
     """
     if path.stat().st_size > MAX_BYTES:
         found = f"{path.stat().st_size:,} bytes"
@@ -82,11 +82,13 @@ def table_of_frame(frame: pl.DataFrame, how: Reading, place: str, notes: Sequenc
     """Read a table from a frame, wide or long.
 
     Args:
-        frame: the table; cells may be numbers or texts.
-        how: how it is read.
+        frame: the table; cells may be numbers or strings.
+        how: how to read it.
         place: its name in messages.
-        notes: what is known of it already.
-    Returns: the table, checked.
+        notes: earlier notes.
+
+    Returns: the validated table.
+
     Raises: InvalidInput as ``table_of_file``.
     """
     said = list(notes)
@@ -104,7 +106,7 @@ def table_of_frame(frame: pl.DataFrame, how: Reading, place: str, notes: Sequenc
 
 
 def finish(table: ScoreTable, how: Reading, place: str) -> ScoreTable:
-    """Apply what the reader of a table was told: units left out, families, direction, kind of unit; and check names."""
+    """Apply the options of ``how`` (excluded units, families, direction, kind of unit), and check names."""
     notes, keep = list(table.notes), np.ones(len(table.units), dtype=bool)
     for words, names in (("--without", how.without), ("--lower", how.lower), ("--families", tuple(how.families))):
         strange = [name for name in names if name not in table.units]
@@ -154,7 +156,7 @@ def _find(names: dict[str, str], words: Sequence[str]) -> str | None:
 
 
 def _text_frame(text: str, path: Path) -> tuple[pl.DataFrame, list[str]]:
-    """Read delimited text: comma, semicolon, tab, or the bars of Markdown."""
+    """Read delimited text: commas, semicolons, tabs, or Markdown pipes."""
     lines = [line for line in text.splitlines() if line.strip(" ,;\t|")]
     if not lines:
         raise InvalidInput(Problem("the table is empty", str(path), cure="give a row for each model"))
@@ -206,7 +208,7 @@ def _json_frame(text: str, path: Path) -> pl.DataFrame:
 
 
 def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str]) -> ScoreTable:
-    """Read a row for each model, or where the first column names tasks or items, a column for each model."""
+    """Read a table with a row per model, or, if the first column names tasks or items, with a column per model."""
     texts = [name for name in frame.columns if frame[name].dtype == pl.String]
     first = frame.columns[0]
     lowered = {name.lower(): name for name in frame.columns}
@@ -262,7 +264,7 @@ def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str])
 
 
 def _model_rows(frame: pl.DataFrame, names: str, place: str, notes: list[str]) -> np.ndarray[Any, Any]:
-    """Return the rows to keep: those of a model, each model once; refuse two different rows of one model."""
+    """Return the indices of the rows to keep, one per model; refuse different rows of the same model."""
     called = [" ".join(str(name or "").split()) for name in frame[names]]
     first: dict[str, int] = {}
     keep, twice = [], []
@@ -292,7 +294,7 @@ def _model_rows(frame: pl.DataFrame, names: str, place: str, notes: list[str]) -
 def _numbers(
     column: pl.Series, name: str, place: str, rows: Sequence[int] | np.ndarray[Any, Any], seen: Counter[str]
 ) -> tuple[Floats, list[Problem]]:
-    """Read a column's numbers, NaN where missing; what cells hold beside numbers is counted in ``seen``."""
+    """Read a column's numbers, NaN if missing; text next to numbers is counted in ``seen``."""
     if column.dtype == pl.Boolean or column.dtype.is_numeric():
         values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().copy()
         values[np.isinf(values)] = np.nan
@@ -317,7 +319,7 @@ def _numbers(
 
 
 def _number(text: str) -> tuple[float | None, list[str]]:
-    """Read one cell that is no plain number: the value (NaN: missing; None: unreadable), and what was beside it.
+    """Read one cell that is not a plain number: the value (NaN: missing; None: unreadable), and notes on other text.
 
     >>> _number("**81,2%**")
     (81.2, ['Marks (stars, footnotes, bold) passed over', 'Percent signs passed over', 'Decimal commas read as points'])
@@ -344,7 +346,7 @@ def _number(text: str) -> tuple[float | None, list[str]]:
 
 
 def _mixed_scale(values: Floats, name: str, models: Sequence[str], place: str) -> list[Problem]:
-    """Find fractions among points, as where one cell of a column is 0.81 and all others are like 81."""
+    """Find columns that mix fractions and points, such as one cell of 0.81 where all others are around 81."""
     known = np.flatnonzero(np.isfinite(values))
     if known.size < 3 or np.nanmin(values) < 0:
         return []
@@ -364,7 +366,7 @@ def _long_table(
     place: str,
     notes: list[str],
 ) -> ScoreTable:
-    """Read a row for each model and item, or task."""
+    """Read a table with a row per model and item, or task."""
     model, item, task, score = columns
     seen: Counter[str] = Counter()
     values, problems = _numbers(frame[score], score, place, range(frame.height), seen)
@@ -420,7 +422,7 @@ def _long_table(
 
 
 def _once(tidy: pl.DataFrame, has_dates: bool, place: str, notes: list[str]) -> pl.DataFrame:
-    """Keep one score of each model and unit: the newest by date; refuse different ones without dates."""
+    """Keep one score per model and unit, the newest by date; refuse different ones without dates."""
     repeated = tidy.filter(tidy.select("model", "unit").is_duplicated())
     if not repeated.height:
         return tidy
@@ -442,7 +444,7 @@ def _once(tidy: pl.DataFrame, has_dates: bool, place: str, notes: list[str]) -> 
 
 
 def _long_weights(facts: pl.DataFrame, kind: Unit, has_weights: bool, place: str) -> Floats | None:
-    """Return weights of units: the table's, or those by which each task of items counts the same."""
+    """Return weights of units: the table's, or those that weight the tasks of items equally."""
     if has_weights:
         weights = facts["weight"].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
         if not np.all(weights > 0):
@@ -454,7 +456,7 @@ def _long_weights(facts: pl.DataFrame, kind: Unit, has_weights: bool, place: str
 
 
 def tasks_of_items(table: ScoreTable, tasks: Sequence[str], families: Sequence[str] | None = None) -> ScoreTable:
-    """Average items by task: a model that lacks an item of a task has no score there."""
+    """Average items by task; a model that lacks an item of a task has no score there."""
     names, codes = np.unique(list(tasks), return_inverse=True)
     columns = [table.scores[:, codes == number].mean(axis=1) for number in range(names.size)]
     first = [int(np.argmax(codes == number)) for number in range(names.size)]
@@ -466,9 +468,9 @@ def tasks_of_items(table: ScoreTable, tasks: Sequence[str], families: Sequence[s
 
 
 def read_families(path: Path) -> dict[str, str]:
-    """Read which family each task is of: a CSV with the columns ``task`` and ``family``.
+    """Read the family of each task from a CSV with the columns ``task`` and ``family``.
 
-    Raises: InvalidInput when a column is missing, a cell empty, or a task is there twice.
+    Raises: InvalidInput if a column is missing, a cell is empty, or a task occurs twice.
     """
     frame, _ = _text_frame(path.read_text(encoding="utf-8-sig"), path)
     lowered = {name.lower(): name for name in frame.columns}

@@ -1,4 +1,4 @@
-"""One entry as other tools see it: its scores, its card, where data, model and report are; its figures as CSV."""
+"""An entry prepared for export: its scores, card, and the locations of data, model and report; its values as CSV."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,22 +17,23 @@ COLUMNS = (
     "model", "benchmark", "data", "subset", "metric_version", "depth_encoder", "task", "metric", "figure", "source",
     "target", "value", "low", "high", "total_low", "total_high", "lower_is_better", "n", "runs",
 )  # fmt: skip
-"""Of ``scores.csv``: fractions, drops in [-1, 1]. ``low`` and ``high``: the 95% interval over other test texts;
-``total_...``: over training runs, too."""
+"""Columns of ``scores.csv``: fractions, drops in [-1, 1]. ``low`` and ``high``: the 95% interval over other test texts;
+``total_...``: the one that includes training variance.
+"""
 
 
 @dataclass(frozen=True)
 class SharedEntry:
-    """An entry to share with other tools.
+    """An entry to export to other tools.
 
     Attributes:
         scores: its scores.
         card: its card.
-        manifest: of the dataset that it is scored on.
-        dataset: ``ORG/NAME`` of the published dataset; None where it is not known.
-        model: ``ORG/NAME`` of the model's repository; None likewise.
-        report: https URL of a report or a leaderboard's page of the entry; None likewise.
-        evaluated_at: ISO 8601, when the entry was sent; None of a file.
+        manifest: manifest of the dataset that it is scored on.
+        dataset: ``ORG/NAME`` of the published dataset; None if not known.
+        model: ``ORG/NAME`` of the model's repository; None if not known.
+        report: https URL of a report or a leaderboard's page of the entry; None if not known.
+        evaluated_at: time of submission, ISO 8601; None for a file.
     """
 
     scores: Scores
@@ -44,25 +45,25 @@ class SharedEntry:
     evaluated_at: str | None = None
 
     def published_dataset(self) -> str:
-        """Return the dataset's repository; InvalidInput where it is not known."""
+        """Return the dataset's repository; InvalidInput if it is not known."""
         if self.dataset is None:
             cure = "give its repository on the Hub: --dataset ORG/NAME"
             raise InvalidInput(Problem("results must state their dataset", "--dataset", cure=cure))
         return self.dataset
 
     def model_repository(self) -> str:
-        """Return the model's repository; InvalidInput where it is not known."""
+        """Return the model's repository; InvalidInput if it is not known."""
         if self.model is None:
             cure = "give --model ORG/NAME, or model_url in the card"
             raise InvalidInput(Problem("results must state their model", "--model", cure=cure))
         return self.model
 
     def config(self, task: str) -> str:
-        """Return the name that a task of the dataset is loaded by."""
+        """Return the configuration name of a task in the published dataset."""
         return config_name(task, self.manifest.tasks[task])
 
     def notes(self, figure: SharedFigure) -> str:
-        """Describe a figure in words, in points: its interval, the drop beside it, its shifts, and what made it."""
+        """Describe a value as text, in points: its interval, the corresponding drop, its shifts, and its provenance."""
         return "; ".join(self._notes(figure))
 
     def _notes(self, figure: SharedFigure) -> Iterator[str]:
@@ -98,9 +99,9 @@ def made_with(scores: Scores) -> str:
 
 
 def scores_csv(shared: SharedEntry) -> dict[str, str]:
-    """Write all figures of an entry, a row each.
+    """Format all values of an entry as CSV, one row each.
 
-    Returns: CSV text by the file's name; one file.
+    Returns: CSV text by file name; one file.
     """
     scores = shared.scores
     made = (scores.benchmark, scores.data, scores.subset, scores.metric_version, scores.depth_encoder)

@@ -1,13 +1,13 @@
-"""Writers of a task of a dataset folder for lm-evaluation-harness and for Inspect, with our prompts and ids.
+"""Writers of a dataset folder's task for lm-evaluation-harness and for Inspect, with this project's prompts and ids.
 
-lm-eval: a YAML a domain, a group that averages them, the rows as parquet (lm_eval/config/task.py, config/group.py,
-docs/new_task_guide.md). Of classification there are two groups: one compares the labels' log-likelihoods, the other
-lets the model write, as servers of chats have no log-likelihoods. The group's mean counts each domain once, whatever
-its size, as ours does; macro-F1 is computed within each domain.
+lm-eval: a YAML per domain, a group that averages them, the rows as parquet (lm_eval/config/task.py, config/group.py,
+docs/new_task_guide.md). Classification tasks have two groups: one compares the labels' log-likelihoods, the other
+generates, because chat APIs have no log-likelihoods. The group's mean weights domains equally, whatever their size, as
+this project does; macro-F1 is computed within each domain.
 
-Inspect: a task file with one task a domain, the rows with our prompts as JSON lines
-(inspect_ai/dataset/_sources/json.py, _util.py (FieldSpec), scorer/_pattern.py). A model that writes reasoning first is
-scored by what stands in it, too; our own reading of the answers, which ``shiftbench logs import`` does, leaves it out.
+Inspect: a task file with one task per domain, the rows with prompts as JSON lines
+(inspect_ai/dataset/_sources/json.py, _util.py (FieldSpec), scorer/_pattern.py). If a model writes reasoning first, its
+scorer also searches the reasoning; ``shiftbench logs import`` ignores it.
 """
 
 import json
@@ -24,10 +24,10 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 Message = Mapping[str, str]
-"""One turn: ``role`` and ``content``."""
+"""One chat message: ``role`` and ``content``."""
 
 GOLD_ANSWER = "gold_answer"
-"""The column with the gold answer as a model is to write it; inputs may have the name ``answer``."""
+"""The column with the gold answer in the format requested from the model; inputs may be named ``answer``."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class PromptedTask:
     """One task: its test rows by domain, and the prompts for a model.
 
     Attributes:
-        benchmark: the dataset's.
+        benchmark: the dataset's benchmark.
         task: its name in the folder.
         info: its facts in the folder's manifest.
         rows: by domain, the test rows of the folder: ``id``, ``domain``, their input columns, gold, and
             ``GOLD_ANSWER``.
-        messages: builds the turns for one row, without demonstrations: a user turn, perhaps after a system turn.
-        ends_open: whether the user turn ends where the answer begins, as in "Sentiment:".
-        max_tokens: tokens that any answer may have.
+        messages: builds the messages for one row, without demonstrations: an optional system and a user message.
+        ends_open: whether the user message ends with the start of the answer, as in "Sentiment:".
+        max_tokens: maximum number of tokens of an answer.
     """
 
     benchmark: str
@@ -60,7 +60,7 @@ class PromptedTask:
 
     @property
     def has_macro_f1(self) -> bool:
-        """Return whether its labels are scored by macro-F1, which lm-eval has not."""
+        """Return whether its labels are scored by macro-F1, which lm-eval lacks."""
         return self.info.kind is TaskKind.CLASSIFICATION and self.info.metric == "macro_f1"
 
     def domain_name(self, domain: str) -> str:
@@ -82,7 +82,7 @@ def macro_f1(items):
 
 
 class _Function(str):
-    """A function that lm-eval takes from a Python file beside the YAML."""
+    """A function that lm-eval imports from a Python file next to the YAML."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -93,13 +93,14 @@ _Dumper.add_representer(_Function, lambda dumper, name: dumper.represent_scalar(
 
 
 def write_lm_eval(task: PromptedTask, out: Path) -> list[str]:
-    """Write a task into a folder that ``lm_eval --include_path`` takes.
+    """Write a task into a folder for ``lm_eval --include_path``.
 
-    The YAML names the rows by their whole path, because lm-eval takes any other from where it runs.
+    The YAML has absolute paths of the rows, because lm-eval resolves relative ones from its working directory.
 
     Args:
         task: the task.
         out: the folder; other tasks may be in it.
+
     Returns: the names of the groups, the one with log-likelihoods first.
     """
     rows = out / "rows" / task.task
@@ -110,7 +111,7 @@ def write_lm_eval(task: PromptedTask, out: Path) -> list[str]:
         (out / f"{task.name}_metrics.py").write_text(_MACRO_F1.format(n=len(task.info.labels)), encoding="utf-8")
     forms = {"": _choice(task), "_generate": _generation(task)} if task.info.kind is TaskKind.CLASSIFICATION else {}
     system, user = prompt_template(task)
-    prompt = {  # our turns as one text, as for models that only continue a text
+    prompt = {  # the messages as one text, as for base models
         "test_split": "test",
         "description": f"{system}\n\n" if system else "",
         "doc_to_text": user if task.ends_open else f"{user}\nAnswer:",
@@ -138,9 +139,9 @@ def write_lm_eval(task: PromptedTask, out: Path) -> list[str]:
 
 
 def prompt_template(task: PromptedTask) -> tuple[str, str]:
-    """Build the system turn and the user turn with the input columns as Jinja has them: ``{{text}}``.
+    """Build the system and the user message as Jinja templates over the input columns: ``{{text}}``.
 
-    They are our own turns for a row whose values are marks; what looks like Jinja in our words is kept as it is.
+    They are built from a row of placeholder values; Jinja-like text in the prompt itself is escaped.
     """
     marked = {name: f"{_MARK}{name}{_MARK}" for name in task.info.inputs}
     row: dict[str, Any] = {name: [mark] if name == TOKENS else mark for name, mark in marked.items()}
@@ -177,9 +178,9 @@ def _generation(task: PromptedTask) -> dict[str, Any]:
 
 
 def label_pattern(labels: tuple[str, ...]) -> str:
-    """Write the rule that finds a label in an answer as a regular expression with one group.
+    """Return a regular expression with one group that finds a label in an answer.
 
-    The first label that is mentioned as a word of its own, in any case; of those that begin at one place the longest.
+    It matches the first label that occurs as a whole word, in any case; the longest of those at the same position.
 
     >>> label_pattern(("no", "no_answer"))
     '(?i)(?<!\\\\w)(no[_ ]answer|no)(?!\\\\w)'
@@ -227,12 +228,13 @@ def {name}() -> Task:
 
 
 def write_inspect(task: PromptedTask, out: Path) -> Path:
-    """Write a task into a folder.
+    """Write a task into a folder for Inspect.
 
     Args:
         task: the task.
         out: the folder; other tasks may be in it.
-    Returns: the task file, which ``inspect eval`` takes.
+
+    Returns: the task file, for ``inspect eval``.
     """
     rows = out / "rows" / task.task
     rows.mkdir(parents=True, exist_ok=True)

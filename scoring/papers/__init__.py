@@ -1,1 +1,1 @@
-"""What the papers do beyond scores: their figures (``analysis``), and the choice of data sets (``protocol``)."""
+"""The papers' analyses other than scores: their figures (``analysis``), and the choice of data sets (``protocol``)."""

@@ -1,7 +1,7 @@
 """Panels on one PNG, 1000 pixels wide: a grid of panels below one shared legend.
 
-Colours are Okabe and Ito's (2008), which colour-blind readers can tell apart; those of lines are dark enough for the
-words beside them.
+Colours are Okabe and Ito's (2008), which colour-blind readers can distinguish; line colours are dark enough for labels
+of the same colour.
 """
 
 import textwrap
@@ -27,9 +27,9 @@ SCENARIO_COLOURS = {
 }  # fmt: skip
 _WIDTH = 10.0
 """Inches."""
-# Agg draws no more than 2 ** 16 pixels.
+# Agg is limited to 2 ** 16 pixels.
 _MOST_INCHES = 600.0
-# Pixels from label to label, and from tick to tick.
+# Minimum distances in pixels between labels, and between ticks.
 _LABEL_GAP, _TICK_GAP = 11.0, 36.0
 _KEYS_A_ROW = 5
 _STYLE = {"axes.titlesize": 9, "axes.titlelocation": "left"}
@@ -46,7 +46,7 @@ class Panel(NamedTuple):
 
 
 class Margins(NamedTuple):
-    """Room around the axes of every panel, in inches: for ticks, titles and labels at the ends of lines."""
+    """Margins around the axes of every panel, in inches: for ticks, titles and labels at the ends of lines."""
 
     left: float = 0.7
     right: float = 0.15
@@ -55,7 +55,7 @@ class Margins(NamedTuple):
 
 
 class Key(NamedTuple):
-    """A line of the legend that all panels share."""
+    """An entry of the legend that all panels share."""
 
     label: str
     colour: str
@@ -77,13 +77,14 @@ def picture(
 
     Args:
         panels: in reading order, at least one.
-        columns: panels side by side, where there are so many.
-        heights: inches of each row, margins included: one for all, or (with one column) one for each panel.
-        margins: inside each panel's share of the grid.
+        columns: maximum number of panels side by side.
+        heights: inches of each row, including margins: one for all, or (with one column) one per panel.
+        margins: inside each panel's cell of the grid.
         title: above all panels, in bold.
-        keys: of colours and lines that mean the same in all panels.
+        keys: legend entries that apply to all panels.
         notes: below them, such as that the data are synthetic.
-    Returns: the bytes of a PNG; the same for the same panels and matplotlib.
+
+    Returns: the bytes of a PNG, deterministic given panels and matplotlib version.
     """
     columns = min(columns, len(panels))
     places, n_rows = _places(panels, columns)
@@ -122,7 +123,7 @@ def shorten_name(text: str, longest: int) -> str:
 
 
 def value_range(values: Sequence[float | None], *, zero: bool = False) -> tuple[float, float]:
-    """Return the ends of an axis, in points, that hold all values (fractions) with a margin, and 0 if wanted."""
+    """Return axis limits, in points, that cover all values (fractions) with a margin, and 0 if requested."""
     known = [100 * value for value in values if value is not None] + ([0.0] if zero else [])
     low, high = min(known, default=0.0), max(known, default=1.0)
     room = max(0.06 * (high - low), 0.5)
@@ -130,13 +131,12 @@ def value_range(values: Sequence[float | None], *, zero: bool = False) -> tuple[
 
 
 def count_axis(axis: "Axes", values: Sequence[int], *, spread_evenly: bool) -> None:
-    """Draw an axis of counts, with a tick at each value that fits.
+    """Set up an axis of counts, with a tick at each value that fits.
 
     Args:
         axis: the panel.
         values: the counts, >= 0, at least two different ones.
-        spread_evenly: whether equal ratios are equally far apart (with 0 beside 1), as counts of very different size
-            need it.
+        spread_evenly: whether to use a logarithmic scale (with 0 next to 1), for counts of very different magnitude.
     """
     distinct = sorted(set(values))
     if spread_evenly:
@@ -164,11 +164,11 @@ def whole_ticks(axis: "Axes") -> None:
 
 
 def end_labels(axis: "Axes", ends: Sequence[tuple[float, str, str]]) -> None:
-    """Write a label beside the right end of each line, moved apart where they would overlap.
+    """Write a label next to the right end of each line, moved apart if they would overlap.
 
     Args:
-        axis: the panel, its limits set.
-        ends: where each line ends on the vertical axis, its label and its colour.
+        axis: the panel, with its limits set.
+        ends: each line's end on the vertical axis, its label and its colour.
     """
     order = sorted(ends)
     pixels = np.array([axis.transData.transform((0, value))[1] for value, _, _ in order])
@@ -179,7 +179,7 @@ def end_labels(axis: "Axes", ends: Sequence[tuple[float, str, str]]) -> None:
 
 
 def _moved_apart(pixels: np.ndarray, gap: float) -> np.ndarray:
-    """Move ascending positions at least a gap apart; each crowded group stays around its own middle."""
+    """Move ascending positions apart to a minimum gap; each crowded group stays centred."""
     groups: list[tuple[float, int]] = []  # middle and number of labels
     for pixel in pixels:
         groups.append((float(pixel), 1))

@@ -1,4 +1,4 @@
-"""Average drops as ever easier shifts are added: Figure 2 of the Domain Robustness paper."""
+"""Average drops as easier shifts are added: Figure 2 of the Domain Robustness paper."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -41,18 +41,18 @@ SCHEMA = pl.Schema(
         "interval": pl.String(), "value": pl.Float64(),
     }
 )  # fmt: skip
-"""Mean of one drop (SD or TD) over the ``n_shifts`` shifts of largest IDD, ``least_idd`` the smallest among them.
+"""Mean of one drop (SD or TD) over the ``n_shifts`` shifts with the largest IDD, whose smallest IDD is ``least_idd``.
 
-Rows by board, entry, drop and ``n_shifts``. ``low``, ``high`` and ``interval`` (total, or test sampling) are null but
-over all shifts, and there where no interval is known.
+Rows by board, entry, drop and ``n_shifts``. ``low``, ``high`` and ``interval`` (total, or test sampling) are null
+except over all shifts, and there if no interval is known.
 """
 
 
 def find_drops_by_difficulty(results: Sequence[Result]) -> Findings:
-    """Average SD and TD over ever more shifts, largest IDD first, of one or two entries a board.
+    """Average SD and TD over an increasing number of shifts, largest IDD first, for one or two entries per board.
 
-    Of more entries the best of each paradigm is taken (fine-tuned, few-shot, or else the next), by mean ST; where
-    that is one alone, the best two. Only the last step, over all shifts, has bounds.
+    Among more entries the best of each paradigm is used (fine-tuned, few-shot, or else the next), by mean ST; with a
+    single paradigm, the best two. Only the last step, over all shifts, has intervals.
 
     Returns: rows of ``SCHEMA``.
     """
@@ -71,7 +71,7 @@ def find_drops_by_difficulty(results: Sequence[Result]) -> Findings:
 
 
 def draw_drops_by_difficulty(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a panel for each board: SD orange, TD blue; the first entry solid, the second dashed."""
+    """Draw a panel per board: SD orange, TD blue; the first entry solid, the second dashed."""
     keys = [Key(f"mean {name}", colour) for name, colour in _DROPS.items()]
     panels = [Panel(partial(_panel, rows=mine)) for mine in rows.partition_by("board", maintain_order=True)]
     margins = Margins(top=0.75, right=0.45)

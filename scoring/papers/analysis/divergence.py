@@ -1,4 +1,4 @@
-"""Drops over the divergence of source and target: Table 8 of the Domain Robustness paper, shift by shift."""
+"""Drops against the divergence of source and target: Table 8 of the Domain Robustness paper, by shift."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -34,16 +34,16 @@ SCHEMA = pl.Schema(
 )  # fmt: skip
 """One drop (SD or TD) of one shift; ``divergence`` in [0, 1].
 
-Rows by board, entry, shift and drop. ``low``, ``high`` and ``interval`` are null where no interval is known,
-``spearman`` where the correlation is undefined.
+Rows by board, entry, shift and drop. ``low``, ``high`` and ``interval`` are null if no interval is known, ``spearman``
+if the correlation is undefined.
 """
 
 
 def find_divergence(results: Sequence[Result]) -> Findings:
-    """Find the drops of each entry's shifts and the Jensen-Shannon divergence of the two domains' train words.
+    """Compute the drops of each entry's shifts and the Jensen-Shannon divergence of the two domains' training words.
 
-    Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an
-    entry's shifts; its p value would be wrong (shifts share domains), so there is none.
+    Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an entry's
+    shifts; it has no p value, which would be invalid, because shifts share domains.
 
     Returns: rows of ``SCHEMA``.
     """
@@ -66,7 +66,7 @@ def find_divergence(results: Sequence[Result]) -> Findings:
 
 
 def draw_divergence(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a panel for each board: a mark for each drop of each shift and entry."""
+    """Draw a panel per board, with a mark for each drop of each shift and entry."""
     panels = [Panel(partial(_panel, rows=mine)) for mine in rows.partition_by("board", maintain_order=True)]
     keys = [Key(name, colour, "none", marker) for name, (colour, marker) in _LOOKS.items()]
     title = "Drops over the divergence of source and target (Jensen-Shannon, train words)"

@@ -1,4 +1,4 @@
-"""Effective robustness: each entry's score under shift above the line through all other entries, on logits."""
+"""Effective robustness: each entry's score under shift above the line fitted to all other entries, on logits."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -38,13 +38,13 @@ SCHEMA = pl.Schema(
 )  # fmt: skip
 """One entry above (``value`` > 0) or below the line of the ``baselines`` others, ``slope`` and ``intercept`` on logits.
 
-Fractions; ``low``, ``high`` and ``interval`` are null where a score has no interval. ``extended``: the entry's ID score
-lies beyond all of theirs, where only the line's extension speaks. Rows by board, the highest value first.
+Fractions; ``low``, ``high`` and ``interval`` are null if a score has no interval. ``extended``: whether the entry's ID
+score is outside the range of theirs, so that the line is extrapolated. Rows by board, the highest value first.
 """
 
 
 def find_effective(results: Sequence[Result]) -> Findings:
-    """Compare each entry's OOD score (mean ST without an ID domain) with what the other entries' line expects.
+    """Compare each entry's OOD score (mean ST without an ID domain) with the prediction of the other entries' line.
 
     Returns: rows of ``SCHEMA``.
     """
@@ -75,7 +75,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
 
 
 def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a mark for each entry with its interval; at the line the entry does as the others' line expects."""
+    """Draw a mark with its interval for each entry; the vertical line is the prediction of the others' line."""
     boards = rows.partition_by("board", maintain_order=True)
     heights = [1.0 + 0.24 * min(mine.height, _MOST_ENTRIES) for mine in boards]
     panels = [Panel(partial(_panel, rows=mine)) for mine in boards]
@@ -88,7 +88,7 @@ Bounded = dict[str, float | str | None]
 
 
 def _home_and_away(result: Result) -> tuple[Bounded, Bounded] | None:
-    """Return the score at home and the mean score under shift; None where a part is missing."""
+    """Return the in-domain score and the mean score under shift; None if a part is missing."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
         pair, names, total = (own.id, own.mean_ood), ("id", "mean_ood"), own.total
@@ -103,7 +103,7 @@ def _home_and_away(result: Result) -> tuple[Bounded, Bounded] | None:
 
 
 def _with_ends(score: Bounded) -> list[float]:
-    """Return a score and the ends of its interval; NaN where it has no interval."""
+    """Return a score and the ends of its interval; NaN without an interval."""
     return [np.nan if score[key] is None else float(score[key] or 0) for key in ("value", "low", "high")]
 
 

@@ -1,4 +1,4 @@
-"""The entries to analyse, one result for each entry and task that has a board; those that are states of one model."""
+"""The entries to analyse, one result per entry and task that has a board, and groups that are states of one model."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from shiftbench.validation.cards import Card
 from shiftbench.validation.vocabulary import PLACEBO
 
 PROMPTED = ("few-shot", "zero-shot")
-"""Paradigms of models that are shown examples, or none, and not trained."""
+"""Paradigms of models that are prompted, with or without examples, rather than trained."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class Analysed:
 
 @dataclass(frozen=True)
 class Result:
-    """One entry's scores of one task.
+    """One entry's scores on one task.
 
     Attributes:
-        board: the task as boards name it, ``benchmark/task``; only results of one board are compared.
-        entry: the entry's name; of the same names on one board, with the start of its id.
+        board: the board's name, ``benchmark/task``; only results on the same board are compared.
+        entry: the entry's name; with the start of its id if the name is repeated on a board.
         card: its card.
         folder: its dataset.
         task: its scores.
-        placebo: the same of the task's placebo; None where it has none.
-        rows: reads the entry's checked predictions of all its tasks; None where they are not at hand.
+        placebo: its result on the task's placebo; None without one.
+        rows: reads the entry's checked predictions on all its tasks; None if they are not available.
     """
 
     board: str
@@ -54,7 +54,7 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Return whether all shifts are there, so that means over them can be compared with another entry's."""
+        """Return whether all shifts are present, so that means can be compared with another entry's."""
         summary = self.task.summary
         return summary.complete or (
             summary.basis in OUTSIDE_BASES.values() and summary.n_shifts == len(self.task.domains)
@@ -80,12 +80,13 @@ class Result:
 
 
 def join_boards(entries: Sequence[Analysed], boards: Mapping[tuple[str, str, str], str]) -> list[Result]:
-    """Join entries with the boards that they are on.
+    """Match entries with the boards that they are on.
 
     Args:
         entries: entries with their scores.
         boards: each board's name, ``benchmark/task``, by content hash of the data, subset and task.
-    Returns: a result for each entry and task that has a board: placebos stand beside their task, candidates nowhere. A
+
+    Returns: a result per entry and task that has a board; placebos are attached to their task, candidates omitted. A
         placebo is the entry's own, or else that of an entry of the same model in another file (see ``_model_facts``).
     """
     on_boards = [
@@ -114,7 +115,7 @@ def group_by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result
 
 
 def results_above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
-    """Return one board's results whose mean ST is above chance; note how many are not, as their drops mean nothing."""
+    """Return one board's results whose mean ST is above chance; note the number of others, whose drops mean nothing."""
     skilled = [result for result in results if not result.task.summary.at_floor]
     if len(skilled) < len(results):
         left_out.append(f"{board}: {n_entries(len(results) - len(skilled))} at chance")
@@ -122,7 +123,7 @@ def results_above_floor(board: str, results: Sequence[Result], left_out: list[st
 
 
 def with_bounds(estimate: Estimate, total: Interval | None = None) -> dict[str, float | str | None]:
-    """Return a figure with its bounds: over training runs where they were measured, otherwise over test texts."""
+    """Return a value with its interval: with training variance if it was measured, otherwise over test texts."""
     if total is not None:
         return {"value": estimate.value, "low": total.low, "high": total.high, "interval": "total"}
     kind = None if estimate.low is None else "test sampling"
@@ -130,7 +131,7 @@ def with_bounds(estimate: Estimate, total: Interval | None = None) -> dict[str, 
 
 
 def n_entries(n: int) -> str:
-    """Format a number of entries in words.
+    """Format a number of entries.
 
     >>> n_entries(1), n_entries(2)
     ('1 entry', '2 entries')
@@ -139,19 +140,19 @@ def n_entries(n: int) -> str:
 
 
 def _model_facts(card: Card) -> str:
-    """Return what the cards of one model's files have in common: all but how and with what each was made."""
+    """Return the facts that the cards of a model's files have in common: all except how each file was made."""
     return card.model_dump_json(exclude={"command", "versions", "tokens", "cost_usd"})
 
 
 Draw = Callable[[pl.DataFrame, Sequence[str]], bytes]
-"""A function that draws the rows, with notes below, as a PNG."""
+"""Function that draws the rows, with notes below, as a PNG."""
 
 
 class Findings(NamedTuple):
-    """Rows of numbers (fractions) that a picture is drawn from, and what is left out of them, with the reason.
+    """Rows of numbers (fractions) from which a figure is drawn, and what is left out of them, with the reason.
 
-    The columns are those of the schema beside each analysis (``find_scenarios``: ``scenarios.SCHEMA``, and so on).
-    Without a row the reasons say why there is nothing to draw.
+    The columns are those of the schema in each analysis' module (``find_scenarios``: ``scenarios.SCHEMA``, and so on).
+    Without any row, the reasons state why there is nothing to draw.
     """
 
     rows: pl.DataFrame
@@ -166,7 +167,7 @@ def build_findings(
     Args:
         rows: each with a value, or None, for every column.
         left_out: what is not among them, and why.
-        why_nothing: the reason where there is no row.
+        why_nothing: the reason if there are no rows.
         schema: the columns, in order.
     """
     frame = pl.DataFrame([[row[name] for name in schema] for row in rows], schema=schema, orient="row")
@@ -174,7 +175,7 @@ def build_findings(
 
 
 STATE = ("parameters", "tunable_parameters", "training_size", "shots", "step")
-"""Keys of a card in which the states of a model may differ."""
+"""Card fields in which the states of a model may differ."""
 _WORDS: dict[str, Callable[[Any], str]] = {
     "parameters": lambda n: f"{short_number(n)} parameters",
     "tunable_parameters": lambda n: f"{short_number(n)} tunable",
@@ -188,10 +189,10 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def state_value(result: Result, key: str) -> int | None:
-    """Return the value of a result on a key of ``STATE``; None where its card does not state it.
+    """Return the value of a result for a key of ``STATE``; None if its card does not state it.
 
-    A zero-shot model has 0 shots. A trained one whose training set was not cut has its domains' train rows, on
-    average.
+    A zero-shot model has 0 shots. The default training size of a trained model is the mean number of train rows of its
+    domains.
     """
     value: int | None = getattr(result.card, key)
     if value is None and key == "shots" and result.card.paradigm == "zero-shot":
@@ -206,14 +207,15 @@ def state_value(result: Result, key: str) -> int | None:
 def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, list[Result]]:
     """Group the results of one board into states of one model, by a name for each model.
 
-    Two results are states of one model when their cards have the same family (or base model, or name) and agree in
-    all but ``varies``. Where two of them would then stand at the same place, as two methods on one base model do,
-    results of different names are kept apart.
+    Two results are states of one model if their cards have the same family (or base model, or name) and agree in all
+    fields except ``varies``. If two of them would then have the same values of ``varies``, such as two methods on one
+    base model, results with different names are separated.
 
     Args:
         results: of one board.
         varies: keys of ``STATE``.
-    Returns: series by name, each in the order of what varies.
+
+    Returns: series by name, each sorted by ``varies``.
     """
     keyed: dict[tuple[tuple[str, Any], ...], list[Result]] = {}
     for result in results:
@@ -232,7 +234,7 @@ def series_of(results: Sequence[Result], varies: Sequence[str]) -> dict[str, lis
 
 
 def short_number(n: int) -> str:
-    """Write a count shortly.
+    """Format a count compactly.
 
     >>> [short_number(n) for n in (0, 1024, 40_000, 22_700_000, 7_000_000_000)]
     ['0', '1,024', '40k', '22.7M', '7B']
@@ -259,7 +261,7 @@ def _shared_facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
 
 
 def _distinct_names(keys: Sequence[dict[str, Any]]) -> list[str]:
-    """Return short names of models: models of one name are told apart by what they differ in."""
+    """Return short names of models; to equal names, the facts in which the models differ are added."""
     names: list[str] = []
     for key in keys:
         alike = [other for other in keys if other["model"] == key["model"]]

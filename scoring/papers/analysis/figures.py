@@ -1,4 +1,4 @@
-"""The list of analyses: finding their rows, drawing their pictures, writing their files, and what was drawn or not."""
+"""The list of analyses: computing rows, drawing figures, writing files, and reporting what was drawn."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,13 +30,13 @@ from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, d
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """An analysis that users can ask for by name.
+    """An analysis that users can request by name.
 
     Attributes:
-        name: the name that users ask for; also the name of its files.
-        paper: its figure or table in the papers; empty where it is ours.
-        find: the function that finds its rows.
-        draw: the function that draws them, with notes below; None for a table without a picture.
+        name: its name, also the stem of its files.
+        paper: its figure or table in the papers; ``""`` if it is in neither.
+        find: the function that computes its rows.
+        draw: the function that draws them, with notes below; None for a table without a figure.
     """
 
     name: str
@@ -79,7 +79,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Analysis:
-    """The rows of one analysis. Without a row nothing is drawn, and ``findings.left_out`` lists the reasons."""
+    """The rows of one analysis. Without rows nothing is drawn, and ``findings.left_out`` lists the reasons."""
 
     figure: PaperFigure
     findings: Findings
@@ -90,7 +90,7 @@ class Analysis:
         return not self.findings.rows.is_empty()
 
     def files(self, out: Path) -> list[Path]:
-        """List the files that ``write`` makes."""
+        """List the files that ``write`` creates."""
         kinds = [".csv", ".png"] if self.figure.draw else [".csv"]
         return [out / f"{self.figure.name}{kind}" for kind in kinds] if self.drawn else []
 
@@ -99,9 +99,11 @@ def figures_of(names: Sequence[str]) -> list[PaperFigure]:
     """Find figures by name.
 
     Args:
-        names: of the figures; none for all.
-    Returns: the figures in the order named, each once.
-    Raises: InvalidInput proposing the nearest name for each that is none.
+        names: names of the figures; empty for all.
+
+    Returns: the figures in the requested order, without repetitions.
+
+    Raises: InvalidInput for each unknown name, with the nearest one.
     """
     known = {figure.name: figure for figure in FIGURES}
     problems = [
@@ -115,13 +117,15 @@ def figures_of(names: Sequence[str]) -> list[PaperFigure]:
 
 
 def analyse(results: Sequence[Result], names: Sequence[str] = ()) -> list[Analysis]:
-    """Find the rows of figures.
+    """Compute the rows of figures.
 
     Args:
         results: of entries on any boards.
-        names: the figures that must be there; without, all figures that the results allow.
-    Returns: an analysis for each figure.
-    Raises: InvalidInput for an unknown name, or when a figure that was asked for by name cannot be drawn.
+        names: the required figures; empty for all figures that the results allow.
+
+    Returns: one analysis per figure.
+
+    Raises: InvalidInput for an unknown name, or if a requested figure cannot be drawn.
     """
     analyses = [Analysis(figure, figure.find(results)) for figure in figures_of(names)]
     empty = [analysis for analysis in analyses if not analysis.drawn]
@@ -135,12 +139,12 @@ def analyse(results: Sequence[Result], names: Sequence[str] = ()) -> list[Analys
 
 
 def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
-    """Write an analysis as CSV (fractions), and as a picture (points) where it has one.
+    """Write an analysis as CSV (fractions), and as a figure (points) if it has one.
 
     Args:
-        analysis: the rows and how to draw them; without a row nothing is written.
-        out: a folder that is there.
-        notes: lines below the picture.
+        analysis: the rows and how to draw them; without rows nothing is written.
+        out: an existing folder.
+        notes: lines below the figure.
     """
     rows = analysis.findings.rows
     for path in analysis.files(out):
@@ -152,7 +156,7 @@ def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
 
 
 def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]) -> Iterator[RenderableType]:
-    """List a table of the figures drawn, what each leaves out, and what could not be drawn."""
+    """List a table of the figures drawn, what each omits, and what could not be drawn."""
     drawn = [each for each in analyses if each.drawn]
     if not drawn:
         yield "Nothing could be drawn from these entries; the reasons follow."
@@ -173,7 +177,7 @@ def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]
 
 
 def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequence[str]) -> dict[str, Any]:
-    """Write analyses of ``n_entries`` entries as plain JSON data; ``notes`` hold of all of them."""
+    """Return analyses of ``n_entries`` entries as plain JSON data; ``notes`` apply to all of them."""
     return {
         "entries": n_entries,
         "figures": [

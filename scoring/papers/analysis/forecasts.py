@@ -1,14 +1,14 @@
-"""Forecasts of accuracy against the truth, method by method: where each fails, and which causes it cannot detect.
+"""Forecasts of accuracy against the truth, by method: where each fails, and which causes of shift it cannot detect.
 
-Three simulated shifts of known cause, with models that are right about the source: which method detects which.
+Three simulated shifts of known cause show which method detects which, with models that are correct on the source.
 
-Texts are points. At home three classes have shares of 60, 30 and 10%, and four texts of five are of an easy kind, one
-of a hard kind whose classes lie closer together. The model is Bayes' rule for that source, its class means a little
-off, by another amount for each of two seeds. Then, in five steps,
+Texts are points. On the source, three classes have priors of 60, 30 and 10%, and four texts of five are of an easy
+kind, one of a hard kind whose classes are closer together. The model is the Bayes classifier of that source with
+slightly wrong class means, by a different error for each of two seeds. Then, in five steps,
 
-- *label shift*: the shares turn round, texts of a class stay as they were;
-- *subpopulation*: the hard kind goes from a fifth to nearly all of the texts, and each kind stays as it was;
-- *concept shift*: texts stay exactly as they were, and up to half of the labels of the first class become the second.
+- *label shift*: the class priors are reversed, while texts of a class do not change;
+- *subpopulation*: the hard kind grows from a fifth to nearly all of the texts, while each kind does not change;
+- *concept shift*: texts do not change at all, but up to half of the first class's labels become the second.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ Codes = NDArray[np.int64]
 
 
 def known_shifts(seed: int = 0) -> Iterator[tuple[str, TaskSamples]]:
-    """Simulate the three tasks: cause and samples; each has a target for each step."""
+    """Simulate the three tasks: cause and samples, with one target per step."""
     for cause in CAUSES:
         rng = np.random.default_rng([seed, CAUSES.index(cause)])
         means = [far * np.eye(3) for far in (_EASY_FAR, _HARD_FAR)]
@@ -90,7 +90,7 @@ def _shifted(rng: np.random.Generator, means: list[Floats], cause: str, size: fl
 
 
 def _texts(rng: np.random.Generator, means: list[Floats], shares: Floats, hard: float) -> tuple[Floats, Codes]:
-    """Draw points: three coordinates by class, and a fourth that separates hard texts from easy ones."""
+    """Sample points: three coordinates by class, and a fourth that separates hard texts from easy ones."""
     labels, kinds = rng.choice(3, _N, p=shares), (rng.random(_N) < hard).astype(np.int64)
     by_class = np.stack(means)[kinds, labels] + rng.normal(size=(_N, 3))
     by_kind = _KIND_FAR * kinds + rng.normal(size=_N)
@@ -118,14 +118,14 @@ SCHEMA = pl.Schema(
 """One method's forecast of one shift, and its accuracy; means over seeds.
 
 ``cause`` is 'boards' for shifts between real domains, otherwise the cause of a simulated shift, whose board and entry
-are 'simulated'. Rows by cause, board, entry and shift. ``low`` and ``high`` are null where there is no interval.
+are 'simulated'. Rows by cause, board, entry and shift. ``low`` and ``high`` are null without an interval.
 """
 
 
 def find_forecasts(results: Sequence[Result]) -> Findings:
-    """Forecast the shifts of all entries whose predictions can be read, and three simulated shifts of known cause.
+    """Forecast the shifts of all entries with readable predictions, and three simulated shifts of known cause.
 
-    Returns: rows of ``SCHEMA``; none where no entry has a forecast.
+    Returns: rows of ``SCHEMA``; empty if no entry has a forecast.
     """
     rows: list[dict[str, Any]] = []
     left_out: list[str] = []
@@ -145,7 +145,7 @@ def find_forecasts(results: Sequence[Result]) -> Findings:
 
 
 def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
-    """Forecast one entry's task; None where it has no accuracy or no labelled texts of the source domain."""
+    """Forecast one entry's task; None if its metric is not accuracy, or without labelled texts of the source domain."""
     name = result.task.task
     if result.rows is None or result.folder.task(name).kind is not TaskKind.CLASSIFICATION:  # one axis, accuracy
         return None
@@ -167,7 +167,7 @@ def _forecast_rows(cause: str, board: str, entry: str, made: TaskForecast) -> li
 
 
 def draw_forecasts(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a panel for each method: forecasts over the truth, on the diagonal where they are right."""
+    """Draw a panel per method: forecasts against the truth; perfect forecasts are on the diagonal."""
     ends = value_range([*rows["forecast"], *rows["truth"]])
     by_method = {name: rows.filter(method=name) for name in TITLES}
     panels = [

@@ -45,7 +45,7 @@ RANK_STABILITY = pl.Schema(
         "worst": pl.Int64(),
     }
 )  # fmt: skip
-"""An entry's rank, 1 the best, with one domain left out (``none``: on all); ``best`` and ``worst`` over all these.
+"""An entry's rank (1 is best) with one domain left out (``none``: on all); ``best`` and ``worst`` over all these.
 
 Rows by board and entry, no nulls.
 """
@@ -55,7 +55,7 @@ MODEL_AVERAGES = pl.Schema(
         "value": pl.Float64(),
     }
 )  # fmt: skip
-"""Mean of one figure over the entries of one paradigm; ``value`` is null where it is undefined."""
+"""Mean of one statistic over the entries of one paradigm; ``value`` is null if undefined."""
 
 
 def find_theorem_one(results: Sequence[Result]) -> Findings:
@@ -78,7 +78,7 @@ def find_theorem_one(results: Sequence[Result]) -> Findings:
 
 
 def find_rank_stability(results: Sequence[Result]) -> Findings:
-    """Rank the entries of each board by mean ST, on all domains and with each left out.
+    """Rank the entries of each board by mean ST, on all domains and with each one left out.
 
     Returns: rows of ``RANK_STABILITY``.
     """
@@ -105,7 +105,7 @@ def find_rank_stability(results: Sequence[Result]) -> Findings:
 
 
 def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a line for each entry from its best to its worst rank, with a mark at its rank on all domains."""
+    """Draw a line per entry from its best to its worst rank, with a mark at its rank on all domains."""
     boards = rows.partition_by("board", maintain_order=True)
     heights = [1.0 + 0.24 * min(mine["entry"].n_unique(), _MOST_ENTRIES) for mine in boards]
     panels = [Panel(partial(_ranks, rows=mine)) for mine in boards]
@@ -115,7 +115,7 @@ def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
 
 
 def find_model_averages(results: Sequence[Result]) -> Findings:
-    """Average each figure of a task over the models of each paradigm, as the paper's Tables 6 and 8 do.
+    """Average each statistic of a task over the models of each paradigm, as in the paper's Tables 6 and 8.
 
     Returns: rows of ``MODEL_AVERAGES``.
     """
@@ -134,7 +134,7 @@ def find_model_averages(results: Sequence[Result]) -> Findings:
 
 
 def _complete_grids(results: Sequence[Result], left_out: list[str]) -> Iterator[tuple[str, list[Result]]]:
-    """Return each board's results that have every score of at least two domains; note how many do not."""
+    """Return each board's results that have every score of at least two domains; note the number of others."""
     for board, every in group_by_board(results):
         mine = results_above_floor(board, every, left_out)
         grids = [

@@ -52,10 +52,10 @@ SCHEMA = pl.Schema(
         "interval": pl.String(), "placebo": pl.Float64(),
     }
 )  # fmt: skip
-"""One measure of one entry, which stands ``at`` a value of what its model's entries differ in (``over``).
+"""One measure of one entry, whose value of the varying factor ``over`` is ``at``.
 
-Rows by board, series and ``at``. ``low``, ``high`` and ``interval`` are null where no interval is known, ``placebo``
-(the same drop on dealt domains) where there is no complete placebo, and of scores.
+Rows by board, series and ``at``. ``low``, ``high`` and ``interval`` are null if no interval is known, ``placebo`` (the
+same drop on random pseudo-domains) for scores and without a complete placebo.
 """
 _BANDS = "Bands: 95% intervals over test texts, and over training runs where these were measured."
 _AVERAGE_WORST = ("average_worst_sd", "average_worst_td")
@@ -68,12 +68,13 @@ _AXES = {
 
 
 def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = None) -> Findings:
-    """Find the figures of models whose entries differ in one thing.
+    """Compute the measures of models whose entries differ in a single factor.
 
     Args:
-        results: of any boards; those that lack a shift take no part, as their means are over other shifts.
-        key: one of ``series.STATE``: what the entries of a model differ in.
-        prompted: whether only prompted models are taken (True), or only others (False).
+        results: of any boards; those with a missing shift are skipped, as their means are over other shifts.
+        key: the factor, one of ``entries.STATE``.
+        prompted: whether to use only prompted models (True), or only others (False).
+
     Returns: rows of ``SCHEMA``.
     """
     rows: list[dict[str, Any]] = []
@@ -100,7 +101,7 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
 
 
 def draw_over(rows: pl.DataFrame, notes: Sequence[str], *, title: str) -> bytes:
-    """Draw two panels for each board and model: scores, and drops. All of a board have the same vertical axes."""
+    """Draw two panels per board and model: scores, and drops. All panels of a board have the same vertical axes."""
     panels = []
     limits = {
         board: (_limits(mine, _PERFORMANCE), _limits(mine, _DROPS, zero=True))

@@ -1,4 +1,4 @@
-"""Shares of the scenarios by task and paradigm, with their certainty: Figure 3 of the Domain Robustness paper."""
+"""Shares of the scenarios by task and paradigm, and of resolved ones: Figure 3 of the Domain Robustness paper."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ Rows by board, paradigm and scenario, each scenario once.
 
 
 def find_scenarios(results: Sequence[Result]) -> Findings:
-    """Count scenarios over all entries and shifts of each board and paradigm, and those of placebos beside them.
+    """Count scenarios over all entries and shifts of each board and paradigm, and those of the placebos.
 
     ``resolved`` is the share of all shifts that have the scenario and are resolved.
 
@@ -53,7 +53,7 @@ def find_scenarios(results: Sequence[Result]) -> Findings:
 
 
 def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a bar for each board and paradigm: full colour resolved, pale not."""
+    """Draw a bar per board and paradigm, with resolved shifts in full colour and others pale."""
     names = rows.select("board", "paradigm").unique(maintain_order=True).height
     title = "Scenarios of domain shifts, over all entries and shifts"
     about = "Shares of shifts, full colour where resolved (both drops' 95% intervals exclude 0)."

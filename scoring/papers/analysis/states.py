@@ -1,4 +1,4 @@
-"""Scores out of distribution against the ID score, by states of one model: Figures 2-4 of the BOSS paper."""
+"""OOD scores against the ID score, over states of one model: Figures 2-4 of the BOSS paper."""
 
 import textwrap
 from collections.abc import Sequence
@@ -63,19 +63,20 @@ SCHEMA = pl.Schema(
 )  # fmt: skip
 """One state of a model, its ID score and its score on one OOD domain (or their mean); then the shape over all states.
 
-Rows by board, series, OOD domain and state. The keys of ``STATE`` are null where the card does not say, bounds and
-``interval`` where no interval is known, ``expected`` and the facts of the shape where the fit has none
-(``shiftbench.metrics.correlation.IdOodShape``). ``axis`` is ``logit`` where the line, and so ``slope``,
-is one on logits. ``least_states``: from how many on a true type of this kind is found in four of five cases; null
-without a type.
+Rows by board, series, OOD domain and state. The keys of ``STATE`` are null if the card does not state them, interval
+ends and ``interval`` if no interval is known, ``expected`` and the facts of the shape if the fit lacks them
+(``shiftbench.metrics.correlation.IdOodShape``). ``axis`` is ``logit`` if the line, and hence ``slope``, is on logits.
+``least_states``: the number of states with which a true type of this kind is detected with 80% power; null without a
+type.
 """
 
 
 def find_states(results: Sequence[Result]) -> Findings:
-    """Find each state's OOD scores and their mean beside its ID score, and the shape of the relation.
+    """Compute each state's OOD scores and their mean, its ID score, and the shape of the relation.
 
-    A benchmark without an ID domain has one pair: mean ST over mean SS. States that lack a shift take no part in
-    means. The shape is that of ``id_ood_shape``; with too few states nothing is fitted.
+    A benchmark without an ID domain has one pair: mean ST and mean SS. States with a missing shift are excluded from
+        means.
+    The shape is that of ``id_ood_shape``; with too few states nothing is fitted.
 
     Returns: rows of ``SCHEMA``.
     """
@@ -95,14 +96,14 @@ def find_states(results: Sequence[Result]) -> Findings:
 
 
 def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a panel for each board, model and OOD domain, states as marks, the chosen shape as a line."""
+    """Draw a panel per board, model and OOD domain, with states as marks and the selected shape as a line."""
     sizes = sorted(set(rows["parameters"].drop_nulls()))
     colours = {size: COLOURS[number] for number, size in enumerate(sizes)} if 1 < len(sizes) <= len(COLOURS) else {}
     panels: list[Panel] = []
     alone = True
     for series in rows.partition_by("board", "series", maintain_order=True):
         domains = series.partition_by("ood", maintain_order=True)
-        # Several panels of one model stand in rows of their own, single ones side by side.
+        # Several panels of one model get their own rows, single ones are placed side by side.
         starts = not alone or len(domains) > 1
         alone = len(domains) == 1
         panels += [
@@ -116,7 +117,7 @@ def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
 
 
 def _ood_with_id(result: Result) -> dict[str, tuple[Estimate, Estimate]]:
-    """Return pairs of OOD score and ID score by OOD domain; unknown ones are left out."""
+    """Return pairs of OOD score and ID score by OOD domain; unknown ones are omitted."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:
         pairs = {name: (score, own.id) for name, score in own.ood.items()}

@@ -1,7 +1,7 @@
-"""A choice made from candidates and the ID model's scores: decisions with margins, intervals and frequencies.
+"""A selection from candidates and the ID model's scores: decisions with margins, intervals and frequencies.
 
-``DatasetChoice`` is what ``shiftbench study protocol --json`` prints and other programs may rely on. Scores, drops,
-margins and similarities are fractions, unrounded; null where undefined or not measured.
+``DatasetChoice`` is the output of ``shiftbench study protocol --json``, a stable format for other programs. Scores,
+drops, margins and similarities are fractions, unrounded; null if undefined or not measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 Basis = Literal["reported", "data"]
 
 N_DRAWS = 10_000
-"""Normal draws of the scores behind frequencies."""
+"""Number of normal draws of the scores for the frequencies."""
 
 
 class _Shape(pydantic.BaseModel):
@@ -35,7 +35,7 @@ class _Shape(pydantic.BaseModel):
 
 
 class MeanWords(_Shape):
-    """Mean length of an input field in words; null where there are no rows."""
+    """Mean length of an input field in words; null without rows."""
 
     train: float | None
     test: float | None
@@ -69,7 +69,7 @@ class Decision(_Shape):
 
 
 class DatasetChoice(_Shape):
-    """A task's ID and OOD data sets; ``id`` is null where no candidate is eligible, ``ood`` without scores."""
+    """A task's ID and OOD data sets; ``id`` is null if no candidate is eligible, ``ood`` without scores."""
 
     task: str
     metric: str
@@ -87,7 +87,7 @@ class DatasetChoice(_Shape):
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts on a candidate beside its scores. ``task`` and ``domain`` locate it in a folder."""
+    """Facts about a candidate other than its scores. ``task`` and ``domain`` locate it in a folder."""
 
     candidate: Candidate
     test: int
@@ -113,7 +113,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Study:
-    """The candidates of a task. ``similarity`` is by pair of names, and empty where it was not measured."""
+    """The candidates of a task. ``similarity`` is by pair of names, and empty if not measured."""
 
     task: str
     metric: str
@@ -130,7 +130,7 @@ class Study:
         return [facts.candidate for facts in self.facts]
 
     def find_name(self, text: str) -> str:
-        """Find a candidate's name by its name or domain; InvalidInput when there is none."""
+        """Return a candidate's name, given its name or domain; InvalidInput if there is none."""
         names = {facts.domain: facts.name for facts in self.facts if facts.domain} | {
             facts.name: facts.name for facts in self.facts
         }
@@ -141,12 +141,12 @@ class Study:
 
 
 def choose(study: Study, id_name: str | None, n_ood: int) -> DatasetChoice:
-    """Choose OOD data sets for an ID, and explain every candidate.
+    """Select OOD data sets for an ID, and explain the decision on every candidate.
 
     Args:
-        study: the candidates; its probe, if any, is of a model trained on the ID.
-        id_name: the ID; None where there is none, and then no OOD data set is chosen.
-        n_ood: how many to choose.
+        study: the candidates; its probe, if any, is a model trained on the ID.
+        id_name: the ID; None if there is none, and then no OOD data set is selected.
+        n_ood: number of data sets to select.
     """
     rule_id, reasons = choose_id(study.candidates)
     probe = study.probe if id_name is not None else None
@@ -206,7 +206,7 @@ def _all_figures(
 
 
 def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood: int) -> dict[str, float]:
-    """Count in what share of normal draws of the scores a candidate is chosen; empty where one has no interval."""
+    """Return the share of normal draws of the scores that select each candidate; empty if one has no interval."""
     free = may_be_ood(study.candidates, id_name)
     names = _candidate_names(study)
     running = [name for name, may in zip(names, free, strict=True) if may and name in scores]
@@ -215,7 +215,7 @@ def _frequencies(study: Study, scores: Mapping[str, Figure], id_name: str, n_ood
     table = np.full((N_DRAWS, len(names)), np.nan)
     for column, name in enumerate(names):
         if name in running:
-            # A data set's own draws do not depend on which others there are.
+            # Seeded by name, so that a data set's draws do not depend on the other candidates.
             rng = np.random.default_rng([*f"{study.task}/{name}".encode()])
             table[:, column] = rng.normal(scores[name].value, scores[name].se, N_DRAWS).clip(0, 1)
     shares = frequencies(study.candidates, table, id_name, n_ood)

@@ -1,4 +1,4 @@
-"""A choice of data sets as text tables (scores, margins in points, similarity as a cosine x 100) and as a picture."""
+"""A selection of data sets as text tables (scores, margins in points, similarity as a cosine x 100) and as a figure."""
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -83,14 +83,14 @@ def _selection(choice: DatasetChoice) -> PlainTable:
 
 
 def id_words(item: Decision) -> str:
-    """Describe whether a candidate could be the ID, and the deciding reason."""
+    """Write whether a candidate could be the ID, and the deciding reason."""
     if item.id_reason in UNFIT:
         return f"no: {item.id_reason}"
     return "the rule's ID" if item.id_reason == CHOSEN else f"yes; {_LESS[item.id_reason]}"
 
 
 def reason_words(item: Decision) -> str:
-    """Describe why a candidate is OOD or not, with its rival."""
+    """Write why a candidate is OOD or not, with its rival."""
     if item.reason == CHOSEN:
         return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; no other candidate"
     if item.reason == SOURCE_TAKEN:
@@ -112,20 +112,22 @@ def _length(value: float | None) -> str:
 
 
 _WIDTH = 6.0
-"""Inches a panel."""
+"""Inches per panel."""
 _ACCENT, _ID, _REST = "#0072B2", "#E69F00", "#BBBBBB"
 _MOST_CELLS = 14
-# Numbers in a heatmap of more data sets would run into one another.
+# With more data sets, numbers in the heatmap would overlap.
 _LONGEST = 18
 
 
 def choice_picture(choice: DatasetChoice) -> bytes:
-    """Draw a choice: a heatmap where similarity was measured, bars where an ID model was tested.
+    """Draw a selection: a heatmap if similarity was measured, bars if an ID model was tested.
 
     Args:
-        choice: the choice.
-    Returns: the bytes of a PNG; the same for the same choice and matplotlib.
-    Raises: InvalidInput when there is neither.
+        choice: the selection.
+
+    Returns: the bytes of a PNG, deterministic given selection and matplotlib version.
+
+    Raises: InvalidInput if there is neither.
     """
     panels: list[Callable[[Axes], None]] = []
     if choice.similarity:
@@ -204,7 +206,7 @@ def _bar(axis: "Axes", place: int, item: Decision, choice: DatasetChoice) -> Non
 
 
 def _set_bold(label: Any, item: Decision, choice: DatasetChoice) -> None:
-    """Format names of ID and OOD data sets in bold, OOD in the accent colour (orange is too faint on white)."""
+    """Set names of ID and OOD data sets in bold, OOD in the accent colour (orange is too faint on white)."""
     if item.chosen or item.name == choice.id:
         label.set_fontweight("bold")
     if item.chosen:

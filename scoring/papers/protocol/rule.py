@@ -1,8 +1,10 @@
-"""The rule that chooses data sets: pure functions, facts and scores in, decisions out.
+"""The rule that selects data sets: pure functions from facts and scores to decisions.
 
-ID: of the candidates with all classes, enough train rows and no challenge set, the broadest, then the largest. OOD:
-the largest drops of the ID model first, at most one data set a text source, the ID's sources out; an adversarial
-version of the ID stays. Similarity decides nothing: on the paper's own tables no cut of it gives the paper's choices.
+ID: among the candidates with all classes, enough train rows and not made as a challenge set, the broadest, then the
+largest. OOD: the largest drops of the ID model, at most one data set per text source, excluding the ID's sources; an
+adversarial version of the ID is allowed. Similarity is not used: on the paper's own tables no threshold on it gives the
+paper's choices.
+
 Source: BOSS paper, sec. 2.2 and appendix D.
 """
 
@@ -15,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 MIN_TRAIN = 10_000
-"""Train rows that a model needs: of each class, or of all where there are no classes to count by."""
+"""Minimum number of train rows: of each class, or in total if there are no classes to count by."""
 
 CHOSEN = "chosen"
 CLASSES, SIZE, CHALLENGE, BREADTH, TRAIN_ROWS = "classes", "size", "challenge", "breadth", "train rows"
 UNFIT = (CLASSES, SIZE, CHALLENGE)
-"""The reasons why a candidate cannot be the ID."""
+"""Reasons why a candidate cannot be the ID."""
 THE_ID, ID_SOURCE, SOURCE_TAKEN, DROP, NO_SCORE = "the ID", "source of the ID", "source taken", "drop", "no score"
 
 
@@ -30,14 +32,14 @@ class Candidate:
 
     Attributes:
         name: its name, unique among the candidates.
-        text_sources: where its texts come from; empty where unknown, which conflicts with nothing.
-        breadth: subtypes that it is known to cover.
-        challenge: whether it was made to be hard.
-        made_from: name of the data set it is an adversarial version of.
-        train: train rows.
-        n_classes: classes that its rows have; None where there are none to count.
-        smallest_class: train rows of its smallest class, or an upper bound of them; None where classes are not
-            what rows are counted by (tags, answers, generated text).
+        text_sources: the origins of its texts; empty if unknown, which never conflicts.
+        breadth: number of subtypes that it is known to cover.
+        challenge: whether it was designed to be hard.
+        made_from: name of the data set that it is an adversarial version of.
+        train: number of train rows.
+        n_classes: number of classes in its rows; None if there are none to count.
+        smallest_class: train rows of its smallest class, or an upper bound; None for tasks without class labels (tags,
+            answers, generated text).
     """
 
     name: str
@@ -52,14 +54,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class OodVerdict:
-    """The decision whether a candidate is chosen as OOD, with its reason.
+    """The decision whether a candidate is selected as OOD, with its reason.
 
     Attributes:
-        chosen: whether it is.
-        reason: what decided; one of this module's words.
+        chosen: whether it is selected.
+        reason: the deciding criterion; one of this module's constants.
         rival: the data set that it lost to, or that would replace it; None without one.
-        margin: score of the rival minus its own where it is chosen, else its own minus the rival's: how far scores
-            are from another choice, in the units of the scores. None without a rival.
+        margin: the rival's score minus its own if it is selected, otherwise its own minus the rival's: the distance to
+            a different selection, in units of the scores. None without a rival.
     """
 
     chosen: bool
@@ -69,13 +71,13 @@ class OodVerdict:
 
 
 def choose_id(candidates: Sequence[Candidate], min_train: int = MIN_TRAIN) -> tuple[str | None, dict[str, str]]:
-    """Choose the data set that models are trained on.
+    """Select the data set that models are trained on.
 
     Args:
-        candidates: in the order that decides ties.
-        min_train: train rows wanted.
-    Returns: its name, None where no candidate is eligible, and by candidate what decided: ``classes``, ``size`` and
-        ``challenge`` keep it out; ``breadth`` and ``train rows`` are what an eligible one lost by.
+        candidates: in the order that breaks ties.
+        min_train: minimum number of train rows.
+    Returns: its name (None if no candidate is eligible), and by candidate the criterion: ``classes``, ``size`` and
+        ``challenge`` exclude it; by ``breadth`` or ``train rows`` an eligible one lost.
 
     >>> choose_id([Candidate("a", train=20_000, breadth=2), Candidate("b", train=90_000), Candidate("c", train=9)])
     ('a', {'a': 'chosen', 'b': 'breadth', 'c': 'size'})
@@ -85,7 +87,7 @@ def choose_id(candidates: Sequence[Candidate], min_train: int = MIN_TRAIN) -> tu
     eligible = [candidate for candidate in candidates if not reasons[candidate.name]]
     if not eligible:
         return None, reasons
-    # Of equal scores the first one wins.
+    # The first one wins ties.
     best = max(eligible, key=lambda candidate: (candidate.breadth, candidate.train))
     for candidate in eligible:
         reasons[candidate.name] = BREADTH if candidate.breadth < best.breadth else TRAIN_ROWS
@@ -102,7 +104,7 @@ def _unfit(candidate: Candidate, all_classes: int, min_train: int) -> str:
 
 
 def may_be_ood(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool_]:
-    """Return which candidates may be OOD, shape (n,): neither the ID nor its text sources, unless made from it."""
+    """Return which candidates may be OOD, shape (n,): not the ID, and not from its text sources unless made from it."""
     sources = next(set(candidate.text_sources) for candidate in candidates if candidate.name == id_name)
     return np.array(
         [
@@ -113,14 +115,14 @@ def may_be_ood(candidates: Sequence[Candidate], id_name: str) -> NDArray[np.bool
 
 
 def choose_ood(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> NDArray[np.bool_]:
-    """Choose the OOD data sets: greedily the lowest scores of the ID model, which are the largest drops.
+    """Select the OOD data sets greedily by the ID model's lowest scores, which are the largest drops.
 
     Args:
-        candidates: n of them; of equal scores the first goes first.
-        scores: the ID model's scores on each, shape (..., n); any number of draws at once. NaN: not scored.
+        candidates: n of them; the first one wins ties.
+        scores: the ID model's scores on each, shape (..., n), vectorised over draws. NaN: not scored.
         id_name: the ID.
-        n_ood: how many to choose; fewer are where text sources run out.
-    Returns: which are chosen, shape (..., n).
+        n_ood: number to select; fewer if text sources run out.
+    Returns: mask of the selected ones, shape (..., n).
 
     >>> a, b, c = Candidate("a"), Candidate("b", ("Twitter",)), Candidate("c", ("Twitter",))
     >>> choose_ood([a, b, c], [0.9, 0.5, 0.6], "a", 2).tolist()
@@ -148,13 +150,14 @@ def _source_table(candidates: Sequence[Candidate]) -> NDArray[np.bool_]:
 
 
 def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_ood: int) -> dict[str, OodVerdict]:
-    """Explain for every candidate whether it is chosen as OOD, the deciding reason, and the margin.
+    """Explain for every candidate whether it is selected as OOD, the deciding criterion, and the margin.
 
     Args:
         candidates: n of them, as for ``choose_ood``.
-        scores: of the ID model, shape (n,); NaN: not scored.
+        scores: the ID model's scores, shape (n,); NaN: not scored.
         id_name: the ID.
-        n_ood: how many to choose.
+        n_ood: number to select.
+
     Returns: the verdicts, by name.
     """
     values = np.asarray(scores, dtype=np.float64)
@@ -180,7 +183,7 @@ def explain(candidates: Sequence[Candidate], scores: ArrayLike, id_name: str, n_
 
 
 def _explain_rejection(candidate: Candidate, winners: Sequence[Candidate], scores: Mapping[str, float]) -> OodVerdict:
-    """Explain a candidate that lost to those of the same source, or otherwise to the last one chosen."""
+    """Explain a candidate that lost to one from the same source, or otherwise to the last one selected."""
     same = [other for other in winners if not set(other.text_sources).isdisjoint(candidate.text_sources)]
     if same:
         rival, reason = min(same, key=lambda other: scores[other.name]), SOURCE_TAKEN
@@ -192,7 +195,7 @@ def _explain_rejection(candidate: Candidate, winners: Sequence[Candidate], score
 def _next_in_line(
     candidates: Sequence[Candidate], scores: Floats, leaving: int, id_name: str, n_ood: int
 ) -> str | None:
-    """Find who would replace a chosen candidate that left: of those newly chosen the one with the lowest score."""
+    """Return the candidate that would replace a selected one: the newly selected one with the lowest score."""
     before = choose_ood(candidates, scores, id_name, n_ood)
     without = scores.copy()
     without[leaving] = np.nan
@@ -205,13 +208,14 @@ def _difference_to(scores: Mapping[str, float], one: str | None, other: str) -> 
 
 
 def frequencies(candidates: Sequence[Candidate], drawn: ArrayLike, id_name: str, n_ood: int) -> Floats:
-    """Count the share of draws in which each candidate is chosen as OOD.
+    """Return the share of draws in which each candidate is selected as OOD.
 
     Args:
         candidates: n of them, as for ``choose_ood``.
         drawn: draws of the ID model's scores, shape (n_draws, n).
         id_name: the ID.
-        n_ood: how many to choose.
-    Returns: shares in [0, 1], shape (n,); they sum to ``n_ood`` where text sources allow that many.
+        n_ood: number to select.
+
+    Returns: shares in [0, 1], shape (n,); they sum to ``n_ood`` if text sources allow that many.
     """
     return np.asarray(choose_ood(candidates, drawn, id_name, n_ood).mean(axis=0))

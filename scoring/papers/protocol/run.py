@@ -1,4 +1,4 @@
-"""A choice by the paper's tables or on a dataset folder: facts and similarity of its rows, scores of predictions."""
+"""Selection by the paper's tables or on a dataset folder: facts and similarity of its rows, scores of predictions."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,13 +22,13 @@ from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, OUTSIDE_SOURC
 
 
 def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:
-    """Find a task and the tasks that hold candidates for it; InvalidInput when the folder has no such task."""
+    """List a task and the tasks with candidates for it; InvalidInput if the folder has no such task."""
     folder.task(task)
     return [task, *(name for name, info in folder.manifest.tasks.items() if info.candidates_for == task)]
 
 
 def measured_study(folder: DatasetFolder, task: str) -> Study:
-    """Count and measure the rows of a task's candidates; similarity and scores are added later."""
+    """Collect facts from the rows of a task's candidates; similarity and scores are added later."""
     facts: list[Facts] = []
     for name in candidate_tasks(folder, task):
         info = folder.task(name)
@@ -111,7 +111,7 @@ def _classes(info: TaskInfo, rows: dict[str, pl.DataFrame]) -> tuple[int | None,
 
 
 def with_similarity(study: Study, folder: DatasetFolder, encoder: Encoder) -> Study:
-    """Add the cosine of each pair of candidates' centroids; candidates without test rows have none."""
+    """Add the cosine of each pair of candidates' centroids, for candidates with test rows."""
     centroids = {
         facts.name: _centroid(encoder, folder, facts) for facts in study.facts if facts.test and facts.task is not None
     }
@@ -120,7 +120,7 @@ def with_similarity(study: Study, folder: DatasetFolder, encoder: Encoder) -> St
 
 
 def protocol_text(inputs: Sequence[str]) -> str:
-    """Return the input column whose texts are compared: the first (of a pair the premise); of questions the context.
+    """Return the input column whose texts are compared: the first (for NLI the premise), or the context for QA.
 
     >>> protocol_text(("premise", "hypothesis")), protocol_text(("title", "context", "question"))
     ('premise', 'context')
@@ -143,17 +143,18 @@ def _centroid(encoder: Encoder, folder: DatasetFolder, facts: Facts) -> Floats:
 def measured_scores(
     path: Path, folder: DatasetFolder, study: Study, id_name: str, token_encoder: Encoder | None = None
 ) -> Probe:
-    """Score the ID's models on every candidate that a prediction file covers; runs on all of them are averaged.
+    """Score the ID's models on every candidate that a prediction file covers, averaged over runs available on all.
 
-    A file of zero-shot predictions alone (source ``none``), or of models trained elsewhere, is taken for the ID's.
+    A file with only zero-shot predictions (source ``none``), or only of models trained elsewhere, is used as the ID's.
 
     Args:
         path: the prediction file; it covers the task and the tasks of its candidates.
         folder: the dataset.
         study: the candidates.
         id_name: the ID, by name.
-        token_encoder: needed for BERTScore alone.
-    Raises: InvalidInput when the file is not sound or has no prediction of a model trained on the ID.
+        token_encoder: needed only for BERTScore.
+
+    Raises: InvalidInput for an invalid file, or without predictions of a model trained on the ID.
     """
     tasks = candidate_tasks(folder, study.task)
     predictions = checked_predictions(path, folder).filter(pl.col("task").is_in(tasks))
@@ -178,7 +179,7 @@ def measured_scores(
 
 
 def _common_runs(predictions: pl.DataFrame) -> pl.DataFrame:
-    """Return the runs (seeds) that are on every target, so that drops do not mix runs; all runs where there is none."""
+    """Return the runs (seeds) available on every target, so that drops do not mix runs; all runs if there are none."""
     n_targets = predictions.select(pl.struct("task", "target").n_unique()).item()
     counts = predictions.group_by("seed").agg(n=pl.struct("task", "target").n_unique())
     common = counts.filter(n=n_targets)["seed"].to_list()
@@ -196,14 +197,16 @@ def _source(path: Path, sources: Sequence[str], domain: str) -> str:
 
 
 def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetChoice:
-    """Choose from the paper's tables.
+    """Select from the paper's tables.
 
     Args:
         task: one of the paper's tasks.
-        n_ood: how many OOD data sets to choose.
+        n_ood: number of OOD data sets to select.
         id_: the ID, by name; default: the rule's.
-    Returns: the choice with the figures that it rests on.
-    Raises: InvalidInput when there is no such task, or the paper tested no model trained on ``id_``.
+
+    Returns: the selection with the values that it is based on.
+
+    Raises: InvalidInput if there is no such task, or if the paper tested no model trained on ``id_``.
     """
     study = reported_study(task)
     assert study.probe is not None
@@ -225,17 +228,19 @@ def choose_measured(
     encoder: Encoder | None = None,
     predictions: Path | None = None,
 ) -> DatasetChoice:
-    """Choose from a dataset folder.
+    """Select from a dataset folder.
 
     Args:
         folder: the dataset.
-        task: the task; tasks of candidates for it belong to it.
-        n_ood: how many OOD data sets to choose.
+        task: the task; tasks with candidates for it are included.
+        n_ood: number of OOD data sets to select.
         id_: the ID, by name or domain; default: the folder's, or else the rule's.
         encoder: for similarity.
-        predictions: for scores; without them no OOD data set is chosen.
-    Returns: the choice with the figures that it rests on.
-    Raises: InvalidInput when the folder has no such task or ID, withholds its labels, or the predictions do not fit it.
+        predictions: for scores; without them no OOD data set is selected.
+
+    Returns: the selection with the values that it is based on.
+
+    Raises: InvalidInput if the folder has no such task or ID, withholds its labels, or does not match the predictions.
     """
     folder.refuse_withheld()
     study = measured_study(folder, task)
@@ -249,13 +254,13 @@ def choose_measured(
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
         study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
         notes.append("Intervals and frequencies: over other test texts, for the same trained models.")
-    if encoder is not None:  # similarity comes last, because embedding may take long
+    if encoder is not None:  # similarity comes last, because embedding is slow
         study = with_similarity(study, folder, encoder)
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
 
 
 def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
-    """Return the ID's name and what chose it: ``id_``, the folder, or else the rule; None where none of them can."""
+    """Return the ID's name and what determined it: ``id_``, the folder, or else the rule; None if none of them does."""
     rule_id, _ = choose_id(study.candidates)
     choice = (
         f"the rule would choose {rule_id}"

@@ -1,8 +1,8 @@
-"""Candidates as the BOSS paper prints them: statistics, similarity, scores of its ID model.
+"""Candidates as printed in the BOSS paper: statistics, similarity, scores of its ID model.
 
 The tables are the paper's own (``boss_table<number>_<task>_candidates.csv``; ``boss_simcse.csv``: Tables 2, 10, 13, 16
-and 19; ``boss_ood_probe.csv``: Tables 3, 11, 14, 17 and 20), but for ``provenance.csv``: what the paper's text says of
-each data set, typed by a person who gives the reason in ``why``.
+and 19; ``boss_ood_probe.csv``: Tables 3, 11, 14, 17 and 20), except for ``provenance.csv``: statements of the paper's
+text on each data set, entered by hand with the reason in ``why``.
 """
 
 from functools import cache
@@ -30,9 +30,9 @@ _SPREAD = {
 
 
 def reported_study(task: str) -> Study:
-    """Return a task's candidates as the paper prints them.
+    """Return a task's candidates as printed in the paper.
 
-    Raises: InvalidInput when the paper has no such task.
+    Raises: InvalidInput if the paper has no such task.
     """
     if task not in TASKS:
         cure = did_you_mean(task, list(TASKS))
@@ -102,7 +102,7 @@ def _number(text: str | None) -> float | None:
 
 
 def _printed_score(row: dict[str, str | None], score: float) -> Figure:
-    """Return a printed score as that of independent rows."""
+    """Return a printed score, assuming independent rows."""
     n = float(row["test"] or 0)
     return single(Score(score, n, n - 1, row["dataset"], groups=n))
 
