@@ -1,10 +1,9 @@
-"""The fixture ``shift_report`` for tests of a project's own; pytest finds it where shiftbench is installed.
+"""The pytest fixture ``shift_report``; pytest finds it if shiftbench is installed.
 
     def test_no_site_falls_behind(shift_report):
-        report = shift_report("preds.csv", data="my.csv", columns="id=id", max_drop=5)
-        assert report.passed, report
+        report = shift_report("preds.csv", data="my.csv", columns="id=id", max_drop=5) assert report.passed, report
 
-Nothing of ours is imported until the fixture's function is called.
+shiftbench is not imported until the fixture's function is called.
 """
 
 from collections.abc import Callable
@@ -18,11 +17,11 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def shift_report(pytestconfig: pytest.Config) -> "Callable[..., ShownGate]":
-    """Return a function that tests predictions against limits by domain, as ``shiftbench gate`` does.
+    """Return a function that tests predictions against limits by domain, like ``shiftbench gate``.
 
-    It takes a prediction file, or a table as ``shiftbench.score`` takes it, and settings by name: ``data``,
-    ``max_drop``, ``min_score`` (points) and what else ``shiftbench gate --help`` lists, with underscores. What is not
-    given is the project's own, from ``[tool.shiftbench.gate]`` of the ``pyproject.toml`` in pytest's root.
+    It accepts a prediction file, or a table as in ``shiftbench.score``, and settings by name: ``data``, ``max_drop``,
+    ``min_score`` (points) and the other options of ``shiftbench gate --help``, with underscores. Defaults are read from
+    ``[tool.shiftbench.gate]`` of the ``pyproject.toml`` in pytest's root.
     """
 
     def report(predictions: Any, **settings: Any) -> "ShownGate":

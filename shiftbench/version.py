@@ -1,4 +1,4 @@
-"""The installed version; reading it takes longer than all else that ``import shiftbench`` does."""
+"""The installed version; reading it takes longer than the rest of ``import shiftbench``."""
 
 from importlib.metadata import version
 

@@ -63,8 +63,7 @@ def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
 
 
 def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Trial], Callable[[Trial], Any]]":
-    """Return the trials of a row's grid, and a function that counts their rows: from the dataset if built, else the
-    paper.
+    """Return the trials of a row's grid, and a function that counts their rows (dataset if built, else paper).
 
     Args:
         row: the row.

@@ -1,4 +1,4 @@
-"""Scores of one model's predictions, on a dataset folder or on rows of one's own: what the command and notebook run."""
+"""Scores of one model's predictions, on a dataset folder or user data; used by the command and the Python API."""
 
 from pathlib import Path
 
@@ -27,20 +27,20 @@ def run_score(
     margin: float | None = None,
     report: Path | None = None,
 ) -> Scores:
-    """Score predictions, and write the report where one is asked for.
+    """Score predictions, and write the report if requested.
 
     Args:
         predictions: the file.
-        data: an opened dataset folder, or a file of one's own.
-        own: how a file is read.
-        subset: the subset of a folder that the predictions cover; None finds it from their ids.
-        reference: predictions whose TT stands in where these have none; for a folder.
-        encoder: of BERTScore's tokens in a folder, of depths on a file; by default the machine's.
-        has_depth: whether a file with train rows is scored by depth, too; an encoder that is named asks for it.
-        margin: test whether no drop is above this fraction.
-        report: the page to write.
-    Returns: the scores; domains of a file are called as it calls them.
-    Raises: InvalidInput with everything that is wrong with the rows or the predictions.
+        data: an opened dataset folder, or a user file.
+        own: how to read the file.
+        subset: the subset of a folder that the predictions cover; None: inferred from their ids.
+        reference: predictions whose TT is used if these have none; only for a folder.
+        encoder: encoder for BERTScore on a folder, or for depths on a file; by default this machine's.
+        has_depth: whether to score a file with training rows by depth; implied by ``encoder``.
+        margin: test whether no drop exceeds this fraction.
+        report: the HTML page to write.
+    Returns: the scores, with a file's names of domains.
+    Raises: InvalidInput listing every problem with the rows or the predictions.
     """
     if isinstance(data, DatasetFolder):
         tokens = token_encoder(data, encoder)

@@ -1,4 +1,7 @@
-"""What ``shiftbench board share`` opens, writes and sends: an entry of a store or a file, in one form of results."""
+"""Implementation of ``shiftbench board share``:
+
+opens an entry or a file, and writes and sends its results in one format.
+"""
 
 import logging
 from collections.abc import Mapping
@@ -36,17 +39,17 @@ def open_shared(
     dataset: str | None = None,
     report: str | None = None,
 ) -> SharedEntry:
-    """Open an entry by its id, or a file as one.
+    """Open an entry by its id, or a file as an entry.
 
     Args:
-        entry: id of an entry in the store; without a store a prediction file, or a file of scores.
+        entry: id of an entry in the store; without a store, a prediction file or a file of scores.
         data: the dataset folder, or the repository of a published one.
-        store: where the entry is kept.
-        card: of a file; by default the one beside it.
-        model: ``ORG/NAME``; by default what the card's ``model_url`` names.
-        dataset: ``ORG/NAME``; by default ``data``, where that is one.
+        store: the store of the entry.
+        card: card of a file; by default the one next to it.
+        model: ``ORG/NAME``; by default from the card's ``model_url``.
+        dataset: ``ORG/NAME``; by default ``data`` if it is a repository.
         report: https URL.
-    Raises: InvalidInput when something is missing, is not sound, or may not be shared.
+    Raises: InvalidInput if something is missing, invalid, or must not be shared.
     """
     published = dataset or (data if names_repository(data) else None)
     folder = as_folder(data)
@@ -82,9 +85,9 @@ def write_shared(
         shared: the entry.
         to: eval-results, every-eval-ever or csv.
         out: an empty folder.
-        organization: who provides the results, for every-eval-ever.
-        relationship: of the organization to the maker of the model, as ``every_eval_ever`` takes it.
-    Returns: the files, by path in the repository that they are for.
+        organization: provider of the results, for every-eval-ever.
+        relationship: of the organization to the model's developers, as in ``every_eval_ever``.
+    Returns: the files, by path in the target repository.
     """
     if to == "every-eval-ever":
         texts = every_eval_ever(shared, organization, relationship)
@@ -100,17 +103,17 @@ def write_shared(
 
 
 def send_shared(shared: SharedEntry, to: str, files: Mapping[str, Path], api: Any = None) -> str:
-    """Send an entry's files as a pull request, for the repository's owners to merge or close.
+    """Send an entry's files as a pull request, to be merged or closed by the repository's owners.
 
-    A request that fails is not made again by itself: one that landed though its answer got lost would be there twice.
+    A failed request is not retried, because it may have succeeded although the response was lost.
 
     Args:
         shared: the entry.
         to: eval-results, for the model's repository, or every-eval-ever.
         files: by path in the repository.
-        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
+        api: a ``huggingface_hub.HfApi``; by default one with the endpoint and token of the environment.
     Returns: the pull request's URL.
-    Raises: InvalidInput when the Hub refuses, or cannot be reached.
+    Raises: InvalidInput if the Hub refuses, or cannot be reached.
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
@@ -131,7 +134,7 @@ def send_shared(shared: SharedEntry, to: str, files: Mapping[str, Path], api: An
 
 
 def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, str]:
-    """Read an entry of a store: its scores, its card, and when it was sent."""
+    """Read an entry of a store: its scores, its card, and its submission time."""
     if not ENTRY_ID.fullmatch(identity):
         cure = "see the board for ids, or leave out --store to share a file"
         raise InvalidInput(Problem("this is not the id of an entry", "ENTRY", f"'{identity[:80]}'", cure))
@@ -142,7 +145,7 @@ def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Score
 
 
 def _read_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Scores, Card]:
-    """Read a prediction file and score it, or read scores; both with a card."""
+    """Read a prediction file and score it, or read a file of scores; either needs a card."""
     path = Path(name)
     if not path.is_file():
         cure = "give a file, or --store with the id of an entry"
@@ -174,7 +177,7 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
 
 
 def _model_repository(card: Card) -> str | None:
-    """Find the model's repository on the Hub in its card's link; None where it leads elsewhere."""
+    """Return the model's Hub repository from its card's link; None if the link is elsewhere."""
     if card.model_url is None or not card.model_url.startswith(_HUB):
         return None
     parts = card.model_url.removeprefix(_HUB).split("/")

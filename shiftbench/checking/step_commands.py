@@ -1,4 +1,4 @@
-"""The command to run about each domain after a check, as it is typed, or as a call in a notebook."""
+"""The follow-up command for each domain of a check, for the shell or as a call in a notebook."""
 
 from collections.abc import Mapping, Sequence
 from math import floor
@@ -10,18 +10,18 @@ from shiftbench.scoring.scores.next_steps import Step
 from shiftbench.scoring.scores.shape import DomainCheck, NextStep
 
 _ROWS = ("data", "task", "trained_on", "columns", "min_texts")
-"""Options of ``check`` that ``gate`` has, too."""
+"""Options that ``check`` and ``gate`` share."""
 _WRITTEN = ("report", "json_")
 
 
 class StepFiles(NamedTuple):
-    """What commands about single domains read.
+    """Inputs of follow-up commands on single domains.
 
     Attributes:
-        predictions: of the model on the rows with labels; None where they cannot be matched to the rows by an id.
-        unlabelled: of the model on the rows without labels; None as before.
-        texts: how many texts each domain without labels has.
-        is_given: whether the predictions were given, with labels as the model calls them.
+        predictions: the model's predictions on rows with labels; None if they cannot be matched to the rows by an id.
+        unlabelled: the model's predictions on rows without labels; None if they cannot be matched.
+        texts: number of texts of each domain without labels.
+        is_given: whether the predictions were given as a file, with the model's names of labels.
     """
 
     predictions: str | None
@@ -31,13 +31,13 @@ class StepFiles(NamedTuple):
 
 
 class Again(Protocol):
-    """Writes a command with what was asked for in a check.
+    """Formats a command with the options of the check.
 
     Args:
         command: its name.
         first: its first argument; None for that of the check.
-        kept: the check's options that it has; None for all.
-        more: further options, by the names of a function's arguments.
+        kept: options of the check to repeat; None for all.
+        more: further options, by the names of function arguments.
     """
 
     def __call__(self, command: str, first: str | None, kept: Sequence[str] | None = None, **more: Any) -> str:
@@ -45,14 +45,14 @@ class Again(Protocol):
 
 
 def step_command(step: NextStep, check: DomainCheck, again: Again, files: StepFiles) -> str | None:
-    """Write the command to run about a domain.
+    """Format the follow-up command for a domain.
 
     Args:
-        step: what to do.
-        check: what was found.
-        again: writes it.
-        files: what it reads.
-    Returns: the command; None where no number of labels decides, or a domain without labels has no ids to draw from.
+        step: the recommended step.
+        check: results of the check.
+        again: formats the command.
+        files: inputs of the command.
+    Returns: the command; None if no number of labels would decide, or an unlabelled domain has no ids to sample from.
     """
     if step.step == Step.ACCEPT and files.predictions is not None:
         kept = (*_ROWS, "label_map") if files.is_given else _ROWS
@@ -70,17 +70,20 @@ def step_command(step: NextStep, check: DomainCheck, again: Again, files: StepFi
 
 
 def _limit(check: DomainCheck) -> Mapping[str, float]:
-    """Return the limit that keeps what was accepted: the margin from home, or the score that every domain has."""
+    """Return the limit that preserves an accepted result:
+
+    the margin from the source, or the lowest score that every domain exceeds.
+    """
     if check.mean_drop is not None and check.margin is not None:
         return {"max_drop": round(100 * check.margin, 6)}
     return {"min_score": floor(min(100 * each.score.low for each in check.domains if each.score.low is not None))}
 
 
 def typed_again(context: typer.Context) -> Again:
-    """Return what writes commands as they are typed, with the options that were given to ``check``.
+    """Return a formatter of shell commands that repeat the options given to ``check``.
 
     Args:
-        context: of the command.
+        context: context of the command.
     """
 
     def write(command: str, first: str | None, kept: Sequence[str] | None = None, **more: Any) -> str:
@@ -107,12 +110,12 @@ def typed_again(context: typer.Context) -> Again:
 
 
 def called_again(given: Mapping[str, Any], columns: Mapping[str, Any], names: Mapping[str, str]) -> Again:
-    """Return what writes calls of a notebook's functions; ``model``, ``predictions`` and ``data`` stand for tables.
+    """Return a formatter of Python calls; ``model``, ``predictions`` and ``data`` stand for the user's variables.
 
     Args:
-        given: the other arguments of ``check``, those that are None left out.
+        given: the other arguments of ``check``, without those that are None.
         columns: how the table is read.
-        names: what files are called that hold predictions for as long as a check runs.
+        names: variable names for temporary files of predictions.
     """
 
     def write(command: str, first: str | None, kept: Sequence[str] | None = None, **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""Rows of one's own without labels: domains of which nothing but texts is known, set apart before all else is read."""
+"""Unlabelled user data: rows of domains without labels, split off before the rest is read."""
 
 from dataclasses import dataclass, field, replace
 
@@ -19,14 +19,14 @@ from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 @dataclass(frozen=True)
 class SetApart:
-    """A table whose rows without a label are set apart.
+    """A table without its unlabelled rows.
 
     Attributes:
         table: the rows with a label.
-        unlabelled: the test rows of domains without any label; None where every domain has labels.
-        left_out: the file's ids of the rows without a label whose domain has labels: they are neither scored nor
-            forecast. Empty without a column of ids.
-        notes: what was left out or read as something else, a sentence each.
+        unlabelled: the test rows of domains without any label; None if every domain has labels.
+        left_out: the file's ids of unlabelled rows in labelled domains, which are neither scored nor forecast. Empty
+            without a column of ids.
+        notes: notes on dropped or reinterpreted rows, one sentence each.
     """
 
     table: OwnTable
@@ -40,10 +40,10 @@ class UnlabelledRows:
     """Rows of domains without a label.
 
     Attributes:
-        frame: columns ``id`` (the file's, or else the row's number among them), ``domain`` (its name) and the inputs;
-            no nulls.
+        frame: columns ``id`` (the file's, or else the row's index among them), ``domain`` (its name) and the inputs; no
+            nulls.
         inputs: names of the input columns.
-        titles: what the file calls the domains, by their names.
+        titles: the file's names of the domains, by their names in the dataset.
     """
 
     frame: pl.DataFrame
@@ -68,18 +68,17 @@ class UnlabelledRows:
 
 
 def set_unlabelled_apart(table: OwnTable, columns: Columns, kind: TaskKind | None) -> SetApart:
-    """Split a table into the rows of domains with labels and those of domains without any.
+    """Split a table into the rows of labelled domains and of unlabelled domains.
 
-    Where a domain has labels, its rows without one are left out.
+    In labelled domains, rows without a label are dropped.
 
     Args:
-        table: as it was read.
-        columns: which of its columns hold what; where domains are groups of dates, all rows without a label are left
-            out.
-        kind: what is predicted; by default from the names of columns. Only rows of labels are split.
-    Returns: the parts; the table as it is where every row has a label, or where a column is missing, which is refused
-        when the rows are read.
-    Raises: InvalidInput when no row has a label, or when one of an unlabelled domain lacks a text or an id of its own.
+        table: as read.
+        columns: roles of its columns; if domains are periods of dates, all rows without a label are dropped.
+        kind: kind of task; by default inferred from the column names. Only classification tables are split.
+    Returns: the parts; the unchanged table if every row has a label, or if a column is missing, which is reported when
+        the rows are read.
+    Raises: InvalidInput if no row has a label, or a row of an unlabelled domain lacks a text or a unique id.
     """
     if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
         return SetApart(table)
@@ -132,12 +131,12 @@ def set_unlabelled_apart(table: OwnTable, columns: Columns, kind: TaskKind | Non
 
 
 def is_blank(column: str) -> pl.Expr:
-    """Build an expression: whether a cell of a text column is empty, null or only spaces."""
+    """Build an expression: whether a cell of a text column is empty, null or white space."""
     return (pl.col(column).str.strip_chars() == "").fill_null(value=True)
 
 
 def _check_rows(frame: pl.DataFrame, table: OwnTable, names: dict[str, str]) -> None:
-    """Check that rows have all values, and ids are unique."""
+    """Check that required values are present, and ids are unique."""
     for name in frame.columns:
         bad = frame.select(is_blank(name)).to_series()
         what = "a row without a label has no value in this column"

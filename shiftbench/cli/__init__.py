@@ -1,4 +1,4 @@
-"""The commands: check, compare, simulate, choose, analyse; serve and submit; rounds.
+"""The command-line interface.
 
-In: arguments. Out: tables on the terminal, JSON, files.
+Input: arguments. Output: tables on the terminal, JSON, files.
 """

@@ -1,4 +1,4 @@
-"""The group ``board``: a leaderboard's entries, rounds and Space. Everything heavier than typer is imported inside."""
+"""The group ``board``: a leaderboard's entries, rounds and Space. Imports other than typer are inside the functions."""
 
 import tempfile
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ def withdraw(entry: EntryArgument, to: ToOption, any_token: AnyTokenOption = Fal
 
 
 def _act(act: str, target: str, to: str, reason: str, text: str = "") -> None:
-    """Do one act of a host: in a store, or through a server whose configuration names this host."""
+    """Perform one moderation act, in a store or through a server that recognises this host."""
     from shiftbench.leaderboard.app.client import act_at_url, is_url
     from shiftbench.leaderboard.store import LOCAL_SUBMITTER, open_store
     from shiftbench.leaderboard.store.hosting import Act, Order, perform
@@ -352,7 +352,7 @@ def archive(store: StoreOption, data: DataFoldersOption, out: NewFolderOption, j
 
 
 def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str, str]:
-    """Write dataset card and Croissant of an archive."""
+    """Build the dataset card and Croissant metadata of an archive."""
     from shiftbench.builders.writing.croissant import CROISSANT, croissant_text
     from shiftbench.builders.writing.writer import README
 
@@ -419,7 +419,7 @@ To score all of it again: `shiftbench board rescore --from-archive DIR --store N
 
 
 class ShareFormat(StrEnum):
-    """Whose form results are written in."""
+    """Output format of shared results."""
 
     EVAL_RESULTS = "eval-results"
     EVERY_EVAL_EVER = "every-eval-ever"
@@ -427,7 +427,7 @@ class ShareFormat(StrEnum):
 
 
 class EvaluatorIs(StrEnum):
-    """How the evaluator is related to the developers of the model."""
+    """The evaluator's relationship to the model's developers."""
 
     FIRST_PARTY = "first_party"
     THIRD_PARTY = "third_party"
@@ -586,7 +586,7 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
 
 
 def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
-    """Return the subset whose test ids a file has in all its tasks; ``all`` where there is none."""
+    """Return the subset whose test ids a file covers in all its tasks; ``all`` if there is none."""
     from shiftbench.scoring.scores.score import prediction_tasks
     from shiftbench.validation.prediction_problems import covered_subsets
 
@@ -596,7 +596,7 @@ def _subset(given: "pl.DataFrame", folder: "DatasetFolder") -> str:
 
 
 def _card_text(name: str, sources: set[str], subset: str, version: "DataVersion") -> str:
-    """Build the text of the card, which is checked as any card is."""
+    """Build the text of the card, and validate it."""
     import yaml
 
     from shiftbench.validation.cards import Card, parse_card

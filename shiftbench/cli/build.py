@@ -1,4 +1,4 @@
-"""The commands ``build``. Everything heavier than typer is imported inside them."""
+"""The commands ``build``. Imports other than typer are inside the functions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -113,16 +113,16 @@ class _FromUpstream:
 
 @dataclass(frozen=True)
 class _Withholdable(_FromUpstream):
-    """Options of those whose test labels can be withheld, which those of pairings cannot."""
+    """Options of benchmarks whose test labels can be withheld; those of pairings cannot."""
 
     withhold_labels: _WithholdLabels = False
 
 
 class _Builds(Group):
-    """The group ``build``, which understands ``--list`` and ``--check`` of the former version."""
+    """The group ``build``, which accepts the former version's ``--list`` and ``--check``."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the name of today in place of the former option; it costs a line on standard error."""
+        """Replace former options by current ones, with a line on standard error."""
         typed, first, others = list(args), args[:1], args[1:]
         if first == ["--list"] or (others == ["--list"] and first[0] in _BENCHMARKS):
             args = ["list", *(others if first == ["--list"] else first)]
@@ -131,7 +131,7 @@ class _Builds(Group):
                 [others[0], "--check", *others[1:]] if others[:1] and others[0] in _BENCHMARKS else ["check", *others]
             )
         if args != typed:
-            today = ["dr", "--check", *others] if args[0] == "check" else args  # and the same of the other benchmarks
+            today = ["dr", "--check", *others] if args[0] == "check" else args  # and the same for the other benchmarks
             say_former(ctx, [ctx.command_path, *typed], [ctx.command_path, *today])
         rest: list[str] = super().parse_args(ctx, args)
         return rest
@@ -189,7 +189,7 @@ def df1(
 
 
 def _from_spec(name: str) -> Callable[..., None]:
-    """Return the command that builds a benchmark of ours which a spec describes."""
+    """Return the command that builds one of our benchmarks from its spec."""
 
     def command(
         task: Annotated[
@@ -285,7 +285,7 @@ def own(
 
 
 def _refuse(given: Mapping[str, object], where: str) -> None:
-    """Refuse options that are given and not read."""
+    """Raise an error for given options that would be ignored."""
     if names := [name for name, value in given.items() if value]:
         raise typer.BadParameter(f"these do not apply {where}: {', '.join(names)}")
 
@@ -303,7 +303,7 @@ def _build_rows(
     *,
     withhold_labels: bool,
 ) -> None:
-    """Build a task from files of one's own."""
+    """Build a task from user files."""
     from shiftbench.builders.building.own import MIN_TEXTS, build_own
     from shiftbench.builders.building.own_columns import parse_columns
 
@@ -408,7 +408,7 @@ def _build_from_upstream(
 
 
 def _print_all(out: Path, built: "Built", json_: str | None, *, withhold_labels: bool) -> None:
-    """Print what was built; InvalidInput says why the rest could not be."""
+    """Print what was built; InvalidInput explains what could not be built."""
     from shiftbench.validation.report import InvalidInput
 
     manifest, failed, without_files = built
@@ -419,7 +419,7 @@ def _print_all(out: Path, built: "Built", json_: str | None, *, withhold_labels:
 
 
 def _open_encoder(name: str | None) -> "Encoder | None":
-    """Open the encoder of depths; None for 'none'. A cache that cannot be written is refused here, before any work."""
+    """Open the encoder of depths; None for 'none'. Raises InvalidInput at once if the cache is not writable."""
     from shiftbench.builders.cache import check_cache
     from shiftbench.builders.encoder import Encoder
 
@@ -442,7 +442,7 @@ def _print_built(
 
 
 def _check_files(benchmark: "str | OwnBenchmark | None", task: str | None, raw: list[Path], json_: str | None) -> None:
-    """Print the table of upstream files; the exit status is 1 where one is missing, or there and not as recorded."""
+    """Print the table of upstream files; the exit status is 1 if a file is missing, or differs from its record."""
     from shiftbench.builders.building.availability import available_files, available_lines, fetch_command
     from shiftbench.builders.building.spec_tasks import OwnBenchmark
 

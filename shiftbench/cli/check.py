@@ -1,4 +1,4 @@
-"""The command ``check``: one model on a file of one's own, scored by domain. Everything heavy is imported inside it."""
+"""The command ``check``: scores one model on a user file by domain. Heavy imports are inside the function."""
 
 import warnings
 from pathlib import Path
@@ -123,7 +123,7 @@ def check(
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
     is_searched = find_domains or write_domains is not None
     vectors = check_encoder(encoder, probes=probes, has_depth=has_depth, is_searched=is_searched)
-    # What takes a second to import comes after what may refuse.
+    # Slow imports come after the checks of options.
     from shiftbench.checking.check import Places, run_check
     from shiftbench.checking.history import TimeOptions
     from shiftbench.checking.inputs import given_predictions

@@ -1,7 +1,7 @@
-"""The ``shiftbench`` command: fourteen commands and four groups, and what every error looks like.
+"""The ``shiftbench`` command: its commands and groups, and error handling.
 
-A command is imported when it is run or listed, and everything heavier than typer inside it, so that ``--help`` answers
-at once.
+Commands are imported only when they are run or listed, and libraries other than typer inside them, so that ``--help``
+is fast.
 """
 
 import sys
@@ -19,11 +19,11 @@ TOP = {
     "Data and pages": ("build", "serve", "demo"),
     "Groups of commands": ("data", "board", "logs", "study"),
 }
-"""The commands by the sections of ``--help``; each has a module with its name in this folder."""
+"""Commands by section of ``--help``; each has a module of the same name in this folder."""
 
 
 class _Top(Group):
-    """The program itself."""
+    """The top-level group of commands."""
 
     sections: ClassVar = {title: {name: f"shiftbench.cli.{name}" for name in names} for title, names in TOP.items()}
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run_app(program: typer.Typer) -> None:
-    """Run a program of commands, with errors in words.
+    """Run a program of commands, with one-line error messages.
 
     Exit codes: 0 done; 1 refused input; 2 wrong usage; 3 a failed gate or claim; 130 Ctrl-C.
     """

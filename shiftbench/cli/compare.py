@@ -1,4 +1,4 @@
-"""The command ``compare``. Everything heavier than typer is imported inside it."""
+"""The command ``compare``. Imports other than typer are inside the function."""
 
 from pathlib import Path
 from typing import Annotated

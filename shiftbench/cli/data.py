@@ -1,4 +1,4 @@
-"""The group ``data``: fetch, check, publish and export data. Everything heavier than typer is imported inside."""
+"""The group ``data``: fetch, check, publish and export data. Imports other than typer are inside the functions."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -136,7 +136,7 @@ def publish(
 
 
 def benchmark_file(manifest: "Manifest") -> dict[str, str]:
-    """Return the file that makes a dataset a benchmark of the Hub, by its name; none where it could hold no task."""
+    """Return the file that makes a dataset a benchmark of the Hub, by its name; empty if no task qualifies."""
     from shiftbench.baselines.prompting.instructions import numbered_wording
     from shiftbench.scoring.interchange.eval_yaml import EVAL_YAML, eval_yaml
 
@@ -145,7 +145,7 @@ def benchmark_file(manifest: "Manifest") -> dict[str, str]:
 
 
 class ExportTool(StrEnum):
-    """Tools whose tasks are written."""
+    """Tools that tasks can be exported to."""
 
     LM_EVAL = "lm-eval"
     INSPECT = "inspect"

@@ -1,4 +1,4 @@
-"""Options of commands, each declared once: about ``--data``, names and formats, stores, servers and Spaces."""
+"""Options shared by commands: ``--data``, names and formats, stores, servers and Spaces."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shiftbench.checking.opened_data import OwnFile
 
 FAILED = 3
-"""Exit code of a gate or a claim that fails; 1 is refused input, 2 wrong usage."""
+"""Exit code of a failed gate or claim; 1 is invalid input, 2 wrong usage."""
 
 UpstreamOption = Annotated[
     list[Path],
@@ -119,9 +119,9 @@ NamesOption = Annotated[
 
 
 def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
-    """Return the names of files: those that were typed, or else the files' own.
+    """Return the display names of files: as given, or else the files' own.
 
-    Raises: InvalidInput when names do not fit the files or repeat.
+    Raises: InvalidInput if the names do not match the number of files, or repeat.
     """
     names = [path.stem for path in files] if typed is None else [name.strip() for name in typed.split(",")]
     if typed is None and len(set(names)) < len(names):
@@ -135,9 +135,9 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
 
 
 def own_file(columns: Sequence[str] | None, min_texts: int | None, label_map: Sequence[str] | None = None) -> "OwnFile":
-    """Return how a file of one's own is read, as ``--columns``, ``--min-texts`` and ``--label-map`` say it.
+    """Return how a user file is read, from ``--columns``, ``--min-texts`` and ``--label-map``.
 
-    Raises: UnknownChoice when the columns cannot be parsed.
+    Raises: UnknownChoice if the columns cannot be parsed.
     """
     from shiftbench.baselines.models.labels import parse_label_map
     from shiftbench.checking.opened_data import OwnFile

@@ -1,4 +1,4 @@
-"""The command ``demo``: build, train, score and show; or check one model. All but typer is imported inside it."""
+"""The command ``demo``: builds, trains, scores and shows; or checks one model. Imports other than typer are inside."""
 
 import sys
 from collections.abc import Callable
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from shiftbench.scoring.scores.shape import Scores
 
     Shown = tuple[list[Path], Path, list[tuple[str, Scores]]]
-    """Dataset folders, a store's folder, and the scores in it by name."""
+    """Dataset folders, a store's folder, and the store's scores by name."""
 
 Run = Callable[[list[str]], None]
-"""Runs a command of shiftbench from its words."""
+"""Runs a shiftbench command from its command-line words."""
 
 DEMO_PROGRAMS = ("majority", "sbert-lr", "tfidf-lr")
-"""Those that ``demo`` runs: they need no weights but the sentence encoder's, and no server."""
+"""Programs that ``demo`` runs: they need no server, and no weights except the sentence encoder's."""
 SHARED = (Path("../shared/data/whole"), Path("../shared/data/raw"))
-"""Where upstream files lie beside a checkout."""
+"""Folders of upstream files next to a checkout."""
 
 
 class Door(StrEnum):
-    """What ``demo`` ends with."""
+    """What ``demo`` shows at the end."""
 
     BOARD = "board"
     CHECK = "check"
@@ -118,7 +118,7 @@ def _demo_results(raw: list[Path], out: Path) -> "Shown":
 
 
 def _demo_board(run: Run, raw: list[Path], out: Path, *, whole: bool) -> "Shown":
-    """Build one task, train the programs that are quick, and put them into a store."""
+    """Build one task, train the fast programs, and add their predictions to a store."""
     from shiftbench.builders.building.synthetic import build_synthetic
     from shiftbench.builders.encoder import Encoder
     from shiftbench.builders.folder.reader import DatasetFolder
@@ -145,7 +145,7 @@ def _demo_board(run: Run, raw: list[Path], out: Path, *, whole: bool) -> "Shown"
 
 
 def _shared_folders() -> list[Path]:
-    """Find the folders of upstream files beside the checkout, if they have any of MultiNLI."""
+    """Return the folders of upstream files next to the checkout if they contain files of MultiNLI."""
     from shiftbench.builders.dr.inference import NLI
     from shiftbench.builders.reading.places import find_file
 
@@ -200,9 +200,9 @@ def _demo_check(run: Run, raw: list[Path], out: Path) -> None:
 
 
 def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | None", *, whole: bool) -> bool:
-    """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and say which.
+    """Build the genres of MultiNLI from a folder of upstream files, or else from the Hub, and print which.
 
-    Returns: False where there is no folder and the Hub cannot be reached, which is printed.
+    Returns: False if there is no folder and the Hub cannot be reached, which is printed.
     """
     from shiftbench.builders.building.build import build as build_benchmark
     from shiftbench.builders.dr.inference import NLI
@@ -232,7 +232,7 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
     if not whole:
         sample = data.with_name(f"{data.name}-raw")
         n_taken, n_rows = sample_genres(raw, sample)
-        if n_taken:  # otherwise the build names the files that are missing
+        if n_taken:  # otherwise the build lists the missing files
             raw = [sample]
             rows = f"{n_taken:,} of {n_rows:,} rows, the first {N_ROWS} of each genre's files (--whole takes all)"
     build_benchmark("dr", "nli", raw, data, partial=True, overwrite=True, placebo=False, encoder=encoder)
@@ -245,7 +245,7 @@ def _print_progress(line: str) -> None:
 
 
 def _typed_into(main: Callable[..., object]) -> Run:
-    """Return what runs a command by the main function of ``shiftbench`` as if typed: cards record what was typed."""
+    """Return a function that runs commands in this process as if typed, because cards record the command line."""
 
     def run(arguments: list[str]) -> None:
         typed = sys.argv

@@ -1,7 +1,7 @@
-"""Reference results on boards: real models on real rows, from the predictions that come with a checkout.
+"""Reference results on boards: real models on real rows, from the predictions in a checkout.
 
-A prediction file holds ids and no texts, so that the rows are built here from upstream files; entries of which the rows
-are other ones, or are missing, are left out by name.
+Prediction files contain ids but no texts, so the rows are built here from upstream files. Entries whose rows are
+missing or differ are skipped, and listed.
 """
 
 from collections.abc import Iterator
@@ -27,18 +27,18 @@ BENCHMARKS = ("dr", "boss", "df1")
 
 
 def list_boards() -> list[Path]:
-    """List the folders of the boards whose predictions are kept, sorted."""
+    """List the folders of the boards with stored predictions, sorted."""
     return sorted(file.parent for file in RESULTS.glob(f"*/{PACK}"))
 
 
 def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
-    """Build what there is of the benchmarks that have results.
+    """Build the available parts of the benchmarks with results.
 
     Args:
         raw: folders of upstream files, searched in order.
-        out: a folder for the datasets; those that are there stay.
-    Returns: the folders, depths only in Depth F1's, because they take minutes.
-    Raises: InvalidInput when there are no results, as in a wheel, or nothing can be built.
+        out: a folder for the datasets; existing ones are kept.
+    Returns: the folders; only Depth F1's has depths, because they take minutes.
+    Raises: InvalidInput if there are no results, as in a wheel, or nothing can be built.
     """
     if not list_boards():
         cure = "clone the repository: a wheel leaves them out"
@@ -55,7 +55,7 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
 
 
 def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[Entry, DatasetFolder]]:
-    """Submit the reference results to a store, as any predictions are submitted, and forecast their accuracy.
+    """Submit the reference results to a store, like any submission, and forecast their accuracy.
 
     Args:
         folders: the datasets.

@@ -1,4 +1,4 @@
-"""Rows for the demo: a sample of the upstream files of MultiNLI, and a dataset's rows as one user's CSV files."""
+"""Rows for the demo: a sample of MultiNLI's upstream files, and a dataset's rows as a user's CSV files."""
 
 import shutil
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from shiftbench.builders.reading.places import find_file
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 
 N_ROWS = 500
-"""Rows of each genre's training file, and of its test file, in a sample."""
+"""Rows of each genre's training file and of its test file in a sample."""
 N_TEST = 1_000
-"""Test texts of a domain in the CSV, at most."""
+"""Maximum test texts per domain in the CSV."""
 
 
 @dataclass(frozen=True)
 class DemoFiles:
-    """What was written.
+    """The files written.
 
     Attributes:
-        task, home: the task, and the domain that a model is to be trained on: the first one.
+        task, home: the task, and the domain to train a model on: the first one.
         inputs: the CSV's text columns.
         test, train: the CSV of all domains, and that of the training texts.
     """
@@ -40,8 +40,8 @@ def sample_genres(raws: Sequence[Path], place: Path) -> tuple[int, int]:
 
     Args:
         raws: folders of upstream files, searched in order.
-        place: the folder to write to; one that is there is replaced.
-    Returns: how many rows were written, and how many there are.
+        place: the folder to write to; replaced if it exists.
+    Returns: the number of rows written, and of rows available.
     Raises: InvalidInput naming the line of an upstream file that cannot be read.
     """
     if place.exists():
@@ -68,7 +68,7 @@ def sample_genres(raws: Sequence[Path], place: Path) -> tuple[int, int]:
 
 
 def write_rows(folder: DatasetFolder, place: Path) -> DemoFiles:
-    """Write the first task's test rows of all domains as one CSV, and the train rows of its first domain as another.
+    """Write the first task's test rows of all domains as one CSV, and the training rows of its first domain as another.
 
     Args:
         folder: the dataset.

@@ -1,4 +1,4 @@
-"""The command ``data fetch``, which ``build --fetch`` runs first. Everything heavier than typer is imported inside."""
+"""The command ``data fetch``, which ``build --fetch`` runs first. Imports other than typer are inside."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,9 +52,10 @@ def fetch_files(
     dry_run: bool = False,
     json_: str | None = None,
 ) -> bool:
-    """Fetch what tasks lack into the first folder, and print what comes, what failed and what a person must get.
+    """Fetch missing files of tasks into the first folder, and print what is fetched, what failed, and what to get
+    manually.
 
-    Returns: whether nothing is left missing that a command can bring.
+    Returns: whether no fetchable file is missing.
     """
     from shiftbench.builders.building.build import choose_tasks
     from shiftbench.builders.building.fetch_lines import (

@@ -1,4 +1,4 @@
-"""The command ``forecast``. Everything heavier than typer is imported inside it."""
+"""The command ``forecast``. Imports other than typer are inside the function."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
-"""Names of the former version: commands that moved, options that are one now, and what went.
+"""Names of the former version: moved commands, merged options, and removed ones.
 
-Each works until 0.4 and costs one line on standard error, which says the name of today. Commands know only the options
-of today; those of the former version stand here alone.
+Each works until 0.4, and prints the current name on standard error. Commands define only current options; those of the
+former version are listed only here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import typer
 
 ENDS = "0.4"
-"""The version with which former names end."""
+"""The version in which former names are removed."""
 
 COMMANDS = {
     **dict.fromkeys(("validate", "publish", "export"), "data"),
@@ -21,10 +21,10 @@ COMMANDS = {
     "compare-logs": "logs compare",
     "import": "logs import",
 }
-"""Where a command stands now: a group, or a group with the command's name there."""
+"""New place of a command: a group, or a group with the command's new name."""
 
 GONE_COMMANDS = {"bench": "python -m benchmarks", "coverage": "python -m benchmarks coverage"}
-"""Commands that measure this project; what runs them in a clone."""
+"""Removed commands that measure this project, and how to run them in a clone."""
 
 GONE_OPTIONS = {
     "--log-to": (
@@ -49,17 +49,17 @@ GONE_OPTIONS = {
     "--quota": (("serve",), "write it in board.toml, [submissions] quota = 10; serve --config board.toml"),
     "--proxy": (("serve",), "write it in board.toml, [server] proxies = [...]; serve --config board.toml"),
 }  # fmt: skip
-"""Options whose work went: the commands that had them, and what does it now."""
+"""Removed options: the commands that had them, and the replacement."""
 
 
 class Former(NamedTuple):
     """An option of the former version.
 
     Attributes:
-        option: the option of today.
-        value: its value, with ``{}`` for the former one; empty where it takes none.
+        option: the current option.
+        value: its value, with ``{}`` for the former value; "" if it has none.
         has_value: whether the former option had a value.
-        commands: the first word of the commands that had it; empty for all that have the option of today.
+        commands: the first word of the commands that had it; empty for all with the current option.
     """
 
     option: str
@@ -95,21 +95,21 @@ OPTIONS = {
     "--shared-items": Former("--allow", "items", has_value=False),
     "--any-prompts": Former("--allow", "prompts", has_value=False),
 }
-"""What stands for an option of the former version in the commands that have the option of today and not the former."""
+"""Replacements of former options, in commands that have the current option but not the former one."""
 
 _CHOICES = {"--kind": ("labels", "tags", "answers", "texts"), "--domain-by": ("month", "quarter", "year")}
-"""The values that a former option had; they are roles of columns now, among others."""
+"""The values of former options that are now roles of columns."""
 _MERGED = (("--domain-by", "--domain-column"), ("--kind", "--label-column"))
-"""Pairs of former options: where the first is typed, its replacement holds the value of the second, too."""
+"""Pairs of former options: if the first is given, its replacement also contains the value of the second."""
 
 
 class Rewritten(NamedTuple):
-    """Arguments of a command with the options of today.
+    """Arguments of a command, with current options.
 
     Attributes:
         arguments: all of them.
-        former: the former options that were typed, with their values.
-        today: what stands for these.
+        former: the former options that were given, with their values.
+        today: their replacements.
     """
 
     arguments: list[str]
@@ -118,12 +118,12 @@ class Rewritten(NamedTuple):
 
 
 def rewrite_arguments(command: str, typed: Sequence[str], known: Mapping[str, bool]) -> Rewritten:
-    """Replace the options of the former version in what was typed.
+    """Replace the options of the former version in typed arguments.
 
     Args:
         command: the command's words.
         typed: its arguments.
-        known: the options that the command has; true of those that take a value.
+        known: the command's options; True for those with a value.
     """
     kept: list[str] = []
     former: list[tuple[str, str | None]] = []
@@ -138,7 +138,7 @@ def rewrite_arguments(command: str, typed: Sequence[str], known: Mapping[str, bo
         elif joined and not OPTIONS[name].has_value:
             raise typer.BadParameter(f"{name} takes no value")
         else:
-            former = [each for each in former if name != each[0] or name == "--text-column"]  # the last one counted
+            former = [each for each in former if name != each[0] or name == "--text-column"]  # the last one counts
             former.append((name, value if joined or not OPTIONS[name].has_value else rest.pop(0) if rest else None))
     today = _replace_options(former)
     words = [word for name, value in former for word in (name, value) if word]
@@ -152,14 +152,14 @@ def _is_former(command: str, name: str, known: Mapping[str, bool]) -> bool:
 
 
 def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
-    """Return the words of today for former options; some of them changed what others meant."""
+    """Return the current words for former options; some former options changed the meaning of others."""
     given = dict(former)
     merged = {part for whole, part in _MERGED if whole in given}
     words: list[str] = []
     columns: list[str] = []
     for name, value in former:
         option, template, *_ = OPTIONS[name]
-        if value is None:  # the parser says that a value is missing
+        if value is None:  # the parser reports the missing value
             words += [option]
         elif name in _CHOICES and value not in _CHOICES[name]:
             raise typer.BadParameter(f"{name} is one of {', '.join(_CHOICES[name])}; found '{value}'")
@@ -177,7 +177,7 @@ def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
 
 
 def todays_command(name: str) -> list[str] | None:
-    """Return the words of a command of the former version; None for any other name."""
+    """Return the current words of a former command; None for other names."""
     if name not in COMMANDS:
         return None
     words = COMMANDS[name].split()
@@ -185,7 +185,7 @@ def todays_command(name: str) -> list[str] | None:
 
 
 def note_of(former: str, today: str) -> str:
-    """Return the line that says the name of today.
+    """Return the line with the current name.
 
     >>> note_of("shiftbench verify", "shiftbench study verify")
     "'shiftbench verify' is now 'shiftbench study verify'; the former works until 0.4"
@@ -194,7 +194,7 @@ def note_of(former: str, today: str) -> str:
 
 
 def gone_option(command: str, typed: Sequence[str], known: Mapping[str, bool]) -> tuple[str, str] | None:
-    """Find the first option among those typed whose work went, with what does it now."""
+    """Return the first removed option among the typed words, with its replacement."""
     for word in typed[: typed.index("--")] if "--" in typed else typed:
         name = word.partition("=")[0]
         commands, instead = GONE_OPTIONS.get(name, ((), ""))

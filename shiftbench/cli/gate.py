@@ -1,4 +1,4 @@
-"""The command ``gate``. Everything heavier than typer is imported inside it."""
+"""The command ``gate``. Imports other than typer are inside the function."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +28,7 @@ def _read_settings(context: typer.Context, project: Path | None) -> Path | None:
     from shiftbench.checking.gate import read_gate_settings
 
     settings = read_gate_settings(project)
-    context.meta[_COLUMNS] = settings.pop("columns", ())  # each role is a setting of its own
+    context.meta[_COLUMNS] = settings.pop("columns", ())  # each role is a separate setting
     context.default_map = settings
     return project
 
@@ -143,7 +143,7 @@ def gate(
     if junit is not None:
         junit.write_text(junit_xml(report), encoding="utf-8")
     if summary is not None:
-        with summary.open("a", encoding="utf-8") as page:  # other steps' summaries stay
+        with summary.open("a", encoding="utf-8") as page:  # keeps the summaries of other steps
             page.write(f"{markdown_summary(report)}\n")
     write_json({"passed": report.passed, **report.model_dump(mode="json")}, json_)
     if not report.passed:

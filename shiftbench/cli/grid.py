@@ -72,7 +72,7 @@ def grid(
     trials = plan.trials[own_part]
 
     def with_chosen() -> tuple[Any, ...]:
-        """Return the trials, and those of settings that searches chose as far as all of theirs are done."""
+        """Return the trials, plus those with settings selected by finished searches."""
         if not plan.searches:
             return trials
         from shiftbench.baselines.grid.kept import KeptTrials
@@ -93,7 +93,7 @@ def grid(
         from shiftbench.baselines.grid.progress import not_done
         from shiftbench.builders.folder.reader import DatasetFolder
 
-        # Which settings a search will choose is not known: their steps are those of the model's own options.
+        # The settings that a search will select are unknown, so the steps of the model's own options are used.
         finals = [trial for each in plan.searches for trial in each.finals(0)]
         every = (*trials, *finals[own_part])
         waiting = not_done(every, place / "runs")

@@ -1,7 +1,7 @@
-"""How commands show and read themselves: sections in ``--help``, names of the former version, suggestions for typos.
+"""Help and parsing of commands: sections in ``--help``, names of the former version, suggestions for typos.
 
-A command's section is its ``rich_help_panel``, and so is an option's: typer keeps both, and the plain help here prints
-them without rich, which would cost half of the time of ``--help``.
+The section of a command or an option is its ``rich_help_panel``. The plain help here prints sections without rich,
+which would take half of the time of ``--help``.
 """
 
 import importlib
@@ -20,7 +20,7 @@ from shiftbench.validation.command_line import LIMITS, MODEL, OUTPUT, OWN_FILE
 from shiftbench.validation.plain_text import escape_invisible
 
 _OPTION_SECTIONS = ("Options", OWN_FILE, MODEL, LIMITS, OUTPUT)
-"""Sections of options, in this order after the arguments."""
+"""Order of the sections of options, after the arguments."""
 
 EXIT_CODES = (
     ("0", "done"),
@@ -35,18 +35,18 @@ ENVIRONMENT = (
     ("SHIFTBENCH_ENCODER", "sentence encoder: a Hub id or path"),
     ("HF_TOKEN", "account on the Hugging Face Hub"),
 )
-"""Settings of a machine that every command reads."""
+"""Environment variables that every command reads."""
 
 PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 
 
 class _Helped:
-    """A command whose help option has the names of its context, and not those of the first one that asked for it."""
+    """A command that rebuilds its cached help option if the context has other names for it."""
 
     _help_option: Any
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return the option; a context without a parent knows ``--help`` alone, and what it made would stay."""
+        """Return the help option; one cached by a context without a parent would only have the name ``--help``."""
         command: Any = super()
         option = command.get_help_option(ctx)
         if option is not None and set(option.opts) != set(command.get_help_option_names(ctx)):
@@ -56,10 +56,10 @@ class _Helped:
 
 
 class Command(_Helped, TyperCommand):
-    """A command whose options are listed by section; it understands the options of the former version."""
+    """A command with options listed by section, which accepts the options of the former version."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read arguments; each former option costs a line on standard error that says the one of today."""
+        """Parse arguments; each former option prints a line on standard error with the current one."""
         known = {name: _takes_value(param) for param in self.params for name in (*param.opts, *param.secondary_opts)}
         command = ctx.command_path.partition(" ")[2] or ctx.command_path
         gone = gone_option(command, args, known)
@@ -92,11 +92,10 @@ def _takes_value(param: Any) -> bool:
 
 
 class Group(_Helped, TyperGroup):
-    """A group whose commands are listed by section, each in one line.
+    """A group with commands listed by section, one line each.
 
     Attributes:
-        sections: of a group whose commands are imported when they are run or listed: modules by name, by section. A
-            module holds what ``imported_command`` says.
+        sections: for lazily imported commands: modules by command name, by section; see ``imported_command``.
     """
 
     sections: ClassVar[Mapping[str, Mapping[str, str]]] = {}
@@ -106,14 +105,14 @@ class Group(_Helped, TyperGroup):
         return [*(name for names in self.sections.values() for name in names), *self.commands]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command, imported where it is not yet; None for a name that is none."""
+        """Return a command, importing it if necessary; None for an unknown name."""
         for section, modules in self.sections.items():
             if cmd_name in modules:
                 return imported_command(cmd_name, modules[cmd_name], section)
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write commands by section; below those of the program itself, exit codes and settings of the machine."""
+        """Write commands by section; for the top-level group, also exit codes and environment variables."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         listed = [(name, command) for name, command in commands if command is not None and not command.hidden]
         longest = max(len(name) for name, _ in listed)
@@ -126,7 +125,7 @@ class Group(_Helped, TyperGroup):
         _write_sections(formatter, sections)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find a command; a name of the former version costs a line, a wrong one gets suggestions from all groups."""
+        """Find a command; a former name prints a line, and an unknown one gets suggestions from all groups."""
         today = todays_command(args[0]) if ctx.parent is None else None
         if today is not None:
             say_former(ctx, [ctx.command_path, args[0]], [ctx.command_path, *today])
@@ -142,19 +141,19 @@ class Group(_Helped, TyperGroup):
 
 
 def say_former(ctx: Any, former: Sequence[str], today: Sequence[str]) -> None:
-    """Write the line that says the names of today, but for the shell that completes a line."""
+    """Print the line with the current names, unless a shell is completing a command line."""
     if not ctx.resilient_parsing:
         typer.echo(note_of(*(" ".join(map(_quoted, words)) for words in (former, today))), err=True)
 
 
 def _quoted(word: str) -> str:
-    """Return a word as it is typed, with escapes for what does not show; a command's words stay as they are."""
+    """Quote a word for the shell, escaping invisible characters; words of a command stay unchanged."""
     return escape_invisible(word if word.startswith("shiftbench ") else shlex.quote(word), allowed="")
 
 
 @cache
 def imported_command(name: str, module: str, section: str | None = None) -> Any:
-    """Import a command: the ``group`` of a module, its function with the command's name, or its ``main``."""
+    """Import a command: a module's ``group``, its function with the command's name, or its ``main``."""
     place: Any = importlib.import_module(module)
     if isinstance(getattr(place, "group", None), typer.Typer):
         command: Any = get_group(place.group)
@@ -165,14 +164,14 @@ def imported_command(name: str, module: str, section: str | None = None) -> Any:
 
 
 def command_of(function: Callable[..., None], name: str) -> Any:
-    """Make a command of a function."""
+    """Turn a function into a command."""
     program = typer.Typer(add_completion=False, **PLAIN)
     program.command(name, cls=Command)(function)
     return get_command(program)
 
 
 def group_of(about: str, commands: Mapping[str, Callable[..., None] | typer.Typer]) -> typer.Typer:
-    """Make a group of commands, and of groups in it, by their names."""
+    """Build a group from commands and groups, by name."""
     group = typer.Typer(help=about, no_args_is_help=True, cls=Group, add_completion=False, **PLAIN)
     for name, command in commands.items():
         if isinstance(command, typer.Typer):
@@ -183,7 +182,7 @@ def group_of(about: str, commands: Mapping[str, Callable[..., None] | typer.Type
 
 
 def _suggestions(typed: str, group: Group, ctx: Any) -> str:
-    """Return a sentence with the commands, of the group and of those in it, that are like what was typed."""
+    """Return a sentence that suggests similar commands, of the group and of its sub-groups."""
     words = list(_all_words(group, ctx))
     names = [each.rsplit(" ", 1)[-1] for each in words]
     like = get_close_matches(typed, dict.fromkeys([*names, *words]), cutoff=0.7)
@@ -192,7 +191,7 @@ def _suggestions(typed: str, group: Group, ctx: Any) -> str:
 
 
 def _all_words(group: Group, ctx: Any) -> Iterator[str]:
-    """List what can be typed below a group; baseline programs are imported by nobody for this."""
+    """Yield the words that can be typed after a group, without importing the baseline programs."""
     for name in group.list_commands(ctx):
         command = group.get_command(ctx, name)
         if command is not None and not command.hidden:

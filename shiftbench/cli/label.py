@@ -1,4 +1,4 @@
-"""The command ``label``. Everything heavier than typer is imported inside it."""
+"""The command ``label``. Imports other than typer are inside the function."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,7 @@
-"""The group ``logs``: logs of other evaluation tools are compared, and become predictions. Heavy imports are inside."""
+"""The group ``logs``:
+
+compares logs of other evaluation tools, and turns them into predictions. Heavy imports are inside.
+"""
 
 import warnings
 from collections import Counter
@@ -51,7 +54,7 @@ _LowerOption = Annotated[bool, typer.Option("--lower-is-better", help="The score
 
 
 class Difference(StrEnum):
-    """What may differ between logs that are compared."""
+    """Allowed differences between compared logs."""
 
     ITEMS = "items"
     PROMPTS = "prompts"
@@ -130,7 +133,7 @@ def compare_logs(
 
 
 class FirstOnly(StrEnum):
-    """What a gate may ask to be decided."""
+    """What a gate on ranks may require to be decided."""
 
     FIRST = "first"
 
@@ -240,7 +243,7 @@ def rank_scores(
 
 
 def _show_in(form: TableFormat, lines: Iterable["RenderableType"], csv: Callable[[], str]) -> None:
-    """Print sentences and tables in a form."""
+    """Print sentences and tables in a format."""
     from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown
 
     if form is TableFormat.TABLE:
@@ -335,7 +338,7 @@ def import_logs(
 
 
 def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
-    """Warn of domains that are incomplete, as after a run with a limit: ``score`` refuses them."""
+    """Warn of incomplete domains, as after a run with a limit: ``score`` refuses them."""
     wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, imported))
     for domain, n in sorted(given.items()):
         if n < wanted[domain]:
@@ -344,7 +347,7 @@ def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
 
 
 def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
-    """Find the task whose rows a log is about, by the id of its first item."""
+    """Return the task of a log's rows, from the id of its first item."""
     from shiftbench.scoring.interchange.log import refuse_log
     from shiftbench.scoring.interchange.predictions import OWN_IDS
 
@@ -367,7 +370,7 @@ def _test_rows(folder: "DatasetFolder", task: str, subset: str) -> "pl.DataFrame
 def _answer_rules(
     folder: "DatasetFolder", task: str, log: "EvaluationLog", label_map: Sequence[str]
 ) -> "tuple[Parse, Match | None]":
-    """Return how what a model wrote is read, and how choices are; None for tasks without labels."""
+    """Return the parser of generated text, and the matcher of choices; the latter is None for tasks without labels."""
     from shiftbench.baselines.models.labels import match_labels, parse_label_map
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
 

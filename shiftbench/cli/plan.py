@@ -1,4 +1,4 @@
-"""The command ``plan``. Libraries heavier than typer are imported inside it."""
+"""The command ``plan``. Libraries other than typer are imported inside."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The command ``predict``: any model's predictions for a task of a dataset folder, as a file with its card."""
+"""The command ``predict``: writes any model's predictions for a task of a dataset folder, with a card."""
 
 import logging
 import warnings

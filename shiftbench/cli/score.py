@@ -1,4 +1,4 @@
-"""The command ``score``. Everything heavier than typer is imported inside it."""
+"""The command ``score``. Imports other than typer are inside the function."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +46,7 @@ _EXCLUDED = {
     _FOLDER: ("--sampled", "--depth"),
     _FILE: ("--subset", "--reference"),
 }  # fmt: skip
-"""What does not go with an option, or with what the arguments are."""
+"""Options that cannot be combined with an option, or with a kind of argument."""
 
 
 def score(
@@ -158,7 +158,7 @@ def score(
 def _score_sampled(
     predictions: Path, data: Path, own: "OwnFile", sampled: Path, labels: str | None, json_: str | None
 ) -> None:
-    """Estimate one model's accuracy from labelled samples of a file of one's own, and print it."""
+    """Estimate one model's accuracy from labelled samples of a user file, and print it."""
     from shiftbench.checking.sampled_scores import sampled_lines, score_sampled
 
     more = [each.strip() for each in labels.split(",")] if labels else []
@@ -176,7 +176,7 @@ def _score_several(
     format_: TableFormat,
     json_: str | None,
 ) -> None:
-    """Score several files and print one table of them."""
+    """Score several files, and print one table."""
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.checking.paper import format_table, models_table
     from shiftbench.scoring.reports.paper_table import paper_lines

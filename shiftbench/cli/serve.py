@@ -1,4 +1,4 @@
-"""The commands ``serve`` and ``board config``. Everything heavier than typer is imported inside."""
+"""The commands ``serve`` and ``board config``. Imports other than typer are inside the functions."""
 
 import gc
 from pathlib import Path
@@ -45,7 +45,7 @@ def serve(
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
     require("gradio", "app")
-    # The garbage collector would search hundreds of imported modules in vain, which takes a sixth of the start.
+    # Garbage collection would scan hundreds of imported modules in vain, which takes a sixth of the start-up time.
     gc.disable()
     try:
         _serve(_effective(config, data, store, host, port))
@@ -54,7 +54,7 @@ def serve(
 
 
 def configured(file: Path | None) -> "BoardConfig":
-    """Read a configuration; without a file, that of all defaults."""
+    """Read a configuration; without a file, return the defaults."""
     require("gradio", "app")
     from shiftbench.leaderboard.app.config import BoardConfig, read_config
 
@@ -64,7 +64,7 @@ def configured(file: Path | None) -> "BoardConfig":
 def _effective(
     file: Path | None, data: list[Path] | None, store: str | None, host: str | None, port: int | None
 ) -> "BoardConfig":
-    """Return the configuration with what was typed in place of what the file says."""
+    """Return the configuration, overridden by the given options."""
     config = configured(file)
     listening = {"host": host, "port": port}
     typed = {"data": [str(folder) for folder in data] if data else None, "store": store}

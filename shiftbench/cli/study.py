@@ -1,4 +1,4 @@
-"""The group ``study``: papers' figures, claims, choices of data sets. Heavy imports are inside."""
+"""The group ``study``: papers' tables and figures, claims, choices of data sets. Heavy imports are inside."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -391,7 +391,7 @@ def submit(
     checked = as_card(card)
     several = [] if data is None else data if isinstance(data, Sequence) and not isinstance(data, str) else [data]
     folders = [as_folder(each) for each in several]
-    # A Path would turn http:// into http:/.
+    # Path would turn http:// into http:/.
     place = to if isinstance(to, str) else str(as_path(to, "to"))
     more = nullcontext() if validation is None else prediction_file(validation)
     with prediction_file(predictions) as path, more as held_out:
@@ -418,32 +418,31 @@ def build_own(
     seed: int = 0,
     overwrite: bool = False,
 ) -> DatasetFolder:
-    """Build a dataset folder from a table of your own; the same rows and options give the same folder.
+    """Build a dataset folder from your own table; the same rows and options give the same folder.
 
-    Without a column of splits the rows are split into train, validation and test, and only the test rows are scored:
-    a line on stderr says so, with the counts. To score all rows, write 'test' for each into such a column.
+    Without a split column, the rows are split into train, validation and test, and only the test rows are scored; a
+    warning states the counts. To score all rows, add a split column with 'test' in every row.
 
     Args:
         frame: a polars or pandas DataFrame, a pyarrow Table, a dict of columns, or the path of a file (CSV, JSON lines,
-            Parquet, SQuAD's JSON, lines of tokens), of several (a domain each) or of a folder of them.
+            Parquet, SQuAD's JSON, lines of tokens), of several files (one per domain) or of a folder of them.
         domain: the column of domains, at least two different ones; by default ``domain``.
-        label: the column that is to be predicted; by default ``label``, ``tags``, ``answers`` or ``target_text``.
-        text: the column of texts, or the two of premises and hypotheses, or of contexts and questions; by default those
-            of the usual names.
-        id: a column of ids, which is checked to have every id once.
-        split: the column of train, validation and test; by default ``split``, or the rows are dealt by group.
-        group: the column of what makes rows belong together, such as a document; by default ``group``, or equal texts.
-        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default from the file or its columns.
-        min_texts: test texts below which a domain is left out of means.
-        name: what the task is called in ids: lower case letters, digits, - and _.
-        out: the folder to write; by default one in the cache, which is taken as it is when the same rows were built
-            with the same options before.
-        encoder: sentence encoder for depths, Hub id or path (extra 'encoder'); by default there are none.
+        label: the column to be predicted; by default ``label``, ``tags``, ``answers`` or ``target_text``.
+        text: the column of texts, or the two of premises and hypotheses, or of contexts and questions; by default the
+            columns with the default names.
+        id: a column of unique ids.
+        split: the column of train, validation and test; by default ``split``, or a random split by group.
+        group: the column that groups dependent rows, such as a document; by default ``group``, or identical texts.
+        kind: ``labels``, ``tags``, ``answers`` or ``texts``; by default inferred from the file or its columns.
+        min_texts: minimum test texts of a domain for including it in means.
+        name: name of the task in ids: lower-case letters, digits, - and _.
+        out: the folder to write; by default one in the cache, which is reused for the same rows and options.
+        encoder: sentence encoder for depths, Hub id or path (extra 'encoder'); by default no depths are computed.
         seed: seed of the split.
         overwrite: replace what is in ``out``.
-    Returns: the folder, opened; the notes of its task's manifest say what is odd about the rows.
-    Raises: InvalidInput with every problem when a column is missing, a value empty, or ``out`` is taken; TypeError for
-        a wrong type.
+    Returns: the opened folder; its manifest contains notes about unusual rows.
+    Raises: InvalidInput listing every problem, such as a missing column, an empty value, or an existing ``out``;
+        TypeError for a wrong type.
     """
     from shiftbench.builders.building.own import build_rows, own_key
     from shiftbench.builders.building.own_columns import Columns, find_kind

@@ -1,7 +1,7 @@
-"""The functions that answer questions about one model: check, gate, forecast, label, plan, predict.
+"""Functions about one model: check, gate, forecast, label, plan, predict.
 
-Each is what the command of its name runs, on tables in memory as well as on files. They print nothing; the results show
-themselves.
+Each does the same as the command of its name, for tables in memory as well as files. They print nothing; results have a
+notebook display.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -54,32 +54,33 @@ def check(
     encoder: str | None = None,
     **columns: Unpack[OwnColumns],
 ) -> CheckResult:
-    """Score one model on each domain of your rows: what holds up, and why. As ``shiftbench check``.
+    """Score one model on each domain of your rows, with verdicts and their reasons. As ``shiftbench check``.
 
     Args:
-        model: a fitted classifier of scikit-learn's form, a function that takes a list of texts (such as a pipeline of
-            transformers), or what the command takes (a Hub id or folder, a ``.skops`` file, ``module:callable``); or
-            its predictions: a table or file as ``score`` takes it, or a list with one for each row of ``data``.
+        model: a fitted classifier with scikit-learn's interface, a function of a list of texts (such as a pipeline of
+            transformers), or any MODEL of the command (a Hub id or folder, a ``.skops`` file, ``module:callable``); or
+            its predictions: a table or file as in ``score``, or a list with one per row of ``data``.
         data: rows as a table (polars, pandas, pyarrow, a dict of columns) or a file; or a dataset folder.
-        trained_on: the domain that the model was trained on: drops are then measured from it.
-        train: texts that it was trained on, as a table or file: test texts among them are left out.
-        task: the folder's task, where it has several.
-        probes: train cheap models on each domain, to tell a harder domain from a shift; by default up to 5,000 rows.
-        margin: loss below which a domain is accepted, a fraction that was fixed before the scores were seen.
-        ordered: whether domains that are no dates follow each other, by number or as in the table.
-        reference: first and last period that later ones are compared with, such as ``2025-01..2025-06``.
-        history: a file that this call's periods are added to, after those of earlier ones.
-        find_domains: look for groups of texts that score differently and that no column names; a table then needs no
+        trained_on: the source domain, from which drops are measured.
+        train: the training texts, as a table or file: test texts among them are excluded.
+        task: the folder's task, if it has several.
+        probes: train cheap models on each domain, to distinguish a harder domain from a shift; by default up to 5,000
+            rows.
+        margin: drop below which a domain is accepted, a fraction fixed before seeing the scores.
+        ordered: whether domains that are not dates are ordered, by number or as in the table.
+        reference: first and last of the periods that later ones are compared with, such as ``2025-01..2025-06``.
+        history: a file that this call's periods are appended to.
+        find_domains: search for unnamed groups of texts that score differently; a table then needs no column of
             domains.
         write_domains: a file for the rows with a column ``slice`` of the domains found, for ``domain="slice"``.
-        served_model: the model's name on a server, where ``model`` is its URL.
-        settings: how the model is loaded and asked, such as ``{"max_length": 64}``.
-        encoder: sentence encoder of a second probe and of depths, Hub id or path; by default the machine's.
+        served_model: the model's name on a server, if ``model`` is its URL.
+        settings: how the model is loaded and called, such as ``{"max_length": 64}``.
+        encoder: sentence encoder of a second probe and of depths, Hub id or path; by default this machine's.
         **columns: how a table is read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id``, ``split``, ``group``,
-            ``by``, ``kind``, ``min_texts``; and ``label_map``, the data's label by the model's name of it.
-    Returns: scores by domain, what differs, what to do about each domain, and the report; fractions.
-    Raises: InvalidInput with everything that is wrong with the rows, the model or the predictions; TypeError for an
-        argument of a wrong type.
+            ``by``, ``kind``, ``min_texts``; and ``label_map``, the data's label by the model's name for it.
+    Returns: scores by domain (fractions), differences, a recommendation for each domain, and the report.
+    Raises: InvalidInput listing every problem with the rows, the model or the predictions; TypeError for an argument of
+        a wrong type.
 
     >>> reviews = {"site": ["pub", "shop"] * 40, "stars": ["good", "good", "bad", "bad"] * 20}
     >>> reviews |= {"body": [f"visit {n}" for n in range(80)]}
@@ -164,18 +165,18 @@ def gate(
     """Test predictions against limits on every domain. As ``shiftbench gate``; limits are in points, as there.
 
     Args:
-        predictions: as ``score`` takes them, or a list with one for each row of ``data``.
-        data: as ``check`` takes it.
-        max_drop: largest drop that a domain may have, from home.
-        min_score: lowest score of a domain.
+        predictions: as in ``score``, or a list with one per row of ``data``.
+        data: as in ``check``.
+        max_drop: largest allowed drop of a domain from the source domain.
+        min_score: lowest allowed score of a domain.
         baseline: predictions to compare with, which ``max_regression`` needs.
-        max_regression: largest loss that a domain may have, against the baseline.
-        trained_on: the home domain; by default the predictions' one source.
-        strict: whether a limit that is not shown to be kept fails, too.
-        task: the task, where the predictions are of several.
+        max_regression: largest allowed loss of a domain compared with the baseline.
+        trained_on: the source domain; by default the predictions' only source.
+        strict: whether limits not shown to be kept also fail.
+        task: the task, if the predictions are for several.
         **columns: how a table is read (``OwnColumns``).
     Returns: the decision: ``passed``, and a row for each limit and domain.
-    Raises: InvalidInput with every problem found; TypeError for an argument of a wrong type.
+    Raises: InvalidInput listing every problem found; TypeError for an argument of a wrong type.
     """
     from shiftbench.checking.gate import run_gate
     from shiftbench.scoring.scores.limits import Limits
@@ -204,13 +205,13 @@ def forecast(
     """Forecast a model's accuracy on domains without labels, from its probabilities. As ``shiftbench forecast``.
 
     Args:
-        predictions: as ``score`` takes them.
-        data: as ``check`` takes it; rows of a domain to forecast have no label.
+        predictions: as in ``score``.
+        data: as in ``check``; rows of domains to forecast have no label.
         target: the domains to forecast; by default all.
-        method: the methods, of which tables are about the first; by default all.
+        method: the methods; tables show the first; by default all.
         **columns: how a table is read (``OwnColumns``); rows without labels need ``id``.
-    Returns: forecasts with intervals where enough domains have labels; fractions.
-    Raises: InvalidInput with everything that is wrong with the rows or the predictions.
+    Returns: forecasts (fractions), with intervals if enough domains have labels.
+    Raises: InvalidInput listing every problem with the rows or the predictions.
     """
     from shiftbench.checking.forecast_data import run_forecast
 
@@ -236,15 +237,16 @@ def label(
     """Choose the few texts whose labels show a model's accuracy. As ``shiftbench label``.
 
     Args:
-        predictions: of one model, with confidences, as ``score`` takes them.
-        data: rows as a table or a file; those without a label may be drawn.
-        budget: texts to label, in all; they go where a decision at the margin hangs.
-        to_within: or else how far each domain's interval is to reach to either side, a fraction.
-        margin: loss from which on a domain is not accepted, a fraction.
-        domains: draw from these domains alone; by default from all.
-        **columns: how a table is read (``OwnColumns``); ``id`` must be among them.
-    Returns: the texts to label; ``write`` puts them into a CSV to fill in.
-    Raises: InvalidInput when the budget does not fit, every row has a label, or predictions do not fit the rows.
+        predictions: predictions of one model, with confidences, as in ``score``.
+        data: rows as a table or a file; those without a label may be sampled.
+        budget: total number of texts to label, allocated to the domains whose decision at the margin is least certain.
+        to_within: instead of a budget, the target half-width of each domain's interval, a fraction.
+        margin: drop from which a domain is not accepted, a fraction.
+        domains: domains to sample from; by default all.
+        **columns: how a table is read (``OwnColumns``); must include ``id``.
+    Returns: the texts to label; ``write`` saves them as a CSV to fill in.
+    Raises: InvalidInput if the budget is too small or too large, every row has a label, or predictions do not match the
+        rows.
     """
     from shiftbench.checking.label_draws import draw_unlabelled
 
@@ -264,15 +266,15 @@ def plan(
     like: "str | Path | Table | None" = None,
     assume: Mapping[str, float] | None = None,
 ) -> PlanResult:
-    """Compute before training which drops can be detected, and what it takes to detect 1, 2 and 5 points.
+    """Compute, before training, which drops can be detected, and what is needed to detect 1, 2 and 5 points.
 
     Args:
-        data: a dataset folder, or what ``build_own`` or ``open_dataset`` returned.
-        runs: training runs of each source, at least 1.
-        task: plan this task alone.
+        data: a dataset folder, or the result of ``build_own`` or ``open_dataset``.
+        runs: training runs per source, at least 1.
+        task: plan only this task.
         like: predictions to measure the assumptions on.
         assume: other values of ``accuracy``, ``discordance``, ``icc`` or ``run_sd``, as fractions.
-    Returns: the smallest drops that are found in four studies of five.
+    Returns: the smallest drops detected with 80% power.
     Raises: InvalidInput for an unknown task or assumption.
     """
     from shiftbench.scoring.scores.plan import parse_assumptions
@@ -306,20 +308,20 @@ def predict(
     """Predict a benchmark's texts with any model. As ``shiftbench predict``, but in memory.
 
     Args:
-        model: as ``check`` takes it.
+        model: as in ``check``.
         data: a dataset folder.
-        task: its task, where it has several.
-        source: what the model was trained on: a domain, several joined by ``+``, ``none`` or ``elsewhere``.
+        task: its task, if it has several.
+        source: the model's training data: a domain, several joined by ``+``, ``none`` or ``elsewhere``.
         split: ``train``, ``validation`` or ``test``.
-        target: predict these domains alone.
+        target: domains to predict; by default all.
         subset: the subset of test rows.
-        seed: number of the training run.
-        label_map: the data's label by the model's name of it, where names differ.
-        served_model: the model's name on a server, where ``model`` is its URL.
-        settings: how the model is loaded and asked.
-    Returns: columns ``source``, ``id``, ``prediction``, ``seed`` and, where the model has them, ``confidence`` and
-        ``probabilities``: what ``score`` and ``submit`` take.
-    Raises: InvalidInput when the model does not fit the task, or fails at a row, which it names.
+        seed: seed of the training run.
+        label_map: the data's label by the model's name for it, if names differ.
+        served_model: the model's name on a server, if ``model`` is its URL.
+        settings: how the model is loaded and called.
+    Returns: columns ``source``, ``id``, ``prediction``, ``seed`` and, if available, ``confidence`` and
+        ``probabilities``: the input of ``score`` and ``submit``.
+    Raises: InvalidInput if the model does not suit the task, or fails at a row, which is named.
     """
     from shiftbench.baselines.models.loading import load_model
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt
@@ -337,12 +339,12 @@ def predict(
 
 
 def _name(data: Any, place: Path) -> str:
-    """Return what pages call the data."""
+    """Return the name of the data in reports."""
     return place.name if isinstance(data, str | Path | DatasetFolder) else "a table in memory"
 
 
 def _settings(given: Mapping[str, Any] | None) -> ModelSettings:
-    """Return settings of a model; InvalidInput names an unknown one."""
+    """Return settings of a model; InvalidInput lists unknown ones."""
     from shiftbench.baselines.models.settings import SETTINGS
     from shiftbench.validation.report import did_you_mean
 
@@ -356,5 +358,5 @@ def _settings(given: Mapping[str, Any] | None) -> ModelSettings:
 
 
 def _is_table(given: Any) -> bool:
-    """Check whether predictions are given as a table, and not a model."""
+    """Check whether the argument is a table of predictions rather than a model."""
     return isinstance(given, Mapping) or hasattr(given, "__arrow_c_stream__") or hasattr(given, "iloc")

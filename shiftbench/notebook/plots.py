@@ -1,7 +1,7 @@
-"""Pictures of scores for a notebook: matplotlib figures in points, one row of panels a task.
+"""Plots of scores for notebooks: matplotlib figures in points, one row of panels per task.
 
-Colours are Okabe and Ito's (2008) and cividis, which colour-blind readers can tell apart; every cell and mark says its
-figure or stands on an axis. Nothing goes through pyplot, so nothing is drawn twice and no state is left.
+Colours are Okabe and Ito's (2008) and cividis, which are safe for colour-blind readers; every cell and mark shows its
+value or is on an axis. pyplot is not used, so nothing is drawn twice and no state remains.
 """
 
 import io
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _STYLE = {"axes.titlesize": 9, "axes.titlelocation": "left"}
 _LEAST_REACH = 2.0
-"""Points; a floor of the drops' colour scale keeps rounding dust from looking like a loss."""
+"""Minimum range of the drops' colour scale, in points, so that rounding errors do not look like a loss."""
 Panel = Callable[["Axes", TaskScores], None]
 
 
 class ShownFigure(Figure):
-    """A figure that a notebook shows by itself, without pyplot."""
+    """A figure that notebooks display without pyplot."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -38,7 +38,7 @@ class ShownFigure(Figure):
 
 
 def draw_matrix(scores: Scores, task: str | None = None) -> Figure:
-    """Draw ST (in-domain scores on the diagonal), SD and TD: rows are sources, columns targets."""
+    """Draw ST (in-domain scores on the diagonal), SD and TD; rows are sources, columns targets."""
     tasks = _select_tasks(scores, task)
     size = max(len(each.domains) for each in tasks)
     panels: list[Panel] = [_scores_panel, _drops_panel("SD"), _drops_panel("TD")]
@@ -46,7 +46,7 @@ def draw_matrix(scores: Scores, task: str | None = None) -> Figure:
 
 
 def draw_scenarios(scores: Scores, task: str | None = None) -> Figure:
-    """Draw each shift with both drops at (SD, TD), in points; hollow marks are scenarios that are not resolved."""
+    """Plot each shift with both drops at (SD, TD), in points; hollow marks are unresolved scenarios."""
     tasks = [each for each in _select_tasks(scores, task) if with_drops(each)]
     if not tasks:
         raise InvalidInput(
@@ -56,7 +56,7 @@ def draw_scenarios(scores: Scores, task: str | None = None) -> Figure:
 
 
 def draw_depth(scores: Scores, task: str | None = None) -> Figure:
-    """Draw mean Depth F1 over lambda, the percent of the most source-like texts left out; bars are 95% intervals."""
+    """Plot mean Depth F1 over lambda (percent of the most source-like texts excluded), with 95% intervals."""
     tasks = [each for each in _select_tasks(scores, task) if each.summary.depth_f1]
     if not tasks:
         raise InvalidInput(_nothing_to_draw("there are no depths", "build the dataset with an encoder"))
@@ -82,7 +82,7 @@ def _nothing_to_draw(found: str, cure: str) -> Problem:
 
 
 def _draw_panels(tasks: Sequence[TaskScores], panels: Sequence[Panel], *, width: float, height: float) -> Figure:
-    """Draw a row of panels a task; width and height are those of one panel, in inches."""
+    """Draw one row of panels per task; width and height are those of one panel, in inches."""
     with picture_style(_STYLE):
         size = (width * len(panels), height * len(tasks))
         figure = ShownFigure(figsize=size, dpi=100, facecolor="white", layout="constrained")
@@ -127,7 +127,7 @@ def _heatmap(
     write: Callable[[float], str],
 ) -> None:
     rows = sources(task)
-    # A cell stays white where a pair has no value.
+    # Cells without a value stay white.
     grid = [[cells.get((source, target), float("nan")) for target in task.domains] for source in rows]
     axis.imshow(grid, cmap=colours, norm=norm, aspect="auto")
     for (source, target), value in cells.items():
@@ -167,7 +167,7 @@ def _draw_cross(axis: "Axes", shift: Shift, colour: str) -> None:
 
 
 def _interval_bars(estimates: Iterable[Estimate]) -> tuple[list[float], tuple[list[float], list[float]]]:
-    """Return values in points, and how far their intervals reach below and above them; 0 without an interval."""
+    """Return values in points, and the distances to their intervals' lower and upper ends; 0 without an interval."""
     values, below, above = [], [], []
     for each in estimates:
         if each.value is not None:

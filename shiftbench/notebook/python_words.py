@@ -1,4 +1,4 @@
-"""Refusals in the words of Python: a command's options become arguments."""
+"""Error messages for Python: command-line options are replaced by arguments."""
 
 import re
 import shlex
@@ -16,11 +16,11 @@ _ROLE, _SETTING = re.compile(r"--columns (\w+)="), re.compile(r"--model-arg (\w+
 _KIND = re.compile(r"(?:--columns )?\b(labels|tags|answers|texts)=NAME")
 _OPTION = re.compile(r"(?<![\w-])--([a-z]+(?:-[a-z]+)*)")
 _ARGUMENTS = {"model": "served_model", "model-arg": "settings", "train-file": "train"}
-"""Arguments that are not called as the option is."""
+"""Arguments whose name differs from the option's."""
 
 
 def python_words(text: str) -> str:
-    """Return a text with a command's options as arguments.
+    """Replace command-line options in a text by Python arguments.
 
     >>> python_words("map them: --label-map 'NEG=?' --label-map POS=good")
     "map them: label_map={'NEG': '?', 'POS': 'good'}"
@@ -40,7 +40,7 @@ def _as_dict(match: re.Match[str]) -> str:
 
 
 def in_python_words(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _Answer]:
-    """Return a function of the notebook whose refusals name its arguments."""
+    """Wrap an API function so that its error messages name arguments instead of options."""
 
     @wraps(function)
     def ask(*args: _Asked.args, **kwargs: _Asked.kwargs) -> _Answer:

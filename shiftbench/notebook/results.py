@@ -1,4 +1,4 @@
-"""Results of scoring and comparing: tables, LaTeX and pictures; they show as HTML in Jupyter and as text elsewhere."""
+"""Results of scoring and comparing: tables, LaTeX and plots; displayed as HTML in Jupyter and as text elsewhere."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
@@ -44,16 +44,16 @@ _LATEX: Mapping[str, Callable[[Scores], PlainTable]] = {"shifts": shifts_table, 
 
 
 class _Result:
-    """Tables by name; what they are made of is the sub-class's."""
+    """Base class of results with named tables; subclasses define the content."""
 
     _tables: Mapping[str, tuple[Schema, Rows]]
     _content: Any
 
     def table(self, name: str) -> pl.DataFrame:
-        """Build a polars table: fractions in [0, 1], drops in [-1, 1], null where undefined.
+        """Build a polars table: fractions in [0, 1], drops in [-1, 1], null if undefined.
 
         Args:
-            name: of scores "summary", "shifts", "in_domain", "depth", "id_ood", "confidence" or "missing"; of a
+            name: for scores "summary", "shifts", "in_domain", "depth", "id_ood", "confidence" or "missing"; for a
                 comparison "shifts" or "means". ``shiftbench/notebook/tables.py`` lists the columns.
         Raises: InvalidInput for another name.
         """
@@ -63,7 +63,7 @@ class _Result:
     def to_pandas(self, name: str = "shifts") -> "pd.DataFrame":
         """Build a table as a pandas frame.
 
-        Raises: ImportError when pandas is not installed, InvalidInput for a name that ``table`` does not have.
+        Raises: ImportError if pandas is not installed, InvalidInput for a name that ``table`` does not accept.
         """
         if find_spec("pandas") is None:
             raise ImportError("to_pandas needs pandas, which is not installed: pip install pandas", name="pandas")
@@ -71,9 +71,9 @@ class _Result:
 
 
 class _Words:
-    """A result that is sentences and tables, of which every face is made: text, HTML, Markdown, LaTeX.
+    """Base class of results made of sentences and tables, which are rendered as text, HTML, Markdown and LaTeX.
 
-    A sub-class lists them, as its command prints them.
+    Subclasses return them as the command prints them.
     """
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -85,7 +85,10 @@ class _Words:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables by title, as they are shown: texts, in points; a p is called by the column before it."""
+        """Return the tables by title, as displayed:
+
+        texts, in points; repeated headers get the name of the column before them.
+        """
         shown = [part for part in self._lines_and_tables() if isinstance(part, PlainTable)]
         return {
             table.title: pl.DataFrame(
@@ -100,26 +103,26 @@ class _Words:
         }
 
     def to_markdown(self) -> str:
-        """Write all of it as Markdown."""
+        """Format the whole result as Markdown."""
         return as_markdown(self._lines_and_tables())
 
     def to_latex(self) -> str:
-        """Write the tables for the LaTeX package booktabs; sentences follow as comments."""
+        """Format the tables for the LaTeX package booktabs; sentences follow as comments."""
         return as_latex(self._lines_and_tables())
 
     def _repr_html_(self) -> str:
         return join(as_html(self._lines_and_tables()))
 
     def __repr__(self) -> str:
-        """Return what the command prints."""
+        """Return the output of the command."""
         return printed_text(self._parts())
 
 
 class ScoreResult(_Result, _Words):
-    """Scores of one prediction file, as ``score`` returns them.
+    """Scores of one prediction file, returned by ``score``.
 
     Attributes:
-        scores: all figures with their intervals, as ``shiftbench score --json`` prints them (fractions).
+        scores: all scores with their intervals, as in ``shiftbench score --json`` (fractions).
     """
 
     _tables = SCORE_TABLES
@@ -128,21 +131,21 @@ class ScoreResult(_Result, _Words):
         self.scores = self._content = scores
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``shiftbench score --json`` writes."""
+        """Return the contents of ``shiftbench score --json``."""
         return self.scores.model_dump(mode="json")
 
     def to_latex(self, name: str = "shifts") -> str:
-        """Write "shifts" or "summary" as a LaTeX table (booktabs), in points, intervals in brackets."""
+        """Format "shifts" or "summary" as a LaTeX table (booktabs), in points, with intervals in brackets."""
         return as_latex([_choose(_LATEX, name, "LaTeX table")(self.scores), *warnings(self.scores)])
 
     def plot(self, name: str = "matrix", task: str | None = None) -> "Figure":
         """Draw a matplotlib figure, in points.
 
         Args:
-            name: "matrix" (ST, SD and TD of sources by targets), "scenarios" (the plane of SD and TD) or "depth"
-                (Depth F1 by lambda).
-            task: draw this task alone; by default every task has its row of panels.
-        Raises: InvalidInput for another name or task, when there is nothing to draw, or without the extra 'pictures'.
+            name: "matrix" (ST, SD and TD, sources by targets), "scenarios" (SD against TD) or "depth" (Depth F1 by
+                lambda).
+            task: draw only this task; by default one row of panels per task.
+        Raises: InvalidInput for another name or task, if there is nothing to draw, or without the extra 'pictures'.
         """
         require("matplotlib", "pictures")
         from shiftbench.notebook.plots import PLOTS
@@ -157,10 +160,10 @@ class ScoreResult(_Result, _Words):
 
 
 class ComparisonResult(_Result, _Words):
-    """Entries compared with the first of them, as ``compare`` returns them.
+    """Entries compared with the first of them, returned by ``compare``.
 
     Attributes:
-        comparisons: the first entry with each other one, as ``shiftbench compare --json`` holds them (fractions).
+        comparisons: the first entry with each other one, as in ``shiftbench compare --json`` (fractions).
     """
 
     _tables = COMPARISON_TABLES
@@ -177,15 +180,15 @@ class ComparisonResult(_Result, _Words):
 
 
 class CheckResult(_Words):
-    """One model's scores by domain, as ``check`` returns them.
+    """One model's scores by domain, returned by ``check``.
 
     Attributes:
-        found: scores by domain, differences and verdicts, as ``shiftbench check --json`` holds them (fractions).
+        found: scores by domain, differences and verdicts, as in ``shiftbench check --json`` (fractions).
         scores: the scores of the predictions.
-        forecasts: of the domains without labels; None where all have some.
-        doubts: what to know of the model before reading on, a sentence each.
-        predictions: on rows with labels, by their ids, as ``gate`` and ``score`` take them with the same rows.
-        unlabelled: on rows of domains without labels, as ``label`` takes them; None where there are none.
+        forecasts: forecasts for the domains without labels; None if all have labels.
+        doubts: warnings about the model, one sentence each.
+        predictions: predictions on rows with labels, by their ids; input of ``gate`` and ``score`` with the same rows.
+        unlabelled: predictions on rows of domains without labels, input of ``label``; None if there are none.
     """
 
     def __init__(self, checked: "Checked") -> None:
@@ -194,11 +197,11 @@ class CheckResult(_Words):
         self.doubts, self.predictions, self.unlabelled = checked.doubts, checked.predictions, checked.unlabelled
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``shiftbench check --json`` writes."""
+        """Return the contents of ``shiftbench check --json``."""
         return self._checked.as_json()
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return the report, one page that needs no other file, and write it where a path is given."""
+        """Return the report, a self-contained HTML page; also write it if a path is given."""
         return _written(self._checked.html, path)
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -207,10 +210,10 @@ class CheckResult(_Words):
 
 
 class GateResult(_Words):
-    """A gate's decision, as ``gate`` returns it: ``assert result.passed, result``.
+    """A gate's decision, returned by ``gate``: ``assert result.passed, result``.
 
     Attributes:
-        passed: whether no limit is broken, and in a strict gate all are shown to be kept.
+        passed: whether no limit is broken and, in a strict gate, all are shown to be kept.
         report: a verdict for each limit and domain (fractions).
     """
 
@@ -218,11 +221,11 @@ class GateResult(_Words):
         self.report, self.passed = report, report.passed
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``shiftbench gate --json`` writes."""
+        """Return the contents of ``shiftbench gate --json``."""
         return {"passed": self.passed, **self.report.model_dump(mode="json")}
 
     def to_junit(self) -> str:
-        """Write the decision as JUnit XML."""
+        """Format the decision as JUnit XML."""
         return junit_xml(self.report)
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -230,21 +233,21 @@ class GateResult(_Words):
 
 
 class ForecastResult(_Words):
-    """Forecasts of a model's accuracy, as ``forecast`` returns them.
+    """Forecasts of a model's accuracy, returned by ``forecast``.
 
     Attributes:
-        forecasts: all methods' forecasts, with intervals, as ``shiftbench forecast --json`` writes them (fractions).
+        forecasts: all methods' forecasts with intervals, as in ``shiftbench forecast --json`` (fractions).
     """
 
     def __init__(self, forecasts: Forecasts, data: str, method: str | None) -> None:
         self.forecasts, self._data, self._method = forecasts, data, method
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``shiftbench forecast --json`` writes."""
+        """Return the contents of ``shiftbench forecast --json``."""
         return self.forecasts.model_dump(mode="json")
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return the page, which needs no other file, and write it where a path is given."""
+        """Return the report, a self-contained HTML page; also write it if a path is given."""
         return _written(forecast_html(self.forecasts, self._data, self._method), path)
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -252,11 +255,11 @@ class ForecastResult(_Words):
 
 
 class RankResult(_Words):
-    """A leaderboard's ranks, as ``ranks`` returns them.
+    """A leaderboard's ranks, returned by ``ranks``.
 
     Attributes:
-        ranking: who is tied for first, pairs, neighbours, models left out, as ``shiftbench logs ranks --json`` has it.
-        standing: what an earlier table's claims come to; None without one.
+        ranking: models tied for first, pairs, neighbours, excluded models, as in ``shiftbench logs ranks --json``.
+        standing: which claims of an earlier table still hold; None without one.
     """
 
     def __init__(self, ranking: Ranking, title: str, standing: Standing | None = None) -> None:
@@ -264,11 +267,11 @@ class RankResult(_Words):
 
     @property
     def tied_first(self) -> tuple[str, ...]:
-        """Return the models that the first is not told apart from, itself first."""
+        """Return the first model, and those not significantly different from it."""
         return self.ranking.tied_first
 
     def table(self) -> pl.DataFrame:
-        """Build a polars table: a row for each ranked model, best first, with the fields of ``RankedModel``."""
+        """Build a polars table: one row per ranked model, best first, with the fields of ``RankedModel``."""
         return pl.DataFrame([model.model_dump() for model in self.ranking.models])
 
     def to_json(self) -> dict[str, Any]:
@@ -276,11 +279,11 @@ class RankResult(_Words):
         return self.ranking.model_dump(mode="json")
 
     def to_html(self, path: str | Path | None = None) -> str:
-        """Return the report, which needs no other file, and write it where a path is given."""
+        """Return the report, a self-contained HTML page; also write it if a path is given."""
         return _written(rank_report(self.ranking, self._title, self.standing), path)
 
     def to_svg(self, path: str | Path | None = None) -> str:
-        """Return the picture of rank intervals, and write it where a path is given."""
+        """Return the plot of rank intervals as SVG; also write it if a path is given."""
         return _written(svg_file(rank_intervals(self.ranking), self._title), path)
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -288,11 +291,11 @@ class RankResult(_Words):
 
 
 class LabelResult(_Words):
-    """Texts to label, as ``label`` returns them.
+    """Texts to label, returned by ``label``.
 
     Attributes:
-        draw: how they were drawn.
-        table: the texts with an empty label and each one's probability of being drawn.
+        draw: how they were sampled.
+        table: the texts with an empty label, and their sampling probabilities.
     """
 
     def __init__(self, draw: "Draw", rows: "LabelRows") -> None:
@@ -301,7 +304,7 @@ class LabelResult(_Words):
         self.draw, self._rows, self.table = draw, rows, drawn_table(draw, rows)
 
     def write(self, path: str | Path) -> None:
-        """Write the CSV to fill in and, beside it, the record of the draw that ``score --sampled`` reads."""
+        """Write the CSV to fill in and, next to it, the record of the sample that ``score --sampled`` reads."""
         from shiftbench.checking.label_draws import write_draw
 
         write_draw(self.draw, self._rows, Path(path))
@@ -313,17 +316,17 @@ class LabelResult(_Words):
 
 
 class SampledResult(_Words):
-    """Accuracy by domain from the few texts that were labelled, as ``score(..., sampled=)`` returns it.
+    """Accuracy by domain from a labelled sample, returned by ``score(..., sampled=)``.
 
     Attributes:
-        domains: an estimate for each domain, as ``shiftbench score --sampled --json`` holds them (fractions).
+        domains: an estimate for each domain, as in ``shiftbench score --sampled --json`` (fractions).
     """
 
     def __init__(self, domains: "Sequence[SampledScore]") -> None:
         self.domains = tuple(domains)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``shiftbench score --sampled --json`` writes."""
+        """Return the contents of ``shiftbench score --sampled --json``."""
         return {"sampled": [each.model_dump(mode="json") for each in self.domains]}
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -333,17 +336,17 @@ class SampledResult(_Words):
 
 
 class PlanResult(_Words):
-    """What can be detected, as ``plan`` returns it.
+    """Detectable drops, returned by ``plan``.
 
     Attributes:
-        plan: the smallest drops that are found, and what it takes to find 1, 2 and 5 points (fractions).
+        plan: the smallest detectable drops, and what is needed to detect 1, 2 and 5 points (fractions).
     """
 
     def __init__(self, plan: DetectionPlan) -> None:
         self.plan = plan
 
     def to_json(self) -> dict[str, Any]:
-        """Return what ``shiftbench plan --json`` writes."""
+        """Return the contents of ``shiftbench plan --json``."""
         return self.plan.model_dump(mode="json")
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -357,7 +360,7 @@ def _written(page: str, path: str | Path | None) -> str:
 
 
 def _choose(choices: Mapping[str, T], name: str, what: str) -> T:
-    """Return the choice of this name; InvalidInput suggests one where there is none."""
+    """Return the choice with this name; InvalidInput suggests a similar one if there is none."""
     if name not in choices:
         raise InvalidInput(Problem(f"there is no such {what}", "name", f"'{name}'", did_you_mean(name, list(choices))))
     return choices[name]

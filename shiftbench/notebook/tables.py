@@ -1,7 +1,7 @@
-"""Scores and comparisons as polars tables: fractions, unrounded; null where a figure is undefined or has no interval.
+"""Scores and comparisons as polars tables: fractions, unrounded; null if a score is undefined or has no interval.
 
-An estimate takes three columns: its value under its own name, and the ends of its 95% interval over other test
-texts as ``<name>_low`` and ``<name>_high``.
+An estimate has three columns: its value under its own name, and the ends of its 95% interval over test texts in
+``<name>_low`` and ``<name>_high``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -55,12 +55,12 @@ SHIFTS: Schema = {
     **_detectable("sd", "td"),
     **_estimates("sd_unrepeated", "td_unrepeated"),
 }
-"""A row for each task and shift: ``n`` test texts, ``runs`` (seeds), scores, drops, scenario.
+"""One row per task and shift: ``n`` test texts, ``runs`` (seeds), scores, drops, scenario.
 
-``sd_detectable`` is the smallest true SD that a test at 5% finds in four studies of five, of these trained models;
-``_corrected`` shares the level with all shifts, ``_recipe`` includes other training runs (null where not measured).
-``_unrepeated`` drops are over the test texts that repeat no train text of their domain (null where none does, and where
-an older dataset folder does not list them).
+``sd_detectable`` is the smallest true SD that a test at the 5% level detects with 80% power, for these trained models;
+``_corrected`` corrects for testing all shifts, ``_recipe`` includes other training runs (null if not measured).
+``_unrepeated`` drops exclude test texts that repeat a training text of their domain (null if there are none, or if an
+older dataset folder does not list them).
 """
 SUMMARY: Schema = {
     "task": pl.String,
@@ -77,10 +77,10 @@ SUMMARY: Schema = {
     **_estimates("home_advantage_raw", "home_advantage_log", "home_advantage_logit"),
     "home_advantage": pl.String,
 }
-"""A row for each task; the columns are the fields of ``shiftbench.scoring.scores.shape.Summary``.
+"""One row per task; the columns are the fields of ``shiftbench.scoring.scores.shape.Summary``.
 
-The ends of ``next_domain_st`` and ``next_domain_drop`` are prediction intervals for one more target domain.
-The columns ``home_advantage...`` and ``worst_..._posterior`` are null from metric version 7 on, and end with 0.4.
+The ends of ``next_domain_st`` and ``next_domain_drop`` are prediction intervals for one more target domain. The columns
+``home_advantage...`` and ``worst_..._posterior`` are null from metric version 7 on, and end with 0.4.
 """
 IN_DOMAIN: Schema = {
     "task": pl.String,
@@ -90,11 +90,11 @@ IN_DOMAIN: Schema = {
     **_estimates("score"),
     "unparsed": pl.Float64,
 }
-"""A row for each task and domain that a model was trained and tested on."""
+"""One row per task and domain that a model was trained and tested on."""
 DEPTH: Schema = {**_SHIFT, "lambda": pl.Int64, **_estimates(*_DEPTH_FIGURES), "effective_n": pl.Float64}
-"""A row for each task, shift and lambda (percent of the most source-like texts left out); empty without depths."""
+"""One row per task, shift and lambda (percent of the most source-like texts excluded); empty without depths."""
 ID_OOD: Schema = {"task": pl.String, "source": pl.String, "domain": pl.String, "role": pl.String, **_estimates("score")}
-"""A row for each domain (``role``: id or ood) of a task with one training domain."""
+"""One row per domain (``role``: id or ood) of a task with one training domain."""
 CONFIDENCE: Schema = {
     **_SHIFT,
     "where": pl.String,
@@ -102,10 +102,13 @@ CONFIDENCE: Schema = {
     **_estimates(*_LABEL_SHIFT_FIGURES),
     "temperature": pl.Float64,
 }
-"""Rows for each domain (``where``: in_domain; source and target are the domain) and shift (out; difference: out
-less in domain); empty without confidences. The parts of TD stand in the rows of out."""
+"""Rows for each domain (``where``: in_domain; source and target are that domain) and each shift (out; difference: out
+minus in-domain).
+
+Empty without confidences. The components of TD are in the rows with ``where`` = out.
+"""
 MISSING: Schema = {**_SHIFT, "what": pl.String}
-"""A row for each thing that was not there to be scored."""
+"""One row per missing item that could not be scored."""
 DIFFERENCES: Schema = {
     "a": pl.String,
     "b": pl.String,
@@ -125,20 +128,20 @@ DIFFERENCES: Schema = {
     "margin": pl.Float64,
     "p_equivalent": pl.Float64,
 }
-"""A row for each pair, shift and figure (ST, SD, TD).
+"""One row per pair, shift and score (ST, SD, TD).
 
-``low``, ``high`` and ``p`` are of this one difference; ``better`` is null where the corrected p is 0.05 or more;
-``at_floor`` names entries (a, b, both) at chance, whose drops are not compared; ``about`` says what the tests are
-about: recipes, or these trained models; ``runs_needed`` how many runs of every source on either side it would take to
-speak of recipes, null where that is so; ``p_equivalent`` tests that the difference lies within ``margin`` (both null
+``low``, ``high`` and ``p`` are for this difference alone; ``better`` is null if the corrected p is 0.05 or more;
+``at_floor`` lists entries (a, b, both) at chance, whose drops are not compared; ``about`` states what the tests are
+about: recipes, or these trained models; ``runs_needed`` is the number of runs per source on either side needed for
+claims about recipes, null if they suffice; ``p_equivalent`` tests that the difference is within ``margin`` (both null
 without one).
 """
 MEANS: Schema = {name: dtype for name, dtype in DIFFERENCES.items() if name not in ("n", "runs")} | {
     "ranked": pl.Boolean
 }
-"""A row for each pair, task and mean over shifts: ``ranked`` marks the one that the board ranks by.
+"""One row per pair, task and mean over shifts; ``ranked`` marks the mean that the board ranks by.
 
-``source`` is null where models were trained on several; '+' joins the targets.
+``source`` is null if models were trained on several; '+' joins the targets.
 """
 
 
@@ -293,9 +296,9 @@ SCORE_TABLES: Mapping[str, tuple[Schema, Rows]] = {
     "confidence": (CONFIDENCE, _confidence_rows),
     "missing": (MISSING, _missing_rows),
 }
-"""The tables of scores: by name, the columns with their types and what makes rows of ``Scores``."""
+"""The tables of scores: by name, the columns with their types, and a function that builds the rows from ``Scores``."""
 COMPARISON_TABLES: Mapping[str, tuple[Schema, Rows]] = {
     "shifts": (DIFFERENCES, _difference_rows),
     "means": (MEANS, _mean_rows),
 }
-"""The tables of a comparison: by name, the columns with their types and what makes rows of ``Comparison``s."""
+"""The tables of a comparison: by name, the columns with their types, and a function that builds the rows."""
