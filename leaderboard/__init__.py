@@ -1,12 +1,12 @@
-"""What a Space shows and keeps: entries, boards, pages, the web application.
+"""The leaderboard room: entries, boards, pages, the web application.
 
-In: dataset folders, prediction files and cards. Out: boards, pages, archives. Floors, from the top:
+Input: dataset folders, prediction files and cards. Output: boards, pages, archives. Layers, from the top:
 
 app                          the web application
 pages                        its pages
-board, archive               all entries as columns, with ranks; all entries as one dataset folder
-release                      what a server shows of entries on withheld labels
-store                        entries that never change
+board, archive               boards with ranks; all shareable entries as one dataset folder
+release                      what a server releases about entries on withheld labels
+store                        entries, which never change
 """
 
 if __name__ != "shiftbench.leaderboard":

@@ -1,24 +1,24 @@
-"""The store: accepted entries, each an immutable folder, with scores derived beside them.
+"""The store: accepted entries, each an immutable folder, with derived scores stored separately.
 
     ROOT/entries/<id>/card.json             submitter, time and card
     ROOT/entries/<id>/predictions.parquet
-    ROOT/entries/<id>/validation.parquet    what the same models predicted on validation rows, where it was sent
-    ROOT/withdrawn/<id>.json                tombstone: its sender withdrew the entry, which itself never changes
-    ROOT/records/<name>.json                looks at withheld labels, nominations, rounds (``leaderboard.release``)
+    ROOT/entries/<id>/validation.parquet    predictions of the same models on validation rows, if submitted
+    ROOT/withdrawn/<id>.json                tombstone: the submitter withdrew the entry, which itself never changes
+    ROOT/records/<name>.json                feedback on withheld labels, nominations, rounds (``leaderboard.release``)
     ROOT/scores/<version>/<id>.parquet      the long table of scores, with replicates
-    ROOT/scores/<version>/<id>.json         the nested scores; both are made again when missing
+    ROOT/scores/<version>/<id>.json         the nested scores; both are recomputed if missing
     ROOT/scores/<version>/<id>.forecasts.json   forecasts of its accuracy (``scoring.forecasting.entries``)
-    ROOT/scores/<version>/index/<name>.parquet  what an index keeps of all entries
-    ROOT/comparisons/<version>/<id>--<id>.json  the comparison of an entry with another one
+    ROOT/scores/<version>/index/<name>.parquet  cached tables of an index
+    ROOT/comparisons/<version>/<id>--<id>.json  cached comparison of two entries
 
-Nobody else spells these paths: what lies beside entries is read and kept through ``Store``.
+These paths are defined only here: other rooms read and write them through ``Store``.
 
-ROOT is a local folder or a dataset repository of the Hub (``open_store``). An entry's id is a hash of submitter, card
-and predictions, those on validation rows too where they were sent: the same files sent twice are the same entry. What
-was withdrawn stays withdrawn: the same files sent again are refused, and their sender told so; with another card, or
-other validation rows, they are another entry.
+ROOT is a local folder or a dataset repository on the Hub (``open_store``). An entry's id is a hash of submitter, card
+and predictions (including those on validation rows, if submitted), so files that are sent twice are the same entry. A
+withdrawn entry stays withdrawn: if the same files are sent again, they are rejected with that reason. With another
+card, or other validation rows, they are another entry.
 
-In: a checked submission. Out: an entry that never changes, its scores, and the list of all entries.
+Input: a checked submission. Output: an entry that never changes, its scores, and the list of all entries.
 """
 
 from shiftbench.leaderboard.store.entries import ENTRY_ID, LOCAL_SUBMITTER, Entry

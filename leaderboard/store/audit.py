@@ -1,4 +1,4 @@
-"""The log of a store for its host: printed as lines, and checked against itself and against the store's files."""
+"""Print a store's log for its host, and verify it against its hashes and the store's files."""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from shiftbench.validation.report import InvalidInput
 
 @dataclass(frozen=True)
 class Verified:
-    """What a check of a log found: how many events there are, the hash of the last one, and what is wrong."""
+    """Result of verifying a log: the number of events, the hash of the last one, and the problems found."""
 
     events: int
     hash: str
@@ -21,10 +21,10 @@ class Verified:
 
 
 def verify(store: Store) -> Verified:
-    """Check every line of a store's log, and that the store holds what the log says; nothing is changed.
+    """Check every line of a store's log, and that the store's files match it; nothing is changed.
 
-    A log whose end was cut off together with its head, or that was written anew as a whole, cannot be told from a log
-    that is shorter: compare number and hash with those that were printed before, or that a backup holds.
+    A log truncated together with its head, or completely rewritten, is indistinguishable from a shorter log: compare
+    the number and hash with those printed earlier, or with those in a backup.
     """
     with store.kept_still():
         problems = store.log.check()
@@ -38,7 +38,7 @@ def verify(store: Store) -> Verified:
 
 
 def _differences(store: Store) -> Iterator[str]:
-    """List what a store holds otherwise than its log says."""
+    """List the differences between a store's files and its log."""
     events = store.log.events
     if not events:
         return
@@ -65,14 +65,14 @@ def _differences(store: Store) -> Iterator[str]:
 
 
 def _unlike_the_beginning(what: str, unlogged: set[str], begun: dict[str, Any]) -> Iterator[str]:
-    """Check that what no event names is what there was as the log began."""
+    """Check that everything without an event was already in the store when the log began."""
     there = begun.get(what, {"n": 0, "digest": digest_of_names([])})
     if digest_of_names(unlogged) != there["digest"]:
         yield f"{what}: {len(unlogged):,} that no event names, and {there['n']:,} as the log began, or other ones"
 
 
 def event_line(event: Event, people: dict[str, str]) -> str:
-    """Format an event as one line: number, time, act, entry, who, facts and words, with nothing unprintable in it."""
+    """Format an event as one printable line: number, time, act, entry, person, facts and words."""
 
     def person(key: str | None) -> str:
         return "" if key is None else people.get(key, key)

@@ -1,15 +1,15 @@
-"""Backups: one tar file with a store as it was at one moment, which takes in only what is new when it is made again.
+"""Backups: one tar file with a store's content at one moment; later backups only append what is new.
 
-    <path in the store>     each file, as it is; a newer one of the same path replaces an earlier one
-    backup/<number>.json    the list of what the members before it changed, with sizes, times and SHA-256
+    <path in the store>     each file, unchanged; a newer one of the same path replaces an earlier one
+    backup/<number>.json    a list of the changes in the members before it, with sizes, times and SHA-256
 
-A backup is appended: members, then the list, which names the list before it, so that all lists together are the
-store. Every byte of the file is covered: the members by the list's hash of all that stands between the two lists, a
-list by the hash at its end, heads of members and the end of the file because they can have one form alone. What a
-killed backup appended has no list; it is cut off by the next one, and left out by a restore. ``tar -xf`` reads it, too.
+A backup appends members, then a list, which links to the previous list, so that all lists together describe the store.
+Every byte of the file is verifiable: members by the list's hash of everything since the previous list, a list by the
+hash at its end, and member headers and the end of the file because they have a single valid form. Members that a killed
+backup appended have no list; the next backup truncates them, and a restore ignores them. ``tar -xf`` reads it as well.
 
-The file is written anew where the store no longer has what it holds, so that an erased person is not kept in it, and
-where more than half of it is outdated. Caches (the index, comparisons) are left out: servers make them again.
+The file is rewritten if the store has lost content that it contains, so that an erased person is removed from it, and
+if more than half of it is outdated. Caches (the index, comparisons) are omitted: servers rebuild them.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ from shiftbench.validation.output_files import (
 from shiftbench.validation.report import InvalidInput, Problem
 
 FORMAT = 1
-"""The form of the lists; a later version may read earlier forms, and refuses later ones."""
+"""Format version of the lists; a later version may read earlier formats, and rejects later ones."""
 _LISTS = "backup"
 _BLOCK = tarfile.BLOCKSIZE
 _END = bytes(2 * _BLOCK)
@@ -51,7 +51,7 @@ _CURE = "take another backup file"
 
 
 class StoredFile(NamedTuple):
-    """A file of a store in a backup: its size, the time or version it had, its SHA-256, and where its content begins.
+    """A file of a store in a backup: size, mark, SHA-256, and the offset of its content.
 
     ``mark`` is that of ``Listed``.
     """
@@ -63,7 +63,7 @@ class StoredFile(NamedTuple):
 
 
 class _Link(NamedTuple):
-    """Where a list is: the offset of its content, its size, and the hash at its end."""
+    """The position of a list: the offset of its content, its size, and the hash at its end."""
 
     offset: int
     size: int
@@ -72,11 +72,11 @@ class _Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Backup:
-    """What a backup file holds: the store's files by path, as its last finished list has them.
+    """Content of a backup file: the store's files by path, according to its last complete list.
 
-    ``end`` is where the next backup goes on; ``is_finished`` is False where a killed backup left something after it.
-    ``revision`` is the commit of a store on the Hub; ``is_private`` says that others could not read the folder;
-    ``erasures`` counts the persons that the host had erased.
+    ``end`` is the offset at which the next backup appends. ``is_finished`` is False if a killed backup left data there.
+    ``revision`` is the commit of a store on the Hub. ``is_private``: others could not read the folder. ``erasures`` is
+    the number of persons that the host had erased.
     """
 
     files: Mapping[str, StoredFile]
@@ -92,7 +92,7 @@ class Backup:
 
 @dataclass(frozen=True)
 class BackedUp:
-    """What a backup did: files and bytes of the store, those that were read of it, and bytes written to the file."""
+    """Result of a backup: files and bytes of the store, those read from it, and bytes written to the file."""
 
     files: int
     size: int
@@ -104,12 +104,12 @@ class BackedUp:
 
 
 def back_up(store: Store, file: Path) -> BackedUp:
-    """Write a store into a backup file, or what is new since into the one that is there; servers may go on.
+    """Write a store to a backup file, or append what is new to an existing one; servers may keep running.
 
-    Returns when the file is on disk and what was written has been read back and compared.
+    Returns once the file is on disk and the written data have been read back and compared.
 
-    Raises: InvalidInput when the store or the file cannot be read or written, the file is no backup or damaged, or
-        another backup is writing to it. The file is then what it was before.
+    Raises: InvalidInput if the store or the file cannot be read or written, the file is damaged or not a backup, or
+        another backup is writing to it. The file is then unchanged.
     """
     cure = "check its permissions and the space on its disk"
     with refuse_unwritable("the backup cannot be written", str(file), cure), _only_writer(file):
@@ -122,9 +122,9 @@ def back_up(store: Store, file: Path) -> BackedUp:
 
 
 def check_backup(file: Path) -> Backup:
-    """Read the whole of a backup file, and compare every byte with the hashes in it.
+    """Read a whole backup file, and compare every byte with its hashes.
 
-    Raises: InvalidInput when it is damaged, no backup, or of a later format.
+    Raises: InvalidInput if it is damaged, not a backup, or of a later format.
     """
     found = read_lists(file)
     with file.open("rb") as opened:
@@ -136,9 +136,9 @@ def check_backup(file: Path) -> Backup:
 
 
 def restore(file: Path, root: Path) -> Backup:
-    """Check a backup file, and write the store that it holds into a new folder, which appears when it is whole.
+    """Verify a backup file, and write its store to a new folder, which appears when it is complete.
 
-    Raises: InvalidInput when the folder is not empty or cannot be written, or as ``check_backup``; nothing is there
+    Raises: InvalidInput if the folder is not empty or cannot be written, or as ``check_backup``; no folder is created
         then.
     """
     check_new_folder(root, "--store")
@@ -163,7 +163,7 @@ def restore(file: Path, root: Path) -> Backup:
 def _restore_file(place: Path, content: bytes, stored: StoredFile) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_bytes(content)
-    if stored.mark.isdigit():  # so that a backup of what was restored finds nothing new
+    if stored.mark.isdigit():  # keep the modification time, so that a backup of the restored store finds nothing new
         os.utime(place, ns=(int(stored.mark), int(stored.mark)))
 
 
@@ -186,7 +186,7 @@ def _only_writer(file: Path) -> Iterator[None]:
 
 @dataclass
 class _Writer:
-    """Members and a list, as they are appended to an open file from an offset on."""
+    """Appends members and a list to an open file, starting at an offset."""
 
     to: BinaryIO
     start: int
@@ -228,7 +228,7 @@ class _Writer:
 
 
 def _append(store: Store, file: Path, before: Backup) -> BackedUp | None:
-    """Append what is new to a backup file; None, and nothing is written, where it must be written anew."""
+    """Append what is new to a backup file; if it must be rewritten, write nothing and return None."""
     listing, erasures = store.listing(), _erasures(store)
     wanted = _files_to_back_up(listing.files)
     if erasures != before.erasures or _must_be_rewritten(before, wanted):
@@ -238,7 +238,7 @@ def _append(store: Store, file: Path, before: Backup) -> BackedUp | None:
         writer = _Writer(opened, before.end)
         try:
             read = _add_new(store, writer, before.files)
-            if read is None:  # the store lost something meanwhile
+            if read is None:  # the store lost a file meanwhile
                 _cut(opened, before.end)
                 return None
             revision, is_private, new, gone, n_bytes = read
@@ -254,22 +254,22 @@ def _append(store: Store, file: Path, before: Backup) -> BackedUp | None:
 
 
 def _cut(opened: BinaryIO, end: int) -> None:
-    """Cut a file off after its last finished backup."""
+    """Truncate a file after its last finished backup."""
     opened.seek(end)
     opened.truncate()
     opened.write(_END)
 
 
 def _erasures(store: Store) -> int:
-    """Count the persons whom the host has erased; a name that is read before is in no file that is read later."""
+    """Count the persons whom the host has erased; files read after this no longer contain their names."""
     store.log.refresh()
     return sum(event.act == ERASED for event in store.log.events)
 
 
 def erase_again(store: Store, newer: EventLog) -> list[str]:
-    """Erase from a restored store the persons whom the host has erased since its backup, as a newer log has it.
+    """Erase from a restored store the persons whom the host has erased since its backup, according to a newer log.
 
-    Returns: what was done, a sentence for each.
+    Returns: one sentence per erasure.
     """
     known = {event.hash for event in store.log.events}
     keys = [event.whom or "" for event in newer.events if event.act == ERASED and event.hash not in known]
@@ -279,7 +279,7 @@ def erase_again(store: Store, newer: EventLog) -> list[str]:
 
 
 def _must_be_rewritten(before: Backup, wanted: Mapping[str, Listed]) -> bool:
-    """Return whether a file holds what the store lost, scores apart, or is outdated in more than its half."""
+    """Return whether the file contains anything (except scores) that the store lost, or is more than half outdated."""
     lost = any(not path.startswith(f"{SCORES}/") for path in before.files.keys() - wanted.keys())
     live = sum(each.size + 2 * _BLOCK for each in before.files.values())
     return lost or before.end > 2 * live + _PIECE
@@ -288,13 +288,13 @@ def _must_be_rewritten(before: Backup, wanted: Mapping[str, Listed]) -> bool:
 def _add_new(
     store: Store, writer: _Writer, there: Mapping[str, StoredFile]
 ) -> tuple[str | None, bool, int, list[str], int] | None:
-    """Append the files of a store that are not there yet; None where one of those there vanished, scores apart."""
+    """Append a store's new files; None if a file in ``there`` (except scores) has vanished."""
     n_bytes, new = 0, 0
     while True:
         known = {**there, **writer.changed}
 
         def small_and_new(files: Mapping[str, Listed], known: Mapping[str, StoredFile] = known) -> list[str]:
-            # They belong together: what is read of them later might be of another moment.
+            # These small files must be consistent: read later, they might be from another moment.
             return [path for path in _new(files, known) if not path.startswith((f"{ENTRIES}/", f"{SCORES}/"))]
 
         listing = store.listing(small_and_new)
@@ -318,7 +318,7 @@ def _add_new(
 
 
 def _rewrite(store: Store, file: Path, before: Backup | None) -> BackedUp:
-    """Write a backup file anew: what the former one holds is copied from it, and not read from the store."""
+    """Rewrite a backup file; unchanged content is copied from the old file instead of the store."""
     part = file.with_name(f".{file.name}.part")
     while True:
         listing, erasures = store.listing(), _erasures(store)
@@ -354,7 +354,7 @@ def _rewrite(store: Store, file: Path, before: Backup | None) -> BackedUp:
 
 
 def _new(files: Mapping[str, Listed], known: Mapping[str, StoredFile]) -> dict[str, Listed]:
-    """Return the files to back up that are not known as they are."""
+    """Return the files to back up that are new or changed."""
     return {
         path: listed
         for path, listed in _files_to_back_up(files).items()
@@ -363,7 +363,7 @@ def _new(files: Mapping[str, Listed], known: Mapping[str, StoredFile]) -> dict[s
 
 
 def _files_to_back_up(files: Mapping[str, Listed]) -> dict[str, Listed]:
-    """Return the files that a backup holds, all but caches, by path, sorted."""
+    """Return all files except caches, sorted by path."""
     index = f"{SCORES}/"
     return {
         path: listed
@@ -373,7 +373,7 @@ def _files_to_back_up(files: Mapping[str, Listed]) -> dict[str, Listed]:
 
 
 def _read_back(file: Path, start: int) -> Backup:
-    """Read again what was written from an offset on, and compare."""
+    """Re-read and verify what was written from an offset on."""
     found = read_lists(file)
     with file.open("rb") as opened:
         for _ in _checked_generations(opened, found, start):
@@ -382,7 +382,7 @@ def _read_back(file: Path, start: int) -> Backup:
 
 
 def _head(path: str, size: int) -> bytes:
-    """Return the head of a member: one block, of one form alone."""
+    """Return a member's header: one block with a single valid form."""
     member = tarfile.TarInfo(path)
     member.size, member.mode = size, PRIVATE_FILE
     return member.tobuf(tarfile.USTAR_FORMAT)
@@ -393,7 +393,7 @@ _TAIL_BYTES = len(_TAIL.format(0, "0" * 64))
 
 
 def _list_bytes(content: Mapping[str, Any]) -> bytes:
-    """Write a list: JSON of whole blocks, at its end its size and the hash of all that stands before."""
+    """Encode a list as JSON padded to whole blocks; it ends with its size and the hash of everything before."""
     text = json.dumps(content, ensure_ascii=False)[:-1] + ", "
     body = text.encode()
     body += b" " * (-(len(body) + _TAIL_BYTES) % _BLOCK)
@@ -402,9 +402,9 @@ def _list_bytes(content: Mapping[str, Any]) -> bytes:
 
 
 def read_lists(file: Path) -> Backup:
-    """Read the lists of a backup file, from its last finished one back; contents are not looked at.
+    """Read the lists of a backup file, backwards from its last finished one; contents are not read.
 
-    Raises: InvalidInput when it is no backup, a list is damaged, or of a later format.
+    Raises: InvalidInput if it is not a backup, a list is damaged, or of a later format.
     """
     try:
         with file.open("rb") as opened:
@@ -421,7 +421,7 @@ def read_lists(file: Path) -> Backup:
 
 
 def _link_before(opened: BinaryIO, end: int) -> _Link | None:
-    """Return the link to the list that ends at an offset, before the end of the file; None where there is none."""
+    """Return the link to the list that ends at an offset, followed only by the end of the file; else None."""
     if end < _BLOCK + _TAIL_BYTES:
         return None
     opened.seek(end - _TAIL_BYTES)
@@ -437,9 +437,9 @@ def _link_before(opened: BinaryIO, end: int) -> _Link | None:
 
 
 def _last_finished(opened: BinaryIO, file: Path, size: int) -> tuple[int, _Link, bool]:
-    """Find the last list of a file whose last backup was killed, by its members' heads alone.
+    """Find the last list of a file whose last backup was killed, by scanning the members' headers.
 
-    Raises: InvalidInput where a member has no head: then the file is damaged, for a killed backup is only too short.
+    Raises: InvalidInput if a member's header is invalid: the file is damaged, since a kill only truncates it.
     """
     at, last, end = 0, None, 0
     while at + _BLOCK <= size:
@@ -466,7 +466,7 @@ def _last_finished(opened: BinaryIO, file: Path, size: int) -> tuple[int, _Link,
 
 
 def _merged(opened: BinaryIO, file: Path, last: _Link, end: int, *, is_finished: bool) -> Backup:
-    """Read the lists from the last one back, and put them together."""
+    """Read the lists backwards from the last one, and merge them."""
     lists = [_read_list(opened, file, last)]
     while (previous := lists[-1]["previous"]) is not None:
         lists.append(_read_list(opened, file, _Link(*previous)))
@@ -508,7 +508,7 @@ def _read_list(opened: BinaryIO, file: Path, link: _Link) -> dict[str, Any]:
 
 
 def _checked_generations(opened: BinaryIO, found: Backup, start: int = 0) -> Iterator[int]:
-    """Check every byte from an offset on, backup by backup, from the last one back; return the number of each."""
+    """Verify every byte from an offset on, backup by backup, from the last one backwards; yield their numbers."""
     file, link, number = Path(opened.name), found.last, found.number
     while True:
         read = _read_list(opened, file, link)

@@ -1,4 +1,4 @@
-"""An entry, its id, its files and those derived of it, which are made again where missing, damaged or outdated."""
+"""An entry, its id, its files and its derived files, which are recomputed if missing, damaged or outdated."""
 
 import hashlib
 import io
@@ -25,11 +25,11 @@ ENTRIES, WITHDRAWN, SCORES, RECORDS = "entries", "withdrawn", "scores", "records
 COMPARISONS, INDEX = "comparisons", "index"
 """Folders of a store."""
 DERIVED = (SCORES, COMPARISONS)
-"""Folders whose content is computed again when it is lost."""
+"""Folders whose content is recomputed if lost."""
 Files = Mapping[str, bytes]
-"""Contents by place in the store."""
+"""Contents by path in the store."""
 Changes = Mapping[str, bytes | None]
-"""Contents by place in the store; None for a file or folder that goes."""
+"""Contents by path in the store; None deletes a file or folder."""
 CARD, PREDICTIONS, VALIDATION = "card.json", "predictions.parquet", "validation.parquet"
 ENTRY_ID = re.compile(r"[0-9a-f]{16}")
 RECORD = re.compile(r"[a-z]+-[0-9a-zA-Z-]{1,80}\.(json|bin)")
@@ -42,9 +42,9 @@ VERSION = re.compile(r"\d{1,6}(\.\d{1,6}){0,3}", re.ASCII)
 class Entry:
     """One accepted submission.
 
-    ``submitted_at`` is in UTC, ISO 8601, to the microsecond (in older entries to the second), since the earlier of two
-    entries with the same predictions has the row on the board; ``has_validation`` says whether predictions on
-    validation rows lie beside its predictions; ``hub`` is what the Hub said of its model on that day.
+    ``submitted_at`` is in UTC, ISO 8601, to the microsecond (older entries: to the second), since among entries with
+    the same predictions the earliest has the row on the board. ``has_validation``: whether it has predictions on
+    validation rows. ``hub``: the Hub's facts about its model on that day.
     """
 
     id: str
@@ -56,17 +56,18 @@ class Entry:
 
 
 class SubmissionRecord(NamedTuple):
-    """The record that quotas count: who submitted an entry, on which UTC day (ISO)."""
+    """The data for quotas: who submitted an entry, on which UTC day (ISO)."""
 
     submitter: str
     day: str
 
 
 def entry_id(submitter: str, card: Card, rows: pl.DataFrame, validation: pl.DataFrame | None = None) -> str:
-    """Compute an entry's id, 16 hex digits: the same for the same submitter, predictions (sorted rows) and card.
+    """Compute an entry's id, 16 hex digits: a hash of submitter, predictions (sorted rows) and card.
 
-    Confidences and probabilities count to the last digit, which depends on the processor, the number of threads and
-    library versions: predictions computed elsewhere have the same id for certain only where nothing is rounded.
+    All digits of confidences and probabilities count, and the last ones depend on the processor, the number of threads
+    and library versions. So the same predictions computed elsewhere are only certain to have the same id without
+    rounding.
     """
     digest = hashlib.sha256(json.dumps([submitter, card.as_dict()], sort_keys=True).encode())
     for part in (rows,) if validation is None else (rows, validation):
@@ -76,7 +77,7 @@ def entry_id(submitter: str, card: Card, rows: pl.DataFrame, validation: pl.Data
 
 
 def check_id(identity: str) -> str:
-    """Check an entry's id, and return it; InvalidInput when it cannot be one, so that no id leads out of the store."""
+    """Validate and return an entry's id; InvalidInput if it is malformed, so that no id points outside the store."""
     if not ENTRY_ID.fullmatch(identity):
         raise InvalidInput(Problem("this is no entry id", "entry", repr(identity[:40]), "ids are 16 hex digits"))
     return identity
@@ -93,17 +94,17 @@ def predictions_path(identity: str) -> str:
 
 
 def validation_path(identity: str) -> str:
-    """Return the place of an entry's predictions on validation rows in a store; most entries have none."""
+    """Return the path of an entry's predictions on validation rows in a store; most entries have none."""
     return f"{ENTRIES}/{check_id(identity)}/{VALIDATION}"
 
 
 def stored_rows(checked: pl.DataFrame) -> pl.DataFrame:
-    """Return checked predictions as an entry stores them; its id depends on them."""
+    """Return checked predictions in the form in which an entry stores them and its id is computed."""
     return checked.drop("task", "target").sort("source", "seed", "id")
 
 
 def predictions_bytes(rows: pl.DataFrame) -> bytes:
-    """Write the content of an entry's prediction file, as Parquet."""
+    """Encode an entry's predictions as Parquet."""
     content = io.BytesIO()
     rows.write_parquet(content)
     return content.getvalue()
@@ -122,12 +123,12 @@ def record_path(name: str) -> str:
 
 
 def now() -> str:
-    """Return the current time in the form that entries use."""
+    """Return the current time in the format that entries use."""
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def entry_bytes(entry: Entry) -> bytes:
-    """Write the content of an entry's card file.
+    """Encode an entry's card file.
 
     Returns: JSON in UTF-8.
     """
@@ -143,7 +144,7 @@ def entry_bytes(entry: Entry) -> bytes:
 
 
 def parse_entry(content: bytes, identity: str) -> Entry:
-    """Parse an entry's card file; InvalidInput when it is damaged or another entry's."""
+    """Parse an entry's card file; InvalidInput if it is damaged or another entry's."""
     try:
         read = parse_json(content)
         card, has_validation = Card.model_validate(read["card"]), read.get("validation") is True
@@ -162,7 +163,7 @@ def _damaged(identity: str, found: str) -> InvalidInput:
 
 
 def parse_submission_record(content: bytes, identity: str) -> SubmissionRecord | None:
-    """Parse an entry's submitter and day; None when its card file is damaged or another's: it counts for nobody."""
+    """Parse an entry's submitter and day; None if its card file is damaged or another's, so it counts for nobody."""
     try:
         read = parse_json(content)
         record = SubmissionRecord(str(read["submitter"]), str(read["submitted_at"])[:10])
@@ -172,12 +173,12 @@ def parse_submission_record(content: bytes, identity: str) -> SubmissionRecord |
 
 
 def tombstone_bytes(identity: str) -> bytes:
-    """Write the content of a tombstone dated now: of an entry that was withdrawn, or whose files were erased."""
+    """Encode a tombstone with the current time, for an entry that was withdrawn, or whose files were erased."""
     return json.dumps({"id": identity, "withdrawn_at": now()}, indent=2).encode()
 
 
 def parse_tombstone(content: bytes) -> str:
-    """Parse when an entry was withdrawn, as ISO 8601; empty where the tombstone is damaged."""
+    """Return when an entry was withdrawn, as ISO 8601; empty if the tombstone is damaged."""
     try:
         return str(parse_json(content)["withdrawn_at"])
     except (ValueError, KeyError, TypeError):
@@ -185,7 +186,7 @@ def parse_tombstone(content: bytes) -> str:
 
 
 class MadeWith(NamedTuple):
-    """What scores are made with: encoders of the depths and of BERTScore's tokens (None where there was none), data."""
+    """What scores were computed with: encoders of depths and of BERTScore (None if unused), data version."""
 
     depth_encoder: str | None
     token_encoder: str | None
@@ -194,7 +195,7 @@ class MadeWith(NamedTuple):
 
 _MADE_WITH = "made_with"
 FORECASTS = ".forecasts.json"
-"""What the names of forecasts' files end in."""
+"""Suffix of forecast files."""
 
 
 def scores_path(identity: str, version: str = METRIC_VERSION) -> str:
@@ -208,17 +209,17 @@ def table_path(identity: str, version: str = METRIC_VERSION) -> str:
 
 
 def forecasts_path(identity: str, version: str = METRIC_VERSION) -> str:
-    """Return the place of an entry's forecasts in a store."""
+    """Return the path of an entry's forecasts in a store."""
     return f"{SCORES}/{version}/{check_id(identity)}{FORECASTS}"
 
 
 def index_path(name: str) -> str:
-    """Return the path in a store of a table that an index keeps."""
+    """Return the path of an index's cached table in a store."""
     return f"{SCORES}/{METRIC_VERSION}/{INDEX}/{name}.parquet"
 
 
 def comparison_path(first: str, other: str) -> str:
-    """Return the path in a store of the comparison of an entry with another one."""
+    """Return the path of the cached comparison of two entries in a store."""
     return f"{COMPARISONS}/{METRIC_VERSION}/{check_id(first)}--{check_id(other)}.json"
 
 
@@ -232,7 +233,7 @@ def derived_files(identity: str, scored: Scored) -> Files:
 
 
 def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:
-    """Read nested scores; None when they are damaged or were made with other encoders or settings."""
+    """Parse nested scores; None if they are damaged or were computed with other encoders or settings."""
     try:
         scores = Scores.model_validate_json(content)
     except ValueError:
@@ -241,13 +242,13 @@ def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:
 
 
 def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
-    """Read a long table; None when it is damaged or was made with other encoders or settings."""
+    """Parse a long table; None if it is damaged or was computed with other encoders or settings."""
     try:
         depths, tokens, *version = parse_json(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
         table = pl.read_parquet(io.BytesIO(content))
     except (pl.exceptions.PolarsError, OSError, ValueError, TypeError):
         return None
-    # Tables of former versions name no data.
+    # Tables of former versions do not state the data version.
     known = MadeWith(depths, tokens, DataVersion(*version[:2]) if version else made_with.version)
     return table if _agree(known, made_with) and table.schema == SCORE_COLUMNS else None
 

@@ -1,13 +1,13 @@
-"""What a leaderboard's host may do to entries and accounts, each with a reason that the log keeps.
+"""Actions of a leaderboard's host on entries and accounts; the log records each with a reason.
 
-    hide, unhide    an entry leaves all boards, and comes back; its files stay
-    rename          an entry gets another name, and a line of its own on the overall board
-    annotate        an entry gets a note that visitors read; an empty one takes it away
-    ban, unban      an account may submit and nominate nothing more; what it sent stays
-    erase           the files of an account's entries go, and its name; tombstones with the entries' ids stay
+    hide, unhide    remove an entry from all boards, and show it again; its files stay
+    rename          give an entry another name, and its own line on the overall board
+    annotate        add a note to an entry that visitors see; an empty note removes it
+    ban, unban      block an account from submitting and nominating; its entries stay
+    erase           delete the files of an account's entries, and its name; tombstones with the entries' ids stay
 
-On withheld labels the records of an erased account's feedback stay without its name, under a digest of it: an account
-that comes back would otherwise have its answers of the year once more.
+On withheld labels, the feedback records of an erased account stay without its name, under a digest of it: otherwise, an
+account that returns would get its yearly feedback again.
 """
 
 import hashlib
@@ -34,13 +34,13 @@ from shiftbench.validation.plain_text import escape_invisible
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_WORDS = 500
-"""Characters of a reason or a note."""
+"""Maximum length of a reason or a note."""
 ERASED_ACCOUNT = "erased account"
-"""Stands for the name of an erased account in records of rounds and feedback; no account can have it."""
+"""Replaces the name of an erased account in records of rounds and feedback; no account can have this name."""
 
 
 class Act(StrEnum):
-    """What a host may do."""
+    """The actions of a host."""
 
     HIDE = "hide"
     UNHIDE = "unhide"
@@ -52,7 +52,7 @@ class Act(StrEnum):
 
 
 class Order(NamedTuple):
-    """One act of a host: on an entry (its id) or an account; ``text`` is the new name or the note."""
+    """One action of a host on an entry (its id) or an account; ``text`` is the new name or the note."""
 
     act: Act
     target: str
@@ -61,13 +61,12 @@ class Order(NamedTuple):
 
 
 def perform(store: Store, order: Order, by: str) -> str:
-    """Do what a host orders, and return what was done, as a sentence. Idempotent.
+    """Perform a host's action, and return a sentence on what was done. Idempotent.
 
     Args:
         store: the store.
-        order: what to do.
+        order: the action.
         by: the host's account.
-    Raises: InvalidInput for an entry or account that is not there, or without a reason; nothing is changed then.
     """
     order = Order(order.act, order.target.strip(), _words(order.reason, "--reason", required=True), order.text.strip())
     match order.act:
@@ -84,7 +83,7 @@ def perform(store: Store, order: Order, by: str) -> str:
 
 
 def erasable(store: Store, account: str) -> list[str]:
-    """List the entries that erasing an account takes; InvalidInput where there is nothing of such an account."""
+    """List the entries that erasing an account deletes; InvalidInput if the store has nothing from this account."""
     ids = store.sent_by(account)
     if not ids and store.log.key_of(account) is None:
         raise InvalidInput(Problem("there is nothing of this account here", "account", f"'{account[:80]}'", _SEE_LOG))
@@ -112,7 +111,7 @@ def _rename(store: Store, order: Order, by: str) -> str:
         _refuse_absent(store, order.target)
         card = store.sent(order.target).card
         facts = {**card.as_dict(), "name": order.text}
-        name = parse_card(json.dumps(facts), "the new name").name  # as a card may name it
+        name = parse_card(json.dumps(facts), "the new name").name  # validated as in a card
         if store.moderation.names.get(order.target) == name:
             return None
         return Change([Draft(RENAMED, order.target, by, words={"reason": order.reason, "name": name})])
@@ -173,7 +172,7 @@ def _erase(store: Store, order: Order, by: str) -> str:
 
 
 def _records_without(store: Store, account: str) -> Iterator[tuple[str, bytes]]:
-    """Return the records that name an account, without its name."""
+    """Return the records that contain an account's name, with the name replaced."""
     for name, content in store.records("").items():
         if name.endswith(".json") and account.encode() in content:
             read = parse_json(content)
@@ -198,7 +197,7 @@ def _refuse_absent(store: Store, identity: str) -> None:
 
 
 def _words(text: str, where: str, *, required: bool) -> str:
-    """Check what a host wrote."""
+    """Validate a reason or note, and return it stripped."""
     text = text.strip()
     if required and not text:
         raise InvalidInput(Problem("a reason is needed", where, cure="write why: the log keeps it"))
@@ -209,7 +208,7 @@ def _words(text: str, where: str, *, required: bool) -> str:
 
 
 def _refuse_hidden_characters(text: str, where: str) -> str:
-    """Return the text; InvalidInput where one of its characters does not show."""
+    """Return the text; InvalidInput if one of its characters is invisible."""
     if (escaped := escape_invisible(text, "")) != text:
         raise InvalidInput(Problem("some characters do not show", where, f"'{escaped[:80]}'", "take them out"))
     return text

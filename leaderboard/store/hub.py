@@ -1,8 +1,8 @@
-"""A store's files in a dataset repository of the Hub, with a local copy of what is read often.
+"""A store in a dataset repository on the Hub, with a local copy of frequently read files.
 
-Every addition is one commit on top of the one that was looked at before (``parent_commit``), so whoever is second is
-refused, looks again, and counts again. After a failure the repository is looked at, too: a commit that landed though
-its answer got lost is not made twice. The copy may be lost at any time; predictions are fetched when they are needed.
+Every addition is one commit with the last seen commit as its parent (``parent_commit``), so a concurrent writer is
+rejected, updates its copy, and checks quotas again. After a failure the repository is also checked, so that a commit
+whose response was lost is not repeated. The copy may be deleted at any time; predictions are downloaded on demand.
 """
 
 import hashlib
@@ -40,22 +40,22 @@ from shiftbench.validation.report import InvalidInput, Problem
 T = TypeVar("T")
 
 OVERTAKEN_TRIES = 30
-"""The most attempts at a commit that other commits overtake."""
+"""Maximum number of attempts at a commit if others commit first."""
 PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
-"""Seconds after which a request without an answer counts as failed; the Hub's client would wait for ever."""
+"""Timeouts of requests in seconds; the Hub's client would wait forever."""
 _THREADS, _BATCH, _COMMITTED = 8, 64, 500
 _OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, LOG, "README.md", "LICENSE", ".gitattributes"}
 _CURE = "send it again; what arrived is not stored twice"
 
 
 class HubPlace(LocalPlace):
-    """A dataset repository, and its copy in a local folder, which is what is read."""
+    """A dataset repository and its copy in a local folder, from which files are read."""
 
     def __init__(self, repo_id: str, copy: Path, api: Any) -> None:
         super().__init__(copy)
         self._repo_id, self._api = repo_id, api
         self._head: str | None = None
-        self._copied: dict[str, dict[str, str]] = {}  # by folder: names of files that may change, and what they hold
+        self._copied: dict[str, dict[str, str]] = {}  # by folder: names and content ids of files that may change
         self._must_be_private = False
         self._sending = threading.RLock()
         self._sending_processes = FileLock(copy / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
@@ -63,7 +63,7 @@ class HubPlace(LocalPlace):
     def add(self, make: Callable[[], Changes | None]) -> bool:
         """Make changes in one commit.
 
-        ``make`` is called again for each newer version that the commit starts from.
+        ``make`` is called again for each newer commit on which the attempt is based.
         """
         sent: list[Changes] = []
 
@@ -76,7 +76,7 @@ class HubPlace(LocalPlace):
                 sent.append(files)
                 made = self._commit(files, head)
                 self.keep(files)
-                self._head = made  # set only after the copy has the commit, otherwise it would not be fetched
+                self._head = made  # only after the copy has the commit, otherwise it would never be downloaded
                 return True
 
         try:
@@ -88,7 +88,7 @@ class HubPlace(LocalPlace):
             raise
 
     def fetch(self, path: str) -> Path:
-        """Return a file's path in the copy; a file that is not there is fetched."""
+        """Return a file's path in the copy; a missing file is downloaded first."""
         if not (self.root / path).is_file():
             with writing_to_hub(self._repo_id, "try again later"):
                 content = self._content(path, self._head or "main")
@@ -98,7 +98,7 @@ class HubPlace(LocalPlace):
         return self.root / path
 
     def refresh(self) -> None:
-        """Update the copy to what the repository holds now."""
+        """Update the copy to the repository's newest commit."""
 
         def attempt(_: int) -> str:
             with self._updating():
@@ -122,7 +122,7 @@ class HubPlace(LocalPlace):
             return retry(tree)
 
     def listed_content(self, path: str, listing: Listing) -> bytes | None:
-        """Read a file of a listing, from the repository at its commit."""
+        """Read a listed file from the repository, at the listing's commit."""
         with writing_to_hub(self._repo_id, "try again later"):
             return retry(lambda _: self._content(path, listing.revision or "main"))
 
@@ -138,32 +138,32 @@ class HubPlace(LocalPlace):
         self.refresh()
 
     def present(self, paths: Iterable[str]) -> set[str]:
-        """Return which of some files and folders the repository or the copy has."""
+        """Return which of the paths exist in the repository or the copy."""
         paths = set(paths)
         with writing_to_hub(self._repo_id, "try again later"):
             there = retry(lambda _: self._there(paths, self._head or "main"))
         return super().present(paths) | there
 
     def squash(self) -> None:
-        """Replace the repository's former revisions by today's, so that nothing can be read in them any more."""
+        """Squash the repository's history to the current state, so that former revisions can no longer be read."""
         cure = "squash its history on the Hub: former revisions have what was erased"
         with writing_to_hub(self._repo_id, cure), self._updating():
             self._update_copy()
             self._ask(lambda: self._api.super_squash_history(self._repo_id, repo_type="dataset"), COMMIT_PATIENCE)
 
     def versions(self) -> set[str]:
-        """Return the metric versions of which the repository or the copy has scores."""
+        """Return the metric versions for which the repository or the copy has scores."""
         with writing_to_hub(self._repo_id, "try again later"):
             names = retry(lambda _: self._listing(SCORES, self._head or "main"))
         return super().versions() | {name for name in names if VERSION.fullmatch(name)}
 
     def fetch_scores(self, version: str) -> None:
-        """Fetch the nested scores of another metric version."""
+        """Download the nested scores of another metric version."""
         with writing_to_hub(self._repo_id, "try again later"), self._updating():
             self._fetch_scores(version, self._head or "main", (".json",), self.ids() - self.withdrawn())
 
     def share(self, made: Collection[str]) -> None:
-        """Upload scores of this metric version: those made again, and those that the repository lacks."""
+        """Upload scores of this metric version: recomputed ones, and those missing from the repository."""
         folder = f"{SCORES}/{METRIC_VERSION}"
         self.refresh()
         with writing_to_hub(self._repo_id, "try again later"):
@@ -177,10 +177,10 @@ class HubPlace(LocalPlace):
 
     @contextmanager
     def _updating(self) -> Iterator[None]:
-        """Run one update or commit at a time on this machine, as others would only conflict."""
+        """Serialise updates and commits on this machine, as concurrent ones would only conflict."""
         if self.has_vanished():
             self.forget_root()
-            self._head, self._copied = None, {}  # so that everything is fetched again
+            self._head, self._copied = None, {}  # so that everything is downloaded again
         self.make_folder()
         try:
             with self._sending, self._sending_processes:
@@ -191,7 +191,7 @@ class HubPlace(LocalPlace):
             ) from error
 
     def _update_copy(self) -> str:
-        """Update the copy to the repository's newest commit; return that."""
+        """Update the copy to the repository's newest commit, and return that commit."""
         asked = {"repo_type": "dataset", "expand": ["sha", "private"]}
         info = self._ask(lambda: self._api.repo_info(self._repo_id, **asked))
         if self._must_be_private and not info.private:
@@ -222,7 +222,7 @@ class HubPlace(LocalPlace):
         new = there - self.ids()
         if self._head is None:
             self._fetch_scores(METRIC_VERSION, head, (".json", ".parquet", FORECASTS), there - gone)
-        else:  # an entry is committed with its scores, so the long listing is not needed
+        else:  # entries are committed with their scores, so listing the large folder is not needed
             derived = (path(identity) for identity in new - gone for path in (scores_path, table_path))
             self._fetch_all(derived, head)
         self._fetch_all((card_path(identity) for identity in new), head)
@@ -230,7 +230,7 @@ class HubPlace(LocalPlace):
         return head
 
     def _copy_folder(self, folder: str, head: str) -> None:
-        """Make a folder of the copy hold what that of a commit does; its files may change, since persons are erased."""
+        """Synchronise a folder of the copy with a commit; its files may change, since persons are erased."""
         named = RECORD if folder == RECORDS else LOG_FILE
         files = {name: item for name, item in self._items(folder, head).items() if hasattr(item, "blob_id")}
         there = {name: _content_id(item) for name, item in files.items() if named.fullmatch(name)}
@@ -248,14 +248,14 @@ class HubPlace(LocalPlace):
         return file.is_file() and content_id in _content_ids(file.read_bytes())
 
     def _fetch_scores(self, version: str, head: str, kinds: tuple[str, ...], ids: set[str]) -> None:
-        """Fetch the scores of some entries that are not here."""
+        """Download the missing scores of some entries."""
         folder = f"{SCORES}/{version}"
         missing = self._listing(folder, head) - set(self.names(folder))
         wanted = (f"{identity}{kind}" for identity in ids for kind in kinds)
         self._fetch_all((f"{folder}/{name}" for name in wanted if name in missing), head)
 
     def _fetch_all(self, paths: Iterable[str], head: str) -> None:
-        """Fetch files of a commit into the copy; what is no file there (an entry without a card) is left out."""
+        """Download files of a commit into the copy; missing files (such as an absent card) are skipped."""
 
         def get(path: str) -> bytes | None:
             return retry(lambda _: self._content(path, head))
@@ -268,7 +268,7 @@ class HubPlace(LocalPlace):
                 self.keep({path: content for path, content in contents if content is not None})
 
     def _content(self, path: str, revision: str) -> bytes | None:
-        """Return a file's content; None when it is not there."""
+        """Return a file's content; None if it does not exist."""
         from huggingface_hub import get_session, hf_hub_url
         from huggingface_hub.errors import EntryNotFoundError
         from huggingface_hub.utils._headers import build_hf_headers
@@ -284,11 +284,11 @@ class HubPlace(LocalPlace):
         return bytes(response.content)
 
     def _listing(self, folder: str | None, head: str) -> set[str]:
-        """List what lies in a folder of a commit; nothing when it is not there."""
+        """List the names in a folder of a commit; empty if the folder does not exist."""
         return set(self._items(folder, head))
 
     def _items(self, folder: str | None, head: str) -> dict[str, Any]:
-        """Return what the Hub says of files and folders in a folder of a commit, by name."""
+        """Return the Hub's facts about files and folders in a folder of a commit, by name."""
         from huggingface_hub.errors import EntryNotFoundError
 
         def tree() -> list[Any]:
@@ -300,7 +300,7 @@ class HubPlace(LocalPlace):
             return {}
 
     def _there(self, paths: Iterable[str], head: str) -> set[str]:
-        """Return which of some files and folders a commit has."""
+        """Return which of the paths exist in a commit."""
         by_folder: dict[str, set[str]] = {}
         for path in paths:
             by_folder.setdefault(str(PurePosixPath(path).parent), set()).add(PurePosixPath(path).name)
@@ -313,7 +313,7 @@ class HubPlace(LocalPlace):
         title = _title(files)
         removed = self._there((path for path, content in files.items() if content is None), parent)
         operations: list[Any] = [CommitOperationAdd(path, each) for path, each in files.items() if each is not None]
-        # An entry is a folder, and so named to the Hub.
+        # An entry is a folder, which the Hub needs to know.
         folders = {path for path in removed if PurePosixPath(path).parent.name == ENTRIES}
         operations += [CommitOperationDelete(f"{path}/" if path in folders else path) for path in sorted(removed)]
 
@@ -324,12 +324,12 @@ class HubPlace(LocalPlace):
         return str(self._ask(commit, COMMIT_PATIENCE).oid)
 
     def _has_landed(self, sent: Sequence[Changes]) -> bool:
-        """Return whether the copy holds what was sent before, when the answer to it was lost."""
+        """Return whether the copy contains what was sent earlier, when its response was lost."""
 
         def is_here(path: str, content: bytes | None) -> bool:
             if content is None:
                 return False
-            if path == HEAD:  # the event that it names; others may have come after it
+            if path == HEAD:  # compare only the event of this head; others may have been added after it
                 return is_in_log(self.root, content)
             file = self.root / path
             return file.is_file() and file.read_bytes() == content
@@ -340,7 +340,7 @@ class HubPlace(LocalPlace):
         return any(is_here(path, files[path]) for files in sent for path in marks(files))
 
     def _landed_after_all(self, sent: Sequence[Changes]) -> bool:
-        """Check once more after the last failure; False when the Hub does not answer, as acceptance is then unknown."""
+        """Check again after the last failure; False if the Hub is unreachable, as acceptance is then unknown."""
         try:
             self.refresh()
         except InvalidInput:
@@ -348,7 +348,7 @@ class HubPlace(LocalPlace):
         return self._has_landed(sent)
 
     def _ask(self, request: Callable[[], T], patience: float | None = None) -> T:
-        """Send a request, and wait for its answer no longer than ``patience`` seconds; default ``PATIENCE``."""
+        """Send a request, and wait at most ``patience`` seconds for its response; default ``PATIENCE``."""
         import httpx2
 
         answers: list[T] = []
@@ -360,7 +360,7 @@ class HubPlace(LocalPlace):
             except BaseException as error:
                 errors.append(error)
 
-        # A daemon: a request that never ends must not keep the program from ending.
+        # A daemon thread, so that a hanging request does not keep the program from exiting.
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         patience = patience or PATIENCE
@@ -373,12 +373,12 @@ class HubPlace(LocalPlace):
 
 
 def _content_id(item: Any) -> str:
-    """Return what tells one content of a file on the Hub from another: its SHA-256 where it is large, else git's."""
+    """Return a content id of a file on the Hub: its SHA-256 for large files, else git's blob id."""
     return str(item.lfs.sha256 if getattr(item, "lfs", None) else item.blob_id)
 
 
 def _content_ids(content: bytes) -> tuple[str, str]:
-    """Compute both ids that the Hub may name a content by."""
+    """Compute both ids by which the Hub may identify a content: SHA-256 and git's blob id."""
     return hashlib.sha256(content).hexdigest(), hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
 
 
@@ -386,7 +386,7 @@ _TITLES = {ENTRIES: "Entry", WITHDRAWN: "Withdraw", RECORDS: "Record"}
 
 
 def _title(files: Changes) -> str:
-    """Return a commit's title: the entry or record that it adds, the entry that it withdraws; of others its folder."""
+    """Return a commit's title: the added entry or record, or the withdrawn entry; else the kind of change."""
     if None in files.values():
         return "Erase"
     for path in files:

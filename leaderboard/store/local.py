@@ -1,11 +1,11 @@
-"""A store's files in a local folder: written durably, visible whole or not at all, by one process at a time.
+"""A store in a local folder: written durably, visible completely or not at all, by one process at a time.
 
-Whatever is being written lies in ``.new`` until it is whole, and only the holder of the lock writes there. An addition
-of several files is decided once ``.new/plan.json`` lists them all: the next holder of the lock finishes what a killed
-process left with a plan, and deletes what it left without one.
+Files are written to ``.new`` first, and only by the holder of the lock. An addition of several files is committed once
+``.new/plan.json`` lists them all: the next holder of the lock completes what a killed process left with a plan, and
+deletes what it left without one.
 
-A folder that was there once and is gone, or is another one, is refused: a new one in its place would be an empty store,
-which takes again what was withdrawn and counts quotas anew.
+If the folder disappears or is replaced while in use, writing is refused: a new one in its place would be an empty
+store, which would accept withdrawn entries again and reset quotas.
 """
 
 import json
@@ -38,13 +38,13 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 _PLAN = "plan.json"
 LOCK_SECONDS = 120
-"""Seconds that a writer waits for others; each of them needs a fraction of a second."""
+"""Timeout of a writer that waits for others, each of which needs a fraction of a second."""
 
 
 class Listed(NamedTuple):
-    """A file of a store: its size in bytes, and what another content of the same size would not have (``mark``).
+    """A file of a store: its size in bytes, and a ``mark`` that changes with its content.
 
-    The mark is the time of its last change in nanoseconds, on the Hub its version.
+    The mark is the modification time in nanoseconds; on the Hub, the blob id.
     """
 
     size: int
@@ -52,10 +52,10 @@ class Listed(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """All files of a store by path, at a moment when nobody wrote, without hidden ones.
+    """All files of a store by path, except hidden ones, at a moment without writers.
 
-    ``contents`` are those of files that were asked for, of the same moment. ``revision`` is the commit of a store on
-    the Hub; ``is_private`` says that only its owner may read it.
+    ``contents`` has the requested files' contents at the same moment. ``revision`` is the commit of a store on the Hub;
+    ``is_private``: only its owner may read it.
     """
 
     files: Mapping[str, Listed]
@@ -65,7 +65,7 @@ class Listing(NamedTuple):
 
 
 class LocalPlace:
-    """A local folder; made when it is first written to."""
+    """A local folder; created on the first write."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -76,10 +76,9 @@ class LocalPlace:
         self._note_root()
 
     def add(self, make: Callable[[], Changes | None]) -> bool:
-        """Make the changes that ``make`` returns, all or none. It is called while nobody else writes, and may raise.
+        """Make the changes that ``make`` returns, all or none. ``make`` runs without concurrent writers, and may raise.
 
-        Returns: whether the changes came from this call; False where ``make`` returned None. It returns only when they
-        are durable.
+        Returns: whether this call made the changes, which are then durable; False if ``make`` returned None.
         """
         with self.locked():
             changes = make()
@@ -89,7 +88,7 @@ class LocalPlace:
         return changes is not None
 
     def keep(self, files: Changes) -> None:
-        """Write files on this machine alone, replacing those of the same place; all or none but of derived ones."""
+        """Write files on this machine only, replacing existing ones; atomically unless all are derived."""
         derived = {path: content for path, content in files.items() if content is not None and _is_derived(path)}
         with self.locked():
             if len(derived) == len(files):
@@ -103,7 +102,7 @@ class LocalPlace:
         return self.root / path
 
     def ids(self) -> set[str]:
-        """Return the ids of all entries, withdrawn ones too; InvalidInput when the store has vanished."""
+        """Return the ids of all entries, including withdrawn ones; InvalidInput if the store has vanished."""
         self._refuse_vanished()
         return {name for name in self.names(ENTRIES) if ENTRY_ID.fullmatch(name)}
 
@@ -113,12 +112,12 @@ class LocalPlace:
         return {name for name in names if ENTRY_ID.fullmatch(name)}
 
     def records(self) -> set[str]:
-        """Return the names of all records; InvalidInput when the store has vanished, so that none is forgotten."""
+        """Return the names of all records; InvalidInput if the store has vanished, so that no record is overlooked."""
         self._refuse_vanished()
         return {name for name in self.names(RECORDS) if RECORD.fullmatch(name)}
 
     def names(self, folder: str) -> list[str]:
-        """List what lies in a folder of the store; nothing where it is not there."""
+        """List the names in a folder of the store; empty if it does not exist."""
         try:
             with os.scandir(self.root / folder) as found:
                 return [item.name for item in found]
@@ -126,7 +125,7 @@ class LocalPlace:
             return []
 
     def refresh(self) -> None:
-        """Read what others added: here nothing is to be fetched; InvalidInput when the folder has vanished."""
+        """Do nothing, since a local folder needs no update; InvalidInput if it has vanished."""
         self._refuse_vanished()
 
     def _refuse_vanished(self) -> None:
@@ -135,7 +134,7 @@ class LocalPlace:
             raise InvalidInput(Problem("the store's folder is gone, or is another one", str(self.root), cure=cure))
 
     def has_vanished(self) -> bool:
-        """Return whether the folder that was there once is gone, or replaced by another one."""
+        """Return whether the folder in use is gone, or was replaced by another one."""
         if self._opened is None:
             self._note_root()
             return False
@@ -145,30 +144,30 @@ class LocalPlace:
             return True
 
     def forget_root(self) -> None:
-        """Accept whatever folder is there now as the root; for a copy, which may be lost."""
+        """Accept any folder at the root's path from now on; for a copy, which may be lost."""
         self._opened = None
 
     def fetch_scores(self, version: str) -> None:
-        """Do nothing: a local folder has its scores."""
+        """Do nothing: a local folder already has its scores."""
 
     def share(self, made: Collection[str]) -> None:
-        """Do nothing: readers of a local folder see what was made."""
+        """Do nothing: readers of a local folder see new scores."""
 
     def present(self, paths: Iterable[str]) -> set[str]:
-        """Return which of some files and folders are there."""
+        """Return which of the paths exist."""
         return {path for path in paths if (self.root / path).exists()}
 
     def squash(self) -> None:
         """Do nothing: a local folder has no former revisions."""
 
     def versions(self) -> set[str]:
-        """Return the metric versions of which there are scores."""
+        """Return the metric versions for which there are scores."""
         return {name for name in self.names(SCORES) if VERSION.fullmatch(name)}
 
     def listing(self, choose: Callable[[Mapping[str, Listed]], Collection[str]]) -> Listing:
-        """List all files, and read those that ``choose`` returns, while nobody writes.
+        """List all files, and read those that ``choose`` returns, without concurrent writers.
 
-        A folder that nobody may write to, such as a disk that fails, is listed without its lock.
+        A read-only folder, such as one on a failing disk, is listed without its lock.
         """
         self._refuse_vanished()
         if self._opened is None:
@@ -181,7 +180,7 @@ class LocalPlace:
         return Listing(files, contents, None, is_private)
 
     def listed_content(self, path: str, listing: Listing) -> bytes | None:
-        """Read a file of a listing; None where it is gone since, or another one."""
+        """Read a listed file; None if it was deleted or changed since."""
         if path in listing.contents:
             return listing.contents[path]
         try:
@@ -212,7 +211,7 @@ class LocalPlace:
             self._write({})
 
     def require_private(self) -> None:
-        """Restrict the folder, and what is written there from now on, to its owner."""
+        """Restrict the folder, and everything written to it from now on, to its owner."""
         self._is_private = True
         if self.root.is_dir() and self.root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             cure = f"have its owner run: chmod -R go= {self.root}"
@@ -220,21 +219,21 @@ class LocalPlace:
                 self.root.chmod(PRIVATE_FOLDER)
 
     def make_folder(self) -> None:
-        """Make the folder where it is not there."""
+        """Create the folder if it does not exist."""
         self._refuse_vanished()
         with _writing(self.root):
             self._make_folder(self.root)
         self._note_root()
 
     def _note_root(self) -> None:
-        """Open the folder if it exists: while it is open, no other one can have its number."""
+        """Open the folder if it exists: while it is open, no other one can get its inode number."""
         if self._opened is None and self.root.is_dir():
             self._opened = os.open(self.root, os.O_RDONLY)
             weakref.finalize(self, os.close, self._opened)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other threads and processes from writing."""
+        """Exclude other threads and processes from writing."""
         self.make_folder()
         with _writing(self.root), self._threads, self._processes:
             self._finish()
@@ -255,9 +254,9 @@ class LocalPlace:
         self._scratch.rmdir()
 
     def _decide(self, changes: Changes) -> None:
-        """Write new files beside their places, and the plan that says where they go; from then on they count.
+        """Write the new files to ``.new``, then the plan with their destinations, which commits them.
 
-        The folder of a new entry goes to its place last, and whole, since readers hold no lock.
+        The folder of a new entry is moved last, as a whole, since readers hold no lock.
         """
         scratch, moves, new_entries = self._scratch, {}, {}
         scratch.mkdir(self._folder_mode)
@@ -284,7 +283,7 @@ class LocalPlace:
             self._write_new(new, json.dumps(plan).encode())
 
     def _finish(self) -> None:
-        """Do what the plan in ``.new`` says, if there is one, and empty ``.new``. Idempotent."""
+        """Carry out the plan in ``.new``, if there is one, and empty ``.new``. Idempotent."""
         plan = self._scratch / _PLAN
         if plan.is_file():
             decided = json.loads(plan.read_bytes())
@@ -329,7 +328,7 @@ def _listed(of_file: os.stat_result) -> Listed:
 
 
 def _is_derived(path: str) -> bool:
-    """Return whether a file is computed again when it is lost."""
+    """Return whether a file is recomputed if it is lost."""
     return PurePosixPath(path).parts[0] in DERIVED
 
 

@@ -1,16 +1,16 @@
-"""The log of a store: what changed it, in order, each event bound to the one before by its hash.
+"""The log of a store: an ordered list of its changes, chained by hashes.
 
-    ROOT/log/000001.jsonl   events, ``SEGMENT`` to a file, one a line
+    ROOT/log/000001.jsonl   events, one per line, ``SEGMENT`` per file
     ROOT/log/head.json      number and hash of the last event
-    ROOT/log/people.json    names of persons by the random keys that events name them with
+    ROOT/log/people.json    names of persons by the random keys used in events
 
-An event's hash is made of all that its line holds but two things, of which the line has a salted digest: the words that
-somebody wrote (a reason, a new name, a refusal) and the salt. Erasing a person takes the name out of the table and the
-words out of the lines that concern them; every hash stays as it was. What an event must not hold, its words included:
-tokens, labels, addresses of visitors.
+An event's hash covers its whole line except the words that somebody wrote (a reason, a new name, a rejection) and the
+salt, for which the line contains a salted digest. Erasing a person removes the name from the table and the words from
+the lines about them; all hashes stay valid. Events and their words must not contain tokens, labels or visitors'
+addresses.
 
-The host's acts (hiding, renaming, notes, bans) are stored here alone: ``Moderation`` is computed from the events. An
-event and the files that it names are written in one step (``LocalPlace.add``), or in one commit of the Hub.
+The host's actions (hiding, renaming, notes, bans) are stored only here: ``Moderation`` is computed from the events. An
+event and its files are written in one step (``LocalPlace.add``), or in one commit on the Hub.
 """
 
 import hashlib
@@ -31,18 +31,18 @@ LOG = "log"
 """The folder of the log in a store."""
 HEAD, PEOPLE = f"{LOG}/head.json", f"{LOG}/people.json"
 LOG_FILE = re.compile(r"\d{6}\.jsonl|head\.json|people\.json", re.ASCII)
-"""The pattern of names in the log's folder."""
+"""Pattern of file names in the log's folder."""
 SEGMENT = 250
-"""Events of one file: adding one writes its file again, and on the Hub sends it."""
+"""Number of events per file: adding one rewrites its file, and on the Hub uploads it."""
 START = "0" * 64
-"""Stands for the hash of the event before the first one."""
+"""Previous hash of the first event."""
 
 BEGUN, ACCEPTED, REFUSED, WITHDRAWN = "begun", "accepted", "refused", "withdrawn"
 HIDDEN, UNHIDDEN, RENAMED, ANNOTATED = "hidden", "unhidden", "renamed", "annotated"
 BANNED, UNBANNED, ERASED = "banned", "unbanned", "erased"
 RELEASED, RESCORED, CONFIGURED = "released", "rescored", "configured"
 MODERATING = (HIDDEN, UNHIDDEN, RENAMED, ANNOTATED, BANNED, UNBANNED, ERASED)
-"""Acts of a host, which change what is shown and who may submit."""
+"""Actions of a host that change what is shown, and who may submit."""
 _CURE = "see what 'shiftbench board log --verify' says, and restore the store from a backup"
 
 
@@ -50,14 +50,14 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     """One event.
 
     Attributes:
-        n: its number, from 1.
-        at: when, in UTC, ISO 8601.
+        n: its number, 1-based.
+        at: time in UTC, ISO 8601.
         act: what was done, such as 'accepted'.
-        before, hash: of the event before, and of this one.
-        entry: the id of the entry that it is about.
-        by, whom: keys of the person who did it, and of the person to whom it was done.
-        facts: what else is known, never what a person wrote.
-        words: what a person wrote, by name; None where there was nothing, or it was erased.
+        before, hash: hashes of the previous event, and of this one.
+        entry: id of the entry concerned.
+        by, whom: keys of the person who acted, and of the person concerned.
+        facts: further facts, never text that a person wrote.
+        words: text that a person wrote, by name; None if there is none, or it was erased.
         salt, digest: of the words.
     """
 
@@ -75,7 +75,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
     digest: str | None = None
 
     def without_words(self) -> "Event":
-        """Return the event as it is once its words are erased."""
+        """Return the event without its words, as after an erasure."""
         return msgspec.structs.replace(self, words=None, salt=None)
 
     def computed_hash(self) -> str:
@@ -84,7 +84,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fiel
 
 
 class Draft(NamedTuple):
-    """An event to add: ``by`` and ``whom`` are names of persons, for which the log has keys."""
+    """An event to add: ``by`` and ``whom`` are names of persons, which the log replaces by keys."""
 
     act: str
     entry: str | None = None
@@ -96,11 +96,11 @@ class Draft(NamedTuple):
 
 @dataclass(frozen=True)
 class Moderation:
-    """What the host's acts amount to; ``version`` is the number of the last one.
+    """The combined effect of the host's actions; ``version`` is the number of the last one.
 
     Attributes:
-        hidden: entries that are hidden, and since when (ISO 8601).
-        names: entries that the host has renamed, and their names.
+        hidden: hidden entries, and since when (ISO 8601).
+        names: renamed entries, and their new names.
         notes: notes on entries, which visitors see.
         banned: keys of persons who may not submit.
         erased: entries whose files were erased, and when.
@@ -114,7 +114,7 @@ class Moderation:
     erased: Mapping[str, str] = field(default_factory=dict)
 
     def after(self, event: Event) -> "Moderation":
-        """Return what one more event makes of it."""
+        """Return the state after one more event."""
         hidden, names, notes, erased = (dict(each) for each in (self.hidden, self.names, self.notes, self.erased))
         banned, entry, words = set(self.banned), event.entry or "", event.words or {}
         match event.act:
@@ -148,10 +148,9 @@ class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EventLog:
-    """The log of the store in a folder. Threads may share it; ``refresh`` reads what was added since.
+    """The log of the store in a folder. Thread-safe; ``refresh`` reads what was added since.
 
-    What is read is what the files had at the last ``refresh``: of one that finds nothing new, it costs one look at the
-    head's file.
+    Properties return the state at the last ``refresh``, which costs only one stat of the head file if nothing is new.
     """
 
     def __init__(self, root: Path) -> None:
@@ -180,15 +179,15 @@ class EventLog:
 
     @property
     def moderation(self) -> Moderation:
-        """Return what the host's acts amount to."""
+        """Return the combined effect of the host's actions."""
         return self._read()._moderation
 
     def key_of(self, person: str) -> str | None:
-        """Return a person's key; None where no event names them."""
+        """Return a person's key; None if no event refers to them."""
         return next((key for key, name in self.people.items() if name == person), None)
 
     def refresh(self) -> None:
-        """Read what was added since the last look; InvalidInput when the log is damaged."""
+        """Read new events; InvalidInput if the log is damaged."""
         path = self._root / HEAD
         with self._lock:
             try:
@@ -204,9 +203,9 @@ class EventLog:
                 self._seen = seen
 
     def added(self, drafts: Sequence[Draft], beginning: Callable[[], Mapping[str, Any]]) -> dict[str, bytes]:
-        """Return the files that add some events; nobody else may write until they are written.
+        """Return the files that append events; the caller must hold the write lock until they are written.
 
-        ``beginning`` gives the facts of the store that an empty log begins with.
+        ``beginning`` returns the facts about the store with which an empty log begins.
         """
         with self._lock:
             self.refresh()
@@ -235,7 +234,7 @@ class EventLog:
     def erased(self, person: str, entries: Collection[str], files: Mapping[str, bytes]) -> dict[str, bytes]:
         """Return the files of a log without a person's name, and without the words about the person and the entries.
 
-        ``files`` are those that add the event of the erasure, whose own reason stays; events of others stay whole.
+        ``files`` are those that add the erasure event, whose own reason stays; events about others are unchanged.
         """
         people = msgspec.json.decode(files.get(PEOPLE) or _line(self._people), type=dict[str, str])
         key = next((key for key, name in people.items() if name == person), None)
@@ -252,7 +251,7 @@ class EventLog:
         return {**files, **out, HEAD: files[HEAD]}
 
     def check(self) -> list[str]:
-        """Check the files of the log line by line; return what is wrong, each with its file and line."""
+        """Check the log line by line; return the problems, each with its file and line."""
         return list(_problems(self._root))
 
     def _read(self) -> "EventLog":
@@ -265,7 +264,7 @@ class EventLog:
         self._moderation = Moderation()
 
     def _load(self) -> None:
-        """Read the segments that have new events; all of them where a person was erased or the log is another one."""
+        """Read the segments with new events; all of them if a person was erased or the log was replaced."""
         head = _parsed(HEAD, self._bytes(HEAD), Head)
         start = self._head.n // SEGMENT
         new = self._segments(start, head.n)
@@ -286,7 +285,7 @@ class EventLog:
         self._events, self._head = [*old, *new], head
 
     def _segments(self, start: int, n: int) -> list[Event]:
-        """Read the events of all segments from one on, up to number ``n``."""
+        """Read the events of all segments from ``start`` on, up to event number ``n``."""
         paths = [segment_path(number + 1) for number in range(start, -(-n // SEGMENT))]
         return [event for path in paths for event in _decoded(path, self._bytes(path))][: n - start * SEGMENT]
 
@@ -298,24 +297,24 @@ class EventLog:
 
 
 def segment_path(number: int) -> str:
-    """Return the path in a store of the file with some events, numbered from 1."""
+    """Return the path of a segment in a store; ``number`` is 1-based."""
     return f"{LOG}/{number:06d}.jsonl"
 
 
 def is_about(event: Event, person: str | None, entries: Collection[str]) -> bool:
-    """Return whether an event is about one of some entries, or by or about the person of a key."""
+    """Return whether an event concerns one of the entries, or is by or about a person (given by key)."""
     return event.entry in entries or (person is not None and person in (event.by, event.whom))
 
 
 def is_in_log(root: Path, head: bytes) -> bool:
-    """Return whether the log in a folder holds the event that the content of a head names."""
+    """Return whether the log in a folder contains the event of a given head."""
     named = msgspec.json.decode(head, type=Head)
     file = root / segment_path((named.n - 1) // SEGMENT + 1)
     return file.is_file() and named.hash.encode() in file.read_bytes()
 
 
 def digest_of_names(names: Collection[str]) -> str:
-    """Compute the digest by which the log's first event names what the store had before."""
+    """Compute the digest with which the log's first event records the store's previous ids."""
     return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
 
@@ -335,7 +334,7 @@ def _words_digest(salt: str, words: Mapping[str, str]) -> str:
 
 
 def _line(content: Any) -> bytes:
-    """Write JSON in the one form that is accepted."""
+    """Encode JSON in its single accepted form."""
     return msgspec.json.encode(content, order="sorted")
 
 
@@ -366,7 +365,7 @@ def _damaged(path: str, found: str) -> InvalidInput:
 
 
 def _problems(root: Path) -> Iterator[str]:
-    """Check every line of a log: its form, number, hash, words, and the hash of the line before."""
+    """Check every line of a log: format, number, hash, words, and the previous line's hash."""
     paths = sorted((root / LOG).glob("*.jsonl"))
     lines = [line for path in paths for line in _numbered_lines(path)]
     read = [(where, line, _event_or_none(line)) for where, line in lines]
@@ -415,7 +414,7 @@ def _chain_problems(read: Sequence[tuple[str, bytes, Event | None]]) -> Iterator
 
 
 def _word_problems(read: Sequence[tuple[str, Event]]) -> Iterator[str]:
-    """Check the words of events; those that an erasure took are missing by right."""
+    """Check the words of events; those removed by an erasure may be missing."""
     erasures = [event for _, event in read if event.act == ERASED]
     for where, event in read:
         if event.words is not None and _words_digest(event.salt or "", event.words) != event.digest:

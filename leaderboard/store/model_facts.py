@@ -1,8 +1,8 @@
-"""Facts about an entry's model: what its card says, and where that is silent, the model's page on the Hugging Face Hub.
+"""Facts about an entry's model: the card's, and for missing ones those of the model's page on the Hugging Face Hub.
 
-The Hub is asked once, when an entry is submitted, and its answer is kept in the entry. The model is the card's
-``model_url`` on the Hub, else its ``base_model`` where that is a repository's name. What the card says always counts
-first, so a card corrects the Hub.
+The Hub is queried once, when an entry is submitted, and the result is stored in the entry. The model is the card's
+``model_url`` on the Hub, else its ``base_model`` if that is a repository's name. The card's statements always take
+precedence, so a card can correct the Hub.
 """
 
 import re
@@ -17,18 +17,18 @@ from shiftbench.validation.outside import MAX_COUNT, MAX_NAME, Count, OutsideTex
 from shiftbench.validation.plain_text import escape_invisible
 
 MODEL_FACTS = ("licence", "open_weights", "released", "parameters", "base_model")
-"""Keys of the card that the Hub may answer, too."""
+"""Keys of the card that can also be filled from the Hub."""
 SECONDS_FOR_HUB = 5.0
 FROM_CARD, OF_MODEL, OF_BASE_MODEL = "card", "model", "base model"
-"""Where a fact is from: the card, or the Hub's page of the model or of its base model."""
+"""Origins of a fact: the card, or the Hub's page of the model or of its base model."""
 _HUB = "https://huggingface.co/"
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _WEIGHTS = (".safetensors", ".gguf", "pytorch_model.bin", ".h5", ".msgpack", ".onnx", ".skops")
-"""What the names of files with weights end in."""
+"""Suffixes of weight files."""
 
 
 class HubFacts(pydantic.BaseModel):
-    """What the Hub says of a model, at a revision of its repository; None where it says nothing."""
+    """The Hub's facts about a model, at a revision of its repository; None if not stated."""
 
     model_config = pydantic.ConfigDict(frozen=True)
 
@@ -43,19 +43,19 @@ class HubFacts(pydantic.BaseModel):
 
     @property
     def source(self) -> str:
-        """Return whose page it is."""
+        """Return whose page the facts are from."""
         return OF_BASE_MODEL if self.is_base else OF_MODEL
 
 
 class Fact(NamedTuple):
-    """A fact of a model with its source: ``FROM_CARD``, ``OF_MODEL`` or ``OF_BASE_MODEL``."""
+    """A fact about a model with its origin: ``FROM_CARD``, ``OF_MODEL`` or ``OF_BASE_MODEL``."""
 
     value: str | int | bool
     source: str
 
 
 def model_facts(card: Card, hub: HubFacts | None = None) -> dict[str, Fact]:
-    """Return what is known of ``MODEL_FACTS``, by key of the card."""
+    """Return the known ``MODEL_FACTS``, by key of the card."""
     facts = {}
     for key in MODEL_FACTS:
         stated, found = getattr(card, key), getattr(hub, key, None)
@@ -67,7 +67,7 @@ def model_facts(card: Card, hub: HubFacts | None = None) -> dict[str, Fact]:
 
 
 def hub_repository(model_url: str | None, base_model: str | None) -> tuple[str, bool] | None:
-    """Return the repository of a card's model on the Hub, and whether it is that of its base model.
+    """Return the Hub repository of a card's model, and whether it is the base model's.
 
     >>> hub_repository("https://huggingface.co/lab/a/tree/main", None)
     ('lab/a', False)
@@ -84,17 +84,17 @@ def hub_repository(model_url: str | None, base_model: str | None) -> tuple[str, 
 
 
 def read_hub_facts(card: Card) -> HubFacts | None:
-    """Read what the Hub says of a card's model (``find_hub_facts``), unless the card says all of it itself."""
+    """Read the Hub's facts about a card's model (``find_hub_facts``), unless the card states all of them."""
     if all(getattr(card, key) is not None for key in MODEL_FACTS):
         return None
     return find_hub_facts(card.model_url, card.base_model)
 
 
 def find_hub_facts(model_url: str | None, base_model: str | None) -> HubFacts | None:
-    """Find what the Hub says of a model to everybody: without a token, so no private page is told of.
+    """Find the Hub's public facts about a model: without a token, so that no private page is revealed.
 
-    Returns: None where neither names a model there.
-    Raises: InvalidInput when the Hub cannot be read, or has no such model for everybody.
+    Returns: None if neither argument is a model on the Hub.
+    Raises: InvalidInput if the Hub cannot be read, or has no such public model.
     """
     from huggingface_hub import HfApi
 
@@ -122,5 +122,5 @@ def find_hub_facts(model_url: str | None, base_model: str | None) -> HubFacts | 
 
 
 def _plain(value: object) -> str | None:
-    """Return a text of somebody's page as one line that shows; None for anything else."""
+    """Return a text from a Hub page as one line without invisible characters; None for anything else."""
     return escape_invisible(value)[:MAX_NAME] if isinstance(value, str) and value.strip() else None

@@ -1,4 +1,4 @@
-"""Scoring every entry of a store again, and the effect on ranks and intervals: no entry keeps scores of old metrics."""
+"""Rescore every entry of a store under the current metric version, and report changes of ranks and intervals."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -20,20 +20,20 @@ from shiftbench.validation.report import InvalidInput
 
 Ends = tuple[float, float] | None
 Place = tuple[str, str, str]
-"""Entry, shift (empty of a mean) and figure."""
+"""Entry, shift (empty for a mean) and score."""
 _MEANS = {"mean_st": "mean ST", "average_drop": "average drop", "worst_td": "worst TD"}
 _OF_SHIFTS = {"st": "ST", "sd": "SD", "td": "TD"}
 _SAME = 1e-9
-"""Ends closer than this are the same: last digits depend on the processor and the number of threads."""
+"""Bounds that differ by less are equal: last digits depend on the processor and the number of threads."""
 _DROPS = ("average drop", "worst TD", "SD", "TD")
 
 
 @dataclass(frozen=True)
 class IntervalChange:
-    """The intervals of one figure on a board before and after: of entries, or of entries' shifts.
+    """The intervals of one score on a board before and after, over entries, or over entries' shifts.
 
-    ``values`` were scored under both versions. Widths are means of those that have an interval under both, fractions;
-    ``clear`` counts drops whose interval excludes 0, None of scores.
+    ``values`` is the number of values scored under both versions. Widths are means over those with an interval under
+    both, as fractions; ``clear`` counts drops whose interval excludes 0, None for scores.
     """
 
     figure: str
@@ -47,9 +47,9 @@ class IntervalChange:
 
 
 def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str, str], dict[Place, Ends]]:
-    """Read the ends of intervals (None without one) from stored scores of any version, by data, subset and task.
+    """Read interval bounds (None without an interval) from stored scores of any version, by data, subset and task.
 
-    What cannot be read says nothing of its entry.
+    Unreadable scores are skipped.
     """
     found: dict[tuple[str, str, str], dict[Place, Ends]] = {}
     for identity, content in contents:
@@ -64,7 +64,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
 
 
 def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tuple[IntervalChange, ...]:
-    """Compare the intervals of one board; figures whose intervals are unchanged, up to rounding, are left out."""
+    """Compare the intervals of one board; scores whose intervals are unchanged, up to rounding, are omitted."""
     found = []
     for figure in (*_MEANS.values(), *_OF_SHIFTS.values()):
         both = [(old[place], ends) for place, ends in new.items() if place[2] == figure and place in old]
@@ -114,9 +114,8 @@ class BoardKey(NamedTuple):
 class Change:
     """An entry whose rank on a board changed.
 
-    Ranks are among entries that cover their board (``shiftbench.scoring.scores.coverage``); values are mean ST
-    as fractions.
-    None: not scored then, not ranked, or undefined.
+    Ranks are among complete entries (``shiftbench.scoring.scores.coverage``); values are mean ST as fractions. None:
+    not scored under that version, not ranked, or undefined.
     """
 
     id: str
@@ -129,11 +128,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Rescored:
-    """Result of scoring again: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
+    """Result of rescoring: ids that were ``scored`` and ``kept``, reasons of those that ``failed``.
 
-    ``changes`` and ``intervals`` have every board, in order; ``against`` is the metric version compared with, None when
-    there is none. ``forecast`` are ids whose accuracy was forecast, ``not_forecast`` reasons why that failed: scores
-    do not hang on it.
+    ``changes`` and ``intervals`` have every board, in order; ``against`` is the metric version compared with, None if
+    there is none. ``forecast`` has ids whose accuracy was forecast, ``not_forecast`` the reasons why that failed, which
+    does not affect scores.
     """
 
     version: str
@@ -154,8 +153,9 @@ class Rescored:
 def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = False) -> Rescored:
     """Score a store's entries under the current metric version, and compare with the newest other one.
 
-    Entries that have its scores are kept, without ``every``, and so is what a round released of entries on withheld
-    labels. Entries for other data fail, with the reason. Of a repository the scores are sent there.
+    Entries that have current scores are kept unless ``every`` is set, and so are those on withheld labels, whose
+    released results never change. Entries for other data fail, with the reason. For a repository, the scores are
+    uploaded.
     """
     scored, kept, failed, names = [], [], {}, {}
     for identity in progress(store.ids(), desc="scoring", unit="entry"):
@@ -193,7 +193,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
 def _forecast(
     store: Store, folders: Sequence[DatasetFolder], ids: Sequence[str], *, every: bool
 ) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Forecast the entries that lack forecasts, or all; returns which were made, and why others failed."""
+    """Forecast the entries that lack forecasts, or all; return the forecast ids, and the reasons for failures."""
     made, failed = [], {}
     for identity in progress(ids, desc="forecasting", unit="entry"):
         try:
@@ -213,7 +213,7 @@ class _Standing(NamedTuple):
 
 
 def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing]]:
-    """Read scores of any version for ranks; only what every version has is read."""
+    """Read scores of any version for ranks, using only fields present in every version."""
     found: dict[BoardKey, dict[str, _Standing]] = {}
     for identity, content in store.scores_of_version(version):
         try:
@@ -227,7 +227,7 @@ def _standings(store: Store, version: str) -> dict[BoardKey, dict[str, _Standing
 
 
 def _is_ranked(task: Mapping[str, Any]) -> bool:
-    """Return whether a task's scores, as JSON of any version, cover what its board ranks by."""
+    """Return whether a task's scores, as JSON of any version, cover all shifts that its board ranks by."""
     summary = task["summary"]
     return covers_board(
         complete=bool(summary["complete"]),
@@ -271,7 +271,7 @@ def _board_changes(
 
 
 def _ranks(standings: Mapping[str, _Standing]) -> dict[str, int]:
-    """Rank entries that cover their board by mean ST; equal scores share a rank."""
+    """Rank complete entries by mean ST; equal scores share a rank."""
     ranked = {id_: each.value for id_, each in standings.items() if each.ranked and each.value is not None}
     worst_first = enumerate(sorted(ranked.values()))
     n_worse_or_equal = {value: position + 1 for position, value in worst_first}
@@ -279,7 +279,7 @@ def _ranks(standings: Mapping[str, _Standing]) -> dict[str, int]:
 
 
 def rescored_lines(rescored: Rescored) -> Iterator[str | RenderableType]:
-    """Write what scoring again did, and tables of the places and intervals that changed on each board."""
+    """Format what rescoring did, and tables of the changed ranks and intervals on each board."""
     done = f"{len(rescored.scored):,} scored, {len(rescored.kept):,} kept, {len(rescored.failed):,} failed"
     yield f"metric version {rescored.version}: {done}"
     yield from (f"  {identity}: {reason}" for identity, reason in rescored.failed.items())
@@ -301,7 +301,7 @@ def rescored_lines(rescored: Rescored) -> Iterator[str | RenderableType]:
 
 
 def _interval_lines(changes: Sequence[IntervalChange], title: str) -> str | RenderableType:
-    """Write how many 95% intervals there were and are, how wide, and how many drops they tell from 0."""
+    """Format the numbers and widths of 95% intervals before and after, and how many drops they distinguish from 0."""
     if not changes:
         return f"{title}: all intervals are the same"
     rows = []

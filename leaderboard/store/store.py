@@ -1,4 +1,4 @@
-"""The one class that callers use, wherever a store's files are."""
+"""``Store``, the interface to a store's files, local or on the Hub."""
 
 import hashlib
 import json
@@ -90,9 +90,9 @@ from shiftbench.validation.versions import SETTINGS_CURE
 
 
 class CheckedRows(NamedTuple):
-    """The checked rows of an entry (``CHECKED_PREDICTIONS``): on test rows and, where it has any, on validation rows.
+    """The checked rows of an entry (``CHECKED_PREDICTIONS``): on test rows and, if it has any, on validation rows.
 
-    ``validation_problem`` says why the file of the latter cannot be read, where it cannot.
+    ``validation_problem`` is the reason why the validation file cannot be read, if so.
     """
 
     predictions: pl.DataFrame
@@ -100,24 +100,24 @@ class CheckedRows(NamedTuple):
     validation_problem: InvalidInput | None
 
     def refuse_lost_validation(self) -> None:
-        """Raise why the validation rows of the entry cannot be read; nothing where they can, or there are none."""
+        """Raise the reason why the entry's validation rows cannot be read, if so."""
         if self.validation_problem is not None:
             raise self.validation_problem
 
 
 def is_at_hand(card: Card, folders: Iterable[DatasetFolder]) -> bool:
-    """Return whether the dataset that a card's predictions are for is at hand (see ``folder_of``)."""
+    """Return whether the dataset of a card's predictions is among ``folders`` (see ``find_folder``)."""
     return any(not card.version.difference(folder.version) for folder in folders)
 
 
 def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
-    """Return the dataset at hand that a card's predictions are for; InvalidInput naming both versions without it.
+    """Return the dataset of a card's predictions; InvalidInput, with both versions, if it is not among ``folders``.
 
-    A card without a settings hash fits any settings of the same content.
+    A card without a settings hash matches any settings of the same content.
     """
     differences = [card.version.difference(folder.version) for folder in folders]
     same = [folder for folder, differs in zip(folders, differences, strict=True) if not differs]
-    if same:  # of a public and a gold folder, which have one hash, the one that can be scored with
+    if same:  # a public and a gold folder have one hash: prefer the one that can be scored with
         return min(same, key=lambda folder: folder.manifest.withholds_labels)
     here = ", ".join(f"{folder.manifest.benchmark} {folder.version}" for folder in folders) or "none"
     column, what, cure = "data", "another version of the data", "predict on one of these, or build the same version"
@@ -129,12 +129,12 @@ def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
 
 
 def made_with(folder: DatasetFolder) -> MadeWith:
-    """Return the encoders and settings that scores of a dataset are made with here."""
+    """Return the current encoders and data version with which scores of a dataset are computed here."""
     return MadeWith(depth_encoder_name(folder), encoder_name(token_encoder(folder)), folder.version)
 
 
 def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
-    """Refuse a file that no board would show: candidate data sets serve ``shiftbench study protocol`` alone."""
+    """Raise InvalidInput for a file with candidate data sets only, which no board shows (see ``study protocol``)."""
     tasks = predictions["task"].unique().sort().to_list()
     if all(folder.task(task).candidates_for is not None for task in tasks):
         what = "no board would show this: its predictions are for candidate data sets alone"
@@ -143,14 +143,14 @@ def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, fi
 
 
 class Erasure(NamedTuple):
-    """An account whose name, and entries whose words, a change takes out of the log."""
+    """An account whose name, and entries whose words, a change removes from the log."""
 
     account: str
     entries: frozenset[str]
 
 
 class Change(NamedTuple):
-    """What is done to a store in one step: files (None for one that goes) and the events that tell of it."""
+    """One atomic change of a store: files (None deletes one) and the log events for them."""
 
     events: Sequence[Draft]
     files: Changes = MappingProxyType({})
@@ -158,7 +158,7 @@ class Change(NamedTuple):
 
 
 MAX_REFUSALS = 20
-"""Refusals of one person on a day (UTC) that the log names one by one; anybody may send what is refused."""
+"""Rejections per person and day (UTC) that the log records individually; anybody can send invalid files."""
 
 
 class EntryFiles(NamedTuple):
@@ -172,10 +172,10 @@ class EntryFiles(NamedTuple):
 
 
 class Store:
-    """Entries in one place. Reading never changes them; a half-written entry is never visible.
+    """The entries of a store. Reading never changes them; a partly written entry is never visible.
 
-    ``root`` is the local folder that is read; of a repository on the Hub, its copy on this machine. ``behind`` says
-    why that copy may not be up to date; None where it is.
+    ``root`` is the local folder from which files are read; for a repository on the Hub, its copy on this machine.
+    ``behind`` is the reason why that copy may be outdated; None if it is up to date.
     """
 
     def __init__(self, root: Path | str, place: LocalPlace | None = None) -> None:
@@ -203,17 +203,17 @@ class Store:
         validation: Path | PredictionInput | None = None,
         ask_hub: Callable[[Card], HubFacts | None] = lambda _: None,
     ) -> tuple[Entry, bool]:
-        """Check and score a prediction file, and store it; ``card.data`` says which of the folders it is for.
+        """Check and score a prediction file, and store it; ``card.data`` determines its dataset among ``folders``.
 
-        A submitter may send ``daily_quota`` entries on one UTC day; None for any number. Without ``score`` the checked
-        predictions are scored when ``scores`` is asked; those on withheld labels never are (see
-        ``shiftbench.leaderboard.release``). The entry keeps ``validation`` predictions for forecasts, and what
-        ``ask_hub`` (``model_facts.read_hub_facts``) finds out about a new one's model.
+        A submitter may send ``daily_quota`` entries per UTC day; None is unlimited. If ``score`` returns False, the
+        checked predictions are scored when ``scores`` is called. Those on withheld labels never are (see
+        ``shiftbench.leaderboard.release``). The entry stores ``validation`` predictions for forecasts, and the facts
+        about a new entry's model that ``ask_hub`` (``model_facts.read_hub_facts``) returns.
 
         Returns: the entry, durable, and whether it is new (False for a file sent before, which costs no quota).
         Raises: InvalidInput with every problem; nothing is stored then.
         """
-        self.refuse_banned(submitter)  # before the work of checking
+        self.refuse_banned(submitter)  # before the expensive checks
         folder = folder_of(card, folders)
         frame = checks.predictions(predictions, folder, card.subset)
         folder.refuse_withheld()
@@ -224,7 +224,7 @@ class Store:
         if validation is not None:
             held_out = stored_rows(checks.held_out(validation, frame, folder))
         identity = entry_id(submitter, card, rows, held_out)
-        if self._accepts(identity, submitter, daily_quota):  # before the work of scoring
+        if self._accepts(identity, submitter, daily_quota):  # before the expensive scoring
             derived = {predictions_path(identity): predictions_bytes(rows)}
             if held_out is not None:
                 derived[validation_path(identity)] = predictions_bytes(held_out)
@@ -248,7 +248,7 @@ class Store:
     def withdraw(self, identity: str, submitter: str) -> None:
         """Withdraw an entry: it is no longer shown, and the same file is not accepted again. Idempotent.
 
-        Raises: InvalidInput when there is no such entry, or somebody else sent it.
+        Raises: InvalidInput if there is no such entry, or somebody else submitted it.
         """
 
         def make() -> Change | None:
@@ -263,36 +263,36 @@ class Store:
         self.change(make)
 
     def ids(self) -> list[str]:
-        """List the ids of the entries that are shown, sorted: neither withdrawn nor hidden by the host."""
+        """List the sorted ids of the entries that are shown: neither withdrawn nor hidden by the host."""
         present = self._place.ids() - self._place.withdrawn()
         self._refresh_log()
         return sorted(present - self.moderation.hidden.keys())
 
     @property
     def moderation(self) -> Moderation:
-        """Return what the host's acts amount to, as of the last look at the log (``ids``, ``refresh``, a change)."""
+        """Return the effect of the host's actions, as of the last read of the log (``ids``, ``refresh``, a change)."""
         return self.log.moderation
 
     def every_id(self) -> set[str]:
-        """Return the ids of all entries whose files are here, shown or not."""
+        """Return the ids of all entries whose files exist, shown or not."""
         return self._place.ids()
 
     def withdrawn_ids(self) -> set[str]:
-        """Return the ids of entries that have a tombstone: withdrawn ones, and those whose files were erased."""
+        """Return the ids of entries with a tombstone: withdrawn ones, and those whose files were erased."""
         return self._place.withdrawn()
 
     def sent_by(self, account: str) -> list[str]:
-        """List the ids of all entries of an account whose files are here, sorted."""
+        """List the sorted ids of all entries of an account whose files exist."""
         with self._lock:
             self._read_submission_records()
             return sorted(each for each, record in self._records_by_id.items() if record.submitter == account)
 
     def sent(self, identity: str) -> Entry:
-        """Read one entry as it was sent, whether it is shown or not, without the host's name for it."""
+        """Read one entry as submitted, whether it is shown or not, without the host's name for it."""
         return self._read(identity)
 
     def derived_of(self, ids: Collection[str]) -> set[str]:
-        """Return the places of all that was computed of some entries, and of the tables that hold any entry."""
+        """Return the paths of everything computed from some entries, and of the tables that contain any entry."""
         places = (scores_path, table_path, forecasts_path)
         versions = self._place.versions()
         paths = {place(each, version) for place in places for each in ids for version in versions}
@@ -303,17 +303,17 @@ class Store:
         return self._place.present(paths)
 
     def forget_former_revisions(self) -> None:
-        """Take former revisions away from a repository on the Hub: what was erased can be read in them."""
+        """Remove former revisions from a repository on the Hub, in which erased content could still be read."""
         self._place.squash()
 
     @contextmanager
     def kept_still(self) -> Iterator[None]:
-        """Keep everybody from writing for the length of a block; what a killed process left is finished before."""
+        """Exclude all writers during a block, after completing what a killed process left."""
         with self._place.locked():
             yield
 
     def entries(self) -> list[Entry]:
-        """List the entries that are shown, oldest first; ``unreadable`` lists what is left out."""
+        """List the entries that are shown, oldest first, without those in ``unreadable``."""
         return sorted(self._readable()[0], key=lambda entry: (entry.submitted_at, entry.id))
 
     def unreadable(self) -> dict[str, str]:
@@ -321,9 +321,9 @@ class Store:
         return self._readable()[1]
 
     def entry(self, identity: str) -> Entry:
-        """Read one entry, under the name that the host gave it where it was renamed.
+        """Read one entry, with the host's name for it if it was renamed.
 
-        Raises: InvalidInput when there is none of that id, or it was withdrawn, hidden or erased.
+        Raises: InvalidInput if the id is unknown, or the entry was withdrawn, hidden or erased.
         """
         done = self.moderation
         if identity in done.erased or identity in done.hidden:
@@ -333,12 +333,12 @@ class Store:
         if self._withdrawn(identity):
             raise InvalidInput(Problem("this entry was withdrawn by its submitter", identity, cure="see the board"))
         name = done.names.get(identity)
-        # An entry that poses as another model must not stay on that model's line of the overall board.
+        # An entry that imitates another model must not stay on that model's line of the overall board.
         card = entry.card if name is None else entry.card.model_copy(update={"name": name, "model": None})
         return replace(entry, card=card)
 
     def withdrawn_at(self, identity: str) -> str | None:
-        """Return when an entry was withdrawn, as ISO 8601 (empty where that cannot be read); None for all others."""
+        """Return when an entry was withdrawn, as ISO 8601 (empty if unreadable); None if it was not."""
         content = self._bytes(tombstone_path(identity))
         return None if content is None else parse_tombstone(content)
 
@@ -347,20 +347,20 @@ class Store:
         return self._place.fetch(predictions_path(entry.id))
 
     def validation(self, entry: Entry) -> Path | None:
-        """Return the path of an entry's predictions on validation rows on this machine; None where it has none."""
+        """Return the path of an entry's predictions on validation rows on this machine; None if it has none."""
         return self._place.fetch(validation_path(entry.id)) if entry.has_validation else None
 
     def checked_rows(self, identity: str, folder: DatasetFolder) -> pl.DataFrame:
-        """Return an entry's predictions, checked as ``checked_files`` does; they need no validation file."""
+        """Return an entry's checked predictions (see ``checked_files``), even if its validation file is unreadable."""
         return self.checked_files(identity, folder).predictions
 
     def checked_files(self, identity: str, folder: DatasetFolder) -> CheckedRows:
-        """Return an entry's rows, of a withdrawn one too, checked against the dataset and the entry's id.
+        """Return an entry's rows, also of a withdrawn one, checked against the dataset and the entry's id.
 
-        The id is made of both files, so it cannot be checked without the second. Scores need only the first, which is
-        returned then once it passes its own check.
+        The id covers both files, so it cannot be checked if the validation file is unreadable. Since scores only need
+        the predictions, these are returned then, after their own checks.
 
-        Raises: InvalidInput when the predictions are damaged, or the files are not those that were sent.
+        Raises: InvalidInput if the predictions are damaged, or the files are not the submitted ones.
         """
         entry = self._read(identity)
         rows = checked_predictions(self.predictions(entry), folder, entry.card.subset)
@@ -377,34 +377,34 @@ class Store:
         return CheckedRows(rows, held_out, None)
 
     def scores(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Return an entry's scores: from the derived file, or computed again.
+        """Return an entry's scores: from the derived file, or recomputed.
 
-        They are computed again where the file is missing or damaged, or was made with other encoders or settings
-        than the folder and this machine have now: the content hash is of rows alone.
+        They are recomputed if the file is missing or damaged, or was computed with other encoders or settings than the
+        current ones, since the content hash only covers the rows.
         """
         return self.stored_scores(entry, folder) or self.score_again(entry, folder)
 
     def stored_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
-        """Return an entry's stored scores, if they exist and ``scores`` would return them."""
+        """Return an entry's stored scores if they exist and are current."""
         content = self._bytes(scores_path(entry.id)) if folder.has_public_labels else None
         return None if content is None else read_scores(content, made_with(folder))
 
     def score_again(self, entry: Entry, folder: DatasetFolder) -> Scores:
-        """Score an entry again, whatever is stored."""
+        """Recompute an entry's scores, even if they are stored."""
         return self._score(entry, folder).scores
 
     def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
-        """Return an entry's long table of scores, with replicates (``SCORE_COLUMNS``); computed again as ``scores``."""
+        """Return an entry's long table of scores, with replicates (``SCORE_COLUMNS``); recomputed as in ``scores``."""
         content = self._bytes(table_path(entry.id)) if folder.has_public_labels else None
         stored = None if content is None else read_table(content, made_with(folder))
         return self._score(entry, folder).table if stored is None else stored
 
     def versions(self) -> list[str]:
-        """List the metric versions of which there are scores, the newest first."""
+        """List the metric versions for which there are scores, the newest first."""
         return sorted(self._place.versions(), key=lambda name: [int(part) for part in name.split(".")], reverse=True)
 
     def scores_of_version(self, version: str) -> Iterator[tuple[str, bytes]]:
-        """Return id and nested scores of the entries that have some of a metric version, as they were written then."""
+        """Yield id and nested scores of the entries with scores of a metric version, in their original format."""
         self._place.fetch_scores(version)
         for identity in self.ids():
             content = self._bytes(scores_path(identity, version))
@@ -412,43 +412,41 @@ class Store:
                 yield identity, content
 
     def share_scores(self, made: Iterable[str] = ()) -> None:
-        """Upload scores made on this machine to the repository, if the store is one: those of entries that were scored
-        again, and what the repository lacks.
-        """
+        """Upload scores to the store's repository, if it is one: recomputed ones, and those that it lacks."""
         paths = [path(each) for each in made for path in (scores_path, table_path, forecasts_path)]
         self._place.share([path for path in paths if (self.root / path).is_file()])
 
     def entry_files(self, identity: str) -> EntryFiles:
-        """Return the paths of an entry's files on this machine, whether they are there or not."""
+        """Return the paths of an entry's files on this machine, whether they exist or not."""
         places = (card_path, predictions_path, validation_path, scores_path, table_path)
         return EntryFiles(*(self.root / place(identity) for place in places))
 
     def index_file(self, name: str) -> Path:
-        """Return the path of a table that an index keeps beside the scores, whether it is there or not."""
+        """Return the path of an index's cached table, whether it exists or not."""
         return self.root / index_path(name)
 
     def keep_index(self, tables: Mapping[str, bytes]) -> None:
-        """Save tables of an index by name; InvalidInput when the store cannot be written."""
+        """Cache tables of an index by name; InvalidInput if the store cannot be written."""
         self._place.keep({index_path(name): content for name, content in tables.items()})
 
     def comparison(self, first: str, other: str) -> bytes | None:
-        """Return the saved comparison of an entry with another one, if there is one."""
+        """Return the cached comparison of two entries, or None."""
         return self._bytes(comparison_path(first, other))
 
     def keep_comparison(self, first: str, other: str, content: bytes) -> None:
-        """Save the comparison of an entry with another one; InvalidInput when the store cannot be written."""
+        """Cache the comparison of two entries; InvalidInput if the store cannot be written."""
         self._place.keep({comparison_path(first, other): content})
 
     def forecasts(self, identity: str) -> EntryForecasts | None:
-        """Return what is kept of an entry's forecasts; None where there is nothing that can be shown."""
+        """Return an entry's stored forecasts; None if there are none, or they cannot be read."""
         content = self._bytes(forecasts_path(identity))
         return None if content is None else read_forecasts(content)
 
     def forecast_again(self, entry: Entry, folder: DatasetFolder) -> EntryForecasts:
-        """Forecast an entry anew and keep that beside its scores; no page waits for it.
+        """Recompute and store an entry's forecasts; slow, so never called while a page waits.
 
-        Raises: InvalidInput when its files are damaged, its labels are withheld, or the store cannot be written; the
-            entry and its scores stay as they are.
+        Raises: InvalidInput if its files are damaged, its labels are withheld, or the store cannot be written; the
+            entry and its scores stay unchanged.
         """
         rows = self.checked_files(entry.id, folder)
         rows.refuse_lost_validation()
@@ -457,18 +455,18 @@ class Store:
         return found
 
     def sent_on(self, submitter: str, day: date) -> int:
-        """Count the entries that somebody sent on a UTC day, withdrawn ones too, for comparison with a quota."""
+        """Count the entries that a submitter sent on a UTC day, including withdrawn ones, to compare with a quota."""
         return Counter((each.submitter, each.day) for each in self._submission_records())[submitter, day.isoformat()]
 
     def first_days(self) -> dict[str, str]:
-        """Return the UTC day (ISO) of each submitter's first entry, withdrawn ones too: how old an account is here."""
+        """Return the UTC day (ISO) of each submitter's first entry, including withdrawn ones."""
         days: dict[str, str] = {}
         for each in self._submission_records():
             days[each.submitter] = min(each.day, days.get(each.submitter, each.day))
         return days
 
     def records(self, beginning: str) -> dict[str, bytes]:
-        """Return the records whose names begin with a prefix, sorted by name; each is read once, as none changes."""
+        """Return the records whose names begin with a prefix, sorted by name (cached, as records never change)."""
         names = sorted(name for name in self._place.records() if name.startswith(beginning))
         with self._lock:
             for name in names:
@@ -477,10 +475,10 @@ class Store:
             return {name: self._records[name] for name in names}
 
     def add_records(self, make: Callable[[], Mapping[str, bytes] | None], event: Draft) -> bool:
-        """Add records, which are never changed or removed; return whether they were added, and are durable.
+        """Add records, which are never changed or removed; return whether they were added, durably.
 
-        ``make`` is called while nobody else writes, and gives contents by name; None adds nothing. ``event`` says in
-        the log what they are. InvalidInput when there is a record of such a name.
+        ``make`` runs without concurrent writers, and returns contents by name; None adds nothing. ``event`` describes
+        them in the log. InvalidInput if a record of such a name exists.
         """
 
         def files() -> Change | None:
@@ -496,9 +494,9 @@ class Store:
         return self.change(files)
 
     def refresh(self) -> None:
-        """Read what others added; InvalidInput when the place does not answer, or a local folder has vanished.
+        """Read what others added; InvalidInput if the Hub is unreachable, or a local folder has vanished.
 
-        ``behind`` says then why, so that what is here can be shown with it.
+        ``behind`` then has the reason, so that the known content can be shown with it.
         """
         try:
             self._place.refresh()
@@ -509,36 +507,35 @@ class Store:
         self.behind = None
 
     def listing(self, choose: Callable[[Mapping[str, Listed]], Collection[str]] = lambda _: ()) -> Listing:
-        """List all files of the store, and read those that ``choose`` returns, at a moment when nobody writes.
+        """List all files of the store, and read those that ``choose`` returns, at a moment without writers.
 
-        Raises: InvalidInput when there is no store, or it cannot be reached.
+        Raises: InvalidInput if there is no store, or it cannot be reached.
         """
         return self._place.listing(choose)
 
     def listed_content(self, path: str, listing: Listing) -> bytes | None:
-        """Read a file of a listing; None where it is gone since."""
+        """Read a listed file; None if it was deleted or changed since."""
         return self._place.listed_content(path, listing)
 
     def check_writable(self) -> None:
-        """Raise InvalidInput for a place that accepts no entry."""
+        """Raise InvalidInput if the store cannot be written."""
         self._place.check_writable()
 
     def require_private(self) -> None:
-        """Keep the place private, as withheld labels need, now and at every later update.
+        """Keep the store private, as withheld labels require, now and at every later update.
 
-        Of a local folder, only its owner may read what is in it. A place on the Hub is refused where everybody may
-        read it.
+        A local folder is made readable only for its owner. A public repository on the Hub is rejected.
 
-        Raises: InvalidInput when it is public, cannot be asked, or belongs to somebody else and others may read it.
+        Raises: InvalidInput if it is public, its state is unknown, or others may read it and it has another owner.
         """
         self._place.require_private()
 
     def note_event(self, event: Draft) -> None:
-        """Add an event that changes no file."""
+        """Add an event without file changes."""
         self.change(lambda: Change([event]))
 
     def note_configuration(self, configuration: Mapping[str, Any], hosts: Collection[str]) -> None:
-        """Remember for the log what a server is configured with, and its hosts, where that has changed."""
+        """Queue a server's configuration and hosts for the log, if they have changed."""
         text = json.dumps(configuration, sort_keys=True, default=str)
         last: list[Event] = []
         for event in self.log.events:
@@ -555,9 +552,9 @@ class Store:
             ]
 
     def note_refusal(self, submitter: str, error: InvalidInput) -> None:
-        """Remember for the log why somebody's submission was refused; ``flush_notes`` or the next event writes it.
+        """Queue the reason for rejecting a submission for the log; ``flush_notes`` or the next event writes it.
 
-        Only what was wrong is noted, and not what was found: that is the submitter's own text.
+        Only the problem is recorded, not the value found, which is the submitter's own text.
         """
         day = now()[:10]
         with self._lock:
@@ -565,23 +562,23 @@ class Store:
             if self._refused[submitter, day] <= MAX_REFUSALS:
                 words = {"reason": "; ".join(problem.what for problem in error.problems[:3])[:500]}
                 self._noted.append(Draft(REFUSED, by=submitter, words=words))
-            if len(self._refused) > 1_000:  # of former days, mostly
+            if len(self._refused) > 1_000:  # mostly of former days
                 self._refused = Counter({key: count for key, count in self._refused.items() if key[1] == day})
 
     def flush_notes(self) -> None:
-        """Write what was noted since the last event."""
+        """Write the queued events."""
         if self._noted:
             self.change(lambda: Change([]))
 
     def refuse_banned(self, person: str) -> None:
-        """Raise InvalidInput for a person whom the host has banned."""
+        """Raise InvalidInput if the host has banned this person."""
         if self.log.key_of(person) in self.moderation.banned:
             raise InvalidInput(Problem("this leaderboard's host takes nothing more from this account", f"'{person}'"))
 
     def change(self, make: Callable[[], Change | None]) -> bool:
-        """Make a change and add its events, all or nothing; return whether it came from this call.
+        """Make a change and add its events, all or nothing; return whether this call made it.
 
-        ``make`` is called while nobody else writes, on the newest state; None changes nothing.
+        ``make`` runs without concurrent writers, on the newest state; None changes nothing.
         """
         self._save_unlogged()
         noted: list[Draft] = []
@@ -605,9 +602,9 @@ class Store:
         return added
 
     def _save_unlogged(self) -> None:
-        """Back up the store of a version that kept no log beside it, before its log begins; on the Hub, revisions do.
+        """Back up a store from a version without a log, before its log begins; on the Hub, revisions serve as backup.
 
-        Raises: InvalidInput when there is no room for it.
+        Raises: InvalidInput if there is not enough disk space.
         """
         saved = self.root.with_name(f"{self.root.name}.before-its-log.tar")
         if self.log.head.n or isinstance(self._place, HubPlace) or saved.exists():
@@ -618,7 +615,7 @@ class Store:
             back_up(self, saved)
 
     def _beginning(self) -> dict[str, Any]:
-        """Return what the store holds as its log begins: numbers, and digests of the ids."""
+        """Return the store's content when its log begins: counts, and digests of the ids."""
         ids, withdrawn = self._place.ids(), self._place.withdrawn()
         rounds = self.records("round-")
         return {
@@ -628,7 +625,7 @@ class Store:
         }
 
     def _refresh_log(self) -> None:
-        """Read what was added to the log; what was read of erased persons is forgotten."""
+        """Read new log events; if persons were erased, clear caches that may contain them."""
         self.log.refresh()
         erased = frozenset(self.moderation.erased)
         if erased != self._erased:
@@ -638,7 +635,7 @@ class Store:
                 self._erased = erased
 
     def _accepts(self, identity: str, submitter: str, daily_quota: int | None) -> bool:
-        """Return whether an entry is new and may be added; InvalidInput when it is withdrawn or over quota."""
+        """Return whether an entry is new and may be added; InvalidInput if it is withdrawn or over quota."""
         self.refuse_banned(submitter)
         if self._withdrawn(identity):
             what = "this file with this card was withdrawn and cannot be submitted again"
@@ -663,7 +660,7 @@ class Store:
         return parse_entry(content, identity)
 
     def _readable(self) -> tuple[list[Entry], dict[str, str]]:
-        """Read all cards; one that cannot be read stops no other."""
+        """Read all cards; an unreadable one does not stop the others."""
         entries, reasons = [], {}
         for identity in self.ids():
             try:
@@ -673,7 +670,7 @@ class Store:
         return entries, reasons
 
     def _submission_records(self) -> list[SubmissionRecord]:
-        """Return the submitter and day of each entry; each card is read once, since cards never change."""
+        """Return the submitter and day of each entry (cached, since cards never change)."""
         with self._lock:
             self._read_submission_records()
             return list(self._records_by_id.values())
@@ -684,7 +681,7 @@ class Store:
             del self._records_by_id[identity]
         for identity in found - self._records_by_id.keys():
             record = parse_submission_record(self._bytes(card_path(identity)) or b"", identity)
-            if record is not None:  # a damaged card is not remembered, as it may be restored while this runs
+            if record is not None:  # damaged cards are not cached, as they may be restored meanwhile
                 self._records_by_id[identity] = record
 
     def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
@@ -708,22 +705,22 @@ _REPOSITORY = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)
 
 
 def is_hub_place(place: str | Path) -> bool:
-    """Return whether a store's place is a repository on the Hub."""
+    """Return whether a store's location is a repository on the Hub."""
     return str(place).startswith(_HUB)
 
 
 def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None, must_exist: bool = False) -> Store:
     """Open a store.
 
-    Of a repository the copy on this machine is brought up to date first. Where the Hub cannot be reached, the store is
-    what that copy has, and ``Store.behind`` says why; nothing can be added then.
+    For a repository, the copy on this machine is updated first. If the Hub cannot be reached, the store has the content
+    of that copy, and ``Store.behind`` has the reason; nothing can be added then.
 
     Args:
-        place: a local folder, which need not exist yet, or ``hf://datasets/ORG/NAME``, a repository that must.
-        cache: folder for copies of repositories; default one in the user's cache folder.
-        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
-        must_exist: refuse a local folder that does not exist yet.
-    Raises: InvalidInput when the place is no store's, or cannot be reached and there is no copy.
+        place: a local folder, which need not exist yet, or ``hf://datasets/ORG/NAME``, a repository that must exist.
+        cache: folder for copies of repositories; default: one in the user's cache folder.
+        api: a ``huggingface_hub.HfApi``; default: one with the endpoint and token from the environment.
+        must_exist: reject a local folder that does not exist yet.
+    Raises: InvalidInput if the location is not a store's, or cannot be reached and there is no copy.
     """
     if is_hub_place(place):
         return _open_repository(str(place), cache or cache_folder() / "stores", api)
