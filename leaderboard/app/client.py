@@ -15,7 +15,7 @@ from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.board.submission import submission_summary
 from shiftbench.leaderboard.pages.addresses import GRADIO_PAGE, HOST, SUBMIT
-from shiftbench.leaderboard.store import folder_of, open_store
+from shiftbench.leaderboard.store import find_folder, open_store
 from shiftbench.leaderboard.store.hosting import Order
 from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
 from shiftbench.validation.cards import Card
@@ -81,7 +81,7 @@ def send(
     given = PredictionInput.of(predictions)
     held_out = None if validation is None else replace(given, path=validation)
     entry, new = store.submit(given, card, at_hand, validation=held_out, ask_hub=_ask_hub)
-    folder = folder_of(card, at_hand)
+    folder = find_folder(card, at_hand)
     scores = store.scores(entry, folder) if folder.has_public_labels else None
     boards = boards_of([folder], [(folder.content_hash, card.subset)])
     return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
@@ -155,7 +155,7 @@ def act_at_url(url: str, order: Order) -> str:
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
     if not isinstance(content, dict) or not isinstance(content.get("problems"), list):
-        raise InvalidInput(Problem("this is not a leaderboard's answer", url, cure="is the address right?"))
+        raise InvalidInput(Problem("unexpected response: is this a shiftbench leaderboard?", url, cure="check the URL"))
     if content["problems"]:
         raise InvalidInput(Problem(str(text), "leaderboard") for text in content["problems"])
     return str(content["done"])
@@ -182,7 +182,7 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
     if not isinstance(answer, dict) or not isinstance(answer.get("problems"), list):
-        raise InvalidInput(Problem("this is not a leaderboard's answer", url, cure="is the address right?"))
+        raise InvalidInput(Problem("unexpected response: is this a shiftbench leaderboard?", url, cure="check the URL"))
     if not answer.get("ok"):
         raise InvalidInput(Problem(str(text), "leaderboard") for text in answer["problems"])
     return answer

@@ -20,7 +20,7 @@ from shiftbench.leaderboard.pages.compare_page import (
     compare_page,
     comparing_page,
 )
-from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.store import Entry, find_folder
 from shiftbench.scoring.comparing.entries import (
     MAX_ENTRIES,
     MAX_PAIRWISE,
@@ -108,7 +108,7 @@ def _resolve_request(index: Index, ids: Sequence[str], task: str | None) -> _Ask
         cure = "choose entries of one board"
         raise InvalidInput(Problem("the entries share no task", " and ".join(entry.id for entry in entries), cure=cure))
     chosen = task if task in shared else shared[0]
-    return _Asked(entries, scores, folder_of(entries[0].card, index.folders), chosen)
+    return _Asked(entries, scores, find_folder(entries[0].card, index.folders), chosen)
 
 
 Found = Compared | Pairwise

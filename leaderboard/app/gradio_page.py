@@ -188,14 +188,14 @@ def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in:
         validation: str | None = None,
         board: str | None = None,
     ) -> SubmissionAnswer:
-        """Check a prediction file without keeping it: every problem is listed, and scores are previewed.
+        """Check a prediction file without storing it: list every problem, and preview the scores.
 
         Args:
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
             labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
-            validation: a file of what the same models predicted on validation rows, for forecasts.
-            board: the board's name, such as dr/nli, in the place of the card's data and subset.
+            validation: a file with predictions of the same models on validation rows, for forecasts.
+            board: the board's name, such as dr/nli, instead of the card's data and subset.
         """
         sent, held_out = _uploaded(file, validation, labels_by_index)
         return check(live.index, sent, card, checks, validation=held_out, board=board)
@@ -209,16 +209,16 @@ def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in:
         validation: str | None = None,
         board: str | None = None,
     ) -> SubmissionAnswer:
-        """Check, score and keep a prediction file; the same file and card sent twice are one entry.
+        """Check, score and store a prediction file; if the same file and card are sent twice, they are one entry.
 
         Args:
-            request: says where it comes from.
+            request: the HTTP request, which identifies the sender.
             profile: the user who has signed in with this browser.
             file: the prediction file (.parquet, .jsonl or .csv).
             card: the card's text, YAML or JSON.
             labels_by_index: the predictions are numbers, the position of the label in the task's list, from 0.
-            validation: a file of what the same models predicted on validation rows, for forecasts.
-            board: the board's name, such as dr/nli, in the place of the card's data and subset.
+            validation: a file with predictions of the same models on validation rows, for forecasts.
+            board: the board's name, such as dr/nli, instead of the card's data and subset.
         """
         sent, held_out = _uploaded(file, validation, labels_by_index)
         return submit(
@@ -233,11 +233,11 @@ def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in:
         )
 
     def withdraw_entry(entry: str, request: gr.Request, profile: gr.OAuthProfile | None) -> SubmissionAnswer:
-        """Withdraw an entry of one's own from the leaderboard.
+        """Withdraw one of your entries from the leaderboard.
 
         Args:
             entry: the entry's id.
-            request: says where it comes from.
+            request: the HTTP request, which identifies the sender.
             profile: the user who has signed in with this browser.
         """
         return withdraw(live.index, entry, sender=lambda: sender(request, profile))
@@ -245,12 +245,12 @@ def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in:
     def nominate_for_round(
         entry: str, task: str, request: gr.Request, profile: gr.OAuthProfile | None
     ) -> SubmissionAnswer:
-        """Nominate an entry of one's own for the next round, which releases its figures on withheld labels.
+        """Nominate one of your entries for the next round, which ranks entries on withheld labels.
 
         Args:
             entry: the entry's id.
             task: one of its tasks, such as nli; empty for all of them.
-            request: says where it comes from.
+            request: the HTTP request, which identifies the sender.
             profile: the user who has signed in with this browser.
         """
         return nominate_entry(live.index, entry, task, sender=lambda: sender(request, profile))

@@ -47,7 +47,7 @@ from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, for
 from shiftbench.leaderboard.pages.front_page import front_page
 from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.shell import about_page, script
-from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.store import Entry, find_folder
 from shiftbench.scoring.comparing.entries import MAX_ENTRIES
 from shiftbench.scoring.forecasting.methods import TITLES
 from shiftbench.scoring.reports.frame.site import style_sheet
@@ -251,7 +251,7 @@ def _attached(name: str) -> dict[str, str]:
 def _predictions(index: Index, identity: str) -> Response:
     """Return an entry's prediction file, from which anybody can recompute its scores, if downloads are allowed."""
     entry = index.entry(identity)
-    if not folder_of(entry.card, index.folders).has_public_labels:
+    if not find_folder(entry.card, index.folders).has_public_labels:
         what = "predictions are not given out where labels are withheld"
         raise InvalidInput(Problem(what, identity, cure="ask the submitter"))
     if not entry.card.allows_download:
@@ -287,7 +287,7 @@ def shared_entries(index: Index) -> list[Entry]:
 
 def is_shared(index: Index, entry: Entry) -> bool:
     """Return whether an entry's predictions may be shared in bulk."""
-    return entry.card.allows_bulk and folder_of(entry.card, index.folders).has_public_labels
+    return entry.card.allows_bulk and find_folder(entry.card, index.folders).has_public_labels
 
 
 def predictions_archive(index: Index) -> Iterator[bytes]:

@@ -280,5 +280,5 @@ def usable_port(host: str, port: int) -> int:
             return int(probe.getsockname()[1])
     except OSError as error:
         cure = "stop what listens there, or give another --port"
-        what = "the page cannot listen here"
+        what = "the server cannot listen on this address"
         raise InvalidInput(Problem(what, f"{host}:{port}", error.strerror or str(error), cure)) from error

@@ -19,7 +19,7 @@ from shiftbench.leaderboard.pages.entry_page import (
     released_page,
 )
 from shiftbench.leaderboard.release import nominated_entries
-from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.store import Entry, find_folder
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.task_page import AboveLine
 from shiftbench.scoring.scores.controls import Unseen, unseen_drops
@@ -39,7 +39,7 @@ def show_entry(live: LiveIndex, query: EntryQuery, base: str) -> Markup | Respon
             return page_answer("Entry", gone_page(identity, what, day), status=GONE)
     if not index.reasons(identity):
         entry = index.entry(identity)
-        folder = folder_of(entry.card, index.folders)
+        folder = find_folder(entry.card, index.folders)
         if not folder.has_public_labels:
             tasks = sorted(task for (_, task), each in nominated_entries(index.store).items() if each == identity)
             return released_page(entry, folder, index.releases(entry), tasks, index.host_notes(identity))
@@ -61,7 +61,7 @@ def find_entry_page(live: LiveIndex, query: EntryQuery, base: str) -> EntryPage:
         return EntryPage(query, None, None, reasons)
     if reasons:
         return EntryPage(query, entry, None, reasons)
-    folder, store = folder_of(entry.card, index.folders), index.store
+    folder, store = find_folder(entry.card, index.folders), index.store
 
     def examples(task: str, source: str, target: str, n: int) -> Sequence[WrongExample]:
         return wrong_examples(store.predictions(entry), folder, task, source, target, n)

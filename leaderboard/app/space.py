@@ -189,6 +189,6 @@ def check_names(repo_id: str, config: SpaceConfig) -> None:
         except HFValidationError:
             sound = False
         if not sound:
-            problems.append(Problem("this names no repository", "command line", f"'{name}'", "write ORG/NAME"))
+            problems.append(Problem("this is not a repository name", "command line", f"'{name}'", "write ORG/NAME"))
     if problems:
         raise InvalidInput(problems)

@@ -236,4 +236,4 @@ def _save_upload(sent: UploadFile | str | None, uploads: Uploads) -> Path | None
     """Store an uploaded file and return its path; None if no file was chosen."""
     if not isinstance(sent, UploadFile) or not sent.filename:
         return None
-    return uploads.keep(sent.filename, sent.file, sent.size or 0)
+    return uploads.save(sent.filename, sent.file, sent.size or 0)

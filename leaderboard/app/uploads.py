@@ -91,7 +91,7 @@ class Uploads:
         has_entries = entries is None or entries >= MIN_FREE_FILES
         return has_entries and shutil.disk_usage(self.folder).free >= (self._min_free_bytes or MIN_FREE_BYTES) + n_bytes
 
-    def keep(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
+    def save(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
         """Store a complete file under its name in a new subfolder with a random name."""
         if not self.has_room(n_bytes):
             raise HTTPException(503, "the server has no space for uploads now: try again in an hour")
@@ -155,7 +155,7 @@ def add_upload(app: FastAPI, uploads: Uploads) -> None:
             file = form.get("files")
             if not isinstance(file, UploadFile):
                 return PlainTextResponse("send one file, as 'files'\n", 400)
-            path = await run_in_threadpool(uploads.keep, file.filename or "file", file.file, file.size or 0)
+            path = await run_in_threadpool(uploads.save, file.filename or "file", file.file, file.size or 0)
         return JSONResponse([str(path)])
 
     # Gradio's form polls the upload's progress, and shows an error without a response.

@@ -27,7 +27,7 @@ import polars as pl
 
 from shiftbench.builders.folder.configs import Column, Config
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Entry, Store, folder_of
+from shiftbench.leaderboard.store import ENTRY_ID, LOCAL_SUBMITTER, Entry, Store, find_folder
 from shiftbench.leaderboard.store.entries import entry_id
 from shiftbench.scoring.interchange.figures import figures_of
 from shiftbench.scoring.scores.score import SCORE_COLUMNS
@@ -168,7 +168,7 @@ def _sent_rows(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _refuse_closed(entry: Entry, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     """Return an entry's dataset; InvalidInput if the entry may not be shared, or the dataset is missing."""
-    folder = folder_of(entry.card, folders)
+    folder = find_folder(entry.card, folders)
     if not folder.has_public_labels:
         raise InvalidInput(Problem("labels are withheld: nothing of the entry leaves the store", entry.id))
     if not entry.card.allows_bulk:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.boards import boards_of
-from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, folder_of, is_at_hand
+from shiftbench.leaderboard.store import LOCAL_SUBMITTER, Store, find_folder, has_folder
 from shiftbench.leaderboard.store.entries import entry_id, stored_rows
 from shiftbench.scoring.papers.analysis.entries import Analysed, Result, join_boards, n_entries
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
@@ -26,8 +26,8 @@ def read_entries(
     Raises: InvalidInput with every problem of every file, before any is scored; or if there is no entry.
     """
     stored = store.entries() if store else []
-    known = [entry for entry in stored if is_at_hand(entry.card, folders)]
-    here = [entry for entry in known if folder_of(entry.card, folders).has_public_labels]
+    known = [entry for entry in stored if has_folder(entry.card, folders)]
+    here = [entry for entry in known if find_folder(entry.card, folders).has_public_labels]
     why = {"for other data": len(stored) - len(known), "on withheld labels": len(known) - len(here)}
     left_out = [f"{n_entries(number)} of the store: {reason}" for reason, number in why.items() if number]
     left_out += [f"entry {identity}: {reason}" for identity, reason in (store.unreadable() if store else {}).items()]
@@ -38,7 +38,7 @@ def read_entries(
     entries = []
     for entry in here:
         assert store is not None
-        folder = folder_of(entry.card, folders)
+        folder = find_folder(entry.card, folders)
         rows = partial(checked_predictions, store.predictions(entry), folder, entry.card.subset)
         entries.append(Analysed(entry.id, entry.card, folder, store.scores(entry, folder), rows))
         bar.update()
@@ -64,7 +64,7 @@ def _checked_files(
     for path in progress(files, desc="checking", unit=" files"):
         try:
             card = read_card(find_card(path))
-            folder = folder_of(card, folders)
+            folder = find_folder(card, folders)
             folder.refuse_withheld()
             frame = checked_predictions(path, folder, card.subset)
         except InvalidInput as error:

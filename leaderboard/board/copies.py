@@ -83,12 +83,12 @@ class Copies:
         by_digest = [*_BOARD, "digest"]
         label = pl.concat_str("name", pl.lit(" (by "), "submitter", pl.lit(")"))
         first = same.group_by(by_digest, maintain_order=True).agg(pl.col("id").first(), label.slice(1).alias("copies"))
-        kept = first.filter(pl.col("copies").list.len() > 0).select(*_BOARD, "id", "copies")
+        with_copies = first.filter(pl.col("copies").list.len() > 0).select(*_BOARD, "id", "copies")
         originals = first.select(*by_digest, original="id")
         later = same.join(originals, on=by_digest).filter(pl.col("id") != pl.col("original"))
         self.originals = {(copy, task): each for copy, task, each in later.select("id", "task", "original").iter_rows()}
         left = rows.join(later.select(*_BOARD, "id"), on=[*_BOARD, "id"], how="anti", maintain_order="left")
-        return left.join(kept, on=[*_BOARD, "id"], how="left", maintain_order="left")
+        return left.join(with_copies, on=[*_BOARD, "id"], how="left", maintain_order="left")
 
     def near(self, board: Board) -> pl.DataFrame:
         """Return the results of ``find_near`` on a board, as ``NEAR_COPIES``."""
@@ -135,7 +135,7 @@ class Copies:
         content = io.BytesIO()
         pl.DataFrame(rows, schema=_FOUND, orient="row").write_parquet(content)
         with suppress(InvalidInput):  # a store that cannot be written is still shown
-            self._store.keep_index({_SAVED: content.getvalue()})
+            self._store.cache_index({_SAVED: content.getvalue()})
 
     def _digest(self, identity: str, task: str) -> str:
         """Return a digest of an entry's predictions on a task, or the entry's id if they cannot be read."""

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from shiftbench.leaderboard.board.boards import Board
 from shiftbench.leaderboard.board.index import Index, public_message
 from shiftbench.leaderboard.board.overall import one_entry_per_model
-from shiftbench.leaderboard.store import folder_of
+from shiftbench.leaderboard.store import find_folder
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
 from shiftbench.scoring.forecasting.entries import EntryForecasts
 from shiftbench.scoring.forecasting.shape import MethodComparison
@@ -19,7 +19,7 @@ from shiftbench.validation.report import InvalidInput
 
 MAX_ENTRIES = 100
 """Most models compared on a board: those with the newest entries. A page of more would take seconds."""
-_N_KEPT, _N_COMPARED = 1_000, 40
+_MAX_CACHED, _MAX_COMPARED = 1_000, 40
 FAILED = "forecasting failed on this server"
 ANOTHER_ENTRY = "another entry of the same model and submitter, newer or with more shifts, counts"
 
@@ -49,7 +49,7 @@ class ForecastIndex:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._lock, self._comparing = threading.Lock(), threading.Lock()
-        self._kept: OrderedDict[str, EntryForecasts] = OrderedDict()
+        self._cache: OrderedDict[str, EntryForecasts] = OrderedDict()
         self._settled: set[str] = set()
         self._failed: dict[str, str] = {}
         self._looked: frozenset[str] | None = None
@@ -73,16 +73,16 @@ class ForecastIndex:
     def of(self, identity: str) -> EntryForecasts | None:
         """Return an entry's stored forecasts; None if they are not computed yet or failed."""
         with self._lock:
-            if identity in self._kept:
-                self._kept.move_to_end(identity)
-                return self._kept[identity]
+            if identity in self._cache:
+                self._cache.move_to_end(identity)
+                return self._cache[identity]
         found = self._index.store.forecasts(identity)
         if found is not None:
             with self._lock:
-                self._kept[identity] = found
+                self._cache[identity] = found
                 self._settled.add(identity)
-                while len(self._kept) > _N_KEPT:
-                    self._kept.popitem(last=False)
+                while len(self._cache) > _MAX_CACHED:
+                    self._cache.popitem(last=False)
         return found
 
     def failure(self, identity: str) -> str | None:
@@ -98,7 +98,7 @@ class ForecastIndex:
         try:
             entry = self._index.entry(identity)
             with threadpool_limits(1, "blas"):
-                self._index.store.forecast_again(entry, folder_of(entry.card, self._index.folders))
+                self._index.store.forecast_again(entry, find_folder(entry.card, self._index.folders))
             reason = None
         except InvalidInput as error:
             reason = "; ".join(public_message(problem, self._index.names()) for problem in error.problems)
@@ -144,7 +144,7 @@ class ForecastIndex:
         with self._comparing:
             if key not in self._compared:
                 self._compared[key] = compare_methods(found)
-                while len(self._compared) > _N_COMPARED:
+                while len(self._compared) > _MAX_COMPARED:
                     self._compared.popitem(last=False)
             return self._compared[key]
 

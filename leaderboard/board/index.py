@@ -34,7 +34,7 @@ from shiftbench.leaderboard.release import (
     read_meter,
     released_tasks,
 )
-from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, folder_of
+from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, find_folder
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -100,15 +100,15 @@ class Index:
             snapshot = self._snapshot
             present = self.store.ids()
             gone = snapshot.ids.difference(present)
-            kept_out = {
+            unchanged = {
                 identity: snapshot.unscored[identity]
                 for identity in present
                 if identity in snapshot.unscored and snapshot.unscored[identity].files == self._files(identity)
             }
-            new = [identity for identity in present if identity not in snapshot.ids and identity not in kept_out]
+            new = [identity for identity in present if identity not in snapshot.ids and identity not in unchanged]
             done = self.store.moderation
             # An entry that waited to be read may have been withdrawn.
-            is_same = not new and not gone and len(kept_out) == len(snapshot.unscored)
+            is_same = not new and not gone and len(unchanged) == len(snapshot.unscored)
             if is_same and done.version == self._moderation.version and not snapshot.unread:
                 return False
             self._moderation = done
@@ -116,7 +116,7 @@ class Index:
             rows = snapshot.every.filter(~pl.col("id").is_in(list(gone))) if gone else snapshot.every
             rows = pl.concat([rows, read], how="diagonal") if not read.is_empty() else rows
             unread = max(len(new) - READ_AT_ONCE, 0)
-            self._snapshot = self._snapshot_of(rows, kept_out | unscored, unread)
+            self._snapshot = self._snapshot_of(rows, unchanged | unscored, unread)
             with self._scores_lock:
                 for identity in gone:
                     self._scores.pop(identity, None)
@@ -273,7 +273,7 @@ class Index:
         if reasons := self.reasons(identity):  # never score a waiting entry within a request
             raise InvalidInput(Problem("the entry has no scores here", identity, "; ".join(reasons)))
         entry = self.entry(identity)
-        scores = self.store.scores(entry, folder_of(entry.card, self.folders))
+        scores = self.store.scores(entry, find_folder(entry.card, self.folders))
         with self._scores_lock:
             self._scores[identity] = scores
             while len(self._scores) > N_SCORES:
@@ -300,7 +300,7 @@ class Index:
         try:
             entry = self.store.entry(identity)
             name = entry.card.name
-            self.store.scores(entry, folder_of(entry.card, self.folders))
+            self.store.scores(entry, find_folder(entry.card, self.folders))
         except Exception as error:
             self._failed[identity] = Unscored(identity, name, self._reasons(error), files)
         with self._lock:
@@ -334,7 +334,7 @@ class Index:
             try:
                 entry = self.store.entry(identity)
                 name = entry.card.name
-                folder = folder_of(entry.card, self.folders)
+                folder = find_folder(entry.card, self.folders)
                 rows_of_entry = self._rows_of_entry(entry, folder)
                 if rows_of_entry is None:
                     unscored[identity] = Unscored(identity, name, (_WAITING,), files, waiting=True)

@@ -119,7 +119,7 @@ def write(
         "intervals": pl.concat([pl.DataFrame(schema=_INTERVALS), *ranked]),
     }
     # Replicates are noise: compression would take time and save nothing.
-    store.keep_index({name: _parquet(frame, packed=name == "rows") for name, frame in frames.items()})
+    store.cache_index({name: _parquet(frame, packed=name == "rows") for name, frame in frames.items()})
 
 
 def _parquet(frame: pl.DataFrame, *, packed: bool) -> bytes:

@@ -88,7 +88,7 @@ class RankIntervals:
         if self._replicates is None:
             self._replicates = index_cache.read_replicates(self._store)
             self._found = index_cache.read_intervals(self._store)
-        anew = False
+        was_reset = False
         for board in snapshot.boards():
             complete = rows_of(board, snapshot.rows).filter("complete")
             ranks = self._boards.get(board.key)
@@ -96,12 +96,12 @@ class RankIntervals:
                 continue  # the cached intervals are still valid
             if ranks is None or not set(ranks.ids).issubset(complete["id"]):
                 ranks = self._boards[board.key] = BoardRanks()
-                anew = True
+                was_reset = True
             new = self._board_replicates(board, complete.filter(~pl.col("id").is_in(ranks.ids)))
             if new or board.key not in self._found or self._found[board.key].height != len(ranks.ids):
                 ranks.add(new)
                 self._found[board.key] = ranks.intervals()
-        self._save(snapshot, anew)
+        self._save(snapshot, was_reset)
         for benchmark in benchmarks_of(snapshot.boards()):
             if benchmark.folder.has_public_labels:
                 self._update_overall(benchmark, snapshot)
@@ -159,10 +159,10 @@ class RankIntervals:
                 self._replicates[key] = drawn
         return replicates
 
-    def _save(self, snapshot: Snapshot, anew: bool) -> None:
+    def _save(self, snapshot: Snapshot, was_reset: bool) -> None:
         """Save the tables if more than a small share is unsaved, or if a board was recomputed."""
         unsaved = len(snapshot.ids ^ self._saved)
-        if not anew and (not unsaved or unsaved < _UNSAVED * len(snapshot.ids)):
+        if not was_reset and (not unsaved or unsaved < _UNSAVED * len(snapshot.ids)):
             return
         replicates = {key: drawn for key, drawn in (self._replicates or {}).items() if key[0] in snapshot.ids}
         try:

@@ -11,7 +11,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, public_message
 from shiftbench.leaderboard.board.boards import Board, boards_of, find_board
 from shiftbench.leaderboard.release import TargetFeedback, feedback, nominate
-from shiftbench.leaderboard.store import Entry, folder_of
+from shiftbench.leaderboard.store import Entry, find_folder
 from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
 from shiftbench.scoring.scores.coverage import is_ranked, missing_lines, unranked_lines
 from shiftbench.scoring.scores.score import IN_THIS_PROCESS, FileChecks, token_encoder
@@ -65,7 +65,7 @@ def check(
 
     def score(sent: _Sent) -> SubmissionAnswer:
         path, card, held_out, checks = sent
-        folder = folder_of(card, index.folders)
+        folder = find_folder(card, index.folders)
         frame = checks.predictions(path, folder, card.subset)
         if held_out is not None:
             checks.held_out(held_out, frame, folder)
@@ -109,7 +109,7 @@ def submit(
 
     def keep(sent: _Sent) -> SubmissionAnswer:
         path, card, held_out, checks = sent
-        folder = folder_of(card, index.folders)
+        folder = find_folder(card, index.folders)
         unknown: list[str] = []
 
         def ask_hub(card: Card) -> HubFacts | None:
@@ -323,7 +323,7 @@ def _card(index: Index, text: str, problems: list[Problem], board: Board | None)
         if board is not None and (card.data, card.subset) != board.key[:2]:
             what, cure = f"the card is for other data than the board '{board.name}'", "choose the card's board, or none"
             raise InvalidInput(Problem(what, "card", f"{card.version}, subset {card.subset}", cure))
-        folder_of(card, index.folders)
+        find_folder(card, index.folders)
     except InvalidInput as error:
         problems += error.problems
         return None

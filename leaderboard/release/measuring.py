@@ -87,8 +87,10 @@ def measure(
 def shuffle_predictions(predicted: Predicted, rng: np.random.Generator) -> Predicted:
     """Permute each run's predictions among texts, to estimate the score of guessing."""
     runs = predicted.rows.sort("source", "seed", "id").partition_by("source", "seed", maintain_order=True)
-    dealt = [run.with_columns(pl.Series("prediction", rng.permutation(run["prediction"].to_numpy()))) for run in runs]
-    return Predicted(pl.concat(dealt), predicted.unparsed)
+    permuted = [
+        run.with_columns(pl.Series("prediction", rng.permutation(run["prediction"].to_numpy()))) for run in runs
+    ]
+    return Predicted(pl.concat(permuted), predicted.unparsed)
 
 
 def can_be_guessed(info: TaskInfo) -> bool:

@@ -34,7 +34,7 @@ from shiftbench.leaderboard.release.releases import (
     round_name,
     today,
 )
-from shiftbench.leaderboard.store import Entry, Store, folder_of, is_at_hand
+from shiftbench.leaderboard.store import Entry, Store, find_folder, has_folder
 from shiftbench.leaderboard.store.log import RELEASED, Draft
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -48,7 +48,7 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
     """
     store.refuse_banned(account)
     entry = store.entry(identity)
-    folder = folder_of(entry.card, folders)
+    folder = find_folder(entry.card, folders)
     if entry.submitter != account:
         raise InvalidInput(
             Problem("only the submitter of an entry may nominate it", identity, cure="sign in as its submitter")
@@ -224,6 +224,6 @@ def _by_board(
     for task in released_tasks(folder):
         mine = [each for (_, title), each in by_account.items() if title == f"{folder.manifest.benchmark}/{task}"]
         here = [entries[each] for each in sorted(mine) if each in entries]
-        here = [entry for entry in here if is_at_hand(entry.card, [folder])]
+        here = [entry for entry in here if has_folder(entry.card, [folder])]
         for subset in sorted({entry.card.subset for entry in here}):
             yield task, subset, [entry for entry in here if entry.card.subset == subset]

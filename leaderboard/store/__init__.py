@@ -22,6 +22,6 @@ Input: a checked submission. Output: an entry that never changes, its scores, an
 """
 
 from shiftbench.leaderboard.store.entries import ENTRY_ID, LOCAL_SUBMITTER, Entry
-from shiftbench.leaderboard.store.store import Store, folder_of, is_at_hand, open_store
+from shiftbench.leaderboard.store.store import Store, find_folder, has_folder, open_store
 
-__all__ = ["ENTRY_ID", "LOCAL_SUBMITTER", "Entry", "Store", "folder_of", "is_at_hand", "open_store"]
+__all__ = ["ENTRY_ID", "LOCAL_SUBMITTER", "Entry", "Store", "find_folder", "has_folder", "open_store"]

@@ -26,7 +26,7 @@ def verify(store: Store) -> Verified:
     A log truncated together with its head, or completely rewritten, is indistinguishable from a shorter log: compare
     the number and hash with those printed earlier, or with those in a backup.
     """
-    with store.kept_still():
+    with store.locked():
         problems = store.log.check()
         try:
             store.log.refresh()

@@ -185,7 +185,7 @@ def parse_tombstone(content: bytes) -> str:
         return ""
 
 
-class MadeWith(NamedTuple):
+class ScoreVersions(NamedTuple):
     """What scores were computed with: encoders of depths and of BERTScore (None if unused), data version."""
 
     depth_encoder: str | None
@@ -226,22 +226,24 @@ def comparison_path(first: str, other: str) -> str:
 def derived_files(identity: str, scored: Scored) -> Files:
     """Build the files of an entry's scores."""
     scores = scored.scores
-    made_with = json.dumps([scores.depth_encoder, scores.token_encoder, *scores.version])
+    versions = json.dumps([scores.depth_encoder, scores.token_encoder, *scores.version])
     table = io.BytesIO()
-    scored.table.write_parquet(table, metadata={_MADE_WITH: made_with})
+    scored.table.write_parquet(table, metadata={_MADE_WITH: versions})
     return {table_path(identity): table.getvalue(), scores_path(identity): scored.scores.model_dump_json().encode()}
 
 
-def read_scores(content: bytes, made_with: MadeWith) -> Scores | None:
+def read_scores(content: bytes, versions: ScoreVersions) -> Scores | None:
     """Parse nested scores; None if they are damaged or were computed with other encoders or settings."""
     try:
         scores = Scores.model_validate_json(content)
     except ValueError:
         return None
-    return scores if _agree(MadeWith(scores.depth_encoder, scores.token_encoder, scores.version), made_with) else None
+    return (
+        scores if _agree(ScoreVersions(scores.depth_encoder, scores.token_encoder, scores.version), versions) else None
+    )
 
 
-def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
+def read_table(content: bytes, versions: ScoreVersions) -> pl.DataFrame | None:
     """Parse a long table; None if it is damaged or was computed with other encoders or settings."""
     try:
         depths, tokens, *version = parse_json(pl.read_parquet_metadata(io.BytesIO(content)).get(_MADE_WITH, "null"))
@@ -249,9 +251,9 @@ def read_table(content: bytes, made_with: MadeWith) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, OSError, ValueError, TypeError):
         return None
     # Tables of former versions do not state the data version.
-    known = MadeWith(depths, tokens, DataVersion(*version[:2]) if version else made_with.version)
-    return table if _agree(known, made_with) and table.schema == SCORE_COLUMNS else None
+    known = ScoreVersions(depths, tokens, DataVersion(*version[:2]) if version else versions.version)
+    return table if _agree(known, versions) and table.schema == SCORE_COLUMNS else None
 
 
-def _agree(known: MadeWith, made_with: MadeWith) -> bool:
-    return known[:2] == made_with[:2] and not known.version.difference(made_with.version)
+def _agree(known: ScoreVersions, versions: ScoreVersions) -> bool:
+    return known[:2] == versions[:2] and not known.version.difference(versions.version)

@@ -75,7 +75,7 @@ class HubPlace(LocalPlace):
                     return self._has_landed(sent)
                 sent.append(files)
                 made = self._commit(files, head)
-                self.keep(files)
+                self.write_local(files)
                 self._head = made  # only after the copy has the commit, otherwise it would never be downloaded
                 return True
 
@@ -94,7 +94,7 @@ class HubPlace(LocalPlace):
                 content = self._content(path, self._head or "main")
             if content is None:
                 raise InvalidInput(Problem("the store has no such file", self._repo_id, path, "submit it again"))
-            self.keep({path: content})
+            self.write_local({path: content})
         return self.root / path
 
     def refresh(self) -> None:
@@ -265,7 +265,7 @@ class HubPlace(LocalPlace):
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
                 contents = zip(some, pool.map(get, some), strict=True)
-                self.keep({path: content for path, content in contents if content is not None})
+                self.write_local({path: content for path, content in contents if content is not None})
 
     def _content(self, path: str, revision: str) -> bytes | None:
         """Return a file's content; None if it does not exist."""

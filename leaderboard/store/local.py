@@ -87,7 +87,7 @@ class LocalPlace:
                 self._finish()
         return changes is not None
 
-    def keep(self, files: Changes) -> None:
+    def write_local(self, files: Changes) -> None:
         """Write files on this machine only, replacing existing ones; atomically unless all are derived."""
         derived = {path: content for path, content in files.items() if content is not None and _is_derived(path)}
         with self.locked():

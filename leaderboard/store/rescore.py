@@ -8,7 +8,7 @@ import numpy as np
 from rich.console import RenderableType
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.store import Store, folder_of
+from shiftbench.leaderboard.store import Store, find_folder
 from shiftbench.leaderboard.store.log import RESCORED, Draft
 from shiftbench.scoring.reports.numbers import plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable
@@ -162,7 +162,7 @@ def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = Fal
         try:
             entry = store.entry(identity)
             names[identity] = entry.card.name
-            folder = folder_of(entry.card, folders)
+            folder = find_folder(entry.card, folders)
             if not folder.has_public_labels or (not every and store.stored_scores(entry, folder) is not None):
                 kept.append(identity)
             else:
@@ -198,7 +198,7 @@ def _forecast(
     for identity in progress(ids, desc="forecasting", unit="entry"):
         try:
             entry = store.entry(identity)
-            folder = folder_of(entry.card, folders)
+            folder = find_folder(entry.card, folders)
             if folder.has_public_labels and (every or store.forecasts(identity) is None):
                 store.forecast_again(entry, folder)
                 made.append(identity)

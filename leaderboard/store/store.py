@@ -29,7 +29,7 @@ from shiftbench.leaderboard.store.entries import (
     WITHDRAWN,
     Changes,
     Entry,
-    MadeWith,
+    ScoreVersions,
     SubmissionRecord,
     card_path,
     comparison_path,
@@ -105,12 +105,12 @@ class CheckedRows(NamedTuple):
             raise self.validation_problem
 
 
-def is_at_hand(card: Card, folders: Iterable[DatasetFolder]) -> bool:
+def has_folder(card: Card, folders: Iterable[DatasetFolder]) -> bool:
     """Return whether the dataset of a card's predictions is among ``folders`` (see ``find_folder``)."""
     return any(not card.version.difference(folder.version) for folder in folders)
 
 
-def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
+def find_folder(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     """Return the dataset of a card's predictions; InvalidInput, with both versions, if it is not among ``folders``.
 
     A card without a settings hash matches any settings of the same content.
@@ -128,9 +128,9 @@ def folder_of(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     raise InvalidInput(Problem(what, "card", str(card.version), cure, column=column))
 
 
-def made_with(folder: DatasetFolder) -> MadeWith:
+def current_versions(folder: DatasetFolder) -> ScoreVersions:
     """Return the current encoders and data version with which scores of a dataset are computed here."""
-    return MadeWith(depth_encoder_name(folder), encoder_name(token_encoder(folder)), folder.version)
+    return ScoreVersions(depth_encoder_name(folder), encoder_name(token_encoder(folder)), folder.version)
 
 
 def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, file: Path) -> None:
@@ -214,7 +214,7 @@ class Store:
         Raises: InvalidInput with every problem; nothing is stored then.
         """
         self.refuse_banned(submitter)  # before the expensive checks
-        folder = folder_of(card, folders)
+        folder = find_folder(card, folders)
         frame = checks.predictions(predictions, folder, card.subset)
         folder.refuse_withheld()
         if not folder.has_public_labels:
@@ -307,7 +307,7 @@ class Store:
         self._place.squash()
 
     @contextmanager
-    def kept_still(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Exclude all writers during a block, after completing what a killed process left."""
         with self._place.locked():
             yield
@@ -387,7 +387,7 @@ class Store:
     def stored_scores(self, entry: Entry, folder: DatasetFolder) -> Scores | None:
         """Return an entry's stored scores if they exist and are current."""
         content = self._bytes(scores_path(entry.id)) if folder.has_public_labels else None
-        return None if content is None else read_scores(content, made_with(folder))
+        return None if content is None else read_scores(content, current_versions(folder))
 
     def score_again(self, entry: Entry, folder: DatasetFolder) -> Scores:
         """Recompute an entry's scores, even if they are stored."""
@@ -396,7 +396,7 @@ class Store:
     def table(self, entry: Entry, folder: DatasetFolder) -> pl.DataFrame:
         """Return an entry's long table of scores, with replicates (``SCORE_COLUMNS``); recomputed as in ``scores``."""
         content = self._bytes(table_path(entry.id)) if folder.has_public_labels else None
-        stored = None if content is None else read_table(content, made_with(folder))
+        stored = None if content is None else read_table(content, current_versions(folder))
         return self._score(entry, folder).table if stored is None else stored
 
     def versions(self) -> list[str]:
@@ -425,17 +425,17 @@ class Store:
         """Return the path of an index's cached table, whether it exists or not."""
         return self.root / index_path(name)
 
-    def keep_index(self, tables: Mapping[str, bytes]) -> None:
+    def cache_index(self, tables: Mapping[str, bytes]) -> None:
         """Cache tables of an index by name; InvalidInput if the store cannot be written."""
-        self._place.keep({index_path(name): content for name, content in tables.items()})
+        self._place.write_local({index_path(name): content for name, content in tables.items()})
 
     def comparison(self, first: str, other: str) -> bytes | None:
         """Return the cached comparison of two entries, or None."""
         return self._bytes(comparison_path(first, other))
 
-    def keep_comparison(self, first: str, other: str, content: bytes) -> None:
+    def cache_comparison(self, first: str, other: str, content: bytes) -> None:
         """Cache the comparison of two entries; InvalidInput if the store cannot be written."""
-        self._place.keep({comparison_path(first, other): content})
+        self._place.write_local({comparison_path(first, other): content})
 
     def forecasts(self, identity: str) -> EntryForecasts | None:
         """Return an entry's stored forecasts; None if there are none, or they cannot be read."""
@@ -451,7 +451,7 @@ class Store:
         rows = self.checked_files(entry.id, folder)
         rows.refuse_lost_validation()
         found = forecast_entry(rows.predictions, rows.validation, folder)
-        self._place.keep({forecasts_path(entry.id): found.model_dump_json().encode()})
+        self._place.write_local({forecasts_path(entry.id): found.model_dump_json().encode()})
         return found
 
     def sent_on(self, submitter: str, day: date) -> int:
@@ -690,7 +690,7 @@ class Store:
             raise InvalidInput(Problem("entries on withheld labels are scored in rounds alone", entry.id, cure=cure))
         frame = self.checked_rows(entry.id, folder)
         scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
-        self._place.keep(derived_files(entry.id, scored))
+        self._place.write_local(derived_files(entry.id, scored))
         return scored
 
     def _bytes(self, path: str) -> bytes | None:

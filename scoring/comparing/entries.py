@@ -49,7 +49,7 @@ class PairStore(Protocol):
     def comparison(self, first: str, other: str) -> bytes | None:
         """Return the cached comparison of a pair, or None; InvalidInput for an invalid id."""
 
-    def keep_comparison(self, first: str, other: str, content: bytes) -> None:
+    def cache_comparison(self, first: str, other: str, content: bytes) -> None:
         """Cache a pair's comparison."""
 
 
@@ -186,7 +186,7 @@ def _pair(
         ids = {str(side.predictions): side.id for side in sides}
         raise type(error)(_by_id(problem, ids) for problem in error.problems) from error
     named = made.model_copy(update={"a": a.id, "b": b.id})
-    store.keep_comparison(a.id, b.id, named.model_dump_json().encode())
+    store.cache_comparison(a.id, b.id, named.model_dump_json().encode())
     return named
 
 

@@ -11,7 +11,7 @@ from shiftbench.baselines.grid.collect import by_entry
 from shiftbench.baselines.grid.kept import KeptTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, find_dataset
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.store import Store, folder_of, is_at_hand
+from shiftbench.leaderboard.store import Store, find_folder, has_folder
 from shiftbench.scoring.forecasting.comparison import Forecasted
 from shiftbench.scoring.forecasting.files import read_validation_beside
 from shiftbench.scoring.forecasting.run import forecast_task
@@ -52,7 +52,7 @@ def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
     if card is None and len(folders) > 1:
         what, cure = "this prediction file has no card beside it", "write one, or give one --data"
         raise InvalidInput(Problem(what, str(path), cure=cure))
-    folder = folders[0] if card is None else folder_of(card, folders)
+    folder = folders[0] if card is None else find_folder(card, folders)
     subset = "all" if card is None else card.subset
     frame = checked_predictions(path, folder, subset)
     return [Entrant(path.stem, subset, folder, frame, read_validation_beside(path, folder))]
@@ -81,7 +81,7 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
                 if frames:
                     pl.concat(frames).write_parquet(out)
             card = kept.card(done[0])
-            folder = find_dataset(done[0], folders) or folder_of(card, folders)
+            folder = find_dataset(done[0], folders) or find_folder(card, folders)
             frame = checked_predictions(joined, folder, card.subset)
             found.append(Entrant(entry[0].model, card.subset, folder, frame, read_validation_beside(joined, folder)))
     return found
@@ -100,10 +100,10 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
     """
     found, damaged, without, other = [], [], 0, 0
     for entry in store.entries():
-        if not is_at_hand(entry.card, folders):
+        if not has_folder(entry.card, folders):
             other += 1
             continue
-        folder = folder_of(entry.card, folders)
+        folder = find_folder(entry.card, folders)
         name = f"{entry.card.name} ({entry.id[:6]})"
         try:
             rows = store.checked_files(entry.id, folder)

@@ -14,7 +14,7 @@ from shiftbench.builders.folder.hub_folder import check_repository, names_reposi
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import writing_to_hub
 from shiftbench.checking.inputs import as_folder
-from shiftbench.leaderboard.store import ENTRY_ID, folder_of, open_store
+from shiftbench.leaderboard.store import ENTRY_ID, find_folder, open_store
 from shiftbench.scoring.interchange.eval_results import eval_results, tasks_left_out
 from shiftbench.scoring.interchange.every_eval_ever import DATASTORE, every_eval_ever
 from shiftbench.scoring.interchange.shared_entry import SharedEntry, made_with, scores_csv
@@ -140,7 +140,7 @@ def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Score
         raise InvalidInput(Problem("this is not the id of an entry", "ENTRY", f"'{identity[:80]}'", cure))
     store = open_store(place)
     entry = store.entry(identity)
-    folder_of(entry.card, [folder])
+    find_folder(entry.card, [folder])
     return store.scores(entry, folder), entry.card, entry.submitted_at
 
 
@@ -156,7 +156,7 @@ def _read_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Sco
     if own is None:
         cure = f"write {path.stem}.card.yaml beside it with 'shiftbench board card'"
         raise InvalidInput(Problem("results are shared with their card, and there is none", str(path), cure=cure))
-    folder_of(own, [folder])
+    find_folder(own, [folder])
     if path.suffix == ".json":
         return _read_scores(path, folder), own
     frame = checked_predictions(path, folder, own.subset)

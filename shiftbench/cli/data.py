@@ -51,7 +51,7 @@ def validate(
         next_for_predictions,
         prediction_lines,
     )
-    from shiftbench.leaderboard.store import folder_of
+    from shiftbench.leaderboard.store import find_folder
     from shiftbench.scoring.scores.score import checked_predictions
     from shiftbench.validation.cards import read_card
     from shiftbench.validation.prediction_files import PredictionInput
@@ -71,7 +71,7 @@ def validate(
     folder = DatasetFolder.open(data)
     if card is not None:
         checked = read_card(card)
-        folder_of(checked, [folder])
+        find_folder(checked, [folder])
         if checked.settings is None:
             typer.echo(f"{card}: {NO_SETTINGS}", err=True)
         subset = checked.subset

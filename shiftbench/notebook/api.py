@@ -26,7 +26,7 @@ from shiftbench.checking.inputs import (
 from shiftbench.checking.opened_data import OwnColumns, OwnFile, opened_data
 from shiftbench.checking.predicted import in_order
 from shiftbench.checking.score import run_score
-from shiftbench.leaderboard.store import folder_of
+from shiftbench.leaderboard.store import find_folder
 from shiftbench.notebook.python_words import in_python_words
 from shiftbench.notebook.results import ComparisonResult, RankResult, SampledResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
@@ -354,7 +354,7 @@ def validate(
     folder = as_folder(data)
     if card is not None:
         checked = as_card(card)
-        folder_of(checked, [folder])
+        find_folder(checked, [folder])
         subset = checked.subset
     with prediction_file(predictions) as path:
         frame = checked_predictions(PredictionInput(path, labels_by_index), folder, subset or find_subset(path, folder))

@@ -19,7 +19,7 @@ from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.store import Entry, Store
 from shiftbench.leaderboard.store.entries import read_table
 from shiftbench.leaderboard.store.rescore import rescore
-from shiftbench.leaderboard.store.store import made_with
+from shiftbench.leaderboard.store.store import current_versions
 from shiftbench.scoring.comparing.entries import ComparedEntry, compare_with_first
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores
@@ -203,8 +203,8 @@ def test_scores_of_entries_without_settings_follow_the_folder(made: Made, other:
     assert store.stored_scores(entry, made.folder) == first
     assert store.stored_scores(entry, other) is None
     table = store.entry_files(entry.id).table.read_bytes()
-    assert read_table(table, made_with(made.folder)) is not None
-    assert read_table(table, made_with(other)) is None
+    assert read_table(table, current_versions(made.folder)) is not None
+    assert read_table(table, current_versions(other)) is None
     assert store.scores(entry, other).version == other.version
     assert len(rescore(store, [made.folder]).scored) == 1
 

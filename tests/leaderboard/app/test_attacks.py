@@ -153,11 +153,11 @@ def test_uploads_are_swept_hourly_and_after_a_kill(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
     with TemporaryFile() as file:
         killed = Uploads()
-        left = killed.keep("a.csv", file, 0)
+        left = killed.save("a.csv", file, 0)
         killed._lock.release()  # which the system does for a process that is killed
         running = Uploads()
         assert not left.exists()
-        kept = running.keep("a.csv", file, 0)
+        kept = running.save("a.csv", file, 0)
         other = Uploads()  # finds the folder of one that runs, and leaves it
         running.sweep()
         assert running.holds(str(kept))

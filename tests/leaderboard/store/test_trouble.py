@@ -62,7 +62,7 @@ def test_a_store_that_vanished_is_refused_and_not_made_anew(left: str, sender: S
         lambda: sender.send(store, "second", "ada"),
         lambda: store.withdraw(entry.id, "ada"),
         lambda: store.score_again(entry, sender.folder),
-        lambda: store.keep_index({"rows": b""}),
+        lambda: store.cache_index({"rows": b""}),
         store.check_writable,
         store.entries,
         store.refresh,
