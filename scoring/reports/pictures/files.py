@@ -70,7 +70,7 @@ def _styles() -> Markup:
 
 
 def _legend(parts: ET.Element, width: float) -> tuple[list[ET.Element], float]:
-    """Lay out a legend's signs and labels in lines of a given width; return them with the height of the lines."""
+    """Arrange a legend's signs and labels in lines of a given width; return them with the height of the lines."""
     placed: list[ET.Element] = []
     x, y = float(_EDGE), float(_EDGE + 22)
     for item in parts.iter("li"):
