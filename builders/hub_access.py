@@ -1,4 +1,4 @@
-"""Reaching the Hugging Face Hub: what can go wrong there, said in one line, and what is worth another try."""
+"""Access to the Hugging Face Hub: one-line error messages, and retries of transient errors."""
 
 import logging
 import time
@@ -14,9 +14,9 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 TRIES = 5
-"""How often a request is made that the Hub refuses for now, or that another publisher got ahead of."""
+"""Maximum number of tries of a request after transient errors, or after another publisher's commit."""
 LONGEST_WAIT = 300
-"""Seconds; the Hub's rate limits are counted in windows of five minutes."""
+"""Longest wait in seconds; the Hub's rate limits apply to windows of five minutes."""
 _FIRST_WAIT, _LONGEST_UNASKED = 0.5, 16.0
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
 _OVERTAKEN = (409, 412)
@@ -30,17 +30,17 @@ _BY_STATUS: dict[int | None, tuple[str, str]] = {
     404: ("there is no such repository, or the token may not see it", "check name and token"),
     **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
 }
-"""What a refused request means to the person who publishes, and what to do."""
+"""Meaning of a refused request for the publisher, and suggested fix, by HTTP status."""
 
 
 @contextmanager
 def reaching_hub(what: str, cure: str) -> Iterator[None]:
-    """Turn a failed request to the Hub into an InvalidInput that names what was asked for and what to do.
+    """Convert a failed request to the Hub into an InvalidInput with the requested object and a suggested fix.
 
     Args:
-        what: repository or model that the block asks for.
-        cure: what to do without it.
-    Raises: InvalidInput in place of what the block raises when the Hub or the network fails; other errors pass.
+        what: repository or model that the block requests.
+        cure: suggested fix.
+    Raises: InvalidInput in place of errors of the Hub or the network; other errors propagate.
     """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OfflineModeIsEnabled
@@ -54,12 +54,12 @@ def reaching_hub(what: str, cure: str) -> Iterator[None]:
 
 @contextmanager
 def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
-    """Turn a failed write request to the Hub into an InvalidInput: what was refused, and what to do about it.
+    """Convert a failed write request to the Hub into an InvalidInput with a suggested fix.
 
     Args:
         repo_id: the repository.
-        cure: what to do where the Hub failed, and not the request.
-    Raises: InvalidInput in place of what the block raises when the Hub or the network fails; other errors pass.
+        cure: suggested fix if the Hub failed rather than the request.
+    Raises: InvalidInput in place of errors of the Hub or the network; other errors propagate.
     """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
@@ -84,8 +84,8 @@ def cause(error: BaseException | None) -> Exception | None:
     """Return the failed request that caused an error.
 
     Args:
-        error: what was raised; uploads wrap their failed request in a RuntimeError.
-    Returns: the first error in the chain that is the Hub's or the network's; None where there is none.
+        error: the error raised; uploads wrap their failed request in a RuntimeError.
+    Returns: the first error of the Hub or the network in the chain; None if there is none.
     """
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
@@ -96,11 +96,11 @@ def cause(error: BaseException | None) -> Exception | None:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Check whether an error is the Hub's own, or the network's.
+    """Return whether an error of the Hub or the network is transient.
 
     Args:
-        error: what was raised.
-    Returns: True where the Hub could not be asked, or refuses for now; False where it refuses for good.
+        error: the error raised.
+    Returns: True if the Hub could not be reached or refuses temporarily; False if it refuses permanently.
     """
     from huggingface_hub.errors import OfflineModeIsEnabled
 
@@ -111,7 +111,7 @@ def is_transient(error: BaseException) -> bool:
 
 
 def is_unreachable(error: BaseException | None) -> bool:
-    """Check whether an error says that the Hub could not be asked at all: no network, or access switched off."""
+    """Return whether an error means that the Hub could not be reached: no network, or offline mode."""
     import httpx2
     from huggingface_hub.errors import OfflineModeIsEnabled
 
@@ -119,11 +119,11 @@ def is_unreachable(error: BaseException | None) -> bool:
 
 
 def retry(attempt: Callable[[int], T], *, overtaken_tries: int = TRIES) -> T:
-    """Retry an attempt while its errors are transient, each retry with a log line, then raise the last one.
+    """Retry an attempt while its errors are transient, logging each retry; then raise the last error.
 
     Args:
-        attempt: gets the number of this try, from 1.
-        overtaken_tries: how often it is made where others got ahead of it: each time, one of them was done.
+        attempt: called with the number of the try, from 1.
+        overtaken_tries: maximum number of tries if other publishers commit first (each time, one of them finishes).
     """
     tries = failures = overtaken = 0
     while True:
@@ -145,12 +145,12 @@ def retry(attempt: Callable[[int], T], *, overtaken_tries: int = TRIES) -> T:
 
 
 def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float | None:
-    """Return how many seconds to wait before a request is made again; None where a retry is of no use.
+    """Return the seconds to wait before a retry; None if a retry is useless.
 
     Args:
-        error: what the request raised.
-        tries: how often it was made.
-        at_most: how often it may be.
+        error: the error raised by the request.
+        tries: number of tries so far.
+        at_most: maximum number of tries.
     """
     import httpx2
 
@@ -167,7 +167,7 @@ def seconds_to_wait(error: Exception, tries: int, at_most: int = TRIES) -> float
 
 
 def _requested_wait(error: Exception) -> float | None:
-    """Read how many seconds the Hub asks to wait; None where it does not."""
+    """Return the seconds to wait as requested by the Hub; None if it sets none."""
     from huggingface_hub.utils._http import parse_ratelimit_headers
 
     response = getattr(error, "response", None)
@@ -185,7 +185,7 @@ def _status(error: Exception) -> int | None:
 
 
 def _describe_refusal(error: Exception, cure: str) -> tuple[str, str]:
-    """Describe a failed write request: what it means and what to do; ``cure`` where the Hub itself failed."""
+    """Return the message and suggested fix for a failed write request; ``cure`` if the Hub itself failed."""
     import httpx2
 
     asked = _requested_wait(error)

@@ -1,8 +1,8 @@
-"""The static encoder that the package ``wordllama`` brings: one vector a token, no network, nothing of the package run.
+"""The static encoder of the package ``wordllama``: one vector per token, no network, no code of the package executed.
 
 A text's vector is the mean of its tokens' vectors, which the authors trained for sentence similarity on top of a large
 model's input embeddings (l2_supercat, 256 dimensions, MIT). Only the weights and the tokenizer of the package are
-read: importing it sets up logging for the whole process, and its own loader (0.4.0) misses the tokenizer beside it.
+read: importing it configures logging for the whole process, and its loader (0.4.0) does not find the bundled tokenizer.
 """
 
 from importlib.util import find_spec
@@ -21,7 +21,7 @@ def static_folder(encoder: str) -> Path | None:
     """Find the files of the static encoder.
 
     Returns: the folder of the package; None for other encoders.
-    Raises: InvalidInput when the package is not installed.
+    Raises: InvalidInput if the package is not installed.
     """
     if encoder != STATIC_ENCODER:
         return None
@@ -31,15 +31,15 @@ def static_folder(encoder: str) -> Path | None:
 
 
 def static_files(folder: Path) -> list[Path]:
-    """Return the files that the static encoder reads, in the folder of ``static_folder``."""
+    """Return the files of the static encoder in the folder of ``static_folder``."""
     return [folder / _TOKENIZER, folder / _WEIGHTS]
 
 
 class StaticEncoder:
-    """The mean of token vectors, in the form of a model of sentence-transformers as ``Encoder`` uses it.
+    """The mean of token vectors, with the interface of a sentence-transformers model used by ``Encoder``.
 
     Args:
-        folder: of ``static_folder``.
+        folder: the result of ``static_folder``.
     """
 
     device = "cpu"
@@ -50,13 +50,13 @@ class StaticEncoder:
         from transformers import PreTrainedTokenizerFast
 
         tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
-        tokenizer.post_processor = processors.Sequence([])  # the vectors were trained without a mark before the text
+        tokenizer.post_processor = processors.Sequence([])  # the vectors were trained without a start token
         fast = {"tokenizer_object": tokenizer, "unk_token": "<unk>", "pad_token": "<unk>"}
         self.tokenizer: Any = PreTrainedTokenizerFast(**fast)  # type: ignore[no-untyped-call]
         self._table = load_file(folder / _WEIGHTS)["embedding.weight"].float()  # (V, d)
 
     def get_max_seq_length(self) -> int:
-        """Return the tokens that a text may have: any number."""
+        """Return the maximum length in tokens: practically unlimited."""
         return _ANY_LENGTH
 
     def __call__(self, features: dict[str, Any]) -> dict[str, Any]:

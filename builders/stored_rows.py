@@ -1,6 +1,6 @@
-"""Rows kept on disk in parts that fit into memory, for splits that do not; and sorting them there.
+"""Rows of splits too large for memory, stored on disk in parts, and external sorting.
 
-A part is a Parquet file of about ``PART_BYTES`` of text. What works on splits takes ``Rows``: those in one frame, or
+A part is a Parquet file of about ``PART_BYTES`` of text. Functions on splits accept ``Rows``: a frame or
 ``StoredRows``.
 """
 
@@ -14,15 +14,15 @@ from typing import Protocol, cast
 import polars as pl
 
 PART_BYTES = 1 << 25
-"""About as much memory the rows of a part take."""
+"""Approximate memory of the rows of a part."""
 
 _ROWS = 10_000
 _PENDING_PARTS = 4
-"""Parts that a sorter holds before it writes."""
+"""Parts that a sorter holds in memory before writing."""
 
 
 class Rows(Protocol):
-    """What a frame and rows on disk have in common."""
+    """Common interface of frames and rows on disk."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -37,7 +37,7 @@ class Rows(Protocol):
         ...
 
     def iter_slices(self, n_rows: int = ..., /) -> Iterator[pl.DataFrame]:
-        """Return the rows in order, at most so many at a time."""
+        """Yield the rows in order, at most ``n_rows`` at a time."""
         ...
 
     @property
@@ -48,9 +48,9 @@ class Rows(Protocol):
 
 @dataclass(frozen=True)
 class StoredRows:
-    """Rows of one schema in Parquet files, in order; nothing of them is in memory.
+    """Rows of one schema in Parquet files, in order, not in memory.
 
-    ``sizes`` are the rows of each file.
+    ``sizes``: number of rows of each file.
     """
 
     schema: pl.Schema
@@ -59,7 +59,7 @@ class StoredRows:
 
     @classmethod
     def at(cls, paths: Iterable[Path]) -> "StoredRows":
-        """Return the rows of Parquet files that are there; of none no columns."""
+        """Return the rows of existing Parquet files; without files there are no columns."""
         paths = tuple(paths)
         if not paths:
             return cls(pl.Schema())
@@ -81,16 +81,16 @@ class StoredRows:
         return pl.concat([schema, *(part.select(columns) for part in parts)])
 
     def frame(self) -> pl.DataFrame:
-        """Return all of it as one frame."""
+        """Return all rows as one frame."""
         return self.select(*self.schema)
 
     def iter_slices(self, n_rows: int = _ROWS, /) -> Iterator[pl.DataFrame]:
-        """Return the rows in order, at most so many, and at most one part, at a time."""
+        """Yield the rows in order, at most ``n_rows``, and at most one part, at a time."""
         for frame in self.frames(0, len(self)):
             yield from frame.iter_slices(n_rows)
 
     def frames(self, start: int, end: int) -> Iterator[pl.DataFrame]:
-        """Return the rows from one place to another, a part at a time."""
+        """Yield the rows ``start`` to ``end``, one part at a time."""
         for path, size in zip(self.paths, self.sizes, strict=True):
             if start < size and end > 0:
                 yield pl.read_parquet(path, glob=False).slice(max(0, start), min(size, end) - max(0, start))
@@ -103,7 +103,7 @@ def in_memory(rows: Rows) -> pl.DataFrame:
 
 
 def concat_rows(rows: Iterable[Rows]) -> Rows:
-    """Return rows of one schema one after another; of rows that all lie on disk nothing is copied."""
+    """Concatenate rows of one schema; if all are on disk, nothing is copied."""
     rows = list(rows)
     stored = [part for part in rows if isinstance(part, StoredRows)]
     if len(stored) < len(rows):
@@ -115,13 +115,13 @@ def concat_rows(rows: Iterable[Rows]) -> Rows:
 def slices_of(
     rows: Rows, n_bytes: int | None = None, *, start: int = 0, end: int | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Return rows in order, about so many bytes of them at a time; nothing where there are none.
+    """Yield rows in order, in slices of about ``n_bytes``; nothing if there are no rows.
 
     Args:
         rows: the rows.
-        n_bytes: of a slice; None: as many as a part has.
-        start: the first row to return.
-        end: the first row after it not to return; None: the last row is returned, too.
+        n_bytes: approximate size of a slice; None: the size of a part.
+        start: index of the first row.
+        end: index after the last row; None: up to the end.
     """
     stop = len(rows) if end is None else end
     if isinstance(rows, StoredRows):
@@ -134,12 +134,12 @@ def slices_of(
 
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
-    """Copy a frame into memory of its own: filtered texts may keep those of the frame they came from alive."""
+    """Copy a frame, because filtered texts may keep the original frame in memory."""
     return cast(pl.DataFrame, pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest())))
 
 
 def frame_bytes(frame: pl.DataFrame) -> int:
-    """Return about how much memory the rows of a frame take, without what else its buffers hold."""
+    """Estimate the memory of a frame's rows, without other content of its buffers."""
     return sum(_column_bytes(column) for column in frame)
 
 
@@ -152,10 +152,10 @@ def _column_bytes(column: pl.Series) -> int:
 
 
 class RowWriter:
-    """A collector of rows in the order they come: in a new folder, a part at a time, or in one frame."""
+    """Collects rows in order: in a new folder, in parts, or in one frame."""
 
     def __init__(self, folder: Path | None) -> None:
-        """Set the folder, which is created; with None a frame is collected."""
+        """Create the folder; None collects a frame."""
         if folder is not None:
             folder.mkdir(parents=True)
         self._folder = folder
@@ -166,7 +166,7 @@ class RowWriter:
         self._schema: pl.Schema | None = None
 
     def add(self, rows: Rows) -> None:
-        """Add rows; a frame without rows still sets the columns."""
+        """Add rows; an empty frame still defines the columns."""
         self._schema = self._schema or rows.schema
         for frame in slices_of(rows):
             self._pending.append(frame)
@@ -175,7 +175,7 @@ class RowWriter:
                 self._write(self._folder)
 
     def rows(self) -> Rows:
-        """Write what is left, and return all that was added."""
+        """Write pending rows, and return all rows added."""
         assert self._schema is not None, "no frame was added"
         if self._folder is None:
             return pl.concat([pl.DataFrame(schema=self._schema), *self._pending])
@@ -193,19 +193,19 @@ class RowWriter:
 
 
 def write_part(frame: pl.DataFrame, path: Path) -> None:
-    """Write a frame as a part of stored rows; FileExistsError where there is a part already."""
+    """Write a frame as a part of stored rows; raise FileExistsError if the part exists."""
     try:
         path.touch(exist_ok=False)
-    except FileExistsError as error:  # the rows of one reading would become those of another
+    except FileExistsError as error:  # otherwise rows of two readings would be mixed up
         raise FileExistsError(error.errno, "a part of other rows is stored there already", str(path)) from error
     frame.write_parquet(path, compression="lz4", statistics=False)
 
 
 class Sorter:
-    """A sorter of rows on disk by a column of text: rows go to ranges of it, each of which is sorted separately."""
+    """Sorts rows on disk by a text column: rows are partitioned into ranges, which are sorted separately."""
 
     def __init__(self, folder: Path, by: str, bounds: pl.Series) -> None:
-        """Set a new folder, the column, and where ranges after the first begin, ascending."""
+        """Set a new folder, the column, and the lower bounds of all ranges but the first, ascending."""
         folder.mkdir(parents=True)
         self._folder, self._by = folder, by
         self._bounds = bounds
@@ -215,12 +215,12 @@ class Sorter:
 
     @classmethod
     def of(cls, folder: Path, texts: pl.Series, n_bytes: int) -> "Sorter":
-        """Return a sorter without rows, whose ranges will be parts of like size.
+        """Return an empty sorter with ranges of about the size of a part.
 
         Args:
             folder: a new folder.
-            texts: of the rows to be sorted, all or a sample, in any order; named as their column.
-            n_bytes: of all these rows.
+            texts: the texts to sort, all or a sample, in any order; the series has the column's name.
+            n_bytes: size of all rows to sort.
         """
         n_ranges = -(-n_bytes // PART_BYTES) or 1
         ordered = texts.sort()
@@ -237,7 +237,7 @@ class Sorter:
             self._write()
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Yield the rows sorted, a range at a time; a range is deleted from the disk once it was returned."""
+        """Yield the sorted rows, one range at a time, and delete each range from disk."""
         for pending, paths in zip(self._pending, self._paths, strict=True):
             parts = [*(pl.read_parquet(path, glob=False) for path in paths), *pending]
             pending.clear()
@@ -258,7 +258,7 @@ class Sorter:
 
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[Path]:
-    """Yield a new folder for rows on the same disk as a path; it is deleted with all that it holds."""
+    """Yield a new folder on the same disk as a path; delete it afterwards."""
     beside.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=f".{beside.name}-rows-", dir=beside.parent) as place:
         yield Path(place)

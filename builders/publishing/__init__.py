@@ -1,4 +1,4 @@
-"""Dataset folders on their way to the Hub: what may be published, and sending it.
+"""Publish dataset folders to the Hub, without rows that may not be published.
 
-In: a dataset folder. Out: a repository, in one commit.
+Input: a dataset folder. Output: a repository, in one commit.
 """

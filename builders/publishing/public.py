@@ -1,4 +1,4 @@
-"""The public copy of a dataset folder: all of it but the rows whose licence does not allow publishing them."""
+"""The public copy of a dataset folder: everything except rows whose licence does not allow publishing."""
 
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 
 def closed_domains(manifest: Manifest) -> dict[str, str]:
-    """Return the domains in a folder whose rows may not be published, as ``<task>.<domain>``, and why."""
+    """Return the reason for each domain (``<task>.<domain>``) whose rows may not be published."""
     return {
         f"{name}.{domain}": manifest.why_withheld(facts)
         for name, task in manifest.tasks.items()
@@ -46,22 +46,22 @@ def published_folder(folder: DatasetFolder) -> Iterator[DatasetFolder]:
         yield folder
         return
     path = folder.path.resolve()
-    # Beside the folder, because rows are linked, and links do not cross file systems.
+    # In the same parent folder, because files are hard-linked, and links do not cross file systems.
     with tempfile.TemporaryDirectory(prefix=f".{path.name}-public-", dir=path.parent) as temporary:
         yield public_copy(folder, Path(temporary) / path.name)
 
 
 def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
-    """Write what may be published of a folder into another one.
+    """Write the publishable part of a folder to another one.
 
-    Rebuild-only domains leave with their rows, ids and depths; their facts stay in the manifest as ``withheld``, and
-    so does the content hash. The subset ``all`` and the repeated test rows keep the ids of the domains that stay. Any
-    other subset that would lose ids leaves: under the same name it would be another subset. Files are hard links to
-    those of ``folder`` wherever the file system allows, so change neither of the two in place.
+    Rebuild-only domains are omitted with their rows, ids and depths; their facts stay in the manifest as ``withheld``,
+    and the content hash is unchanged. The subset ``all`` and the repeated test rows keep the ids of the remaining
+    domains. Any other subset that would lose ids is dropped: under the same name it would be a different subset. Files
+    are hard links to those of ``folder`` if the file system allows it, so do not modify either in place.
 
     Args:
         out: an empty or new folder.
-    Raises: InvalidInput when ``out`` holds something, a file is missing, or nothing may be published.
+    Raises: InvalidInput if ``out`` is not empty, a file is missing, or nothing may be published.
     """
     if out.exists() and not (out.is_dir() and not any(out.iterdir())):
         raise InvalidInput(
@@ -74,7 +74,7 @@ def public_copy(folder: DatasetFolder, out: Path) -> DatasetFolder:
     for path in _public_files(folder, public):
         place_file(path, out / path.relative_to(folder.path))
     for name in (name for name in tasks if not name.endswith(PLACEBO)):
-        # Figures of all domains stay: they reveal no single row. The examples name rows by their ids.
+        # Statistics of all domains stay, as they reveal no single row, but the examples contain row ids.
         statistics = read_statistics(folder.path, name)
         if tasks[name].withheld:
             unnamed = statistics.duplicates.model_copy(update={"examples": {}})
@@ -100,14 +100,14 @@ def _refuse_nothing_left(folder: DatasetFolder) -> None:
 
 
 def _public_task(folder: DatasetFolder, name: str, out: Path) -> TaskInfo:
-    """Return a task's manifest without its closed domains, and write the subsets that stay."""
+    """Return a task's manifest entry without its closed domains, and write the remaining subsets."""
     task = folder.task(name)
     domains = {domain: facts for domain, facts in task.domains.items() if not facts.rebuild_only}
     withheld = {domain: facts for domain, facts in task.domains.items() if facts.rebuild_only}
     subsets: dict[str, int] = {}
     for subset in task.subsets:
         ids = _public_ids(folder, name, subset, list(domains))
-        # 'all' is always what there is; any other list of ids is itself or nothing.
+        # 'all' is always the available rows; any other subset is kept unchanged or dropped.
         if len(ids) == task.subsets[subset] or (subset == "all" and len(ids)):
             write_ids(out / subset_path(name, subset), ids)
             subsets[subset] = len(ids)
@@ -127,7 +127,7 @@ def _public_ids(folder: DatasetFolder, task: str, subset: str, domains: list[str
 
 
 def _public_files(folder: DatasetFolder, public: Manifest) -> Iterator[Path]:
-    """List the files that a public copy takes unchanged: rows, depth tables, pictures."""
+    """List the files that are copied unchanged: rows, depth tables, plots."""
     for name, task in public.tasks.items():
         patterns = [split_path(name, domain, split) for domain, facts in task.domains.items() for split in facts.splits]
         if folder.has_depth:

@@ -1,8 +1,8 @@
-"""Publishing a dataset folder to the Hugging Face Hub: checked first, then one atomic commit and its tag.
+"""Publish a dataset folder to the Hugging Face Hub: check it, then make one atomic commit and tag it.
 
-A commit either replaces a version or does not: nobody sees half of one, wherever this program is stopped. After each
-failure the repository is read again: a commit that landed although its answer got lost counts as done, and a
-commit that somebody else made meanwhile is the new starting point.
+A version is replaced completely or not at all, even if this program is interrupted. After each failure the repository
+is read again: a commit that succeeded although the response was lost counts as done, and another user's commit made
+meanwhile becomes the new parent.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ _REF_NAME = re.compile(r"(?!.*(\.\.|//|@\{|/\.))[A-Za-z0-9_][\w./+-]*(?<![./])(?
 
 @dataclass(frozen=True)
 class Target:
-    """Where a folder is published: repository, branch, and the tag of this version.
+    """Destination of publishing: repository, branch, and the tag of this version.
 
-    ``private``: the repository must be private, and is made so.
+    ``private``: the repository must be private, and is created as such.
     """
 
     repo_id: str
@@ -48,7 +48,7 @@ class Target:
     private: bool = False
 
     def __post_init__(self) -> None:
-        """Raise InvalidInput for names that no branch or tag can have."""
+        """Raise InvalidInput for invalid branch or tag names."""
         if not _REF_NAME.fullmatch(self.revision) or re.fullmatch(r"refs/.*|[0-9a-f]{40}", self.revision):
             cure = "name a branch, such as main or draft"
             raise InvalidInput(Problem("this is not the name of a branch", self.repo_id, f"'{self.revision}'", cure))
@@ -58,13 +58,13 @@ class Target:
 
 @dataclass(frozen=True)
 class LocalFile:
-    """A file to publish; its hash is computed once, when it is first asked for."""
+    """A file to publish; its hash is computed once, on first use."""
 
     path: Path
 
     @cached_property
     def upload_info(self) -> Any:
-        """Return what the Hub's client needs to know of the file."""
+        """Return the file's ``UploadInfo`` for the Hub client."""
         from huggingface_hub.lfs import UploadInfo
 
         return UploadInfo.from_path(str(self.path))
@@ -75,7 +75,7 @@ class LocalFile:
         return int(self.upload_info.size)
 
     def is_at(self, remote: Any) -> bool:
-        """Return whether the file has the content of one in a repository, a ``RepoFile``."""
+        """Return whether the file has the same content as a ``RepoFile`` of a repository."""
         if remote is None or remote.size != self.size:
             return False
         if remote.lfs is not None:
@@ -85,9 +85,9 @@ class LocalFile:
 
 @dataclass(frozen=True)
 class Remote:
-    """What a repository holds: the commit to build on, its files, and whether the branch and the tag are there.
+    """State of a repository: the head commit, its files, whether the branch exists, and the tag's commit.
 
-    ``head`` is None where there is no repository. A branch that is not there yet begins at the head of ``main``.
+    ``head`` is None if there is no repository. A missing branch starts at the head of ``main``.
     """
 
     head: str | None
@@ -97,7 +97,7 @@ class Remote:
 
 
 def local_files(folder: Path) -> dict[str, LocalFile]:
-    """List the files of a folder by their path in it; hidden files are left out."""
+    """Return the files of a folder by relative path, without hidden files."""
     paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     return {
         inside.as_posix(): LocalFile(path)
@@ -107,9 +107,9 @@ def local_files(folder: Path) -> dict[str, LocalFile]:
 
 
 def read_remote(target: Target, api: Any) -> Remote:
-    """Read what a repository holds.
+    """Read the state of a repository.
 
-    Raises: InvalidInput where the branch is a tag, or a repository that must be private is not.
+    Raises: InvalidInput if the branch is a tag, or a repository that must be private is not.
     """
     from huggingface_hub.errors import RepositoryNotFoundError
 
@@ -132,19 +132,19 @@ def read_remote(target: Target, api: Any) -> Remote:
 
 
 def changed_files(local: Mapping[str, LocalFile], remote: Remote) -> dict[str, int]:
-    """Return the files whose content is not in the repository, with their sizes."""
+    """Return the sizes of files that are new or changed in comparison with the repository."""
     with ThreadPoolExecutor(HASHING_THREADS) as pool:
         same = pool.map(lambda path: local[path].is_at(remote.files.get(path)), local)
         return {path: local[path].size for path, is_same in zip(local, same, strict=True) if not is_same}
 
 
 def _blob_id(content: bytes) -> str:
-    """Return git's name of a content, its blob id."""
+    """Return git's blob id of a content."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 OWN_FOLDERS = tuple(f"{name}/" for name in (*DATA_FOLDERS, "statistics"))
-"""Folders of the repository that hold nothing but what a build writes; stale files there are deleted."""
+"""Folders of the repository that only contain files of a build; stale files there are deleted."""
 
 
 _UNREACHED = "the Hub cannot be reached; every file is listed"
@@ -152,11 +152,10 @@ _UNREACHED = "the Hub cannot be reached; every file is listed"
 
 @dataclass(frozen=True)
 class PublishPlan:
-    """What publishing would do: files to add with their sizes in bytes, files to delete, and on which commit.
+    """A publishing plan: files to add with their sizes in bytes, files to delete, and the parent commit.
 
-    ``parent`` is None where the repository is not there yet; ``new_branch`` says that the branch is not. ``tag`` is
-    None where the tag stands at this version already. Where the Hub could not be asked, the plan is not ``compared``:
-    it adds every file.
+    ``parent`` is None if the repository does not exist yet; ``new_branch``: the branch does not. ``tag`` is None if the
+    tag already points to this version. If the Hub could not be reached, ``compared`` is False and all files are added.
     """
 
     target: Target
@@ -171,11 +170,11 @@ class PublishPlan:
 
     @property
     def changes(self) -> bool:
-        """Return whether there are files to send or to delete."""
+        """Return whether there are files to add or delete."""
         return bool(self.add or self.delete)
 
     def lines(self) -> list[str]:
-        """Return what would be done, one action a line."""
+        """Return the planned actions, one per line."""
         repo_id, kind = self.target.repo_id, "private repository" if self.target.private else "repository"
         return [
             *([] if self.compared else [f"leave out the comparison with {repo_id}: {_UNREACHED}"]),
@@ -193,7 +192,7 @@ def default_tag(folder: DatasetFolder, more: Mapping[str, str] | None = None) ->
 
     Args:
         folder: the dataset folder.
-        more: texts of the files that are sent with it and describe it, by path.
+        more: texts of additional descriptive files, by path.
     """
     own = [(folder.path / name).read_bytes() for name in (MANIFEST, README)]
     said = hashlib.sha256(b"".join([*own, *(text.encode() for text in (more or {}).values())]))
@@ -211,12 +210,12 @@ def plan_publishing(
     """Check a folder and compare it with the repository.
 
     Args:
-        folder: the dataset folder; InvalidInput when it fails its own check, or holds rows that may not be published
-            (see ``shiftbench.builders.publishing.public``).
-        target: where to; the dataset repository need not exist yet.
-        more: files that are sent with it or in place of its own, by their path in the repository.
-        offline: where the Hub cannot be reached, plan without comparing.
-    Raises: InvalidInput when the Hub cannot be asked, or the tag is already used for another version.
+        folder: the dataset folder; InvalidInput if it is invalid or contains rows that may not be published (see
+            ``shiftbench.builders.publishing.public``).
+        target: the destination; the repository need not exist yet.
+        more: additional or replacement files, by their path in the repository.
+        offline: if the Hub cannot be reached, plan without comparing.
+    Raises: InvalidInput if the Hub cannot be reached, or the tag is already used for another version.
     """
     refuse_closed(folder)
     if folder.manifest.label_key is not None and not target.private:
@@ -235,11 +234,11 @@ def plan_publishing(
 
 
 def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
-    """Check a folder: by the checksums of its files where all are as the build wrote them, else row by row.
+    """Check a folder by the checksums of its files or, if a file differs from the build's, row by row.
 
-    The build checked what it wrote, and every file is hashed for the upload anyway.
+    The build has validated its output, and every file is hashed for the upload anyway.
 
-    Returns: the files to publish, by path: those of the build, and no others that came to lie among them.
+    Returns: the files to publish, by path: only those of the build, no stray files.
     """
     manifest = folder.manifest
     ours = {MANIFEST, README, CROISSANT, *manifest.files}
@@ -256,13 +255,13 @@ def check_folder(folder: DatasetFolder) -> dict[str, LocalFile]:
 
 
 def publish(plan: PublishPlan, api: Any) -> str | None:
-    """Publish a plan in one commit, and tag it; returns the commit's URL, None where there was no file to send.
+    """Publish a plan in one commit, and tag it; return the commit's URL, None if nothing changed.
 
-    Raises: InvalidInput when the Hub refuses, or the repository moves on faster than this can follow.
+    Raises: InvalidInput if the Hub refuses, or other commits keep arriving first.
     """
 
     def attempt(tries: int) -> str:
-        # What failed may have landed all the same, and others may have come first: look again.
+        # A failed commit may have succeeded after all, or others may have committed: compare again.
         current = plan if tries == 1 else _compare(plan.local, plan.title, plan.target, api)
         return _carry_out(current, api)
 
@@ -283,7 +282,7 @@ def _compare(local: Mapping[str, LocalFile], title: str, target: Target, api: An
 
 
 def _carry_out(plan: PublishPlan, api: Any) -> str:
-    """Create the repository, branch, commit and tag that are missing; returns the commit's id."""
+    """Create the missing repository, branch, commit and tag; return the commit's id."""
     target = plan.target
     where: dict[str, Any] = {"repo_id": target.repo_id, "repo_type": "dataset"}
     if plan.parent is None:
@@ -298,7 +297,7 @@ def _carry_out(plan: PublishPlan, api: Any) -> str:
         api.create_branch(**where, branch=target.revision, revision=plan.parent)
     head = plan.parent
     if plan.changes:
-        # A commit that somebody else got in first is refused, not overwritten.
+        # If someone else has committed meanwhile, ours is refused: nothing is overwritten.
         with _refuse_content(target.repo_id):
             head = api.create_commit(
                 **where,
@@ -314,11 +313,11 @@ def _carry_out(plan: PublishPlan, api: Any) -> str:
 
 @contextmanager
 def _refuse_content(repo_id: str) -> Iterator[None]:
-    """Raise InvalidInput for a card or an upload that the Hub's client does not accept."""
+    """Raise InvalidInput for a card or an upload that the Hub client rejects."""
     try:
         yield
     except ValueError as error:
-        if cause(error) is error:  # a refusal of the Hub as any other
+        if cause(error) is error:  # an ordinary refusal by the Hub
             raise
         found = " ".join(str(error).split())[:200]
         raise InvalidInput(Problem("the Hub refused the content", repo_id, found, "build the folder again")) from error
@@ -336,7 +335,7 @@ def _operations(plan: PublishPlan) -> list[Any]:
 log = logging.getLogger(__name__)
 
 Describe = Callable[[Manifest], Mapping[str, str]]
-"""Writes further files that describe a dataset of this manifest, by their path in the repository."""
+"""Manifest -> additional descriptive files, by path in the repository."""
 
 
 def publish_folders(
@@ -351,23 +350,23 @@ def publish_folders(
     describe: Describe = lambda _: {},
     api: Any = None,
 ) -> dict[str, Any]:
-    """Publish a dataset folder, or the two folders of a build that withholds labels.
+    """Publish a dataset folder, or the two folders of a build with withheld labels.
 
     Both are checked and compared before anything is sent.
 
     Args:
-        folder: the dataset folder, or the folder of the two.
-        repo_id: repository of the dataset folder; of the two, of the public one.
+        folder: the dataset folder, or the folder containing the two.
+        repo_id: repository of the dataset folder, or of the public one of the two.
         revision: branch, in both repositories.
-        tag: of this version; default named by content.
-        private_gold: repository of the gold folder; without it gold stays where it is.
-        dry_run: compare, where the Hub can be reached, and send nothing.
-        publication: what the publisher says of the dataset, for its card, Croissant metadata and BibTeX; with a
-            contact where texts may hurt.
-        describe: further files to send with each dataset.
-        api: a ``huggingface_hub.HfApi``; default one of the address and the token in the environment.
-    Returns: what was sent, or would be.
-    Raises: InvalidInput when something is refused, here or by the Hub.
+        tag: tag of this version; derived from the content by default.
+        private_gold: repository of the gold folder; None does not publish it.
+        dry_run: compare if the Hub can be reached, but send nothing.
+        publication: the publisher's metadata, for card, Croissant and BibTeX; must include a contact if texts may be
+            harmful.
+        describe: returns additional files for each dataset.
+        api: a ``huggingface_hub.HfApi``; by default with the URL and token from the environment.
+    Returns: the changes made or planned, as JSON data.
+    Raises: InvalidInput if a check fails or the Hub refuses.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.utils.tqdm import disable_progress_bars
@@ -400,7 +399,7 @@ def publish_folders(
 
 
 def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, Path | None]:
-    """Return the folder to publish, and the one with the gold where there is one."""
+    """Return the folder to publish, and the gold folder if there is one."""
     pair = withheld_folders(folder)
     if pair is not None:
         if private_gold is not None and private_gold.casefold() == repo_id.casefold():
@@ -422,7 +421,7 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
 
 
 def _refuse_other_pair(public: Path, gold: Path) -> None:
-    """Raise InvalidInput where two folders are not of one build, or the public one has labels."""
+    """Raise InvalidInput if two folders are not from one build, or the public one has labels."""
     manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
     cure = "build the two again with --withhold-labels"
     if not manifests[0].withholds_labels or manifests[1].label_key is None:
@@ -433,7 +432,7 @@ def _refuse_other_pair(public: Path, gold: Path) -> None:
 
 
 def _public_part(stack: ExitStack, path: Path) -> tuple[dict[str, str], DatasetFolder]:
-    """Return what may be published of a folder, until the stack is closed, and the domains that may not, and why."""
+    """Return the excluded domains with reasons, and the publishable folder, valid until the stack is closed."""
     opened = DatasetFolder.open(path)
     left_out = closed_domains(opened.manifest)
     if left_out:

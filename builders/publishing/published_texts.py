@@ -1,4 +1,4 @@
-"""The texts of a published dataset: its manifest, card and Croissant metadata with what its publisher says of it."""
+"""Texts of a published dataset: manifest, card and Croissant metadata, including the publisher's metadata."""
 
 from pathlib import Path
 
@@ -16,22 +16,22 @@ def published_texts(
     endpoint: str,
     place: Path | None = None,
 ) -> dict[str, str]:
-    """Return the texts that are sent in place of a folder's own, by name.
+    """Return the texts that replace a folder's own files on the Hub, by file name.
 
     Args:
-        folder: what is published.
-        publication: what its publisher says; None keeps what the folder says already.
-        repo_id: the repository, from which the card then loads.
-        endpoint: address of the Hub.
-        place: the folder that problems name; by default that of ``folder``, which may be a copy without closed rows.
-    Raises: InvalidInput where texts may hurt and nobody is named to write to, or a licence is stated for rows that
+        folder: the folder to publish.
+        publication: the publisher's metadata; None keeps the folder's.
+        repo_id: the repository, used in the card's loading example.
+        endpoint: URL of the Hub.
+        place: the folder named in problems; by default that of ``folder``, which may be a copy without closed rows.
+    Raises: InvalidInput if texts may be harmful and no contact is given, or a licence is stated for rows that already
         have one.
     """
     publication = publication or folder.manifest.publication
     _check(folder, publication, str(place or folder.path))
     manifest, page = folder.manifest, f"{endpoint}/datasets/{repo_id}"
     if publication is not None:
-        # A Hub of one's own without TLS has no page that the manifest may name.
+        # The manifest only allows https URLs, so the page of a private Hub without TLS is omitted.
         named = publication.url or (page if page.startswith("https://") else None)
         manifest = _stated(manifest, publication.model_copy(update={"url": named}))
     texts = descriptions(folder.path, manifest, repo_id, page)
@@ -59,7 +59,7 @@ def _check(folder: DatasetFolder, publication: Publication | None, place: str) -
 
 
 def _stated(manifest: Manifest, publication: Publication) -> Manifest:
-    """Return the manifest with what its publisher says; the licence is that of one's own data."""
+    """Return the manifest with the publisher's metadata; its licence applies to user data only."""
     terms = {
         "licence": publication.license or OWN_LICENCE,
         "spdx": publication.license,

@@ -1,4 +1,4 @@
-"""Readers of upstream formats, one module a format.
+"""Readers of upstream formats, one module per format.
 
-In: an open upstream file of one format. Out: frames of its rows, or an error that names file and line.
+Input: an open upstream file. Output: frames of its rows, or an error with file and line.
 """

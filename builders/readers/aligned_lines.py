@@ -1,4 +1,4 @@
-"""Texts and their ratings in two files side by side: line i of the one belongs to line i of the other."""
+"""Texts and their ratings in two line-aligned files."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "rating": pl.String()})
-"""A line a row, in file order, no nulls; ``rating`` is a whole number as text."""
+"""One row per line, in file order, no nulls; ``rating`` is a whole number as text."""
 
 _PER_FRAME = 10_000
 _AGAIN = "fetch both files again; one of them may be cut off"
 
 
 def rated_texts(sibling: str, highest: int) -> "RatedTexts":
-    """Return a reader of texts, a line each, with their ratings in a file beside them.
+    """Return a reader of texts, one per line, with their ratings in a second file in the same folder.
 
     Args:
-        sibling: name of the file of ratings, a whole number a line.
+        sibling: name of the file of ratings, one whole number per line.
         highest: the highest rating; the lowest is 1.
     """
     return RatedTexts(sibling, highest)
@@ -29,21 +29,22 @@ def rated_texts(sibling: str, highest: int) -> "RatedTexts":
 
 @dataclass(frozen=True)
 class RatedTexts:
-    """A reader of a text a line, with the rating 1, 2, ... ``highest`` in the same line of ``sibling``; see ``SCHEMA``.
+    """A reader of one text per line, with the rating 1, 2, ... ``highest`` in the same line of ``sibling``; see
+    ``SCHEMA``.
 
     Source: He et al. 2018, https://github.com/ruidan/DAS, whose program reads ``large/<name>/text.txt`` and
-    ``label.txt`` so, and ratings as decimals: "4.0" is 4 here. Lines end in LF or CRLF, no other character ends one.
-    Blank texts stay, or lines would no longer belong together. The checksum of the texts does not cover the ratings.
+    ``label.txt`` so, and ratings as decimals: "4.0" is 4 here. Lines end in LF or CRLF only. Blank texts are kept to
+    preserve the alignment. The checksum of the texts does not cover the ratings.
 
-    Raises: InvalidInput when either file is missing or empty, they have not as many lines, a rating is none, or a line
-        is not UTF-8.
+    Raises: InvalidInput if either file is missing or empty, their numbers of lines differ, a rating is invalid, or a
+        line is not UTF-8.
     """
 
     sibling: str
     highest: int
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the texts from their start, and all ratings before them."""
+        """Read all ratings, then the texts from their start."""
         path = file.path.with_name(self.sibling)
         ratings = self._ratings(path, file.path)
         lines = file.lines()

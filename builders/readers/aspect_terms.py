@@ -1,4 +1,4 @@
-"""Aspect terms and their polarity in the XML of SemEval-2014 task 4, which MAMS keeps; read as one tag per word.
+"""Aspect terms and their polarity in the XML format of SemEval-2014 task 4, also used by MAMS; one tag per word.
 
 Source: Jiang et al. 2019 (MAMS), https://github.com/siat-nlp/MAMS-for-ABSA, folder ``MAMS-ATSA/raw``.
 """
@@ -19,13 +19,13 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 SCHEMA = pl.Schema(
     {"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String(), "refused": pl.String()}
 )
-"""A sentence a row, in file order; ``tags`` is null where ``refused`` says why, and ``refused`` where it has tags."""
+"""One row per sentence, in file order; either ``tags`` or ``refused``, the reason for missing tags, is null."""
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
-"""A run of letters and digits, or one sign. It is applied before any term is looked at.
+"""A run of letters and digits, or one other character. Applied independently of the terms.
 
-Keeping apostrophes inside words would cut the term from "[waiter]'s", which real terms leave out (48 of 3,000 real
-sentences refused, not 7); keeping hyphens inside, numbers whole or "n't" together saves no sentence.
+If words could contain apostrophes, terms such as "[waiter]'s" would not align (48 instead of 7 of 3,000 real sentences
+refused); keeping hyphens, numbers or "n't" together saves no sentence.
 """
 
 _TAGS = {"positive": "T-POS", "negative": "T-NEG", "neutral": "T-NEU"}
@@ -46,16 +46,17 @@ class Term:
 class AspectTerms:
     """A reader of aspect terms: one row per sentence, in one frame; see ``SCHEMA``.
 
-    Tags are O, T-POS, T-NEG and T-NEU, one per token. Neighbouring terms of one polarity run together, as they do in
-    this notation. Where a sentence cannot be tagged, ``refused`` says why and ``tags`` is null: "conflicting polarity"
+    Tags are O, T-POS, T-NEG and T-NEU, one per token. Adjacent terms of the same polarity are merged, as this notation
+    has no boundaries. If a sentence cannot be tagged, ``tags`` is null and ``refused`` is the reason: "conflicting
+    polarity"
     (SemEval's fourth polarity), "terms overlap", or "a term does not align with words".
 
-    Raises: InvalidInput with the line (as row) when the file is not XML of this form, a term is not the text at its
-        offsets, or a polarity is unknown.
+    Raises: InvalidInput with the line (as row) if the file is not XML of this format, a term differs from the text at
+        its offsets, or a polarity is unknown.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file whole."""
+        """Read the whole file."""
         root = _root(file.text(), file.path)
         rows = [_row(sentence, file.path) for sentence in root]
         yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
@@ -65,7 +66,7 @@ aspect_terms = AspectTerms()
 
 
 def tokenise(text: str) -> list[tuple[int, int]]:
-    """Find start and end of each token.
+    """Return the start and end offset of each token.
 
     >>> text = "The waiter's top-up, ok."
     >>> [text[start:end] for start, end in tokenise(text)]
@@ -81,7 +82,7 @@ class _Element(Element):
 
 
 def _root(text: str, path: Path) -> Element:
-    # The encoding is that of the bytes handed over here, whatever the XML declaration says.
+    # The bytes passed here are UTF-8, whatever encoding the XML declaration states.
     parser, builder = expat.ParserCreate("utf-8"), TreeBuilder(element_factory=_Element)
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -105,7 +106,7 @@ def _root(text: str, path: Path) -> Element:
     for child in root:
         if child.tag != "sentence":
             raise _refusal("'sentences' holds something else than a 'sentence'", child, path, f"'{child.tag}'")
-    # A sentence may be without terms, but a file that names them otherwise must not be read as all O.
+    # Sentences may have no terms, but a file with other element names must not be read as all O.
     if len(root) and next(root.iter("aspectTerm"), None) is None:
         found = f"elements {', '.join(sorted({element.tag for element in root.iter()}))}"
         cure = "take the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
@@ -136,7 +137,7 @@ def _text(sentence: Element, path: Path) -> str:
 
 
 def _terms(sentence: Element, text: str, path: Path) -> list[Term]:
-    """Return the terms in the order of the text, without repeats."""
+    """Return the distinct terms in text order."""
     lists = sentence.findall("aspectTerms")
     if len(lists) > 1:
         raise _refusal("a sentence must hold at most one 'aspectTerms'", lists[1], path, f"{len(lists)} of them")

@@ -1,4 +1,4 @@
-"""ContractNLI's JSON: each of 17 hypotheses about each whole contract.
+"""ContractNLI's JSON: 17 hypotheses about each whole contract.
 
 Source: Koreeda and Manning 2021, https://stanfordnlp.github.io/contract-nli/.
 """
@@ -14,7 +14,7 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 SCHEMA = pl.Schema({"premise": pl.String(), "hypothesis": pl.String(), "choice": pl.String(), "document": pl.String()})
-"""A document and hypothesis a row, in file order, no nulls; ``choice`` is one of ``CHOICES``."""
+"""One row per document and hypothesis, in file order, no nulls; ``choice`` is one of ``CHOICES``."""
 
 CHOICES = ("Entailment", "NotMentioned", "Contradiction")
 
@@ -48,12 +48,13 @@ class ContractNli:
 
     ``premise`` is the whole text of the document; the hypotheses come in the order of the release's ``labels``.
 
-    Raises: InvalidInput when the file is not JSON (row: the line) or not of this form; or when a document (row: its
-        number, from 1) must have one annotation set, lacks a hypothesis or has one unknown, or a choice is unknown.
+    Raises: InvalidInput if the file is not JSON (row: the line) or not in this format; or if a document (row: its
+        number, from 1) does not have exactly one annotation set, lacks a hypothesis, or has an unknown hypothesis or
+        choice.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file whole."""
+        """Read the whole file."""
         release = json_document(file, _Release, "ContractNLI's JSON")
         rows = []
         for number, document in enumerate(release.documents, start=1):

@@ -1,4 +1,4 @@
-"""Columns of text from delimited files: quoted CSV (RFC 4180), and TSV in which a quote is a character like others."""
+"""Columns of text from delimited files: quoted CSV (RFC 4180), and TSV without quoting."""
 
 import codecs
 import csv
@@ -44,13 +44,13 @@ def raw_tsv(*columns: str, header: Sequence[str] = (), ragged: bool = False) -> 
 
 @dataclass(frozen=True)
 class QuotedCsv:
-    """A reader of CSV that keeps some columns as text, a frame per 50,000 rows; "n/a", "null" and "" stay texts.
+    """A reader of some columns of a CSV as text, one frame per 50,000 rows; "n/a", "null" and "" are not nulls.
 
-    Strict, unlike polars, which reads on past a quote in the wrong place. The first row is the header unless
+    Strict, unlike polars, which accepts misplaced quotes. The first row is the header unless
     ``header`` is given; ``separator`` may be a tab.
 
-    Raises: InvalidInput when the file is empty, a column is missing, or a row (data rows from 1) is blank, has another
-        number of fields than the header, or breaks the rules of quoting.
+    Raises: InvalidInput if the file is empty, a column is missing, or a row (data rows from 1) is blank, differs from
+        the header in its number of fields, or violates the quoting rules.
     """
 
     columns: tuple[str, ...]
@@ -68,9 +68,9 @@ class QuotedCsv:
             first = False
 
     def _records(self, file: UpstreamFile) -> Iterator[list[str]]:
-        """Yield the header and the rows, all of one width."""
+        """Yield the header and the rows, all of equal length."""
         path = file.path
-        # A record may span lines, so lines are passed on as they are, with every kind of end.
+        # A record may span lines, so lines keep their original line endings.
         lines = (line for _, text in file.text_blocks() for line in io.StringIO(text, newline=""))
         reader = csv.reader(lines, strict=True, delimiter=self.separator)
         first = 1 if self.header else 0
@@ -100,17 +100,17 @@ class QuotedCsv:
 
 @dataclass(frozen=True)
 class RawTsv:
-    r"""A reader of TSV that keeps some columns as text, a frame per block; "NA", "" and '"' stay texts.
+    r"""A reader of some columns of a TSV as text, one frame per block; "NA", "" and '"' are ordinary texts.
 
     Lines end in LF or CRLF; a carriage return elsewhere is a character. The first line is the header unless
     ``header`` is given.
 
-    Where the file is ``ragged``, one empty field at the end of a line (it ends in a tab) is taken off, and the
-    column ``n_fields`` says how many are left, as text: for a step that drops the lines of another width by name.
-    Columns that such a line does not have are empty.
+    If the file is ``ragged``, one empty field at the end of a line (after a trailing tab) is removed, and the column
+    ``n_fields`` contains the number of remaining fields, as text, for a step that drops lines of another width. Missing
+    columns are empty.
 
-    Raises: InvalidInput with the line (as row) when the file is empty, a column is missing, or a line has another
-        number of fields than the header (and the file is not ``ragged``) or is not UTF-8.
+    Raises: InvalidInput with the line (as row) if the file is empty, a column is missing, or a line is not UTF-8 or
+        differs from the header in its number of fields (unless the file is ``ragged``).
     """
 
     columns: tuple[str, ...]
@@ -118,7 +118,7 @@ class RawTsv:
     ragged: bool = False
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file from its position on, in blocks."""
+        """Read the file from its position, in blocks."""
         first_line = decode(file.first_line(), file.path).removeprefix("\ufeff")
         if not first_line and not self.header:
             raise _empty(file.path)
@@ -145,7 +145,7 @@ class RawTsv:
             return pl.DataFrame(schema=_schema(self.columns))
         _check_widths(lines, first, width, path)
         # Every line has the same width, so each width-th field belongs to one column. Polars' CSV parser is as fast but
-        # takes carriage returns off fields, and slices of polars' own split keep the whole block in memory.
+        # strips carriage returns from fields, and slices of polars' split keep the whole block in memory.
         text = decode(lines, path, first).removesuffix("\n").removesuffix("\r")
         fields = text.replace("\r\n", "\t").replace("\n", "\t").split("\t")
         columns = zip(self.columns, places, strict=True)
@@ -187,7 +187,7 @@ def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
 
 
 def _refuse_header(fields: Sequence[str], header: Sequence[str], path: Path) -> None:
-    """Raise InvalidInput where the first row names columns, though upstream has no header."""
+    """Raise InvalidInput if the first row is a header, which upstream does not have."""
     names = {name.casefold() for name in header}
     if 2 * len({field.strip().casefold() for field in fields} & names) > len(names):
         what, cure = "the first row is a header, and this release has none", "delete the first line"

@@ -1,4 +1,4 @@
-"""A file that is one JSON document, checked against what it should hold."""
+"""Read a file that is one JSON document, validated against a schema."""
 
 import re
 from typing import TypeVar
@@ -14,9 +14,9 @@ _Document = TypeVar("_Document")
 
 
 def json_document(file: UpstreamFile, kind: type[_Document], name: str) -> _Document:
-    """Read a file whole as JSON of a kind; ``name`` is what errors call it.
+    """Decode a whole file as JSON of type ``kind``; ``name`` is the format's name in errors.
 
-    Raises: InvalidInput when the file is not JSON (row: the line), or not of this kind.
+    Raises: InvalidInput if the file is not JSON (row: the line), or does not match the type.
     """
     content = file.text().encode()
     try:

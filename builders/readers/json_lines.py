@@ -1,4 +1,4 @@
-"""JSON lines as frames of text: parsed by polars, which is fast and lenient; what it may have bent is read again."""
+"""JSON lines as frames of text, parsed by polars; rows that its lenient parser may have altered are parsed again."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ def json_lines(*keys: str, optional: Sequence[str] = (), lists: Sequence[str] = 
     """Return a reader of JSON lines.
 
     Args:
-        optional: keys that a row may lack; it is null there.
+        optional: keys that a row may lack (null).
         lists: keys of lists of text; rows, and whole files, may lack them.
     """
     return JsonLines(keys, tuple(optional), tuple(lists))
@@ -28,10 +28,10 @@ def json_lines(*keys: str, optional: Sequence[str] = (), lists: Sequence[str] = 
 
 @dataclass(frozen=True)
 class JsonLines:
-    """A reader of JSON lines that keeps some keys, one frame a block.
+    """A reader of some keys of JSON lines, one frame per block.
 
-    Numbers come as text: with a fraction (``5.0``) where the first line has one, else as short as may be; truth
-    values as ``true`` and ``false``. ``optional`` keys may be absent or null, but not in every row of a file.
+    Numbers are converted to text: with a fraction (``5.0``) if the first line has one, otherwise as short as possible;
+    booleans to ``true`` and ``false``. ``optional`` keys may be absent or null, but not in every row of a file.
     """
 
     keys: tuple[str, ...]
@@ -41,8 +41,8 @@ class JsonLines:
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
         """Read the rows of a file in frames of text columns: ``keys`` and ``optional``, then ``lists``.
 
-        Raises: InvalidInput naming the line that is not JSON, or that lacks a key or holds a list or an object
-            there; or the optional key that no row has.
+        Raises: InvalidInput with the line that is not JSON, lacks a key or has a list or an object as its value; or
+            with the optional key that no row has.
         """
         begun_before = file.position.offset > 0
         absent = set(self.optional)
@@ -60,7 +60,7 @@ class JsonLines:
             yield pl.DataFrame(schema=dict.fromkeys((*self.keys, *self.optional), pl.String) | self._list_types())
 
     def _absent_from(self, path: Path) -> set[str]:
-        """Find the optional keys that have no value, reading from the start; commonly the first rows have them."""
+        """Find the optional keys without any value, reading from the start; usually the first rows have them all."""
         absent = set(self.optional)
         with UpstreamFile(path) as file:
             for frame in self._frames(file):
@@ -76,7 +76,7 @@ class JsonLines:
             yield self._frame(lines, schema, n_lines=file.position.lines - first + 1)
 
     def _schema(self, file: UpstreamFile) -> dict[str, Any]:
-        """Find the keys that hold fractions and give them a float type: otherwise polars writes 5.0 as the text 5."""
+        """Return a schema with a float type for keys with fractions: otherwise polars converts 5.0 to the text 5."""
         line = file.first_line().removeprefix(_BOM)
         if line.lstrip().startswith(b"["):
             what, cure = (
@@ -109,14 +109,14 @@ class JsonLines:
         return frame
 
     def _doubts(self) -> Iterator[pl.Expr]:
-        """Find the rows to read again: polars returns lists and objects as text, and half a surrogate pair as NUL."""
+        """Yield masks of rows to parse again: polars converts lists and objects to text, lone surrogates to NUL."""
         for key in (*self.keys, *self.optional):
             text = pl.col(key).str
             doubt = text.starts_with("[") | text.starts_with("{") | text.contains("\0", literal=True)
             yield doubt.fill_null(key in self.keys)
 
     def _first_fault(self, lines: "_Lines", schema: Mapping[str, Any], found: str) -> InvalidInput:
-        """Find the line that polars refused, since polars does not report it."""
+        """Find the line that polars rejected, as polars does not report it."""
         for number, line in lines.numbered():
             self._check(lines.path, number, line, schema)
             try:
@@ -138,7 +138,7 @@ class JsonLines:
                 raise InvalidInput(Problem(what, str(path), _short(value), _OTHER_RELEASE, column=key, row=number))
             if kind == pl.Float64 and (isinstance(value, bool) or not isinstance(value, int | float)):
                 what = "a key is missing, or not a number as in the first row"
-            elif not isinstance(value, str | int | float):  # truth values are whole numbers to Python
+            elif not isinstance(value, str | int | float):  # bool is a subclass of int
                 what = "a key is missing, or neither text nor a number"
             else:
                 continue
@@ -147,14 +147,14 @@ class JsonLines:
 
 @dataclass(frozen=True)
 class _Lines:
-    """A block of lines, ``first`` the number of its first."""
+    """A block of lines; ``first`` is the number of its first line."""
 
     path: Path
     first: int
     block: bytes
 
     def numbered(self) -> list[tuple[int, bytes]]:
-        """Return the lines that are not blank, each with its number, one a row."""
+        """Return the non-blank lines with their numbers, one per row."""
         lines = enumerate(self.block.split(b"\n"), start=self.first)
         return [(number, line) for number, line in lines if line and not line.isspace()]
 
@@ -163,7 +163,7 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         row = json_line(line)
     except ValueError as error:
-        decode(line, path, number)  # raises where the line is not UTF-8
+        decode(line, path, number)  # raises if the line is not UTF-8
         raise _line_problem(path, number, "this line is not JSON", repr(line[:80]), _CUT_OFF) from error
     if not isinstance(row, dict):
         raise _line_problem(path, number, "this line is not an object with keys", _short(row), _OTHER_RELEASE)

@@ -1,4 +1,4 @@
-"""A JSON list of objects as frames of text, however long: DocNLI's files hold a gigabyte each."""
+"""A JSON list of objects as frames of text, parsed as a stream: DocNLI's files have a gigabyte each."""
 
 import codecs
 import json
@@ -24,12 +24,12 @@ def json_list(*keys: str) -> "JsonList":
 
 @dataclass(frozen=True)
 class JsonList:
-    """A reader of a JSON list of objects that keeps some keys; about 16 MB are parsed and returned at a time.
+    """A reader of some keys of a JSON list of objects; about 16 MB are parsed and returned at a time.
 
-    Whole numbers come as text.
+    Integers are converted to text.
 
-    Raises: InvalidInput when the file is not a JSON list (row: the line), or an object (row: its number from 1) lacks a
-        key or holds something else than text or a whole number there.
+    Raises: InvalidInput if the file is not a JSON list (row: the line), or an object (row: its number, from 1) lacks a
+        key or has a value that is neither text nor an integer.
     """
 
     keys: tuple[str, ...]
@@ -57,7 +57,7 @@ class JsonList:
 
 
 def _items(file: UpstreamFile) -> Iterator[list[Any]]:
-    """Yield the items of the list as they are read, some at a time."""
+    """Yield the items of the list in batches as they are read."""
     text = _Text(file)
     with file.stream() as stream:
         decoder = codecs.getincrementaldecoder("utf-8-sig")()
@@ -75,7 +75,7 @@ def _items(file: UpstreamFile) -> Iterator[list[Any]]:
 
 
 class _Text:
-    """The part of a JSON list that was read and not yet parsed."""
+    """The part of a JSON list that has been read but not parsed."""
 
     def __init__(self, file: UpstreamFile) -> None:
         self._file = file
@@ -83,7 +83,7 @@ class _Text:
         self._n_lines = 0
         """Before the text."""
         self._expected = "["
-        """What may come next: one of these signs, or an item where there is none of them."""
+        """Characters that may come next; ``""`` if an item must come next."""
         self._decode = json.JSONDecoder().raw_decode
 
     def add(self, text: str) -> None:
@@ -110,10 +110,10 @@ class _Text:
                 _refuse_half_pairs(self._text, at, end)
             except ValueError as error:
                 if not ended and len(self._text) - at < LONGEST_LINE:
-                    break  # the rest of the item may be still to come
+                    break  # the item may be incomplete
                 raise self.refusal("the list is not JSON", repr(self._text[at : at + 80]), _CUT, at) from error
             if end == len(self._text) and sign not in '{["' and not ended:
-                break  # a number may go on
+                break  # a number may continue
             items.append(item)
             self._expected = ",]"
             at = self._skip(end)
@@ -134,6 +134,6 @@ class _Text:
 
 
 def _refuse_half_pairs(text: str, start: int, end: int) -> None:
-    """Raise InvalidInput for half a surrogate pair, which JSON can escape and no text may hold."""
+    """Raise InvalidInput for a lone surrogate, which is valid in JSON escapes but not in text."""
     if text.find("\\u", start, end) >= 0:
         json.dumps(parse_json(text[start:end]), ensure_ascii=False).encode()

@@ -1,6 +1,6 @@
-"""Question answering in the JSON lines of the MRQA 2019 shared task: a context a line, with its questions.
+"""Question answering in the JSON lines of the MRQA 2019 shared task: one context per line, with its questions.
 
-Source: Fisch et al. 2019, https://github.com/mrqa/MRQA-Shared-Task-2019. The rows are as those of readers/squad.py.
+Source: Fisch et al. 2019, https://github.com/mrqa/MRQA-Shared-Task-2019. Rows have the schema of readers/squad.py.
 """
 
 import re
@@ -42,19 +42,19 @@ class _Header(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Mrqa:
-    """A reader of MRQA files: one row per question, a frame per block; ``SCHEMA`` is SQuAD's, ``title`` is empty.
+    """A reader of MRQA files: one row per question, one frame per block; ``SCHEMA`` is SQuAD's, ``title`` is empty.
 
-    The first line may be a header. Answers are the places in the context where upstream found one (``char_spans``,
-    both ends included), each once, as the context has them but for white space at their ends: ``detected_answers``
-    writes them in its own way (lower case, without accents or signs), and ``answers`` are often not in the context.
-    Where upstream found none the lists are empty.
+    The first line may be a header. Answers are the distinct spans of the context detected upstream (``char_spans``,
+    inclusive ends), with their text from the context, stripped of white space: the text in ``detected_answers`` is
+    normalised (lower case, without accents or punctuation), and ``answers`` often do not occur in the context. Without
+    detected spans the lists are empty.
 
-    Raises: InvalidInput with the line (as row) when it is not JSON of this form, a span is not in the context, or the
-        context has other words there than the answer that was found.
+    Raises: InvalidInput with the line (as row) if it is not JSON of this format, a span is outside the context, or the
+        text of a span does not match the detected answer.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file from its position on, in blocks."""
+        """Read the file from its position, in blocks."""
         block = b""
         for first, block in file.blocks():
             yield pl.DataFrame(list(_question_rows(block, first, file.path)), schema=SCHEMA, orient="row")
@@ -87,7 +87,7 @@ def _question_rows(block: bytes, first: int, path: Path) -> Iterator[_Row]:
 
 
 def _context(line: bytes, path: Path, number: int) -> _Context | None:
-    """Read a line; None where it is blank, or the header."""
+    """Parse a line; None for blank lines and the header."""
     if not line or line.isspace():
         return None
     try:
@@ -128,7 +128,7 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
 
 
 def _normalise(text: str) -> str:
-    """Reduce a text to letters and digits in lower case without accents, which both spellings share.
+    """Normalise a text to lower-case letters and digits without accents, to compare both spellings.
 
     >>> _normalise("The Café's") == _normalise("cafe s")
     True

@@ -1,4 +1,4 @@
-"""Columns of a Parquet file as text, as the Hub has data sets that fit no other form (Civil Comments, ToxiGen)."""
+"""Columns of a Parquet file as text, for data sets only available as such on the Hub (Civil Comments, ToxiGen)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ def parquet_rows(*columns: str) -> "ParquetRows":
 
 @dataclass(frozen=True)
 class ParquetRows:
-    """A reader of Parquet that keeps some columns as text, a frame per 50,000 rows at most.
+    """A reader of some columns of a Parquet file as text, in frames of at most 50,000 rows.
 
-    Whole numbers become digits, others their shortest exact text (``0.5``), truth values as ``true`` and
-    ``false``. What the file itself marks as missing stays missing; keep_filled drops it by name.
+    Integers become digits, floats their shortest exact text (``0.5``), booleans ``true`` and ``false``. Nulls stay
+    null; the step keep_filled drops them.
 
-    Raises: InvalidInput when the file is compressed from outside, damaged or not Parquet, or a column is missing or
-        holds neither text nor numbers.
+    Raises: InvalidInput if the file is gzipped or zipped, damaged or not Parquet, or a column is missing or contains
+        neither text nor numbers.
     """
 
     columns: tuple[str, ...]
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file from its start: by path, for Parquet is read from its end."""
+        """Read the whole file, by path because Parquet requires random access."""
         if file.path.suffix in {".gz", ".zip"}:
             what = "compressed Parquet files cannot be read"
             raise InvalidInput(

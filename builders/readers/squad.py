@@ -1,7 +1,7 @@
 """Question answering in SQuAD's nested JSON: articles, paragraphs, questions, answers; versions 1.1 and 2.0.
 
 Source: Rajpurkar et al. 2016 (1.1) and 2018 (2.0), https://rajpurkar.github.io/SQuAD-explorer/. Other data sets share
-the format (SQuADShifts, AdversarialQA); what their files hold beside these keys is left out.
+the format (SQuADShifts, AdversarialQA); additional keys are ignored.
 """
 
 import re
@@ -28,18 +28,18 @@ SCHEMA = pl.Schema(
         "question_id": pl.String(),
     }
 )
-"""A question a row, in file order, no nulls; ``answers`` has empty lists where there is no answer."""
+"""One row per question, in file order, no nulls; ``answers`` has empty lists for unanswerable questions."""
 
 
 class SquadAnswer(msgspec.Struct):
-    """A span of the context; ``answer_start`` counts characters."""
+    """A span of the context; ``answer_start`` is a character offset."""
 
     text: Annotated[str, msgspec.Meta(min_length=1)]
     answer_start: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
 
 class SquadQuestion(msgspec.Struct):
-    """A question; version 1.1 has no ``is_impossible``. ``plausible_answers`` are no answers and are not read."""
+    """A question; version 1.1 has no ``is_impossible``. ``plausible_answers`` are not answers and are ignored."""
 
     id: str
     question: str
@@ -47,7 +47,7 @@ class SquadQuestion(msgspec.Struct):
     is_impossible: bool = False
 
 
-# Each level is validated by itself, its parts still raw: so an error can say in which article and question it stands.
+# Each level is validated separately, with its parts still raw, so that errors can name the article and question.
 class _Paragraph(msgspec.Struct):
     context: str
     qas: list[msgspec.Raw]
@@ -69,16 +69,14 @@ _Level = TypeVar("_Level", _Article, _Paragraph, SquadQuestion)
 class Squad:
     """A reader of SQuAD files: one row per question, in one frame; see ``SCHEMA``.
 
-    ``title`` is percent-decoded, its underscores are kept. ``answers`` holds empty lists for a question that cannot be
-    answered.
+    ``title`` is percent-decoded, with underscores. ``answers`` has empty lists for unanswerable questions.
 
-    Raises: InvalidInput when the file is not JSON (row: the line), or a key is missing or of another type, an answer
-        does not stand in the context where it says, or answers and ``is_impossible`` disagree (row: the question, the
-        first of the file being 1).
+    Raises: InvalidInput if the file is not JSON (row: the line), or a key is missing or has the wrong type, an answer
+        differs from the context at its offset, or answers and ``is_impossible`` disagree (row: the question, 1-based).
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file whole."""
+        """Read the whole file."""
         release = json_document(file, _Release, "SQuAD's JSON")
         yield pl.DataFrame(list(_question_rows(release, file.path)), schema=SCHEMA, orient="row")
 
@@ -141,7 +139,7 @@ def _check(question: SquadQuestion, context: str, path: Path, title: str, number
 
 
 def _nearest(answer: SquadAnswer, context: str) -> str:
-    """Find where the answer really begins, which shows what the offsets count."""
+    """Find the answer's nearest occurrence, which hints at the unit of the offsets."""
     starts = [match.start() for match in re.finditer(f"(?={re.escape(answer.text)})", context)]
     if not starts:
         return "the context does not hold this answer: was its text changed (white space, quotes, accents)?"

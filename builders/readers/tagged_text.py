@@ -16,8 +16,8 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 SCHEMA = pl.Schema(
     {"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "text": pl.String(), "untagged": pl.Int64()}
 )
-"""A line a row, in file order, no nulls; as many ``tags`` as ``tokens``; ``text`` is what stands before the tags;
-``untagged`` counts the words that had no tag."""
+"""One row per line, in file order, no nulls; as many ``tags`` as ``tokens``; ``text`` is the part before the tags;
+``untagged`` counts words without a tag."""
 
 OUTSIDE = "O"
 TAGS = (OUTSIDE, "T-POS", "T-NEG", "T-NEU")
@@ -29,17 +29,17 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 class TaggedText:
     """A reader of tagged text: one row per line, in one frame; see ``SCHEMA``.
 
-    The tags begin after the last ``####`` and are parted by single spaces; the tag of a word begins after its last
-    ``=``. Where upstream's text has two spaces there is an empty word tagged O, which is left out. A word without a
-    tag is O, and ``untagged`` counts it; a line of which no word has a tag is refused.
+    The tags begin after the last ``####`` and are separated by single spaces; the tag of a word begins after its last
+    ``=``. Double spaces in upstream's text result in an empty word tagged O, which is dropped. A word without a tag is
+    O and counted in ``untagged``; a line without any tag is rejected.
 
-    Raises: InvalidInput with the line (as row) when a line is blank before the last one, has no ``####`` or no words,
-        no word has a tag, a word has an unknown one, or an empty word is tagged.
+    Raises: InvalidInput with the line (as row) if a line before the last is blank, has no ``####`` or no words, no word
+        has a tag, a tag is unknown, or an empty word is tagged.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file whole."""
-        # Only these two end a line; str.splitlines would also end one at characters that texts hold.
+        """Read the whole file."""
+        # Only LF and CRLF end a line; str.splitlines also splits at other characters, which occur in texts.
         lines = [line.removesuffix("\r") for line in file.text().split("\n")]
         while lines and not lines[-1].strip():
             lines.pop()
@@ -70,7 +70,7 @@ def _row(line: str, path: Path, number: int) -> tuple[list[str], list[str], str,
 
 
 def _item(item: str, path: Path, number: int) -> tuple[str, str | None]:
-    """Split an item into its word and its tag, None where it has none."""
+    """Split an item into its word and its tag (None if it has none)."""
     token, separator, tag = item.rpartition("=")
     if not separator:
         return item, None

@@ -1,4 +1,4 @@
-"""Texts that lie in a file each: in a folder beside the table that lists them, or in an archive."""
+"""Texts with one file each: in a folder next to the table that lists them, or in an archive."""
 
 import tarfile
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile, decode
 from shiftbench.validation.report import InvalidInput, Problem, and_more
 
 TAR_SCHEMA = pl.Schema({"label": pl.String(), "name": pl.String(), "text": pl.String()})
-"""A text a row, in the archive's order, no nulls; ``name`` is that of its file, without ``.txt``."""
+"""One row per text, in the archive's order, no nulls; ``name`` is the file's name without ``.txt``."""
 
 _PER_FRAME = 10_000
 _AGAIN = "fetch the file again; it may be cut off"
 
 
 def listed_texts(key: str, *columns: str, folder: str) -> "ListedTexts":
-    """Return a reader of a quoted CSV file whose texts lie in a folder beside it.
+    """Return a reader of a quoted CSV file whose texts are files in a folder next to it.
 
     Args:
         key: the column that names the text ``<folder>/<key>.txt`` of each row.
@@ -30,13 +30,13 @@ def listed_texts(key: str, *columns: str, folder: str) -> "ListedTexts":
 
 @dataclass(frozen=True)
 class ListedTexts:
-    """A reader of a table (CSV) of texts that lie in a folder beside it: ``key``, ``columns`` and ``text``.
+    """A reader of a CSV table with texts in a folder next to it: ``key``, ``columns`` and ``text``.
 
     Source: de Gibert et al. 2018, https://github.com/Vicomtech/hate-speech-dataset, where annotations_metadata.csv
     lists all_files/<file_id>.txt. The checksum of the table does not cover the texts.
 
-    Raises: InvalidInput as quoted_csv does, or when the folder or a text is missing, a key is no file's name, or a text
-        is not UTF-8.
+    Raises: InvalidInput like quoted_csv, or if the folder or a text is missing, a key is not a valid file name, or a
+        text is not UTF-8.
     """
 
     key: str
@@ -44,7 +44,7 @@ class ListedTexts:
     folder: str
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the table, and the texts that it lists."""
+        """Read the table and its texts."""
         folder = file.path.parent / self.folder
         if not folder.is_dir():
             what, cure = f"the folder with the texts of {file.path.name} is missing", "fetch it too"
@@ -63,10 +63,10 @@ def tar_texts(folder: str, *labels: str) -> "TarTexts":
 class TarTexts:
     """A reader of texts in a tar archive (.tar or .tar.gz), in one pass; nothing is unpacked. See ``TAR_SCHEMA``.
 
-    Source: Maas et al. 2011, https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz, whose texts lie as
-    aclImdb/{train,test}/{pos,neg}/<number>_<stars>.txt. Members elsewhere are passed over.
+    Source: Maas et al. 2011, https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz, with the texts in
+    aclImdb/{train,test}/{pos,neg}/<number>_<stars>.txt. Other members are ignored.
 
-    Raises: InvalidInput when the archive is damaged or is none, a label has no text, or a text is not UTF-8.
+    Raises: InvalidInput if the file is not an archive or damaged, a label has no text, or a text is not UTF-8.
     """
 
     folder: str

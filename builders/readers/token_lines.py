@@ -1,7 +1,7 @@
-"""One token a line with its tag, sentences parted by blank lines: the form of CoNLL-2003 and of most that came after.
+"""One token per line with its tag, sentences separated by blank lines: the format of CoNLL-2003 and its successors.
 
 Sources: Few-NERD (``token<TAB>coarse-fine``), WNUT 2017 and CrossNER (``token<TAB>BIO tag``), CoNLL-2003 (``token POS
-chunk tag``), E-NER (``token tag``, CRLF; its file is named .csv and is none: quotes are characters like others).
+chunk tag``), E-NER (``token tag``, CRLF; named .csv but not a CSV: quotes are ordinary characters).
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "document": pl.String()})
-"""A sentence a row, in file order, no nulls; as many ``tags``, as upstream has them, as ``tokens``."""
+"""One row per sentence, in file order, no nulls; as many ``tags`` (as in upstream) as ``tokens``."""
 
 _DOCUMENT = "-DOCSTART-"
 _PARTED = {" ": "spaces", "\t": "tabs"}
@@ -23,18 +23,18 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 
 
 def token_lines(separator: str = "\t", tag: int = 1) -> "TokenLines":
-    """Return a reader of one token a line, sentences apart by blank lines.
+    """Return a reader of one token per line, with sentences separated by blank lines.
 
     Args:
-        separator: between the fields of a line; the token is the first one.
-        tag: number of the field with the tag, from 0; it is the last one.
+        separator: separator of the fields of a line; the token is the first field.
+        tag: 0-based index of the field with the tag, which is the last field.
     Returns: a reader of frames with the columns of ``SCHEMA``.
     """
     return TokenLines(separator, tag)
 
 
 def any_token_lines(file: UpstreamFile) -> Iterator[pl.DataFrame]:
-    """Read one token a line, its tag in the last field; tabs separate fields where the first line has one."""
+    """Read one token per line with its tag in the last field; fields are tab-separated if the first line has a tab."""
     with UpstreamFile(file.path) as peek:
         first = next((line for _, line in peek.lines() if line.strip()), "")
     separator = "\t" if "\t" in first else " "
@@ -43,15 +43,14 @@ def any_token_lines(file: UpstreamFile) -> Iterator[pl.DataFrame]:
 
 @dataclass(frozen=True)
 class TokenLines:
-    r"""A reader of one token a line: a row per sentence, a frame per 10,000 of them; see ``SCHEMA``.
+    r"""A reader of one token per line: one row per sentence, one frame per 10,000 sentences; see ``SCHEMA``.
 
-    Tags come as upstream has them. A line of white space alone parts sentences (WNUT's train file has a TAB there),
-    however many there are. A line that begins with -DOCSTART- begins a document and is no token: ``document`` is the
-    name of the file with the document's number in it, from 1; without such lines with that of the sentence. LF and CRLF
-    alone end a line.
+    Tags are unchanged. One or more lines of white space separate sentences (WNUT's train file has a TAB there). A line
+    that begins with -DOCSTART- begins a document and is not a token: ``document`` is the name of the file with the
+    1-based number of the document, or of the sentence if there are no such lines. Only LF and CRLF end a line.
 
-    Raises: InvalidInput with the line (as row) when a line has another number of fields, a token or a tag is empty,
-        or documents begin after the first sentence; InvalidInput when there is no sentence.
+    Raises: InvalidInput with the line (as row) if a line has a different number of fields, a token or tag is empty, or
+        documents begin after the first sentence; InvalidInput if there is no sentence.
     """
 
     separator: str = "\t"
@@ -62,7 +61,7 @@ class TokenLines:
         sentences = self._sentences(file)
         empty = True
         while rows := list(islice(sentences, _PER_FRAME)):
-            # Column by column: polars takes twice as long over rows of lists.
+            # By column, because polars is half as fast with rows of lists.
             columns = zip(SCHEMA, zip(*rows, strict=True), strict=True)
             yield pl.DataFrame({name: list(column) for name, column in columns}, schema=SCHEMA)
             empty = False

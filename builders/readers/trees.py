@@ -1,4 +1,4 @@
-r"""Trees in brackets, one a line, as the Stanford Sentiment Treebank has them: ``(3 (2 It) (4 (2 works) (2 .)))``.
+r"""Bracketed trees, one per line, as in the Stanford Sentiment Treebank: ``(3 (2 It) (4 (2 works) (2 .)))``.
 
 Source: Socher et al. 2013, https://nlp.stanford.edu/sentiment/trainDevTestTrees_PTB.zip. The label of a node is its
 sentiment, from 0 (very negative) to 4; words are escaped as in the Penn Treebank.
@@ -14,12 +14,12 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput, Problem
 
 SCHEMA = pl.Schema({"text": pl.String(), "root": pl.String()})
-"""A tree a row, in file order, no nulls; ``root`` is the label of the whole sentence, 0 to 4 as text."""
+"""One row per tree, in file order, no nulls; ``root`` is the label of the whole sentence, 0 to 4 as text."""
 
 LABELS = ("0", "1", "2", "3", "4")
 
 _PIECE = re.compile(r"[()]|[^ ()]+")
-"""A bracket, a label or a word. Only a space parts them: words hold no-break spaces."""
+"""A bracket, a label or a word. Only spaces separate them: words may contain no-break spaces."""
 
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")"}
 _AGAIN = "fetch the file again; it may be cut off or edited"
@@ -29,15 +29,15 @@ _AGAIN = "fetch the file again; it may be cut off or edited"
 class Trees:
     r"""A reader of trees: one row per line, in one frame; see ``SCHEMA``.
 
-    ``text`` is the words of the tree joined by spaces, -LRB- and -RRB- turned back into brackets, ``\/`` into ``/``
-    and ``\*`` into ``*``. ``root`` is the label of the whole tree. Blank lines are no rows.
+    ``text`` contains the words of the tree joined by spaces, with -LRB- and -RRB- converted to brackets, ``\/`` to
+    ``/`` and ``\*`` to ``*``. ``root`` is the label of the whole tree. Blank lines are skipped.
 
-    Raises: InvalidInput with the line (as row) when brackets do not match, a node has a label that is none of 0 to 4,
-        or neither a word nor nodes in it; InvalidInput when there is no tree.
+    Raises: InvalidInput with the line (as row) if brackets do not match, a node has a label other than 0 to 4 or
+        contains neither a word nor nodes; InvalidInput if there is no tree.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read the file whole."""
+        """Read the whole file."""
         rows = []
         for number, line in file.lines():
             if not line.strip():
@@ -56,19 +56,19 @@ trees = Trees()
 
 
 class _MalformedError(Exception):
-    """A line is no tree."""
+    """A line is not a valid tree."""
 
 
 @dataclass
 class _Node:
-    """An open node; ``holds`` is what stands in it after its label."""
+    """An open node; ``holds`` is its content after the label."""
 
     label: str = ""
     holds: str = ""
 
 
 def _tree(line: str) -> tuple[str, str]:
-    """Return the text and the root's label. Open nodes are kept in a list, since trees may be deeper than calls."""
+    """Return the text and the root's label, without recursion because trees may be very deep."""
     words: list[str] = []
     opened: list[_Node] = []
     root = None

@@ -1,4 +1,4 @@
-"""Rows whose labels lie in a second file beside the first, as OLID's test set has them."""
+"""Rows whose labels are in a second file in the same folder, as in OLID's test set."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,13 +14,12 @@ _Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
 
 @dataclass(frozen=True)
 class WithSibling:
-    """A reader of a file and the one named ``sibling`` beside it; joins their rows ``on`` a column, in one frame.
+    """A reader that joins the rows of a file and of ``sibling`` in the same folder ``on`` a column, in one frame.
 
-    The rows come in the order of the file itself: its columns, then the sibling's. The checksum of the file does not
-    cover its sibling.
+    Rows are in the order of the file, with its columns before the sibling's. The checksum of the file does not cover
+    its sibling.
 
-    Raises: InvalidInput as the two readers do, or when the sibling is missing, a key is in one file alone, or is
-        repeated in one.
+    Raises: InvalidInput like the two readers, or if the sibling is missing, or a key is only in one file or repeated.
     """
 
     read: _Reader
@@ -29,7 +28,7 @@ class WithSibling:
     on: str
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
-        """Read both files whole."""
+        """Read both files."""
         path = file.path.with_name(self.sibling)
         if not path.is_file():
             what, cure = f"the file that belongs to {file.path.name} is missing", "put it beside that file, unpacked"

@@ -1,4 +1,4 @@
-"""Reading of upstream files of any size once: as streams, for several takers, sampled, resumable.
+"""Read upstream files of any size in one streaming pass for several consumers, with sampling and resuming.
 
-In: a path, and what several specs want of it. Out: their sampled rows, the file's row count and checksum.
+Input: a path and its consumers. Output: their (sampled) rows, the file's row count and checksum.
 """

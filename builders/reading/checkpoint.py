@@ -1,4 +1,4 @@
-"""What was read of a large file, kept on disk: whole or not at all, and never used for another file or program."""
+"""Checkpoints of reading a large file: written atomically, and never reused for another file or program version."""
 
 import hashlib
 import logging
@@ -24,29 +24,29 @@ log = logging.getLogger(__name__)
 
 _STATE = "state.json"
 _PROCESS_ONLY = re.compile(r"<lambda>|<locals>| at 0x[0-9a-fA-F]+>")
-"""Of the text form of an object: that it was made in a function, or its address in memory."""
+"""Matches a repr that is only valid in this process: a local function or a memory address."""
 
 
 class State(pydantic.BaseModel):
-    """How far a file was read: the end of the last frame that every consumer took."""
+    """Progress of reading a file: the end of the last frame processed by every consumer."""
 
     model_config = pydantic.ConfigDict(extra="forbid")
 
     position: Position = Position()
     n_rows: int = 0
     sha256: str | None = None
-    """Of the whole file, once all of it was read."""
+    """Checksum of the whole file, once it was read completely."""
     counts: list[list[tuple[int, int, int]]]
-    """Rows before and after each step of each consumer."""
+    """Rows before, after and changed, by step, for each consumer."""
     fingerprints: list[Fingerprint | None]
-    """Of the rows that each consumer took."""
+    """Fingerprints of the rows taken by each consumer."""
     parts: list[dict[str, str]]
-    """The files with the rows of each consumer, and their checksums."""
+    """Files with the rows of each consumer, with their checksums."""
     serial: int = 0
 
 
 class Checkpoint:
-    """The folder in which the state of one reading is kept; inside a ``with`` statement it is this process's alone."""
+    """The folder with the state of one reading; locked by this process inside a ``with`` statement."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ class Checkpoint:
         self._lock.release()
 
     def load(self) -> State | None:
-        """Read the state; None where there is none. A damaged one is set aside, which is logged."""
+        """Read the state; None if there is none. A damaged folder is moved aside, and this is logged."""
         path = self.folder / _STATE
         if not path.is_file():
             self._delete_parts(())
@@ -87,28 +87,28 @@ class Checkpoint:
         return state
 
     def save(self, state: State) -> None:
-        """Write the state, whose parts lie in the folder already, and delete parts that it does not list."""
+        """Write the state, whose parts are already in the folder, and delete other parts."""
         with replace_file(self.folder / _STATE) as new:
             new.write_text(state.model_dump_json(), encoding="utf-8")
         self._delete_parts(name for parts in state.parts for name in parts)
 
     def _delete_parts(self, kept: Iterable[str]) -> None:
-        """Delete all parts but those of the state: what resumes there writes the others anew."""
+        """Delete all parts except those of the state; resuming writes the others again."""
         named = {_STATE, *kept}
         for file in self.folder.iterdir() if self.folder.is_dir() else ():
-            if file.is_dir():  # what a killed process was writing
+            if file.is_dir():  # left by a killed process
                 shutil.rmtree(file)
             elif file.name not in named:
                 file.unlink()
 
 
 def checkpoint_key(path: Path, what: Iterable[object]) -> str:
-    """Return the key of a reading: the file as it lies there, what is read of it, and the program that reads.
+    """Return the cache key of a reading: the file's state, its readers and steps, and the program version.
 
     Args:
-        what: readers, steps and options; functions are named, other objects need a text form that identifies them.
+        what: readers, steps and options: functions with a global name, or other objects with an identifying repr.
     Returns: 64 hex digits, the same in every process.
-    Raises: TypeError for what has no such name or text form.
+    Raises: TypeError for objects without such a name or repr.
     """
     program = program_sha256()
     return cache_key(
@@ -117,7 +117,7 @@ def checkpoint_key(path: Path, what: Iterable[object]) -> str:
 
 
 def _identity(part: object) -> str:
-    """Return the text that identifies a part of a reading in every process: no address in memory."""
+    """Return a text that identifies an object across processes, without memory addresses."""
     text = f"{part.__module__}.{part.__qualname__}" if isinstance(part, FunctionType) else str(part)
     if _PROCESS_ONLY.search(text):
         raise TypeError(f"{text} has no name in another process: use a function of a module, or a dataclass")
@@ -126,7 +126,7 @@ def _identity(part: object) -> str:
 
 @cache
 def program_sha256() -> str:
-    """Hash the builders' own files, so that rows which another version of a step took are not used."""
+    """Hash the source files of the builders, so that rows read by another version are not reused."""
     folder = Path(__file__).parents[1]
     files = sorted(file for file in folder.rglob("*") if file.suffix in {".py", ".csv", ".toml", ".bib"})
     hashes = [f"{file.relative_to(folder)} {file_sha256(file)}" for file in files]

@@ -1,8 +1,8 @@
-"""Measuring upstream splits: what tells their rows from others, and the rows that two of them share.
+"""Fingerprints of upstream splits, and overlaps between two splits.
 
-A row's hash covers its inputs and gold together, nothing else, so it is the same whatever file brought the row: another
-packing, another order of rows, keys or columns, a copy without annotators' votes. Hashes of rows are added up, so that
-their order does not matter and they are computed while a file is read. They find mistakes, not forgeries.
+A row's hash covers only its inputs and gold, so it does not depend on compression, the order of rows, keys or columns,
+or on annotators' votes. Row hashes are summed, so their order does not matter and they can be computed while streaming.
+They detect mistakes, not forgeries.
 """
 
 import heapq
@@ -23,12 +23,12 @@ N_HASHES = 10
 
 
 def measure_rows(frame: pl.DataFrame, kind: TaskKind) -> Fingerprint:
-    """Measure rows.
+    """Compute the fingerprint of rows.
 
     Args:
-        frame: rows after the named steps, in any order: inputs, gold, ``group``, maybe votes; no label is counted where
-            a later step adds the gold column.
-    Returns: the same for the same rows in any order, with or without votes.
+        frame: rows after the named steps, in any order: inputs, gold, ``group``, optionally votes; labels are not
+            counted if a later step adds the gold column.
+    Returns: a fingerprint that does not depend on row order or votes.
 
     >>> frame = pl.DataFrame({"text": ["so good", "so bad", "so so"], "label": ["yes", "no", "yes"]})
     >>> found = measure_rows(frame, TaskKind.CLASSIFICATION)
@@ -46,7 +46,7 @@ def measure_rows(frame: pl.DataFrame, kind: TaskKind) -> Fingerprint:
 
 
 def merge_fingerprints(parts: Iterable[Fingerprint]) -> Fingerprint:
-    """Return the fingerprint of the rows of several parts together."""
+    """Return the fingerprint of the concatenation of several parts."""
     parts = list(parts)
     labels = sum((Counter(part.labels) for part in parts), Counter[str]())
     hashes = heapq.nsmallest(N_HASHES, {found for part in parts for found in part.hashes})
@@ -60,7 +60,7 @@ def merge_fingerprints(parts: Iterable[Fingerprint]) -> Fingerprint:
 
 
 def count_overlap(rows: Rows, other: Rows, inputs: Iterable[str]) -> int:
-    """Count the rows of a split whose inputs are in another split, word for word."""
+    """Count the rows of a split whose inputs also occur verbatim in another split."""
     names = list(inputs)
     hashes, others = (
         np.concatenate([np.empty(0, np.uint64), *(row_hashes(part.select(names)) for part in slices_of(split))])
@@ -70,10 +70,10 @@ def count_overlap(rows: Rows, other: Rows, inputs: Iterable[str]) -> int:
 
 
 def row_hashes(frame: pl.DataFrame) -> np.ndarray:
-    """Hash rows whole, whatever the order of their columns, to 64 bits: the same for all versions and platforms.
+    """Hash whole rows to 64 bits, independent of column order, polars version and platform.
 
     Args:
-        frame: columns of texts or numbers, lists of them, and structs of these; null is the empty text.
+        frame: columns of texts or numbers, lists of these, and structs of these; null equals the empty text.
     Returns: XXH3 hashes, unsigned, shape (n_rows,).
     """
     columns = [_as_text(pl.col(name), frame.schema[name]) for name in sorted(frame.columns)]
@@ -82,7 +82,7 @@ def row_hashes(frame: pl.DataFrame) -> np.ndarray:
 
 
 def _as_text(column: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
-    """Write values as texts without a loop over rows: a list as its length and its elements."""
+    """Return a vectorised expression that formats values as text: a list as its length and elements."""
     if isinstance(dtype, pl.Struct):
         fields = [_as_text(column.struct.field(field.name), field.dtype) for field in dtype.fields]
         return pl.concat_str(fields, separator="\x1d")
@@ -93,7 +93,7 @@ def _as_text(column: pl.Expr, dtype: pl.DataType | DataTypeClass) -> pl.Expr:
 
 
 def _group_factors(frame: pl.DataFrame) -> np.ndarray:
-    """Return an odd number for each row that its group decides; 1 where rows have none."""
+    """Return an odd number for each row, determined by its group; 1 without groups."""
     if "group" not in frame.columns:
         return np.ones(len(frame), np.uint64)
     return row_hashes(frame.select("group")) | np.uint64(1)

@@ -1,4 +1,4 @@
-"""Reading a large upstream file once for several consumers; what was read is kept, so that reading can resume."""
+"""Read a large upstream file once for several consumers, with checkpoints to resume from."""
 
 import hashlib
 import logging
@@ -27,14 +27,14 @@ from shiftbench.validation.vocabulary import TaskKind
 log = logging.getLogger(__name__)
 
 LARGE = 1 << 28
-"""Bytes on disk from which on reading is kept."""
+"""Files of at least this size (bytes on disk) are checkpointed."""
 
 CHECKPOINT_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class Sample:
-    """How rows are sampled: of each ``stratum`` those ``size`` rows whose keyed hash of ``identity`` is smallest."""
+    """Sampling of rows: from each ``stratum`` the ``size`` rows with the smallest keyed hash of ``identity``."""
 
     stratum: pl.Expr
     size: int
@@ -44,18 +44,18 @@ class Sample:
 
 @dataclass(frozen=True)
 class Consumer:
-    """What wants rows of a file: the steps they go through, and whether all or a sample of them."""
+    """A consumer of a file's rows: the steps to apply, and whether to take all rows or a sample."""
 
     name: str
     transforms: tuple[Transform, ...]
     sample: Sample | None = None
     kind: TaskKind | None = None
-    """Of the task, whose rows are measured before any sampling; None measures nothing."""
+    """Task kind, to compute the fingerprint of rows before sampling; None: no fingerprint."""
 
 
 @dataclass(frozen=True)
 class StepCount:
-    """Rows before and after a step, and the rows that it changed; sampling is a step named 'sample'."""
+    """Rows before and after a step, and rows changed by it; sampling is a step named 'sample'."""
 
     name: str
     before: int
@@ -65,7 +65,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class Taken:
-    """The rows that a consumer got, the counts of its steps, and what was measured before any sampling."""
+    """A consumer's rows, the row counts of its steps, and the fingerprint before sampling."""
 
     rows: Rows
     counts: tuple[StepCount, ...]
@@ -74,7 +74,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class FileRead:
-    """What was read of a file: its checksum, its rows before any step, and each consumer's rows by name."""
+    """Result of reading a file: its checksum, its number of rows before any step, and each consumer's rows by name."""
 
     sha256: str
     n_rows: int
@@ -94,18 +94,19 @@ def read_file(
 ) -> FileRead:
     """Read a file once for several consumers.
 
-    A large file's rows are kept now and then, and when reading stops: a later call with the same file, reader,
-    consumers and program resumes there, or finds the reading complete.
+    For a large file, checkpoints are written regularly and on interruption: a later call with the same file, reader,
+    consumers and program resumes there, or returns the complete result.
 
     Args:
-        cache: where the rows taken are kept; None keeps nothing.
-        store: a folder for rows of consumers that take all: these come as ``StoredRows`` that lie there, or in the
-            cache, and are not held; None returns frames.
-        large: bytes from which on a file's rows are kept.
-        every: seconds between two times that they are kept.
-        block: bytes that are parsed at a time.
-    Returns: number of rows, checksum, and by consumer the rows taken with the counts of each step.
-    Raises: InvalidInput when the file is bad. A first Ctrl-C is heeded after the frame at hand, a second one at once.
+        cache: folder for checkpoints; None writes none.
+        store: folder for the rows of consumers without sampling, which are returned as ``StoredRows`` in it or in the
+            cache instead of in memory; None returns frames.
+        large: minimum size in bytes of files to checkpoint.
+        every: seconds between checkpoints.
+        block: bytes parsed at a time.
+    Returns: number of rows, checksum, and by consumer the rows with the counts of each step.
+    Raises: InvalidInput if the file is malformed. The first Ctrl-C takes effect after the current frame, a second one
+        immediately.
     """
     n_bytes = path.stat().st_size
     with ExitStack() as opened:
@@ -134,7 +135,7 @@ class _Intake:
         self._checkpoint = checkpoint
         self._store = store
         self._parts = checkpoint.folder if checkpoint is not None else store
-        """Where rows go that are too many to be held; a checkpoint names its files once a position is kept."""
+        """Folder for rows that do not fit in memory; files in it become part of a checkpoint when it is saved."""
         self._position = Position()
         self._n_rows = 0
         self._serial = 0
@@ -149,7 +150,7 @@ class _Intake:
             closing(_parse_ahead(reader(file), file)) as frames,
         ):
             saved = time.monotonic()
-            whole = True  # whether all consumers took the same frames, and nothing is being written
+            whole = True  # whether all consumers have processed the same frames, and no write is in progress
             try:
                 with _interrupt_waits() as interrupted:
                     for frame, position in frames:
@@ -172,7 +173,7 @@ class _Intake:
         self._save()
 
     def result(self) -> FileRead:
-        """Return what was read."""
+        """Return the result."""
         assert self.sha256 is not None
         if self._store is not None:
             self._put_aside(0)
@@ -184,7 +185,7 @@ class _Intake:
         for taker in self._takers:
             try:
                 taker.take(frame)
-            except InvalidInput as refused:  # a step knows neither the file nor the rows before these
+            except InvalidInput as refused:  # a step does not know the file or the number of earlier rows
                 raise add_file_name(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
         self._n_rows += len(frame)
         self._position = position
@@ -192,7 +193,7 @@ class _Intake:
             self._put_aside(PART_BYTES)
 
     def _put_aside(self, n_bytes: int) -> None:
-        """Save the rows of consumers that hold so many bytes of them."""
+        """Flush the rows of consumers that hold at least ``n_bytes`` in memory."""
         assert self._parts is not None
         for number, taker in enumerate(self._takers):
             if taker.n_bytes >= n_bytes and not taker.samples:
@@ -233,9 +234,9 @@ class _Intake:
 
 @contextmanager
 def _interrupt_waits() -> Iterator[Callable[[], bool]]:
-    """Delay a first Ctrl-C until a frame was taken by all consumers or by none; a second Ctrl-C is not delayed."""
+    """Delay the first Ctrl-C until all consumers have processed the same frames; do not delay a second."""
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # signals come to the main thread
+        yield lambda: False  # only the main thread receives signals
         return
     came: list[int] = []
 
@@ -252,7 +253,7 @@ def _interrupt_waits() -> Iterator[Callable[[], bool]]:
 
 
 def _parse_ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generator[tuple[pl.DataFrame, Position]]:
-    """Yield frames, each with the position after it; a thread parses the next one while one is being taken."""
+    """Yield frames with the position after each; a thread parses the next frame meanwhile."""
 
     def next_frame() -> tuple[pl.DataFrame | None, Position]:
         return next(frames, None), file.position
@@ -265,13 +266,13 @@ def _parse_ahead(frames: Iterator[pl.DataFrame], file: UpstreamFile) -> Generato
 
 
 def add_file_name(refused: InvalidInput, path: Path | str, n_before: int | None) -> InvalidInput:
-    """Add the file's name to the problems of a step that refused its rows.
+    """Add the file name and file row numbers to the problems raised by a step.
 
     Args:
-        refused: the problems, whose rows count from 1 in the frame that the step was given.
-        path: the file, or what stands for it in the report.
-        n_before: rows of the file before that frame; None where they are not known, and rows leave the report.
-    Returns: the same problems at their place in the file.
+        refused: the problems, with 1-based row numbers in the step's frame.
+        path: the file, or its name in the report.
+        n_before: rows of the file before that frame; None if unknown: row numbers are then removed.
+    Returns: the problems with row numbers in the file.
     """
     return InvalidInput(
         replace(
@@ -282,33 +283,33 @@ def add_file_name(refused: InvalidInput, path: Path | str, n_before: int | None)
 
 
 class _ConsumerState:
-    """A consumer at work."""
+    """The state of a consumer during reading."""
 
     def __init__(self, consumer: Consumer) -> None:
         self.consumer = consumer
         self.counts = [(0, 0, 0)] * len(consumer.transforms)
-        """Rows before each step, after it, and mended by it."""
+        """Rows before, after and changed by each step."""
         self.parts: dict[Path, str] = {}
-        """Where rows are kept on disk, and the checksums of those files."""
+        """Files with rows on disk, and their checksums."""
         self.fingerprint = None if consumer.kind is None else Fingerprint()
         self.n_bytes = 0
-        """Of the rows that are held."""
+        """Bytes of the rows held in memory."""
         self._frames: list[pl.DataFrame] = []
         sample = consumer.sample
         self._reservoir = Reservoir(sample.size, sample.identity, sample.key) if sample else None
 
     @property
     def samples(self) -> bool:
-        """Return whether it keeps a sample, not all rows."""
+        """Return whether rows are sampled."""
         return self._reservoir is not None
 
     @property
     def has_all_rows(self) -> bool:
-        """Return whether no step has dropped a row yet, so that rows are numbered as in the file."""
+        """Return whether no step has dropped a row yet, so that row numbers are those of the file."""
         return all(before == after for before, after, _ in self.counts)
 
     def take(self, frame: pl.DataFrame) -> None:
-        """Apply the steps to a frame, and keep the rows that are left or sampled."""
+        """Apply the steps to a frame, and collect the remaining (sampled) rows."""
         for step, transform in enumerate(self.consumer.transforms):
             before, after, changed = self.counts[step]
             n_rows, n_changed = len(frame), transform.n_changed(frame)
@@ -318,12 +319,12 @@ class _ConsumerState:
             self.fingerprint = merge_fingerprints([self.fingerprint, measure_rows(frame, self.consumer.kind)])
         if self.consumer.sample is not None and self._reservoir is not None:
             self._reservoir.take(frame.with_columns(self.consumer.sample.stratum.alias(STRATUM)))
-        elif len(frame) or not (self._frames or self.parts):  # a frame without rows sets the columns
+        elif len(frame) or not (self._frames or self.parts):  # an empty frame defines the columns
             self._frames.append(compact(frame))
             self.n_bytes += frame_bytes(frame)
 
     def save(self, path: Path) -> None:
-        """Write the rows to disk: the whole sample, or the rows that came since the last save."""
+        """Write the rows to disk: the whole sample, or the rows added since the last save."""
         if self._reservoir is not None:
             self._reservoir.save(path)
             self.parts = {path: file_sha256(path)}
@@ -335,20 +336,20 @@ class _ConsumerState:
     def resume(
         self, counts: list[tuple[int, int, int]], fingerprint: Fingerprint | None, parts: dict[Path, str]
     ) -> None:
-        """Restore a state that was saved."""
+        """Restore a saved state."""
         self.counts, self.fingerprint, self.parts = counts, fingerprint, parts
         if self._reservoir is not None:
             self._reservoir.load(*parts)
 
     def collect(self, *, stored: bool) -> Taken:
-        """Return all rows, those on disk as stored rows, and the counts of the steps."""
+        """Return all rows (on disk as stored rows), and the row counts of the steps."""
         rows: Rows
         names = [transform.name for transform in self.consumer.transforms]
         counts = [StepCount(name, *count) for name, count in zip(names, self.counts, strict=True)]
         if self._reservoir is not None:
             rows = self._reservoir.rows()
             n_taken, n_repeats = self._reservoir.n_taken, self._reservoir.n_repeats
-            # Of rows that the sample would not hold anyway repeats go unnoticed.
+            # Repeats of rows that are not sampled are not noticed.
             counts.append(StepCount("repeats_noticed_leave", n_taken, n_taken - n_repeats))
             counts.append(StepCount("sample", n_taken - n_repeats, len(rows)))
         elif stored:

@@ -1,4 +1,4 @@
-"""Where an upstream file lies under the folders of upstream files, and why it cannot be read from there."""
+"""Find upstream files in the folders of upstream files, and explain why a file cannot be read."""
 
 import codecs
 import re
@@ -12,14 +12,14 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def find_file(raws: Sequence[Path], place: str) -> Path | None:
-    """Find a file under the first folder that has it, as it is, gzipped or zipped.
+    """Find a file, plain, gzipped or zipped, in the first folder that contains it.
 
     Args:
-        raws: folders that hold upstream files at ``RAW/<slug>/``, or one such slug folder itself; searched in order.
-        place: the file's place, ``<slug>/...``.
-    Returns: where it lies, ``<place>``, ``<place>.gz``, ``<place>.zip`` or a zip of the file's stem; None where no
-        folder has it.
-    Raises: InvalidInput when two zips could hold it, or what lies there is a folder or a link that leads nowhere.
+        raws: folders with upstream files in ``RAW/<slug>/``, or slug folders themselves; searched in order.
+        place: the file's relative path, ``<slug>/...``.
+    Returns: the path, ending in ``<place>``, ``<place>.gz``, ``<place>.zip`` or the file's stem with ``.zip``; None if
+        not found.
+    Raises: InvalidInput if two zips match, or the path is a folder or a broken link.
     """
     blocked: list[Problem] = []
     for path in _candidates(raws, place):
@@ -47,7 +47,7 @@ def _candidates(raws: Sequence[Path], place: str) -> Iterator[Path]:
 
 
 def _why_unreadable(path: Path) -> Problem | None:
-    """Return why something at the place of a file cannot be read."""
+    """Return why an existing path cannot be read as a file; None if it can."""
     if path.is_dir():
         inside = [entry for entry in path.iterdir() if entry.name.startswith(path.name)]
         cure = f"move {inside[0].name} out of it" if inside else "put the file itself there"
@@ -59,14 +59,14 @@ def _why_unreadable(path: Path) -> Problem | None:
 
 
 _HEAD = 4096
-"""Bytes that are looked at."""
+"""Bytes inspected at the start of a file."""
 
 _FETCH = "fetch the file itself"
 _GZIP, _ZIP, _OLD_OFFICE = b"\x1f\x8b", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 
 
 class _Form(NamedTuple):
-    """Something that is no data file: how it begins, the names that may begin so, what it is and what to do."""
+    """A kind of wrong file: test of its start, names for which this start is valid, description, suggested fix."""
 
     begins: Callable[[bytes], bool]
     suffixes: tuple[str, ...]
@@ -101,7 +101,7 @@ _CONTAINERS = (
         lambda head: head.startswith(_GZIP), (".gz", ".tgz"), "this is gzip under another name", "end its name in .gz"
     ),
 )
-"""Forms that the bytes on disk are compared with."""
+"""Forms matched against the bytes on disk."""
 
 _CONTENTS = (
     _Form(
@@ -168,11 +168,11 @@ _CONTENTS = (
         "fetch the file again, without opening and saving it",
     ),
 )
-"""Forms that the decompressed content is compared with."""
+"""Forms matched against the decompressed content."""
 
 
 def check_form(path: Path) -> None:
-    """Raise InvalidInput where a file is something else than an upstream file: what it is, and what to do."""
+    """Raise InvalidInput, with a suggested fix, if a file is not an upstream file but, for example, a web page."""
     with path.open("rb") as stream:
         head = stream.read(_HEAD)
     if not head:
@@ -203,7 +203,7 @@ def _refuse(path: Path, name: str, head: bytes, forms: tuple[_Form, ...]) -> Non
 
 
 def _format_start(head: bytes) -> str:
-    """Format the start of a file: text as text, other bytes as numbers."""
+    """Format the start of a file as text or, if binary, in hex."""
     start = head[:60]
     text = start.isascii() and not any(byte < 32 and byte not in b"\t\r\n" for byte in start)
     return repr(start.decode("ascii")) if text else f"bytes {head[:8].hex(' ')}"

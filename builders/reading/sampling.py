@@ -1,4 +1,4 @@
-"""Samples drawn in one pass: of each stratum the rows whose keyed hash is smallest, in whatever order they come."""
+"""One-pass sampling: the rows with the smallest keyed hashes in each stratum, independent of row order."""
 
 import hashlib
 import json
@@ -17,36 +17,36 @@ _HASH = "_hash"
 _LARGEST = (1 << 64) - 1
 _FEWEST_PENDING = 1_000
 _COMPACTED_AT = 5
-"""Frames whose memory may stay alive for a few rows of them; compacting each would cost as much as hashing."""
+"""Frames kept alive before compaction; compacting after every frame would cost as much as hashing."""
 _STATE = "reservoir"
 _N_OWN = 2
-"""Columns of a reservoir's own."""
+"""Number of the reservoir's internal columns."""
 
 
 class Reservoir:
-    """A sample of ``size`` rows of each stratum, each text once, that does not depend on the order of rows.
+    """A sample of ``size`` rows per stratum, without repeated texts, independent of row order.
 
-    Rows are chosen by a hash of their identity, so that which rows are sampled is the same on every machine, and a
-    row stays in the sample when others are added to the file. Of rows with one identity the smallest in the order of
-    all columns is held. No more than about 1.25 times the sample is in memory.
+    Rows are chosen by a hash of their identity, so the sample is the same on every machine and changes little when rows
+    are added to the file. Among rows with the same identity, the smallest in the order of all columns is kept. At most
+    about 1.25 times the sample is in memory.
     """
 
     def __init__(self, size: int, identity: Sequence[str], key: str) -> None:
-        """Set the rows per stratum (at least one), the columns whose texts identify a row (null as ''), and a key."""
+        """Set the rows per stratum (at least 1), the columns that identify a row (null as ''), and a key."""
         self.size = size
         self.identity = tuple(identity)
         self.n_taken = 0
         self.n_repeats = 0
-        """Repeats of an identity within a stratum that were noticed; those refused by their hash were not looked at."""
+        """Number of repeated identities noticed within strata; rows rejected by their hash are not examined."""
         self._key = hashlib.sha256(key.encode()).digest()
         self._held = pl.DataFrame(schema={STRATUM: pl.Int64, _HASH: pl.UInt64})
         self._limits: dict[int, int] = {}
-        """The largest hash held of each stratum that is full."""
+        """The largest hash in the sample, for each full stratum."""
         self._pending: list[pl.DataFrame] = []
         self._n_pending = 0
 
     def take(self, frame: pl.DataFrame) -> None:
-        """Add rows; an integer column ``_stratum`` holds the stratum of each.
+        """Add rows; the integer column ``_stratum`` contains their strata.
 
         Raises: ValueError when a stratum is null.
         """
@@ -58,7 +58,7 @@ class Reservoir:
         rows = frame.filter(pl.col(_HASH) <= limit)
         if not len(rows) and self._held.width > _N_OWN:
             return
-        self._pending.append(rows)  # a frame without rows sets the columns
+        self._pending.append(rows)  # an empty frame defines the columns
         if len(self._pending) >= _COMPACTED_AT:
             self._pending = [compact(pl.concat(self._pending, rechunk=False))]
         self._n_pending += len(rows)
@@ -66,21 +66,21 @@ class Reservoir:
             self._merge()
 
     def rows(self) -> pl.DataFrame:
-        """Return the sample in the order of the hash, without the stratum; without columns if no frame was taken."""
+        """Return the sample sorted by hash, without the stratum column; without columns if no frame was added."""
         self._merge()
         return self._held.sort(_HASH, STRATUM).drop(_HASH, STRATUM)
 
     def save(self, path: Path) -> None:
-        """Write the sample so far and the counts, whole or not at all."""
+        """Write the current sample and the counts atomically."""
         self._merge()
         state = {"size": self.size, "n_taken": self.n_taken, "n_repeats": self.n_repeats}
         with replace_file(path) as new:
             self._held.write_parquet(new, compression="uncompressed", metadata={_STATE: json.dumps(state)})
 
     def load(self, path: Path) -> None:
-        """Load what a reservoir with the same parameters saved, in place of what this one holds.
+        """Replace the state by one saved by a reservoir with the same parameters.
 
-        Raises: ValueError when the file was saved with another size.
+        Raises: ValueError if the file was saved with another size.
         """
         state = parse_json(pl.read_parquet_metadata(path)[_STATE])
         if state["size"] != self.size:
@@ -90,7 +90,7 @@ class Reservoir:
         self._hold(pl.read_parquet(path))
 
     def _merge(self) -> None:
-        """Keep the rows, among those held and pending, with the smallest hashes of each stratum."""
+        """Merge pending rows into the sample: keep the smallest hashes of each stratum."""
         if not self._pending:
             return
         rows = pl.concat([self._held, *self._pending] if self._held.width > _N_OWN else self._pending, rechunk=False)
@@ -107,7 +107,7 @@ class Reservoir:
 
 
 def _each_once(rows: pl.DataFrame) -> pl.DataFrame:
-    """Keep one of the rows with equal hashes: the first in the order of all columns; only these few are sorted."""
+    """Keep one row per hash: the first in the order of all columns. Only repeated rows, which are few, are sorted."""
     repeated = rows.select(STRATUM, _HASH).is_duplicated()
     if not repeated.any():
         return rows
@@ -118,13 +118,13 @@ def _each_once(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def identity_hash(frame: pl.DataFrame, identity: Sequence[str], key: bytes) -> pl.Series:
-    """Hash the identity columns of each row to 64 bits with BLAKE2b: the same for all versions and platforms."""
+    """Hash the identity columns of each row to 64 bits with BLAKE2b, independent of version and platform."""
     columns = [pl.col(column).cast(pl.String).fill_null("") for column in identity]
     texts = frame.select(pl.concat_str(columns, separator="\x1f").cast(pl.Binary)).to_series()
     return hash_texts(texts, key).alias(_HASH)
 
 
 def hash_texts(texts: pl.Series, key: bytes = b"") -> pl.Series:
-    """Hash binary texts without nulls to 64 bits with BLAKE2b: the same for all versions and platforms."""
+    """Hash binary texts without nulls to 64 bits with BLAKE2b, independent of version and platform."""
     digests = b"".join(hashlib.blake2b(text, digest_size=8, key=key).digest() for text in texts)
     return pl.Series(np.frombuffer(digests, dtype=">u8").astype(np.uint64))

@@ -1,4 +1,4 @@
-"""The vocabulary that data sets are written in: sources, files, transforms, balances, tags and words.
+"""Building blocks of data set specs: sources, files, transforms, balances and tags.
 
-In: nothing but files of text. Out: specs, which the rooms of the benchmarks fill in and ``building`` carries out.
+Input: text files. Output: spec classes, instantiated in the benchmarks' packages and built by ``building``.
 """

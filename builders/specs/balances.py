@@ -1,4 +1,4 @@
-"""What the domains of a task have in like shares: labels, unanswerable questions, lengths."""
+"""Properties balanced across the domains of a task: labels, unanswerable questions, lengths."""
 
 from collections.abc import Sequence
 
@@ -21,25 +21,25 @@ def words(column: str) -> pl.Expr:
 
 
 def by_label(labels: Sequence[str]) -> pl.Expr:
-    """Return the stratum of each row: the number of its label.
+    """Return an expression for each row's stratum: the index of its label.
 
-    Returns: an expression over the column ``label``, whole numbers from 0.
+    Returns: an integer expression over the column ``label``, from 0.
     """
     codes = {label: code for code, label in enumerate(labels)}
     return pl.col("label").replace_strict(codes, return_dtype=pl.Int64)
 
 
 def equal_labels(labels: Sequence[str]) -> Balance:
-    """Return a balance with equally many rows of each label."""
+    """Return a balance with the same number of rows of each label."""
     return Balance("equal_labels", by_label(labels), dict.fromkeys(range(len(labels)), 1 / len(labels)))
 
 
 def common_lengths(width: int) -> Balance:
-    """Return a balance with equally distributed target lengths in all domains.
+    """Return a balance with the same distribution of target lengths in all domains.
 
     Args:
-        width: words of a stratum: 1 to ``width`` words are the first one.
-    Returns: a balance of ``target_text`` whose shares are the mean of the domains' own.
+        width: width of the strata in words; the first one is 1 to ``width`` words.
+    Returns: a balance of ``target_text`` with the mean proportions of the domains.
     """
     stratum = (words("target_text").list.len().cast(pl.Int64) - 1).floordiv(width)
     return Balance(f"common_lengths_by_{width}_words", stratum, COMMON)

@@ -1,4 +1,4 @@
-"""Upstream releases, typed by a person into ``sources.toml``; what a build measures of them is in ``upstream.json``."""
+"""Upstream releases, entered manually in ``sources.toml``; facts measured by builds are in ``upstream.json``."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _FILE = Path(__file__).parent / "sources.toml"
 
 _Address = Annotated[str, pydantic.StringConstraints(pattern=r"^https?://\S+$")]
 _Line = Annotated[str, pydantic.StringConstraints(pattern=r"^\S(.*\S)?$")]
-"""Text of one line, not empty, without blanks at its ends."""
+"""A non-empty line of text without surrounding blanks."""
 _Url = Annotated[str, pydantic.StringConstraints(pattern=r"^(https?://|hub:)\S.*$")]
 
 _Place = Annotated[str, pydantic.StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w. -]*)+$")]
@@ -24,20 +24,20 @@ _Place = Annotated[str, pydantic.StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w. 
 
 
 class Download(pydantic.BaseModel):
-    """What one request brings: a file that is kept as it is, or an archive of which members are kept.
+    """A download: a file stored unchanged, or an archive from which members are extracted.
 
-    Of several that bring the same place, the first that succeeds counts.
+    If several provide the same path, the first that succeeds is used.
 
     Attributes:
-        urls: addresses of the same bytes, tried in order: ``https://...``, or a file of a dataset repository on the
-            Hugging Face Hub, ``hub:<repository>@<revision>/<path>`` (without a revision: today's, which is recorded; a
-            star in the path stands for any part of a name).
-        size: bytes; None where nobody has measured it.
-        sha256: of the bytes; None where nobody has measured it.
-        place: where the file is kept; None for an archive.
-        members: of an archive (zip, tar, tar.gz), the member that is kept at each place; one that ends in a slash is a
-            folder with all that is in it; with a star in its name, the members that it finds, joined.
-        rows_as: name of the release's own form that the rows of a Parquet file are written in; None as they are.
+        urls: URLs of the same bytes, tried in order: ``https://...``, or a file of a dataset repository on the Hugging
+            Face Hub, ``hub:<repository>@<revision>/<path>`` (default revision: the latest, which is recorded; a star in
+            the path matches any part of a name).
+        size: size in bytes; None if not measured.
+        sha256: checksum; None if not measured.
+        place: path under RAW; None for an archive.
+        members: for an archive (zip, tar, tar.gz), the member by path under RAW; a name that ends in a slash is a
+            folder with all its content; the members matching a name with a star are concatenated.
+        rows_as: name of the release format to which the rows of a Parquet file are converted; None: unchanged.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -57,31 +57,29 @@ class Download(pydantic.BaseModel):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Return the places below RAW that it fills."""
+        """Return the paths under RAW that it provides."""
         return tuple(self.members) if self.place is None else (self.place,)
 
 
 class SourceTable(pydantic.BaseModel):
-    """A table of ``sources.toml``: where a release comes from, on what terms, and how to fetch it.
+    """A table of ``sources.toml``: origin, terms and downloads of a release.
 
     Attributes:
-        title: what people call it, with its version.
-        url: where it is published.
+        title: the usual name, with its version.
+        url: web page of the release.
         revision: the commit, version or year that the specs were written for.
-        licence: the terms of its texts, in words.
-        spdx: the SPDX identifier of these terms; None where there is none.
-        licence_url: where the terms can be read; None where none are stated.
-        open_licence: its rows may be published again; those of other sources are rebuilt by each user.
+        licence: the terms of its texts, as text.
+        spdx: SPDX identifier of these terms; None if there is none.
+        licence_url: URL of the terms; None if there is none.
+        open_licence: whether its rows may be redistributed; rows of other sources are rebuilt by each user.
         cite: keys in ``citations.bib``.
         instructions: how to get the files and where to put them, as part of a sentence.
-        terms: what somebody who downloads it agrees to, in one or two sentences; None where nothing is asked of them
-            beyond an open licence.
-        harm: what in its texts may hurt a reader more than news, encyclopedias and reviews do; ``none`` where
-            nothing is known.
-        personal_data: which data of persons its texts hold; ``none`` where nothing is known.
-        annotators: who gave the labels, where that is known.
-        downloads: what ``data fetch`` requests; empty where a person must ask for the files or sign for them.
-        recorded_from: where the row counts and checksums in ``upstream.json`` are from; None where none is recorded.
+        terms: terms accepted by downloading, in one or two sentences; None if there are none beyond an open licence.
+        harm: harmful content of its texts, beyond that of news, encyclopedias and reviews; ``none`` if none is known.
+        personal_data: personal data in its texts; ``none`` if none is known.
+        annotators: who assigned the labels, if known.
+        downloads: downloads of ``data fetch``; empty if the files must be requested or signed for.
+        recorded_from: origin of the row counts and checksums in ``upstream.json``; None if none are recorded.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -109,12 +107,12 @@ class SourceSpec(SourceTable):
     slug: str
 
     def __hash__(self) -> int:
-        """Hash the slug alone: downloads hold tables."""
+        """Hash only the slug, because downloads contain dicts."""
         return hash(self.slug)
 
     @property
     def citation(self) -> str:
-        """Return the BibTeX of what it cites."""
+        """Return the BibTeX entries it cites."""
         return "\n".join(map(cite, self.cite))
 
 
@@ -123,7 +121,7 @@ def find_source(slug: str) -> SourceSpec:
 
     Args:
         slug: its folder under RAW, the name of its table.
-    Raises: InvalidInput proposing the nearest slug where there is no such source.
+    Raises: InvalidInput, suggesting the nearest slug, if there is no such source.
     """
     sources = read_sources()
     if slug not in sources:
@@ -139,10 +137,10 @@ def read_sources() -> Mapping[str, SourceSpec]:
 
 
 def parse_sources(text: str, file: str) -> dict[str, SourceSpec]:
-    """Parse sources written as TOML, a table each; ``file`` names the text in problems.
+    """Parse sources in TOML, one table each; ``file`` is the name of the text in problems.
 
     Returns: the sources by slug, in the order of the text.
-    Raises: InvalidInput naming every table and key that is wrong, missing or unknown.
+    Raises: InvalidInput listing every wrong, missing or unknown table and key.
     """
     try:
         tables = _TABLES.validate_python(tomllib.loads(text))

@@ -1,4 +1,4 @@
-"""What a dataset is, as typed by a person: domains and tasks. Measured facts live in ``upstream.json``."""
+"""Manually written specs of data sets: domains and tasks. Measured facts are in ``upstream.json``."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,15 +16,15 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.vocabulary import TaskKind
 
 Reader = Callable[[UpstreamFile], Iterator[pl.DataFrame]]
-"""Reads an upstream file from start to end, in frames of text (or lists of it) that share their columns."""
+"""Reads an upstream file from start to end, in frames with identical columns of text (or lists of text)."""
 
 
 @dataclass(frozen=True)
 class Transform:
     """A named step ``frame -> frame``; the build counts rows before and after it.
 
-    A step sees a part of the rows at a time where a file is large, so it must treat each row by itself. ``changes``
-    is true of the rows that it keeps and mends, where these are to be counted, too.
+    Large files are processed in parts, so a step must treat each row independently. ``changes`` is an optional
+    expression that is true for rows modified by the step, which are then counted too.
     """
 
     name: str
@@ -32,18 +32,18 @@ class Transform:
     changes: pl.Expr | None = None
 
     def n_changed(self, frame: pl.DataFrame) -> int:
-        """Count the rows of a frame that the step will mend; 0 where that is not counted."""
+        """Count the rows of a frame that the step will modify; 0 without ``changes``."""
         return 0 if self.changes is None else int(frame.select(self.changes.sum()).item())
 
 
 @dataclass(frozen=True)
 class FileSpec:
-    """A file of a source at its place under RAW, and how to read it.
+    """A file of a source, its path under RAW, and its reader.
 
-    The file may also lie there as ``<path>.gz``, or as a zip of the same name that holds it alone. Files marked
-    ``partial`` hold the same rows in part: only builds with ``--partial`` read them, beside what else there is.
-    ``beside`` names what else its reader reads: files, or folders of files, in the same folder. ``slug`` names the
-    source where it is not the first folder of the path; ``release`` is the source where ``sources.toml`` has none.
+    The file may also be stored as ``<path>.gz``, or as a zip of the same name that contains only it. Files marked
+    ``partial`` contain part of the same rows: only builds with ``--partial`` read them, in addition to other files.
+    ``beside`` lists companion files or folders that its reader also reads from the same folder. ``slug`` is the source
+    if it is not the first folder of the path; ``release`` is the source if it is not in ``sources.toml``.
     """
 
     path: str
@@ -55,16 +55,16 @@ class FileSpec:
 
     @property
     def source(self) -> SourceSpec:
-        """Return the release that it is a file of."""
+        """Return the release it belongs to."""
         return self.release or find_source(self.slug or self.path.partition("/")[0])
 
 
 def files_of(read: Reader, **places: str | Sequence[str]) -> dict[str, tuple[FileSpec, ...]]:
-    """List the files of upstream splits that are all read in one way.
+    """Return the files of upstream splits that share a reader.
 
     Args:
-        read: reads each.
-        places: by split, the place of its file under RAW, or the places of several.
+        read: the reader of all files.
+        places: path under RAW of the file (or files) of each split.
     """
     listed = {split: (paths,) if isinstance(paths, str) else paths for split, paths in places.items()}
     return {split: tuple(FileSpec(path, read) for path in paths) for split, paths in listed.items()}
@@ -72,11 +72,11 @@ def files_of(read: Reader, **places: str | Sequence[str]) -> dict[str, tuple[Fil
 
 @dataclass(frozen=True)
 class Draw:
-    """Rows drawn from each file while it is read: of each ``stratum`` so many, by a keyed hash of ``identity``.
+    """Sampling of each file while it is read: ``size`` rows per ``stratum``, by a keyed hash of ``identity``.
 
-    Rows that agree in ``identity`` (default: the task's inputs) are drawn once a stratum. When all files are read,
-    texts that were drawn with several labels leave, and repeats. ``after`` are steps on the rows drawn; ``splits`` are
-    the upstream splits it is for.
+    Rows with equal ``identity`` (default: the task's inputs) are sampled once per stratum. After all files are read,
+    texts sampled with several labels and repeats are dropped. ``after``: steps on the sampled rows; ``splits``: the
+    upstream splits to sample.
     """
 
     size: int
@@ -88,12 +88,12 @@ class Draw:
 
 @dataclass(frozen=True)
 class DomainSpec:
-    """One domain of a task: which files it reads, and what happens to the rows.
+    """One domain of a task: its files, and the processing of their rows.
 
-    ``files`` lists by upstream split the files whose rows together make it; where upstream has no test split, one
-    is cut from ``train``: ``test_share`` of it where the task keeps rows as upstream has them. After ``transforms``
-    (and those of ``draw``, which samples each file) the frame holds the task's inputs, what is to be predicted
-    (labels and tags by name; see ``GOLD``) and ``group``. ``train_per_label`` cuts the train rows of each label.
+    ``files``: the files whose rows are concatenated, by upstream split; if upstream has no test split, one is cut from
+    ``train`` (``test_share`` of it if the task keeps upstream's splits). After ``transforms`` (and those of ``draw``,
+    which samples each file) the frame has the task's inputs, the gold (labels and tags by name; see ``GOLD``) and
+    ``group``. ``train_per_label`` limits the train rows of each label.
     """
 
     name: str
@@ -106,7 +106,7 @@ class DomainSpec:
 
     @property
     def sources(self) -> tuple[SourceSpec, ...]:
-        """Return the sources of its files, each once."""
+        """Return the distinct sources of its files."""
         return tuple(dict.fromkeys(file.source for files in self.files.values() for file in files))
 
 
@@ -116,11 +116,11 @@ NATURAL: Literal["natural"] = "natural"
 
 @dataclass(frozen=True)
 class Balance:
-    """What all domains of a task have in like shares, so that a shift is not one of priors (DR appendix D.2).
+    """A property balanced across the domains of a task, to avoid label shift (DR appendix D.2).
 
-    ``stratum`` gives each row's stratum as a whole number. ``shares`` are those every split is filled in:
-    ``COMMON`` for the mean of the domains' own, where a property (such as the length of the target) has no share
-    that one could name; ``NATURAL`` for each domain's own.
+    ``stratum``: integer expression for each row's stratum. ``shares``: target proportions of the strata in every split:
+    ``COMMON`` for the mean over domains, if a property (such as target length) has no given proportions; ``NATURAL``
+    for each domain's own proportions.
     """
 
     name: str
@@ -132,22 +132,21 @@ class Balance:
 class TaskSpec:
     """One task of a benchmark.
 
-    ``train``, ``validation`` and ``test`` are the largest sizes a domain may have; a test split that upstream has
-    is never cut. ``sample`` is set where upstream files are too large to be held: that many rows of each domain and
-    stratum (where the balance names shares) are kept while reading, chosen by a keyed hash of the inputs, each text
-    once. ``distinct`` names the columns that no two rows may share before splits are cut. Splits of a ``variant_of``
-    another task are cut along the same groups as that one's.
+    ``train``, ``validation`` and ``test`` are maximum sizes per domain; upstream's test split is never cut. ``sample``
+    is set if upstream files do not fit in memory: that many rows per domain and stratum (if the balance has given
+    proportions) are sampled while reading, by a keyed hash of the inputs, without repeated texts. ``distinct``: columns
+    in which no two rows may agree before splits are cut. A ``variant_of`` another task is split by the same groups as
+    that task.
 
-    ``as_upstream`` keeps the rows of splits that upstream has as they are: repeated rows stay, and groups that are
-    in two splits, and no domain is cut to another's size. ``id_domain`` is the domain that models are to be trained
-    on, where all others are out of distribution; ``candidates_for`` names the task whose data sets might have been
-    chosen from this task's domains, which have its inputs. ``label_folds``: a prediction of the first label counts as
-    the second one on a domain whose rows are never of the first.
-    Domains of own data with fewer test texts than ``min_texts`` are left out of means. With ``equal_sizes`` all domains
-    are cut to the size of the smallest.
+    ``as_upstream`` keeps upstream's splits unchanged: repeated rows and groups in two splits stay, and no domain is cut
+    to another's size. ``id_domain`` is the domain that models are trained on, if all others are out of distribution;
+    ``candidates_for`` is the task, with the same inputs, for which this task's domains are candidate data sets.
+    ``label_folds``: a prediction of the first label counts as the second on domains that do not have the first.
+    Domains of user data with fewer test texts than ``min_texts`` are excluded from means. With ``equal_sizes`` all
+        domains are cut to the size of the smallest.
 
-    Of a ``pairing``, source texts are drawn from the rows of all domains that have a train split, and target texts
-    from those that have a test split: without regard to labels, each text once, no group of the target in the source.
+    For a ``pairing``, source texts are sampled from all domains with a train split, and target texts from those with a
+    test split: independent of labels, without repeated texts, and without groups of the target in the source.
     """
 
     benchmark: str
@@ -179,28 +178,29 @@ class TaskSpec:
 
     @property
     def id(self) -> str:
-        """Return the task's name with its benchmark, as in ``dr/nli``."""
+        """Return the task's name with its benchmark, such as ``dr/nli``."""
         return f"{self.benchmark}/{self.name}"
 
 
 class FileFacts(pydantic.BaseModel):
-    """What is recorded of an upstream file: rows as read, before any step, and its checksum."""
+    """The record of an upstream file: number of rows before any step, and checksum."""
 
     rows: int | None = None
     sha256: str | None = None
 
 
 class Fingerprint(pydantic.BaseModel):
-    """What tells the rows that a split takes from a file, after the named steps, from all others.
+    """Fingerprint of the rows that a split takes from a file, after the named steps.
 
-    A row's hash covers its inputs and gold alone, so rows agree whatever carrier brought them.
+    A row's hash covers only its inputs and gold, so it does not depend on the file format.
 
     Attributes:
-        rows: how many there are.
-        labels: rows by label; of tags tokens by tag, of extractive answers rows with and without one, of texts nothing.
-        hashes: of ten rows: the smallest hashes, each once, ascending, 16 hex digits each.
-        total: the hashes of all rows, added up: 16 hex digits.
-        groups: the same, each times a number that the row's group decides.
+        rows: number of rows.
+        labels: number of rows by label; for tags, tokens by tag; for extractive QA, rows with and without an answer;
+            empty for generation.
+        hashes: the ten smallest distinct row hashes, ascending, 16 hex digits each.
+        total: sum of all row hashes, 16 hex digits.
+        groups: sum of the row hashes, each multiplied by a number derived from the row's group.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -213,12 +213,12 @@ class Fingerprint(pydantic.BaseModel):
 
 
 class DomainRecord(pydantic.BaseModel):
-    """What is recorded of a domain's rows as upstream has them.
+    """The record of a domain's upstream rows.
 
     Attributes:
-        splits: by upstream split and path of the file; None where no whole file was at hand to measure.
-        overlaps: by two splits, as ``test in train``: rows of the first whose inputs are in the second. Pairs with a
-            split that is sampled, or that lacks a whole file, are not in it.
+        splits: fingerprints by upstream split and path of the file; None if no complete file was available.
+        overlaps: number of rows of one split whose inputs are in another, by name such as ``test in train``. Pairs with
+            a sampled or incomplete split are omitted.
     """
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
@@ -228,7 +228,7 @@ class DomainRecord(pydantic.BaseModel):
 
 
 class TotalFacts(pydantic.BaseModel):
-    """What is recorded of files whose rows are known together alone."""
+    """The record of files of which only the total number of rows is known."""
 
     model_config = pydantic.ConfigDict(frozen=True)
 
@@ -237,32 +237,31 @@ class TotalFacts(pydantic.BaseModel):
 
 
 RecordKind = Literal["measured", "papers", "no record"]
-"""Rows were measured on the file itself; their number or a checksum is from a paper, a release page or a library; or
-nothing is recorded."""
+"""Measured on the file itself; number of rows or checksum from a paper, a release page or a library; no record."""
 
 
 class Upstream(pydantic.BaseModel):
-    """Facts about whole upstream releases, recorded once and compared with on every build."""
+    """Facts about complete upstream releases, recorded once and compared in every build."""
 
     files: dict[str, FileFacts]
-    """By path under RAW; checksums by the path of the form that was hashed, such as ``<path>.gz``."""
+    """Facts by path under RAW; checksums by the path that was hashed, such as ``<path>.gz``."""
     totals: tuple[TotalFacts, ...] = ()
     rows: dict[str, dict[str, int]]
     """Rows after the named steps, by ``<task id>.<domain>`` and split."""
     domains: dict[str, DomainRecord | None] = {}
-    """By ``<task id>.<domain>``; None where no whole file of it was at hand to measure."""
+    """Records by ``<task id>.<domain>``; None if no complete file was available."""
 
     def total_of(self, path: str) -> TotalFacts | None:
-        """Return the total that a file is a part of; None where it is of none."""
+        """Return the total that includes a file; None if there is none."""
         return next((total for total in self.totals if path in total.files), None)
 
     def fingerprint(self, domain: str, split: str, path: str) -> Fingerprint | None:
-        """Return what was measured of the rows that a domain's split takes from a file; None where nothing was."""
+        """Return the recorded fingerprint of the rows that a domain's split takes from a file, or None."""
         record = self.domains.get(domain)
         return None if record is None else record.splits.get(split, {}).get(path)
 
     def record_kind(self, path: str) -> RecordKind:
-        """Return what the record of a file, by its path under RAW as specs have it, is from."""
+        """Return the origin of a file's record; ``path`` as in the specs."""
         splits = (files for each in self.domains.values() if each is not None for files in each.splits.values())
         if any(files.get(path) is not None for files in splits):
             return "measured"
@@ -270,11 +269,11 @@ class Upstream(pydantic.BaseModel):
         return "papers" if any(self.is_recorded(path, form) for form in forms) else "no record"
 
     def is_recorded(self, path: str, form: str) -> bool:
-        """Test whether there is anything to compare a whole file with.
+        """Return whether there is a record to compare a complete file with.
 
         Args:
-            path: its path under RAW, as the spec has it.
-            form: its path as it lies there, ``path`` itself or with an ending such as ``.gz``.
+            path: its path under RAW in the spec.
+            form: its actual path, ``path`` or with a suffix such as ``.gz``.
         """
         rows = self.files.get(path, FileFacts()).rows
         checksum = self.files.get(form, FileFacts()).sha256
@@ -283,10 +282,10 @@ class Upstream(pydantic.BaseModel):
 
 @cache
 def upstream() -> Upstream:
-    """Read the recorded facts of whole releases, ``upstream.json``, once.
+    """Read and cache the recorded facts of complete releases, ``upstream.json``.
 
-    Returns: row counts and checksums by file, rows by domain and split, and what tells these rows from others; those of
-        the papers' benchmarks and of the ones in ``benchmarks/``.
+    Returns: row counts and checksums by file, and row counts and fingerprints by domain and split, for the papers'
+        benchmarks and those in ``benchmarks/``.
     """
     locks = (path.with_suffix(".lock.json") for path in spec_files())
     every = [Path(__file__).parent / "upstream.json", *(lock for lock in locks if lock.is_file())]

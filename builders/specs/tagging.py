@@ -1,4 +1,4 @@
-"""Tags of entities from upstream's notation and types into BIO over ours."""
+"""Convert entity tags from upstream's scheme and types to BIO with our types."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
@@ -15,26 +15,25 @@ _UNKNOWN = "a tag is unknown"
 _OTHER_FILE = "; or is this another file of the same project, with other types?"
 
 _Begins = Callable[[str, str], bool]
-"""Whether an entity begins at a tag, given the tag before it (``OUTSIDE`` at the start of a sentence)."""
+"""(previous tag, tag) -> whether an entity begins at the tag; ``OUTSIDE`` precedes a sentence."""
 
 
 def bio_tags(types: Mapping[str, str], scheme: Scheme) -> Transform:
     """Rewrite the column ``tags`` as O, B-x and I-x.
 
-    - ``io``: tags are types, such as Few-NERD's ``location-GPE``, of which the coarse part counts as the type. An
-    entity begins where the tag before differs, so neighbours of one fine type run together.
+    - ``io``: tags are types, such as Few-NERD's ``location-GPE``, with the coarse part used as the type. An entity
+    begins where the tag changes, so adjacent entities of one fine type are merged.
     - ``bio``: every entity begins with ``B-``.
-    - ``iob1`` (CoNLL-2003, E-NER): ``I-`` begins an entity too unless the tag before is of its type; ``B-`` begins one
-    after another of its type.
+    - ``iob1`` (CoNLL-2003, E-NER): ``I-`` also begins an entity unless the previous tag has the same type; ``B-``
+    begins one directly after another of the same type.
 
-    Upstream's types decide where an entity begins, so neighbours whose types become one stay two entities.
+    Upstream's types determine where an entity begins, so adjacent entities stay separate if their types are merged.
 
     Args:
-        types: our type x by upstream's type.
+        types: our type by upstream's type.
         scheme: how upstream marks beginnings: ``io``, ``bio`` or ``iob1``.
     Returns: a step that changes ``tags`` (a list of text) and keeps all rows.
-    Raises (when applied): InvalidInput naming the row and its tag that is unknown, or the ``I-`` of ``bio`` that
-        continues nothing.
+    Raises (when applied): InvalidInput with the row of an unknown tag, or of an orphan ``I-`` in ``bio``.
     """
 
     def apply(frame: pl.DataFrame) -> pl.DataFrame:
@@ -86,7 +85,7 @@ _BEGINS: Mapping[Scheme, _Begins] = {"io": _begins_in_io, "bio": _begins_in_bio,
 
 
 def _type(tag: str, scheme: Scheme) -> str:
-    """Return upstream's type of a tag, as ``types`` has it.
+    """Return upstream's type of a tag, a key of ``types``.
 
     >>> _type("art-film", "io"), _type("B-creative-work", "bio")
     ('art', 'creative-work')

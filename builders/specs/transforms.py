@@ -1,6 +1,6 @@
-"""Named steps from upstream rows to ours. Rows leave only through one of these, and the build counts them.
+"""Named steps that convert upstream rows to ours. Only these steps drop rows, and the build counts them.
 
-A step keeps all rows, and their order, unless its name says that some are kept or leave.
+A step keeps all rows and their order, unless its name contains "keep" or "leave".
 """
 
 import hashlib
@@ -15,15 +15,15 @@ from shiftbench.validation.report import InvalidInput, Problem, and_more, did_yo
 from shiftbench.validation.vocabulary import WORD
 
 VOTES = "votes"
-"""A column of lists, the labels that annotators gave a text; it stays in the build, and no row is written with it."""
+"""Internal column with the list of labels assigned by annotators; it is not written to the dataset."""
 
 
 def rename(columns: Mapping[str, str], *, votes: str | None = None) -> Transform:
     """Rename upstream columns to ours; all others are dropped.
 
     Args:
-        columns: our name by upstream's, in the order of the new frame.
-        votes: upstream's column of annotators' labels, which becomes ``VOTES`` in frames that have it.
+        columns: our names by upstream's names, in the order of the new frame.
+        votes: upstream's column of annotators' labels, renamed to ``VOTES`` if present.
     """
 
     def apply(frame: pl.DataFrame) -> pl.DataFrame:
@@ -39,13 +39,13 @@ def select(*columns: str) -> Transform:
 
 
 def keep_in(column: str, values: Sequence[str], name: str | None = None) -> Transform:
-    """Keep the rows whose value is one of these.
+    """Keep the rows whose value is in a list.
 
     Args:
-        column: the value's column.
+        column: the column.
         values: the values to keep.
         name: the step's name; by default it lists the values.
-    Returns: a step that drops the other rows, and those without a value.
+    Returns: a step that drops all other rows, including nulls.
     """
     chosen = pl.Series(values, dtype=pl.String).implode()
     return Transform(
@@ -64,9 +64,9 @@ def label_from(column: str, labels: Mapping[str, str], others: Sequence[str] = (
 
     Args:
         labels: our label by value.
-        others: values whose rows leave, as do rows without one.
+        others: values whose rows are dropped, like nulls.
     Returns: a step that sets ``label``.
-    Raises (when applied): InvalidInput naming the row with any other value.
+    Raises (when applied): InvalidInput with the row of any other value.
     """
 
     def apply(frame: pl.DataFrame) -> pl.DataFrame:
@@ -92,20 +92,20 @@ _LINK = r"(?i)\b(?:https?://|www\.)\S+"
 
 
 def remove_links(column: str) -> Transform:
-    """Remove web addresses from a text (Domain Robustness paper, appendix D.1).
+    """Remove URLs from a text (Domain Robustness paper, appendix D.1).
 
     Args:
-        column: the text; one without an address stays as it is, white space too.
+        column: the text column; texts without a URL are unchanged, including white space.
     """
     without = pl.col(column).str.replace_all(_LINK, " ")
     clean = without.str.replace_all(r"\s+", " ").str.strip_chars()
-    # Texts without a link stay as they are, white space too.
+    # Texts without a URL are unchanged, including white space.
     changed = pl.when(without == pl.col(column)).then(pl.col(column)).otherwise(clean).alias(column)
     return Transform(f"remove_links_{column}", lambda frame: frame.with_columns(changed))
 
 
 def line_breaks_back(column: str) -> Transform:
-    r"""Replace the two characters ``\n`` of a text by the line break that they stand for (Yelp's reviews)."""
+    r"""Replace the two characters ``\n`` in a text by a line break (Yelp's reviews)."""
     back = pl.col(column).str.replace_all("\\n", "\n", literal=True)
     return Transform(f"line_breaks_back_{column}", lambda frame: frame.with_columns(back))
 
@@ -115,8 +115,8 @@ def label_by_threshold(column: str, threshold: float, labels: tuple[str, str]) -
 
     Args:
         column: numbers as text.
-        threshold: where the second label begins.
-        labels: below the threshold, and from it on.
+        threshold: smallest number of the second label.
+        labels: the labels below, and at or above the threshold.
     Returns: a step that sets ``label``.
     """
     number = pl.col(column).cast(pl.Float64, strict=False).fill_nan(None)
@@ -161,9 +161,9 @@ _NO_WORDS_OF_TWEETS = (
 
 
 def keep_words_between(column: str, fewest: int, most: int) -> Transform:
-    """Keep the rows whose number of words lies between two bounds.
+    """Keep the rows whose number of words is in a range.
 
-    Returns: a step that keeps both ends.
+    Returns: a step with inclusive bounds.
     """
     return Transform(
         f"keep_{fewest}_to_{most}_words",
@@ -175,9 +175,9 @@ def keep_words_found(column: str, source: str, share: float) -> Transform:
     """Keep the rows whose distinct words occur in another text of the row.
 
     Args:
-        column: the text whose words are counted, without regard to case.
+        column: the text whose words are counted, ignoring case.
         source: the other text.
-        share: of the distinct words, at least this fraction must occur there, in [0, 1].
+        share: minimum fraction of the distinct words that occur in ``source``, in [0, 1].
     Returns: a step that drops the other rows.
     """
     distinct = words(column).list.unique()
@@ -195,22 +195,22 @@ def keep_answered() -> Transform:
 def first_answer() -> Transform:
     """Add a column with the first accepted answer of each row.
 
-    Returns: a step that adds ``answer``; null where there is no answer.
+    Returns: a step that adds ``answer``; null if there is no answer.
     """
     first = pl.col("answers").struct.field("text").list.first().alias("answer")
     return Transform("first_answer", lambda frame: frame.with_columns(first))
 
 
 def keep_tagged() -> Transform:
-    """Keep the sentences whose words could be tagged.
+    """Keep the sentences that could be tagged.
 
-    Returns: a step that drops the rows with a reason in ``refused``, and that column.
+    Returns: a step that drops rows with a reason in ``refused``, and the column itself.
     """
     return Transform("refused_sentences_leave", lambda frame: frame.filter(pl.col("refused").is_null()).drop("refused"))
 
 
 def untagged_words_outside() -> Transform:
-    """Count the sentences with a word that upstream left without a tag; the reader has made it O."""
+    """Count the sentences with words untagged upstream, which the reader has tagged O."""
     return Transform("untagged_words_are_outside", lambda frame: frame.drop("untagged"), changes=pl.col("untagged") > 0)
 
 
@@ -224,8 +224,8 @@ def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transfor
 
     Args:
         labels: the task's labels.
-        others: labels whose rows leave, as do rows without one.
-    Raises (when applied): InvalidInput naming the row with any other label.
+        others: labels whose rows are dropped, like nulls.
+    Raises (when applied): InvalidInput with the row of any other label.
     """
 
     def apply(frame: pl.DataFrame) -> pl.DataFrame:
@@ -236,7 +236,7 @@ def keep_labelled(labels: Sequence[str], others: Sequence[str] = ()) -> Transfor
 
 
 def group_by_text(column: str) -> Transform:
-    """Set the group of a row to its text, or its tokens, as a short hash.
+    """Set the group of a row to a short hash of its text or tokens.
 
     Args:
         column: the text, or a list of tokens.
@@ -249,12 +249,12 @@ def group_by_text(column: str) -> Transform:
 
 
 def group_by(column: str, *, unknown: str | None = None, text: str | None = None) -> Transform:
-    """Set the group of a row to what it shares with others (product, author, document), as a short hash.
+    """Set the group of a row to a short hash of a column, such as product, author or document.
 
     Args:
-        column: what rows share.
-        unknown: the value that stands for none; such a row is a group by itself.
-        text: the column that names the group of such a row.
+        column: the column shared within a group.
+        unknown: the value for unknown; each such row is its own group.
+        text: the column that identifies the group of such a row.
     Returns: a step that adds ``group`` and keeps all rows.
     """
     key = pl.col(column) if unknown is None else pl.when(pl.col(column) == unknown).then(text).otherwise(column)
@@ -267,29 +267,29 @@ def group_by(column: str, *, unknown: str | None = None, text: str | None = None
 def text_digest(texts: pl.Series) -> pl.Series:
     """Hash texts.
 
-    Returns: 12 hex digits of the SHA-256 of each, shape (n,).
+    Returns: the first 12 hex digits of each SHA-256, shape (n,).
     """
     digests = (hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts)
     return pl.Series(texts.name, digests, dtype=pl.String)
 
 
 def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
-    """Drop the rows whose group another split keeps, so that nothing is trained and tested on.
+    """Drop the rows whose group is in another split, to avoid train-test leakage.
 
     Args:
-        kept: rows of the split that keeps its groups.
+        kept: rows of the other split.
     Returns: the rows of other groups, in order.
     """
     return rows.join(kept.select("group").unique(), on="group", how="anti", maintain_order="left")
 
 
 def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
-    """Drop rows that repeat an earlier one in every column but ``VOTES``, which a copy of a release may lack."""
+    """Drop rows equal to an earlier one in all columns except ``VOTES``, which a copy of a release may lack."""
     return frame.unique([name for name in frame.columns if name != VOTES], keep="first", maintain_order=True)
 
 
 def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Drop the rows that agree in some columns and differ in their label: their label can be neither learnt nor judged.
+    """Drop the rows that agree in some columns but differ in their label, which is therefore ambiguous.
 
     Returns: the other rows, in order.
     """
@@ -297,12 +297,12 @@ def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Da
 
 
 def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Keep one of the rows that agree in some columns: the most informative one (such as the one with most answers).
+    """Keep one of the rows that agree in some columns: the most informative one (e.g. with most answers).
 
     Returns: the kept rows, in order.
     """
     repeated = frame.select(columns).is_duplicated()
-    rows = frame.with_row_index("_row").filter(repeated)  # few are, and only these need texts of whole rows
+    rows = frame.with_row_index("_row").filter(repeated)  # only these few rows are converted to text
     order = rows.with_columns(as_texts(rows.drop("_row")).alias("_text"))
     longest = order.sort(pl.col("_text").str.len_chars(), pl.col("_text"), descending=[True, False])
     kept = longest.unique(columns, keep="first", maintain_order=True)["_row"]
@@ -310,10 +310,10 @@ def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Dat
 
 
 def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
-    """Keep one of the rows that agree in some columns, chosen by a keyed hash of the whole row, as if at random.
+    """Keep one of the rows that agree in some columns, chosen pseudo-randomly by a keyed hash of the whole row.
 
     Args:
-        key: decides which one is kept.
+        key: key of the hash.
     Returns: the kept rows, in order.
     """
     hashes = [hashlib.sha256(f"{key}/{text}".encode()).digest() for text in as_texts(frame)]
@@ -323,7 +323,7 @@ def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) ->
 
 
 def as_texts(columns: pl.DataFrame) -> pl.Series:
-    """Convert each row to one text, whatever its columns hold.
+    """Convert each row to one text, for columns of any type.
 
     Returns: a text for each row, shape (n_rows,).
     """

@@ -1,4 +1,4 @@
-"""An upstream file as a stream: plain, gzip or zip, hashed as it is read, in blocks of whole lines."""
+"""Stream an upstream file (plain, gzip or zip) in blocks of whole lines, hashing it while reading."""
 
 import hashlib
 import zipfile
@@ -19,40 +19,40 @@ from shiftbench.builders.checksums import file_sha256
 from shiftbench.validation.report import InvalidInput, Problem
 
 BLOCK = 1 << 24
-"""Bytes that are read and parsed at a time."""
+"""Bytes read and parsed at a time."""
 
 LONGEST_LINE = 1 << 26
-"""Bytes of a line; a longer one is no line of a release, and would not be held."""
+"""Maximum length of a line in bytes; longer lines indicate a wrong file."""
 
 _READ = 1 << 20
 _PIECE = 1 << 16
 _AGAIN = "fetch the file again"
 _DAMAGE = (EOFError, zlib.error, IsalError, zipfile.BadZipFile, NotImplementedError)
-"""What damaged content raises; NotImplementedError stands for a compression that Python cannot undo."""
+"""Errors raised for damaged content; NotImplementedError for unsupported compression."""
 
 
 @dataclass(frozen=True)
 class Position:
-    """A line end in a file: bytes of its content before it, and lines."""
+    """A position at a line end: number of content bytes and lines before it."""
 
     offset: int = 0
     lines: int = 0
 
 
 class Stream(Protocol):
-    """Bytes that pass once."""
+    """A stream of bytes that can be read once."""
 
     def read(self, size: int, /) -> bytes:
-        """Return some bytes, at most so many; none only at the end."""
+        """Return up to ``size`` bytes; empty only at the end."""
         ...
 
 
 class UpstreamFile:
-    """A file that is read once, from start to end: plain, ``.gz``, or ``.zip`` with one file in it.
+    """A file read once, from start to end: plain, ``.gz``, or ``.zip`` with a single member.
 
-    ``path`` is where it lies; ``position`` is the end of the last block given out, from where another
-    ``UpstreamFile(path, start=position)`` goes on; ``sha256`` is the checksum of the file as it lies on disk. It
-    is open inside a ``with`` statement only.
+    ``path`` is its path; ``position`` is the end of the last block returned, from which another ``UpstreamFile(path,
+    start=position)`` resumes; ``sha256`` is the checksum of the file on disk. It is only open inside a ``with``
+    statement.
     """
 
     def __init__(
@@ -63,12 +63,12 @@ class UpstreamFile:
         progress: Callable[[int], object] | None = None,
         block: int = BLOCK,
     ) -> None:
-        """Set a path, the position to resume from, and a function that is told how many bytes of the disk were read."""
+        """Set the path, the position to resume from, and a callback for the number of bytes read from disk."""
         self.path = path
         self.block = block
         self.position = start or Position()
         self.resumable = False
-        """Whether all that was returned came in blocks, so that ``position`` says what was not returned yet."""
+        """Whether all content was returned in blocks, so that ``position`` is meaningful."""
         self._progress = progress
         self._open = ExitStack()
         self._ahead: Future[tuple[bytes, int]] = Future()
@@ -86,12 +86,12 @@ class UpstreamFile:
 
     @property
     def sha256(self) -> str:
-        """Return the checksum of the whole file on disk, what was not read included."""
-        wait([self._ahead])  # two cannot read at a time
+        """Return the checksum of the whole file on disk, including parts not read."""
+        wait([self._ahead])  # only one thread may read at a time
         return self._disk.sha256()
 
     def text(self) -> str:
-        """Read the whole content as UTF-8, a byte order mark left out; InvalidInput names the line that is not."""
+        """Read the whole content as UTF-8, without byte order mark; raise InvalidInput for other encodings."""
         parts = []
         with self.stream() as stream:
             while read := stream.read(BLOCK):
@@ -101,16 +101,16 @@ class UpstreamFile:
 
     @contextmanager
     def stream(self) -> Iterator[Stream]:
-        """Open the content as bytes, from its start on; InvalidInput where the file is damaged."""
+        """Open the content as bytes from its start; raise InvalidInput if the file is damaged."""
         self.resumable = False
         self.position = Position()
         with _content(self.path, self._disk) as stream, self._damage_named():
             yield stream
 
     def text_blocks(self) -> Iterator[tuple[int, str]]:
-        """Yield the content from its start on as UTF-8 text in blocks of whole lines, without a byte order mark.
+        """Yield the content from its start as UTF-8 text in blocks of whole lines, without byte order mark.
 
-        For readers that keep something of one block for a later one; see ``blocks``, which this does not resume.
+        For readers that carry state from one block to the next; it cannot resume like ``blocks``.
         """
         self.position = Position()
         for first, block in self.blocks():
@@ -119,13 +119,13 @@ class UpstreamFile:
             yield first, text.removeprefix("\ufeff") if first == 1 else text
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield the lines of ``text_blocks``, each with its number from 1 and without its end: LF or CRLF, no other."""
+        """Yield the lines of ``text_blocks`` with their 1-based numbers, without the line end (LF or CRLF only)."""
         for first, text in self.text_blocks():
             for number, line in enumerate(text.removesuffix("\n").split("\n"), start=first):
                 yield number, line.removesuffix("\r")
 
     def first_line(self) -> bytes:
-        """Read the first line without its end, wherever reading goes on from; it is not counted as read."""
+        """Read the first line without its end; this does not change the position."""
         line = b""
         with _Disk(self.path) as disk, _content(self.path, disk) as stream, self._damage_named():
             while b"\n" not in line and (read := stream.read(_READ)):
@@ -134,12 +134,12 @@ class UpstreamFile:
         return line.partition(b"\n")[0].rstrip(b"\r")
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Yield the content from ``position`` on in blocks of whole lines, each with the number of its first line.
+        """Yield the content from ``position`` in blocks of whole lines, each with the number of its first line.
 
-        Lines are counted from 1 and keep their ends. A last line without an end is a line. A reader that keeps
-        something of one block for a later one cannot go on from a position, and should use ``text_blocks``.
+        Lines are numbered from 1 and keep their ends. A last line without an end is a line. A reader that carries state
+        from one block to the next cannot resume and should use ``text_blocks``.
 
-        Raises: InvalidInput when the file is damaged, or a line is longer than ``LONGEST_LINE``.
+        Raises: InvalidInput if the file is damaged, or a line is longer than ``LONGEST_LINE``.
         """
         self.resumable = True
         with _content(self.path, self._disk) as stream:
@@ -183,9 +183,9 @@ def decode(content: bytes, path: Path, first_line: int = 1) -> str:
 
     Args:
         content: bytes of whole lines.
-        first_line: number of the first of them in the file, from 1.
-    Returns: the text, a byte order mark included.
-    Raises: InvalidInput naming the line that is not UTF-8.
+        first_line: 1-based number of the first line in the file.
+    Returns: the text, including a byte order mark.
+    Raises: InvalidInput with the line that is not UTF-8.
     """
     try:
         return content.decode("utf-8")
@@ -197,10 +197,10 @@ def decode(content: bytes, path: Path, first_line: int = 1) -> str:
 
 
 class _Disk:
-    """A file on disk whose bytes are hashed and reported as they pass.
+    """A file on disk whose bytes are hashed and reported while reading.
 
-    They are hashed in a thread of their own, for that costs as much as parsing does. Where a zip's directory is to
-    be read first, bytes do not pass in order; what was not read by ``read`` alone is hashed in a pass of its own.
+    Hashing runs in a separate thread because it costs as much as parsing. If bytes are not read sequentially, as for a
+    zip with its directory at the end, the file is hashed in a separate pass.
     """
 
     def __init__(self, path: Path, progress: Callable[[int], object] | None = None) -> None:
@@ -223,7 +223,7 @@ class _Disk:
         read = self._stream.read(size)
         if self._in_order:
             self._hashing.append(self._hasher.submit(self._hash.update, read))
-            if len(self._hashing) > 2:  # blocks that wait to be hashed stay in memory
+            if len(self._hashing) > 2:  # limit the blocks waiting in memory to be hashed
                 self._hashing.popleft().result()
         if self._progress is not None:
             self._progress(len(read))
@@ -259,10 +259,10 @@ class _Gunzip:
         self._compressed: bytes | memoryview = b""
 
     def read(self, size: int, /) -> bytes:
-        """Return some bytes, at most so many; none at the end."""
+        """Return up to ``size`` bytes; empty at the end."""
         while True:
             if not self._member.eof:
-                # With nothing to undo, too: content may be waiting inside that was more than asked for.
+                # Also without new input: the decompressor may hold output beyond the last ``size``.
                 read: bytes = self._member.decompress(self._compressed, size)
                 self._compressed = self._member.unconsumed_tail
                 if read:
@@ -271,7 +271,7 @@ class _Gunzip:
                 return b""
 
     def _read_compressed(self) -> bool:
-        """Read compressed bytes if none are left, of the next gzip member where one ended; return False at the end."""
+        """Read compressed bytes if none are left, entering the next gzip member if needed; return False at the end."""
         if self._member.eof:
             self._compressed = self._member.unused_data.lstrip(b"\0")  # members may be padded
             while not self._compressed and (piece := self._piece()):
@@ -286,7 +286,7 @@ class _Gunzip:
         return True
 
     def _piece(self) -> memoryview:
-        """Return the next compressed bytes: few, so that their content stays in the processor's cache."""
+        """Return the next compressed bytes, few enough that their content stays in the CPU cache."""
         if not self._read:
             self._read = memoryview(self._disk.read())
         piece, self._read = self._read[:_PIECE], self._read[_PIECE:]
@@ -294,7 +294,7 @@ class _Gunzip:
 
 
 class _LongLineError(Exception):
-    """A line is longer than may be held."""
+    """A line is longer than the limit."""
 
 
 def _refuse_long_line(length: int) -> None:
@@ -303,7 +303,7 @@ def _refuse_long_line(length: int) -> None:
 
 
 def _whole_lines(stream: Stream, size: int) -> Iterator[bytes]:
-    """Yield content in blocks of about so many bytes, each ending with a line, and the last line in any case."""
+    """Yield content in blocks of about ``size`` bytes, each ending at a line end; the last block may lack one."""
     parts: list[bytes | memoryview] = []
     n_bytes = n_of_line = 0
     while True:
@@ -311,7 +311,7 @@ def _whole_lines(stream: Stream, size: int) -> Iterator[bytes]:
         try:
             read = stream.read(wanted)
         except _DAMAGE:
-            whole, _, _ = b"".join(parts).rpartition(b"\n")  # read before the damage; counts its line
+            whole, _, _ = b"".join(parts).rpartition(b"\n")  # lines before the damage, to locate it
             if whole:
                 yield whole + b"\n"
             raise
@@ -332,7 +332,7 @@ def _whole_lines(stream: Stream, size: int) -> Iterator[bytes]:
 
 @contextmanager
 def _content(path: Path, disk: _Disk) -> Iterator[Stream]:
-    """Open the content behind the bytes on disk."""
+    """Open the decompressed content of a file on disk."""
     if path.suffix.lower() == ".gz":
         yield _Gunzip(disk)
     elif path.suffix.lower() == ".zip":
@@ -363,6 +363,6 @@ def _damage_found(path: Path, found: str, line: int) -> InvalidInput:
 
 
 def _next_block(blocks: Iterator[bytes]) -> tuple[bytes, int]:
-    """Return the next block and its number of lines; an empty block and 0 at the end."""
+    """Return the next block and its number of lines; ``(b"", 0)`` at the end."""
     block = next(blocks, b"")
     return block, block.count(b"\n") + (bool(block) and not block.endswith(b"\n"))

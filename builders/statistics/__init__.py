@@ -1,4 +1,4 @@
-"""Statistics of a task: figures, whether they keep what is assumed, their picture and part of the card.
+"""Statistics of a task, checks of the benchmark's assumptions, a plot, and a section of the card.
 
-In: a task's rows and depths. Out: ``TaskStatistics``, whether the paper's assumptions hold, a picture, a section.
+Input: a task's rows and depths. Output: ``TaskStatistics``, checked assumptions, a PNG, a Markdown section.
 """

@@ -1,7 +1,7 @@
-"""Whether a task's rows keep what the benchmark assumes of them: each assumption with its worst case and place.
+"""Check the benchmark's assumptions on a task's rows, each with its worst case and where it occurs.
 
-Domain Robustness paper, appendix D.2, assumptions 3 and 4 (equal train sizes, equal priors), and what any test
-split needs: nothing of it in train. Own data may break them and still be of use; what is met is reported, not forced.
+Domain Robustness paper, appendix D.2, assumptions 3 and 4 (equal train sizes, equal priors), and separation of train
+and test. User data may violate them and still be useful, so they are reported, not enforced.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,34 +17,35 @@ from shiftbench.builders.folder.statistics import Repeats, SplitRepeats, SplitSt
 from shiftbench.validation.vocabulary import SPLITS, TaskKind
 
 CLASS_SHARE_TOLERANCE = 0.05
-"""Largest difference of a class share between domains. With 2,000 rows a domain two shares of one half differ by 0.03
-in one draw of twenty, so this bound separates a prior shift from chance; DR's unbalanced QA (table 10) exceeds it."""
+"""Largest difference of a class proportion between domains. With 2,000 rows per domain, two proportions of one half
+differ by 0.03 in one of twenty samples, so this bound separates a prior shift from chance; DR's unbalanced QA (table
+10) exceeds it."""
 
 NO_ANSWER_TOLERANCE = 0.01
-"""Largest distance from the no-answer share that the spec asks for: it is filled by count, so only whole groups that
-do not fit leave a rest."""
+"""Largest deviation from the spec's no-answer proportion: rows are selected by count, so deviations only arise from
+groups that cannot be split."""
 
 LENGTH_DISTANCE = 0.1
-"""Largest Kolmogorov-Smirnov distance of two domains' target lengths. Chance alone gives 0.086 in one draw of twenty
-with 500 rows each, the smallest test split of a generation task (DR table 2)."""
+"""Largest Kolmogorov-Smirnov distance of two domains' target lengths. By chance it reaches 0.086 in one of twenty
+samples of 500 rows each, the smallest test split of a generation task (DR table 2)."""
 
 NEAR_SHARE = 0.01
-"""Largest share of near-duplicates across splits: 1% of a test split known by heart moves its score by at most a point,
-less than the drops of interest."""
+"""Largest proportion of near-duplicates across splits: if 1% of a test split is memorised, its score changes by at most
+one point, less than the drops of interest."""
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption and how far the rows are from it.
+    """One assumption and the rows' largest deviation from it.
 
     Attributes:
-        name: what is measured, in words.
-        holds: whether it is met; None where it is given for information.
-        worst: the worst value found; None where there is nothing to measure it on.
-        unit: what ``worst`` counts: ``share`` a fraction in [0, 1] (printed in points), ``distance`` in [0, 1], or
-            ``rows`` or ``groups``.
-        where: the domain and split, or two of them, of the worst value; empty when ``worst`` is None or 0.
-        wanted: the value wanted, in words; empty where it is given for information.
+        name: the measured quantity, as text.
+        holds: whether it is met; None if only reported for information.
+        worst: the worst value; None if not measurable.
+        unit: unit of ``worst``: ``share`` (a fraction in [0, 1], printed in points), ``distance`` in [0, 1], ``rows``
+            or ``groups``.
+        where: the domain and split, or two of them, of the worst value; empty if ``worst`` is None or 0.
+        wanted: the required value, as text; empty if only reported for information.
     """
 
     name: str
@@ -56,18 +57,18 @@ class Assumption:
 
 
 Measured = tuple[float, str]
-"""A value and where it was found."""
+"""A value and its domain and split."""
 
 
 def check_assumptions(statistics: TaskStatistics, *, equal: bool = True, as_upstream: bool = False) -> list[Assumption]:
     """Compare a task's statistics with the assumptions that apply to its kind.
 
     Args:
-        statistics: of one task.
-        equal: whether domains are to be of one size; else their difference is for information.
-        as_upstream: whether rows are kept as upstream has them, so that all of it is for information.
-    Returns: the assumptions, in a fixed order. One that needs two domains, or two splits, is there with ``worst``
-        and ``holds`` None when there is only one.
+        statistics: statistics of one task.
+        equal: whether domains must have equal sizes; otherwise their difference is reported for information.
+        as_upstream: whether upstream's splits are used unchanged; everything is then reported for information.
+    Returns: the assumptions, in a fixed order. If there is only one domain or split to compare, ``worst`` and ``holds``
+        are None.
     Source: DR appendix D.2, assumptions 3 and 4; the tolerances are this project's.
     """
     assumptions = [_train_sizes(statistics, equal=equal), *_priors(statistics), *_separation(statistics)]
@@ -138,7 +139,7 @@ def _no_answer(split: SplitStatistics) -> dict[str, float]:
 def _share_gaps(
     statistics: TaskStatistics, shares: Callable[[SplitStatistics], Mapping[str, float]]
 ) -> Iterator[Measured]:
-    """Compare each share of each split between the domains that have the split."""
+    """Yield the largest gap between domains in each proportion, per split."""
     for split in SPLITS:
         shares_of = {
             domain: shares(facts.splits[split])
@@ -151,7 +152,7 @@ def _share_gaps(
 
 
 def _distances(statistics: TaskStatistics, wanted: Callable[[SplitStatistics], float]) -> Iterator[Measured]:
-    """Compare the classes' shares, or the no-answer share, with the one wanted, in every split."""
+    """Yield the deviation from a required proportion (of classes or unanswerable questions) in every split."""
     for domain, facts in statistics.domains.items():
         for name, split in facts.splits.items():
             shares = split.shares if split.unanswered is None else _no_answer(split)
@@ -160,7 +161,7 @@ def _distances(statistics: TaskStatistics, wanted: Callable[[SplitStatistics], f
 
 
 def _gap(what: str, values: Mapping[str, float]) -> Measured:
-    """Find the largest difference among named values, and between which two."""
+    """Return the largest difference among named values, and the two names."""
     low, high = min(values, key=lambda name: values[name]), max(values, key=lambda name: values[name])
     return values[high] - values[low], f"{what}: {high}, {low}"
 
@@ -169,7 +170,7 @@ def _assumption(
     name: str, measured: Iterable[Measured], unit: Literal["share", "distance", "rows", "groups"], at_most: float
 ) -> Assumption:
     measurement = _measurement(name, measured, unit)
-    # Rounding must not break an assumption that counts keep: 0.21 - 0.2 is a little more than 0.01.
+    # Tolerance for floating-point errors: 0.21 - 0.2 is slightly more than 0.01.
     holds = None if measurement.worst is None else measurement.worst <= at_most + 1e-9
     wanted = f"at most {_format_value(at_most, unit)}" if at_most else "none"
     return Assumption(name, holds, measurement.worst, unit, measurement.where, wanted)
@@ -183,7 +184,7 @@ def _measurement(
 
 
 def assumption_lines(assumptions: Sequence[Assumption]) -> Iterator[RenderableType]:
-    """List a row for each assumption: whether it is met, the worst value, where it was found, and what is wanted."""
+    """Yield a table with one row per assumption: verdict, worst value, where it occurs, and required value."""
     judged = any(assumption.wanted for assumption in assumptions)
     yield "assumptions (DR appendix D.2)" if judged else "how unlike the domains are"
     table = Table(box=box.SIMPLE)

@@ -1,4 +1,4 @@
-"""The part of a dataset card that shows a task's statistics: the picture, and short tables in Markdown, folded."""
+"""The section of a dataset card with a task's statistics: a plot and collapsed Markdown tables."""
 
 from collections.abc import Mapping
 
@@ -15,8 +15,8 @@ def statistics_section(name: str, statistics: TaskStatistics, *, is_drawn: bool)
     Args:
         name: the task's name.
         statistics: its statistics.
-        is_drawn: whether their picture lies in the folder.
-    Returns: Markdown, headed at level 3; figures that are undefined read 'n/a'.
+        is_drawn: whether the folder contains their plot.
+    Returns: Markdown with a level 3 heading; undefined values are 'n/a'.
     """
     parts = [
         _lengths_and_words(statistics),
@@ -59,7 +59,7 @@ def _lengths_and_words(statistics: TaskStatistics) -> str:
 
 
 def _duplicates(statistics: TaskStatistics) -> str:
-    """Format the test rows' duplicates, which inflate scores; those of other splits are in the data."""
+    """Format the duplicates of test rows, which inflate scores; other splits are only in the JSON data."""
     duplicates = statistics.duplicates
     within = {repeats.domain: repeats for repeats in duplicates.within if repeats.split == "test"}
     train = {
@@ -90,7 +90,7 @@ _TEST_IN_TRAIN = ("test", "train")
 
 
 def _annotators(statistics: TaskStatistics) -> list[str]:
-    """Format the scores of single annotators, where upstream has their votes."""
+    """Format the scores of single annotators, if upstream has their votes."""
     rows = [
         [
             domain,
@@ -136,5 +136,5 @@ def _percent(share: float | None) -> str:
 def _matrix(corner: str, cells: Mapping[tuple[str, str], str]) -> str:
     rows = dict.fromkeys(row for row, _ in cells)
     names = {column for _, column in cells}
-    columns = [name for name in rows if name in names] + sorted(names - set(rows))  # in one order, for the eye
+    columns = [name for name in rows if name in names] + sorted(names - set(rows))  # same order as the rows
     return table([corner, *columns], [[row, *(cells.get((row, column), "") for column in columns)] for row in rows])

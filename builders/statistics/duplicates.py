@@ -1,10 +1,9 @@
-"""Repeated and nearly repeated texts of a task: within a split, across splits of a domain, and across domains.
+"""Duplicates and near-duplicates in a task: within a split, across splits of a domain, and across domains.
 
-What near-duplicates are, and how they are found, says ``near_pairs``.
-What is reported are counts, and which test rows repeat a train text of their own domain; rows leave by named
-transforms alone.
+Near-duplicates are defined in ``near_pairs``. The result contains counts, and the test rows that repeat a train text of
+their own domain; rows are only dropped by named transforms.
 
-Texts pass by and are sorted on disk. What is held of a row does not depend on its length.
+Texts are streamed and sorted on disk; memory per row does not depend on its length.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,28 +25,28 @@ from shiftbench.validation.progress import progress
 from shiftbench.validation.vocabulary import SPLITS, TOKENS
 
 _MATCHED_AT_ONCE = 1_000_000
-"""Pairs that are joined with their rows at a time."""
+"""Pairs joined with their rows at a time."""
 _SAMPLED = 200
-"""Texts of a frame from which the bounds of the sorted ranges are estimated."""
+"""Texts sampled per frame to estimate the bounds of the sorted ranges."""
 _PREFIX = 256
-"""Characters of such a text."""
+"""Characters used of a sampled text."""
 
 
 TEXTS = pl.Schema(
     {"id": pl.String(), "group": pl.String(), "domain": pl.String(), "split": pl.String(), "text": pl.String()}
 )
-"""Rows of a task, each with its whole inputs as one text; ids differ, no nulls, in any order."""
+"""Rows of a task with their joined inputs as text; unique ids, no nulls, in any order."""
 
 
 @dataclass(frozen=True)
 class ComparisonRows:
-    """The rows that ``find_duplicates`` compares: all of a task, each with its whole inputs as one text.
+    """All rows of a task with their joined inputs as text, as compared by ``find_duplicates``.
 
-    Of pairs the shared premise is part of the text, of questions their context: what is asked of one context is
-    kept apart by its group, not by leaving the context out.
+    For pairs the text includes the shared premise, for questions their context: questions on one context are not
+    near-duplicates because they share a group.
 
     Attributes:
-        domains: by domain and split, rows with id, group and the inputs.
+        domains: rows with id, group and the inputs, by domain and split.
         inputs: the task's input columns, in order; tokens are joined by spaces.
     """
 
@@ -55,7 +54,7 @@ class ComparisonRows:
     inputs: Sequence[str]
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        """Return frames of ``TEXTS``; they can be asked for again."""
+        """Yield frames of ``TEXTS``; can be iterated repeatedly."""
         for domain, splits in self.domains.items():
             for split, rows in splits.items():
                 text = {"domain": pl.lit(domain), "split": pl.lit(split), "text": input_text(self.inputs)}
@@ -70,7 +69,7 @@ def input_text(inputs: Sequence[str]) -> pl.Expr:
 
 
 class Duplicates(NamedTuple):
-    """What repeats in a task: the counts, and the test rows that repeat a train text of their own domain.
+    """Duplicates of a task: counts, and the test rows that repeat a train text of their own domain.
 
     ``repeated_tests`` has the columns of ``shiftbench.builders.folder.reader.REPEATED_TESTS``.
     """
@@ -80,16 +79,16 @@ class Duplicates(NamedTuple):
 
 
 def find_duplicates(texts: Iterable[pl.DataFrame], scratch: Path | None = None) -> Duplicates:
-    """Find the rows of a task that repeat one another, exactly or nearly.
+    """Find exact and near-duplicates among the rows of a task.
 
-    Rows of one group (of one domain) never count as near-duplicates: three hypotheses share a premise and many
-    questions a context by construction, and groups do not straddle splits. As exact repeats they count.
-    A text without a word has no near-duplicate. Needs the ``rensa`` package.
+    Rows of the same group (of one domain) never count as near-duplicates: by construction, three hypotheses share a
+    premise and many questions a context, and groups are not divided between splits. They do count as exact duplicates.
+    A text without words has no near-duplicates. Requires the ``rensa`` package.
 
     Args:
-        texts: frames of ``TEXTS`` with all rows; they are asked for twice, and must come in the same order.
-        scratch: a folder for what is put aside; None takes the system's.
-    Returns: counts, examples and repeated test rows, the same for the same rows in any order.
+        texts: frames of ``TEXTS`` with all rows; iterated twice, in the same order.
+        scratch: a folder for temporary files; None uses the system's.
+    Returns: counts, examples and repeated test rows, independent of row order.
     Source: the definition is this project's; MinHash with bands is Broder (1997) and Leskovec et al. (2020, ch. 3).
 
     >>> same = {"domain": ["a", "a"], "split": ["train", "test"], "group": ["g", "h"], "text": ["So good.", "so good"]}
@@ -133,12 +132,12 @@ _WHERE = {
     & pl.any_horizontal((pl.col("split") == split) & (pl.col("other_split") == other) for split, other in _ACROSS),
     "across_domains": ~_SAME_DOMAIN,
 }
-"""Which matches each field of ``DuplicateCounts`` counts."""
+"""The condition on matches for each field of ``DuplicateCounts``."""
 
 
 @dataclass(frozen=True)
 class _Counter:
-    """A counter of rows among matches (columns id, domain, split, other_domain, other_split)."""
+    """Counts rows among matches (columns id, domain, split, other_domain, other_split)."""
 
     sizes: Mapping[tuple[str, str], int]
     exact: pl.DataFrame
@@ -175,17 +174,17 @@ _SPLIT = pl.Enum(sorted(SPLITS))
 
 
 def _without_texts(texts: Iterable[pl.DataFrame], place: Path) -> tuple[pl.DataFrame, pl.Series, Sorter]:
-    """Collect the few bytes that are kept of each row: all but its texts.
+    """Collect everything except the texts.
 
-    Returns: id (its rank among all), domain, split, and owner (the number of the domain's group); the ids in order; and
-        a sorter for the texts, as yet without any.
+    Returns: a frame with id (its rank), domain, split, and owner (the index of the domain's group); the sorted ids; and
+        an empty sorter for the texts.
     """
     rows, samples, n_bytes = [], [pl.Series("text", [], dtype=pl.String)], 0
     for frame in texts:
         owner = pl.concat_str("domain", "group", separator="\x1f")
         rows.append(compact(frame.select("id", "domain", pl.col("split").cast(_SPLIT), owner=owner)))
         sample = pl.col("text").gather_every(max(1, len(frame) // _SAMPLED)).str.slice(0, _PREFIX)
-        samples.append(compact(frame.select(sample))["text"])  # or the beginnings would keep all texts alive
+        samples.append(compact(frame.select(sample))["text"])  # a slice would keep all texts in memory
         n_bytes += frame_bytes(frame)
     if not rows:
         rows.append(pl.DataFrame(schema={"id": pl.String, "domain": pl.String, "split": _SPLIT, "owner": pl.String}))
@@ -202,7 +201,7 @@ def _without_texts(texts: Iterable[pl.DataFrame], place: Path) -> tuple[pl.DataF
 
 
 def _distinct(texts: Iterable[pl.DataFrame], sorter: Sorter, numbers: NDArray[np.uint32]) -> Iterator[pl.Series]:
-    """Sort the texts, and yield each once, in parts; ``numbers`` gets each row's place among these texts."""
+    """Sort the texts and yield the distinct ones in parts; ``numbers`` is filled with each row's index among them."""
     start = n_texts = 0
     for frame in texts:
         sorter.add(frame.select("text", row=pl.int_range(start, start + pl.len())))
@@ -219,8 +218,8 @@ def _distinct(texts: Iterable[pl.DataFrame], sorter: Sorter, numbers: NDArray[np
 def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
     """Find the rows that have a duplicate: id, number, owner, domain, split, other_domain, other_split.
 
-    Going by cells (domain and split) instead of rows, a text repeated n times costs n, not n squared. ``pairs`` are
-    ascending by a, and have each a as a b.
+    Matching cells (domain and split) instead of rows makes the cost of a text repeated n times n, not n squared.
+    ``pairs`` are symmetric and sorted by a.
     """
     rows = rows.join(pairs.select("a"), left_on="number", right_on="a", how="semi")
     cells = rows.group_by("number", "domain", "split").agg(
@@ -229,9 +228,9 @@ def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.Data
     if exact:
         kept = ~_WHERE["within"] | (pl.col("n") > 1)
     else:
-        # Of another group: when the owners there are not all the row's own.
+        # A duplicate in another group exists if not all owners in the cell are the row's own.
         kept = (pl.col("first") != pl.col("owner")) | (pl.col("last") != pl.col("owner"))
-    # All pairs of a text are joined at once.
+    # All pairs of a text are in one batch.
     firsts = [*pairs["a"].gather_every(_MATCHED_AT_ONCE).unique(maintain_order=True), None]
     parts = []
     for first, last in pairwise(firsts if len(firsts) > 1 else (0, None)):
@@ -249,7 +248,7 @@ def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.Data
 
 
 def _repeated_tests(near: pl.DataFrame, exact: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    """List the test rows that have a duplicate in the train split of their domain."""
+    """Return the test rows with a duplicate in the train split of their domain."""
     in_train = _SAME_DOMAIN & (pl.col("split") == "test") & (pl.col("other_split") == "train")
     kinds = {name: matches.filter(in_train)["id"].unique() for name, matches in (("near", near), ("exact", exact))}
     rank = pl.concat(kinds.values()).unique().sort()
@@ -260,7 +259,7 @@ def _repeated_tests(near: pl.DataFrame, exact: pl.DataFrame, ids: pl.Series) -> 
 def _examples(
     rows: pl.DataFrame, matches: pl.DataFrame, pairs: pl.DataFrame, ids: pl.Series
 ) -> tuple[tuple[str, str], ...]:
-    """Return the first rows of some matches, each with one row that it matches: the smallest ids of one cell."""
+    """Return the first matched rows, each with one of its duplicates: the smallest ids of one cell."""
     chosen = matches.sort("id", "other_domain", "other_split").unique("id", keep="first", maintain_order=True)
     others = rows.rename(lambda name: name if name.startswith("other") else f"other_{name}")
     candidates = chosen.head(N_EXAMPLES).join(pairs, left_on="number", right_on="a")

@@ -1,9 +1,8 @@
-"""Near-duplicates among many distinct texts, most of what is needed for them on disk.
+"""Near-duplicates among many distinct texts, computed mostly on disk.
 
 Two texts are near-duplicates when the sets of their word 3-shingles have a Jaccard similarity of at least 0.8.
-MinHash finds the pairs worth comparing; each is then compared exactly, so no pair is counted on an estimate.
-
-Of each text 125 bytes of its signature are held; its shingles and the keys of its bands lie on disk.
+MinHash finds candidate pairs; each is then compared exactly, so no pair is counted on an estimate. Only a signature of
+125 bytes per text is in memory; shingles and band keys are on disk.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,34 +20,34 @@ from shiftbench.builders.stored_rows import slices_of
 from shiftbench.validation.vocabulary import WORD
 
 SHINGLE = 3
-"""Words of a shingle. A shorter text is one shingle."""
+"""Words per shingle. A shorter text is a single shingle."""
 
 _BANDS, _BAND_ROWS = 25, 5
 # A pair of similarity s is compared with probability 1 - (1 - s^5)^25: 0.99995 at 0.8, 0.06 at 0.3.
 
 _ESTIMATE = 0.6
 # Pairs whose estimated similarity is lower are not compared. The estimate of 0.8 from 125 values has a standard
-# deviation of 0.036, so this loses no near-duplicate in ten million. Of each value one byte is held: two values that
-# differ agree in it once in 256 times, which makes some pairs more worth comparing, and none less.
+# deviation of 0.036, so this loses no near-duplicate in ten million. Only one byte per value is stored: different
+# values collide once in 256 times, which adds some candidates, but removes none.
 
 _NEIGHBOURS = 20
-# Of a band's bucket each text is compared with so many next ones, in a shuffled order: 10,000 forms of one template
+# In a band's bucket each text is compared with this many next ones, in shuffled order: 10,000 variants of one template
 # would otherwise be 50 million pairs.
 
 _SEED = 20_240_401
 _CHUNK_BYTES = 1 << 20
 _PAIR_CHUNK = 50_000
 _COMPARED_AT_ONCE = 1 << 21
-"""Shingles of the pairs that are compared at a time."""
+"""Number of shingles of the pairs compared at a time."""
 
 U64 = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
 
 class NearPairs(NamedTuple):
-    """Pairs of near-duplicates: numbers (a, b) with a < b, shape (n_pairs, 2), of so many texts.
+    """Pairs of near-duplicates: indices (a, b) with a < b, shape (n_pairs, 2), and the number of texts.
 
-    ``uncompared`` is the number of pairs that were left uncompared.
+    ``uncompared`` is the number of candidate pairs that were not compared.
     """
 
     pairs: NDArray[np.uint32]
@@ -60,9 +59,9 @@ def near_pairs(texts: Iterable[pl.Series], place: Path) -> NearPairs:
     """Find the near-duplicates among distinct texts.
 
     Args:
-        texts: the texts in parts, each named 'text'; their numbers are their places, from 0.
-        place: a folder for files, which may be removed afterwards.
-    Returns: the pairs, and what was left uncompared. Which pairs of a large bucket are compared depends on the numbers.
+        texts: the texts in parts, each named 'text'; indices count from 0 over all parts.
+        place: a folder for temporary files.
+    Returns: the pairs, and the number not compared. Which pairs of a large bucket are compared depends on the indices.
     """
     shingles = _Shingles.of(texts, place)
     candidates, uncompared = _candidates(shingles)
@@ -74,10 +73,10 @@ class _Shingles(NamedTuple):
     """Sets of shingles and MinHash signatures of texts.
 
     Attributes:
-        sets: a file of the sets one after another, each ascending: 64 bits a shingle.
-        starts: where each begins, and the end, shape (n_texts + 1,).
+        sets: a file of the concatenated sets, each ascending, with 64 bits per shingle.
+        starts: offsets of the sets, shape (n_texts + 1,).
         signatures: the last byte of each value, shape (n_texts, 125).
-        bands: for each band a file of its keys: 64 bits a text.
+        bands: one file of keys per band, with 64 bits per text.
     """
 
     sets: Path
@@ -128,7 +127,7 @@ def _band_keys(signatures: NDArray[np.uint32]) -> Iterator[U64]:
 
 
 def _chunk_shingles(texts: pl.Series) -> tuple[U64, Ints]:
-    """Hash the shingles of some texts. Returns: the sets one after another, each ascending, and their sizes."""
+    """Hash the shingles of some texts. Returns: the concatenated sets, each ascending, and their sizes."""
     words = texts.str.to_lowercase().str.extract_all(WORD)
     lengths = words.list.len().to_numpy().astype(np.int64)
     hashes = words.explode(empty_as_null=False).hash(_SEED).to_numpy()
@@ -150,7 +149,7 @@ def _chunk_shingles(texts: pl.Series) -> tuple[U64, Ints]:
 
 
 def _mix(values: U64) -> U64:
-    """Scramble 64 bits one to one, as the generator SplitMix64 does."""
+    """Mix 64 bits bijectively, as in the SplitMix64 generator."""
     values = values + np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -158,16 +157,16 @@ def _mix(values: U64) -> U64:
 
 
 def _candidates(shingles: _Shingles) -> tuple[Ints, int]:
-    """Pair the texts that agree in a whole band and in ``_ESTIMATE`` of the signature.
+    """Find candidate pairs: texts that agree in a whole band and in at least ``_ESTIMATE`` values of the signature.
 
-    Returns: pairs (a, b) with a < b as a * n_texts + b, ascending, and how many were left out of large buckets.
+    Returns: pairs (a, b) with a < b as a * n_texts + b, ascending, and the number omitted from large buckets.
     """
     numbers = np.flatnonzero(np.diff(shingles.starts) > 0)  # a text without a word has no near-duplicate
     shuffled = np.random.default_rng(_SEED).permutation(numbers)
     pairs, uncompared = np.zeros(0, np.int64), 0
     for path in shingles.bands:
         key = np.fromfile(path, np.uint64)[shuffled]
-        shared = _is_repeated(key)  # few are
+        shared = _is_repeated(key)  # few keys
         order = np.argsort(key[shared], kind="stable")
         key, members = key[shared][order], shuffled[shared][order]
         mates = np.sort(members[_bucket_mates(key)], axis=1)
@@ -182,7 +181,7 @@ def _candidates(shingles: _Shingles) -> tuple[Ints, int]:
 
 
 def _is_repeated(keys: U64) -> NDArray[np.bool_]:
-    """Mark the keys that occur more than once, in a quarter of the memory that polars takes."""
+    """Return a mask of keys that occur more than once, with a quarter of the memory of polars."""
     ordered = np.sort(keys)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(repeated):
@@ -191,13 +190,13 @@ def _is_repeated(keys: U64) -> NDArray[np.bool_]:
 
 
 def _distinct(values: Ints) -> Ints:
-    """Sort and drop repeats; ``numpy.unique`` takes 50 times as long on a million such numbers."""
+    """Sort and deduplicate; ``numpy.unique`` is 50 times slower on a million such numbers."""
     ordered = np.sort(values)
     return ordered[np.diff(ordered, prepend=-1) > 0]
 
 
 def _bucket_mates(keys: U64) -> Ints:
-    """Pair each place with the next ``_NEIGHBOURS`` of an equal key, keys ascending. Shape (n_pairs, 2)."""
+    """Pair each index with the next ``_NEIGHBOURS`` that have an equal key; keys ascending. Shape (n_pairs, 2)."""
     pairs = [np.zeros((0, 2), np.int64)]
     left = np.arange(len(keys))
     for offset in range(1, _NEIGHBOURS + 1):
@@ -208,7 +207,7 @@ def _bucket_mates(keys: U64) -> Ints:
 
 
 def _signatures_agree(shingles: _Shingles, codes: Ints) -> NDArray[np.bool_]:
-    """Mark the pairs whose signatures agree in ``_ESTIMATE`` of their values."""
+    """Return a mask of pairs whose signatures agree in at least ``_ESTIMATE`` values."""
     equal = [np.zeros(0)]
     for part in np.split(codes, range(_PAIR_CHUNK, len(codes), _PAIR_CHUNK)):
         a, b = np.divmod(part, max(1, shingles.n_texts))
@@ -217,7 +216,7 @@ def _signatures_agree(shingles: _Shingles, codes: Ints) -> NDArray[np.bool_]:
 
 
 def _keep_similar(shingles: _Shingles, codes: Ints) -> Iterator[Ints]:
-    """Compare pairs exactly, some at a time. Returns: those that are near-duplicates, shape (n_pairs, 2)."""
+    """Compare pairs exactly, in batches. Yields: the near-duplicates, shape (n_pairs, 2)."""
     sizes = np.diff(shingles.starts)
     a, b = np.divmod(codes, max(1, shingles.n_texts))
     ends = np.cumsum(sizes[a] + sizes[b])
@@ -237,7 +236,7 @@ def _set_of(file: BinaryIO, starts: Ints, text: int) -> U64:
 
 
 def _jaccard(shingles: U64, starts: Ints, pairs: Ints) -> NDArray[np.float64]:
-    """Compare the shingle sets of pairs of texts exactly: ``|A & B| / |A | B|``, shape (n_pairs,)."""
+    """Compute the exact Jaccard similarity of pairs of texts: ``|A & B| / |A | B|``, shape (n_pairs,)."""
     sizes = np.diff(starts)
     names, codes = np.unique(shingles, return_inverse=True)
     keys = np.repeat(np.arange(len(sizes)), sizes) * len(names) + codes  # ascending, as the sets and their shingles are
@@ -252,11 +251,11 @@ def _jaccard(shingles: U64, starts: Ints, pairs: Ints) -> NDArray[np.float64]:
 
 
 class FoundLeaks(NamedTuple):
-    """Which test texts are leaked.
+    """Masks of leaked test texts.
 
     Attributes:
-        exact: those that stand in the training texts as they are, shape (n_test,).
-        near: those that nearly do (and not as they are), shape (n_test,).
+        exact: texts that occur verbatim in the training texts, shape (n_test,).
+        near: near-duplicates that do not occur verbatim, shape (n_test,).
     """
 
     exact: pl.Series
@@ -267,10 +266,10 @@ def find_leaks(test: pl.Series, train: pl.Series, scratch: Path | None = None) -
     """Find the test texts that repeat a training text.
 
     Args:
-        test: test texts, in any order; repeats are marked alike.
+        test: test texts, in any order; may contain repeats.
         train: training texts.
-        scratch: a folder for what is put aside; None takes the system's.
-    Returns: a mark for each test text. Needs the ``rensa`` package.
+        scratch: a folder for temporary files; None uses the system's.
+    Returns: masks over the test texts. Requires the ``rensa`` package.
 
     >>> found = find_leaks(pl.Series(["so good", "So good.", "very bad"]), pl.Series(["so good"]))
     >>> found.exact.to_list(), found.near.to_list()

@@ -1,7 +1,7 @@
-"""The picture of a task's statistics: small panels in one PNG, 1000 pixels wide, on a white ground of its own.
+"""Plot of a task's statistics: small panels in one PNG, 1000 pixels wide, on a white background.
 
-Colours are Okabe and Ito's (2008) and cividis, which colour-blind readers can tell apart; shares and divergences are
-also written out. What the picture shows is in the statistics' data and the card's tables, too.
+Colours are Okabe and Ito's (2008) and cividis, which are safe for colour-blind readers; proportions and divergences are
+also labelled with numbers. All values are also in the JSON data and the card's tables.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH = 10.0
-"""Inches."""
+"""Width in inches."""
 _OKABE_ITO = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 _OTHER = "#999999"
 _MOST_CELLS = 12
-# Numbers in a heatmap of more domains would run into one another.
+# With more domains, the numbers in a heatmap would overlap.
 _LONGEST = 18
 
 Panel = Callable[["Axes"], None]
 
 
 def statistics_picture(statistics: TaskStatistics) -> bytes:
-    """Draw a task's statistics.
+    """Plot a task's statistics.
 
-    Panels: rows by split; shares of classes, of questions without an answer, or of tags; lengths of targets
-    (generation) and of inputs; words of test that train lacks; divergence; and Q where there are depths. A panel
-    without a figure to show is left out. Needs the ``matplotlib`` package.
+    Panels: rows by split; proportions of classes, unanswerable questions, or tags; lengths of targets (generation) and
+    of inputs; out-of-vocabulary test words; divergence; and Q if there are depths. Empty panels are omitted. Requires
+    the ``matplotlib`` package.
 
     Args:
-        statistics: of one task, with at least one row.
-    Returns: the bytes of a PNG, 1000 pixels wide; the same for the same statistics and matplotlib.
-    Raises: ValueError when there is no row.
+        statistics: statistics of one task, with at least one row.
+    Returns: the bytes of a PNG, 1000 pixels wide; deterministic for the same matplotlib version.
+    Raises: ValueError if there is no row.
     """
     if not any(facts.splits for facts in statistics.domains.values()):
         raise ValueError("there is no row to draw; check the task's splits before you draw it")
@@ -83,13 +83,13 @@ _SHARES = {
 
 
 def _main_split(statistics: TaskStatistics) -> str:
-    """Choose the split whose lengths and shares are drawn: the first that most domains have."""
+    """Choose the split to plot: the first one among those that most domains have."""
     n_domains = {split: sum(split in facts.splits for facts in statistics.domains.values()) for split in SPLITS}
     return max(SPLITS, key=lambda split: n_domains[split])
 
 
 def _shares(shown: Mapping[str, SplitStatistics]) -> dict[str, dict[str, float]]:
-    """Return each domain's shares, the less frequent names joined as 'others' where there are too many."""
+    """Return each domain's proportions, with rare names merged to 'others' if there are too many."""
     shares = {name: _by_type(facts.shares) if facts.tags else facts.shares for name, facts in shown.items()}
     shares = {name: of for name, of in shares.items() if of}
     labels = list(dict.fromkeys(label for of in shares.values() for label in of))
@@ -105,7 +105,7 @@ def _shares(shown: Mapping[str, SplitStatistics]) -> dict[str, dict[str, float]]
 
 
 def _by_type(tags: Mapping[str, float]) -> dict[str, float]:
-    """Join the shares of B-X and I-X, and leave out O, beside which the others would be slivers."""
+    """Merge the proportions of B-X and I-X, and omit O, which would dwarf the others."""
     shares: dict[str, float] = {}
     for tag, share in tags.items():
         if tag != "O":
@@ -189,7 +189,7 @@ def _heatmap(
 
     rows = list(dict.fromkeys(row for row, _ in values))
     columns = list(dict.fromkeys(column for _, column in values))
-    # A cell stays white where a pair has no value.
+    # Cells of pairs without a value stay white.
     grid = [[values.get((row, column), float("nan")) for column in columns] for row in rows]
     top = max(brightest, *values.values())
     colours = colormaps["cividis"]
@@ -210,14 +210,14 @@ def _heatmap(
 
 
 def _domain_axis(axis: "Axes", domains: Sequence[str]) -> None:
-    """Label the places 0, 1, ... of a bar chart, the first on top."""
+    """Label the bars 0, 1, ... of a bar chart, the first on top."""
     axis.set_yticks(range(len(domains)), [_cut(name) for name in domains])
     axis.set_ylim(len(domains) - 0.5, -0.5)
     axis.tick_params(axis="y", length=0)
 
 
 def _legend(axis: "Axes", title: str) -> None:
-    """Draw the legend between title and bars, where it covers no bar."""
+    """Draw the legend between title and bars, so that it covers no bar."""
     names = axis.get_legend_handles_labels()[1]
     columns = 4 if max(map(len, names)) <= 11 else 3
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (-0.02, 0.99), "ncols": columns}
@@ -226,7 +226,7 @@ def _legend(axis: "Axes", title: str) -> None:
 
 
 def _ink(colour: Any) -> str:
-    """Choose black or white for text on a colour, by its luminance (Rec. 709)."""
+    """Return black or white for text on a colour, by its luminance (Rec. 709)."""
     from matplotlib.colors import to_rgb
 
     red, green, blue = to_rgb(colour)

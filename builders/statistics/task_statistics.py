@@ -1,7 +1,7 @@
-"""Statistics of a task's rows: sizes, labels, lengths, vocabulary, duplicates, and how far its domains lie apart.
+"""Statistics of a task's rows: sizes, labels, lengths, vocabulary, duplicates, and distances between domains.
 
-Counts are of the rows as they ship. Which files and steps they came from is in the manifest, not here. What is
-undefined (no row, no train split, no depth) is absent or None, never 0.
+Counts are of the final rows; their files and steps are in the manifest. Undefined values (no row, no train split, no
+depth) are absent or None, never 0.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,13 +33,13 @@ from shiftbench.metrics.divergence import frequent_words, js_divergence_matrix
 from shiftbench.validation.vocabulary import GOLD, SPLITS, TOKENS, WORD, TaskKind
 
 _CHUNK_BYTES = 1 << 22
-"""Bytes of text whose words are listed at a time."""
+"""Bytes of text tokenised at a time."""
 
 Depths = Mapping[tuple[str, str], pl.DataFrame]
 
 
 class Spec(Protocol):
-    """What the statistics need to know of a ``TaskSpec``."""
+    """The attributes of a ``TaskSpec`` used for statistics."""
 
     @property
     def kind(self) -> TaskKind: ...  # noqa: D102
@@ -67,17 +67,17 @@ def task_statistics(
     scratch: Path | None = None,
     annotators: Mapping[str, Annotators] | None = None,
 ) -> DescribedTask:
-    """Compute the statistics of a task, of whose texts no more than a part is in memory.
+    """Compute the statistics of a task, with only part of its texts in memory.
 
     Args:
         spec: the task.
-        domains: by domain and split, finished frames (id, group, inputs, gold with labels and tags as codes).
-            Empty frames count as absent.
-        depths: by source and target, the tables of ``depth_tables``; may be empty.
-        scratch: a folder for what is put aside meanwhile; None takes the system's.
-        annotators: by domain, what single annotators score, where that is known.
-    Returns: the statistics and the repeated test rows; the same for the same rows in any order.
-    Source: divergence DR appendix A.1; depths DF1 sec. 3 and 4.2; what is balanced, DR appendix D.2.
+        domains: finished rows (id, group, inputs, gold with labels and tags as codes), by domain and split. Empty
+            frames count as absent.
+        depths: the tables of ``depth_tables``, by source and target; may be empty.
+        scratch: a folder for temporary files; None uses the system's.
+        annotators: scores of single annotators, by domain, if known.
+    Returns: the statistics and the repeated test rows, independent of row order.
+    Source: divergence DR appendix A.1; depths DF1 sec. 3 and 4.2; balanced properties DR appendix D.2.
     """
     kept = {
         domain: {split: splits[split] for split in SPLITS if len(splits.get(split, ()))}
@@ -122,7 +122,7 @@ def _split(spec: Spec, rows: Rows) -> SplitStatistics:
 
 
 def _lengths_and_gold(spec: Spec, frame: pl.DataFrame) -> pl.DataFrame:
-    """Count the words, or tokens, of each row's inputs; ``gold`` is codes, or the number of answers or of words."""
+    """Count the words or tokens of each row's inputs; ``gold`` contains codes, or the number of answers or words."""
     gold = frame[GOLD[spec.kind]]
     if spec.kind is TaskKind.EXTRACTIVE_QA:
         gold = gold.struct.field("text").list.len()
@@ -150,7 +150,7 @@ def _n_words(texts: pl.Series) -> pl.Series:
 
 @dataclass(frozen=True)
 class _Vocabulary:
-    """Distinct words of a domain's train split, and the share of its test words that are not among them."""
+    """Number of distinct words of a domain's train split, and the out-of-vocabulary rate of its test split."""
 
     size: int | None
     unseen_test_share: float | None
@@ -159,7 +159,7 @@ class _Vocabulary:
 def _vocabularies(
     domains: Mapping[str, Mapping[str, Rows]], inputs: Sequence[str]
 ) -> tuple[dict[str, _Vocabulary], dict[str, dict[str, float]]]:
-    """Compare the words of each domain's train split with those of its test split and of the other domains."""
+    """Compare the words of each domain's train split with its test split and with the other domains."""
     vocabularies, trained = {}, {}
     for domain, splits in domains.items():
         train, test = (_word_counts(splits[split], inputs) if split in splits else None for split in ("train", "test"))
@@ -170,7 +170,7 @@ def _vocabularies(
 
 
 def _word_counts(rows: Rows, inputs: Sequence[str]) -> pl.DataFrame:
-    """Count the words of the inputs of rows: columns word, n, sorted by word."""
+    """Count the words of the rows' inputs: columns word, n, sorted by word."""
     counts = pl.DataFrame(schema={"word": pl.String, "n": pl.Int64})
     new: list[pl.DataFrame] = []
     for part in slices_of(rows, _CHUNK_BYTES):  # in parts, because the words take much more memory than their texts
@@ -199,7 +199,7 @@ def _count_split_groups(splits: Mapping[str, Rows]) -> int:
 
 
 def _divergence(words: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, float]]:
-    """Compare the domains' words, stop words left out, over the words that all together use most."""
+    """Compute the divergences of the domains' word distributions, over the most frequent words except stop words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     if not words:
@@ -221,7 +221,7 @@ def _divergence(words: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, float]
 
 
 def _pair_depth(source: str, target: str, table: pl.DataFrame) -> PairDepth:
-    # The source's own train texts come first, before the first test text.
+    # The source's train texts come first, before the first test text.
     is_test = table["id"].str.split("/").list.get(-2) == "test"
     own, depth = table[: int(is_test.arg_max() or 0)]["depth"].to_numpy(), table.filter(is_test)["depth"].to_numpy()
     return PairDepth(
@@ -249,14 +249,14 @@ def _length_distances(domains: Mapping[str, Mapping[str, Rows]]) -> Iterator[Len
 
 
 def _ks_distance(a: NDArray[np.integer], b: NDArray[np.integer]) -> float:
-    """Compute the Kolmogorov-Smirnov distance of two samples, both ascending."""
+    """Compute the Kolmogorov-Smirnov distance of two sorted samples."""
     points = np.concatenate([a, b])
     shares = [np.searchsorted(sample, points, side="right") / len(sample) for sample in (a, b)]
     return float(np.abs(shares[0] - shares[1]).max())
 
 
 def _no_answer_wanted(spec: Spec, domains: Mapping[str, Mapping[str, Rows]]) -> float | None:
-    """Return the share of questions without an answer that the spec's balance sets."""
+    """Return the proportion of unanswerable questions set in the spec's balance."""
     rows = next((rows for splits in domains.values() for rows in splits.values()), None)
     if spec.kind is not TaskKind.EXTRACTIVE_QA or rows is None:
         return None

@@ -1,9 +1,8 @@
-"""Maps of documents and subreddits to domains, made for this project; the papers' own are not public.
+"""Mappings of documents and subreddits to domains, made for this project because the papers' are not public.
 
-Both are decisions, typed by people: the domain of each of SQuAD's titles, and the domain of each subreddit with a tier
-(``core`` names the topic, ``extended`` widens it).
-
-In: two CSV files beside this one. Out: the names of a domain's documents or subreddits.
+Both were written manually: the domain of each of SQuAD's titles, and the domain of each subreddit with a tier
+(``core``: the topic itself, ``extended``: related).
+Input: two CSV files in this folder. Output: the names of a domain's documents or subreddits.
 """
 
 from functools import cache

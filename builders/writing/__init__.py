@@ -1,4 +1,4 @@
-"""A dataset folder written: rows, card, Croissant, and the two folders of withheld labels.
+"""Write dataset folders: rows, card, Croissant, and the two folders of withheld labels.
 
-In: splits and a manifest. Out: a folder that ``shiftbench.builders.folder`` reads.
+Input: splits and a manifest. Output: a folder that ``shiftbench.builders.folder`` reads.
 """

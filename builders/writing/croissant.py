@@ -1,8 +1,8 @@
-"""Croissant metadata of a dataset folder, ``croissant.json``: the same configs as the card's, for programs of any kind.
+"""Croissant metadata of a dataset folder, ``croissant.json``, with the same configs as the card.
 
-A config is a record set over a file set. Paths are relative to the file, so it holds in a local folder and in a copy of
-a Hub repository alike. Labels are codes, as in the files; a record set for each task names them. Left out: checksums
-(the manifest has those of the rows). Authors and date of publication are those that its publisher states.
+A config is a record set over a file set. Paths are relative to the file, so it is valid both locally and in a copy of a
+Hub repository. Labels are codes, as in the files; one record set per task lists their names. Checksums are omitted
+(those of the rows are in the manifest). Authors and date of publication are from the publisher's metadata.
 """
 
 import json
@@ -73,17 +73,17 @@ _CONTEXT = {
     "subField": "cr:subField",
     "transform": "cr:transform",
 }
-"""The context that the Croissant specification prints."""
+"""The ``@context`` given in the Croissant specification."""
 
 
 def croissant(manifest: Manifest, statistics: Mapping[str, TaskStatistics], url: str | None = None) -> str:
-    """Build the metadata of a folder from its manifest; withheld domains and their licences are left out.
+    """Build the metadata of a folder from its manifest, without withheld domains and their licences.
 
     Args:
-        manifest: what the folder holds.
-        statistics: by task.
-        url: the dataset's page where its publisher names none; None where it has none.
-    Returns: JSON-LD of Croissant 1.1, the same for the same manifest.
+        manifest: the folder's manifest.
+        statistics: statistics by task.
+        url: the dataset's default web page, if its publisher states none.
+    Returns: JSON-LD of Croissant 1.1, deterministic.
     """
     sources, publication = manifest.sources_here, manifest.publication
     papers = papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None)
@@ -106,7 +106,7 @@ def croissant(manifest: Manifest, statistics: Mapping[str, TaskStatistics], url:
 
 
 def _licence(source: SourceFacts) -> str:
-    """Return the address of a source's licence; its words where there is none, empty where none is stated."""
+    """Return the URL of a source's licence, otherwise its text; ``""`` if none is stated."""
     return spdx_address(source) or source.licence_url or ("" if source.licence == OWN_LICENCE else source.terms)
 
 
@@ -122,9 +122,9 @@ def croissant_text(
     """Build the metadata of configs, as text.
 
     Args:
-        facts: of the whole dataset, such as name, description and license; empty ones are left out.
+        facts: facts of the whole dataset, such as name, description and license; empty ones are omitted.
         dataset_configs: the configs.
-        conforms_to: the address of each specification that it follows.
+        conforms_to: URLs of the specifications it conforms to.
     Returns: JSON-LD of Croissant 1.1.
     """
     content = {
@@ -166,7 +166,7 @@ def _files_id(config: Config) -> str:
 
 
 def _splits() -> dict[str, Any]:
-    """Describe the splits, in the form that Croissant has for them."""
+    """Return the record set of the splits, as defined by Croissant."""
     uses = {"train": "cr:TrainingSplit", "validation": "cr:ValidationSplit", "test": "cr:TestSplit"}
     name, use = f"{_SPLITS_ID}/name", f"{_SPLITS_ID}/use"
     return {
@@ -184,7 +184,7 @@ def _splits() -> dict[str, Any]:
 
 
 def _label_sets(dataset_configs: Sequence[Config]) -> Iterator[dict[str, Any]]:
-    """List each task's labels: what its codes stand for."""
+    """Yield a record set of the label names of each task."""
     for task, labels in {config.task: config.labels for config in dataset_configs if config.labels}.items():
         code, name = f"{_labels_id(task)}/code", f"{_labels_id(task)}/name"
         yield {
@@ -218,11 +218,11 @@ def _record_set(config: Config) -> dict[str, Any]:
 
 
 def _split_field(config: Config) -> list[dict[str, Any]]:
-    """Return how a row's split is read from its file's name; none for depth tables, which hold texts of two splits."""
+    """Return the field that derives a row's split from its file name; empty for depth tables, which mix splits."""
     if any(f"/{split}-" not in path for split, path in config.paths.items()):
         return []
     (folder,) = {path.rpartition("/")[0] for path in config.paths.values()}
-    # mlcroissant applies it to its own result, too, and makes globs of it for filters: hence the optional groups.
+    # mlcroissant also applies it to its own result, and converts it to globs for filters: hence the optional groups.
     regex = f"^(?:{folder.replace('*', '.+')}/)?({'|'.join(config.paths)})(?:-.+parquet)?$"
     source = {
         "fileSet": {"@id": _files_id(config)},
@@ -249,7 +249,7 @@ def _leaf(config: Config, column: Column, id_: str, source: dict[str, Any]) -> d
     field: dict[str, Any] = {"@type": "cr:Field", "@id": id_, "name": column.name, "dataType": _TYPES[column.dtype]}
     field["source"] = source
     if column.dtype == LABEL:
-        # In words: mlcroissant can filter by split only where the split is all that a record set refers to.
+        # As text: mlcroissant can only filter by split if a record set has no other references.
         named = ", ".join(f"{code} {label}" for code, label in enumerate(config.labels))
         field["description"] = f"Codes, named in '{_labels_id(config.task)}': {named}."
     if column.is_list:

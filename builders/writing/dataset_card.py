@@ -1,6 +1,6 @@
-"""The dataset card, README.md of a dataset folder: YAML that ``load_dataset`` reads, and text for people.
+"""The dataset card, README.md of a dataset folder: YAML for ``load_dataset``, and a text for readers.
 
-What loads comes first, what is not here last.
+It begins with how to load the data, and ends with what is missing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,10 +22,10 @@ def dataset_card(
     """Build the card of a folder from its manifest. Withheld domains are listed with their sizes, without a config.
 
     Args:
-        manifest: what the folder holds.
-        statistics: by task; placebo tasks, whose rows are those of the real ones, have none.
-        seen: what the folder's files show: sizes, a row, pictures; None leaves all out.
-        repo: the repository that it is published to; None for a folder.
+        manifest: the folder's manifest.
+        statistics: statistics by task; placebo tasks, which have the rows of the real ones, have none.
+        seen: facts read from the folder's files: sizes, a row, plots; None omits these.
+        repo: the repository it is published to; None for a local folder.
     """
     drawn = () if seen is None else seen.drawn
     parts = [
@@ -43,7 +43,7 @@ def dataset_card(
 
 
 def _differences(manifest: Manifest) -> str:
-    """Format what the paper's authors' code does differently; empty where nobody compared it."""
+    """Format the differences from the authors' code; ``""`` if it was not compared."""
     rows: dict[tuple[str, str, str], list[str]] = {}
     for task_name, task in manifest.tasks.items():
         every = task.domains | task.withheld
@@ -66,7 +66,7 @@ def _differences(manifest: Manifest) -> str:
 
 
 def _taxonomy(manifest: Manifest) -> str:
-    """Format the benchmark's place in the GenBench taxonomy; empty where no paper states it."""
+    """Format the benchmark's categories in the GenBench taxonomy; ``""`` if no paper states them."""
     categories = TAXONOMY.get(manifest.benchmark)
     if categories is None:
         return ""
@@ -113,7 +113,7 @@ def _submitting(manifest: Manifest) -> str:
 
 
 def _citation(manifest: Manifest) -> str:
-    """Format what to cite, each once: the data as its publisher says, the benchmark's paper, the sources."""
+    """Format the distinct citations: the publisher's for the dataset, the benchmark's paper, the sources."""
     entries = [
         *([manifest.publication.bibtex] if manifest.publication is not None else []),
         *papers_to_cite(manifest.benchmark, depths=manifest.encoder is not None),
@@ -155,7 +155,7 @@ def _source_lines(source: SourceFacts) -> Iterator[str]:
 
 
 def _absent(manifest: Manifest) -> str:
-    """Format what the folder lacks, and what publishing leaves out; empty where that is nothing."""
+    """Format what the folder lacks, and what publishing omits; ``""`` if nothing."""
     parts = []
     if manifest.withholds_labels:
         parts.append("Test labels: no statistic here is computed from them.\n")

@@ -1,4 +1,4 @@
-"""The first screen of a dataset card: what may hurt, what to know, what loads, one row of it, the configs."""
+"""The first screen of a dataset card: content warnings, notes, loading code, an example row, the configs."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -18,19 +18,19 @@ from shiftbench.validation.report import counted
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, SPLITS
 
 HARMS_SHOWN = 3
-"""Sources whose harm the first screen names; the others are further down."""
+"""Maximum number of sources with harmful content listed on the first screen; the others are listed further down."""
 _LONGEST_TEXT, _LONGEST_LIST = 90, 12
 _HIDDEN = "(not shown here: see the content warning)"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a card shows of a folder's files.
+    """Facts read from a folder's files for its card.
 
     Attributes:
-        sizes: bytes of each config.
-        row: the first row of its example.
-        drawn: tasks whose statistics are there as a picture.
+        sizes: size of each config in bytes.
+        row: the first row of the example.
+        drawn: tasks with a plot of their statistics.
     """
 
     sizes: Mapping[str, int]
@@ -40,7 +40,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Example:
-    """What a card loads as its example: a config, one of its splits, and the task and domain that its row is from."""
+    """The example of a card: a config and split to load, and the task and domain of its row."""
 
     config: str
     split: str
@@ -49,7 +49,7 @@ class Example:
 
 
 def look_into(folder: Path, manifest: Manifest) -> Seen:
-    """Measure the configs of a folder, read the first row of its example, and find its pictures."""
+    """Measure the configs of a folder, read the first row of its example, and find its plots."""
     sizes = {
         config.name: sum(file.stat().st_size for glob in config.paths.values() for file in folder.glob(glob))
         for config in configs(manifest)
@@ -61,7 +61,7 @@ def look_into(folder: Path, manifest: Manifest) -> Seen:
 
 
 def find_example(manifest: Manifest) -> Example:
-    """Return what to load as an example: of the first task a domain whose texts hurt nobody, where there is one."""
+    """Return the example to load: from the first task, preferably a domain without harmful texts."""
     examples = [
         Example(config_name(name, task) if task.pairing else f"{name}.{domain}", split, name, domain)
         for name, task in manifest.tasks.items()
@@ -81,9 +81,9 @@ def first_screen(manifest: Manifest, seen: Seen | None, repo: str | None) -> Ite
     """Yield the paragraphs of the first screen.
 
     Args:
-        manifest: what the folder holds.
-        seen: what its files show; None leaves row and sizes out.
-        repo: the repository to load from; None for a folder.
+        manifest: the folder's manifest.
+        seen: facts read from its files; None omits row and sizes.
+        repo: the repository to load from; None for a local folder.
     """
     yield f"# {manifest.title}\n"
     yield from _notes(manifest)
@@ -93,7 +93,7 @@ def first_screen(manifest: Manifest, seen: Seen | None, repo: str | None) -> Ite
 
 
 def harmful_sources(manifest: Manifest) -> list[SourceFacts]:
-    """Return the sources here whose texts may hurt a reader, those of toxicity tasks first."""
+    """Return the folder's sources with possibly harmful texts, those of toxicity tasks first."""
     toxic = {
         slug
         for name, task in manifest.tasks.items()
@@ -106,7 +106,7 @@ def harmful_sources(manifest: Manifest) -> list[SourceFacts]:
 
 
 def _notes(manifest: Manifest) -> Iterator[str]:
-    """Yield what to know before anything is loaded, each in a box; what may hurt comes first."""
+    """Yield notes to read before loading, each in a box; content warnings first."""
     harmful = harmful_sources(manifest)
     if harmful:
         named = [f"{source.title}: {source.harm}" for source in harmful[:HARMS_SHOWN]]
@@ -177,7 +177,7 @@ def _loading(manifest: Manifest, seen: Seen | None, repo: str | None) -> str:
 
 
 def _shorten(value: Any) -> Any:
-    """Cut long texts and lists to what an example needs."""
+    """Truncate long texts and lists for an example."""
     if isinstance(value, str) and len(value) > _LONGEST_TEXT:
         return value[:_LONGEST_TEXT].rsplit(maxsplit=1)[0] + " ..."
     if isinstance(value, dict):
@@ -188,7 +188,7 @@ def _shorten(value: Any) -> Any:
 
 
 def _config_table(manifest: Manifest, seen: Seen | None) -> str:
-    """List the configs of whole tasks, and say what the others hold."""
+    """Format the table of task configs, and a sentence on the others."""
     by_name = {config.name: config for config in configs(manifest)}
     splits = [split for split in SPLITS if any(split in by_name[name].rows for name in by_name)]
     rows, others = [], []
@@ -211,7 +211,7 @@ def _config_table(manifest: Manifest, seen: Seen | None) -> str:
     depths = [f"`{name}`" for name in by_name if name.endswith(".depth")]
     if depths:
         said.append(f"How deep each text lies in each source domain: {', '.join(depths)}.")
-    # One column for all splits, whose numbers a phone breaks into lines; what is widest comes last there.
+    # One column for all splits, so that narrow screens can wrap the numbers; the widest column is last.
     listed = table(["config", " / ".join(splits), "size", "licence"], rows, words=("licence",))
     return f"{listed}\n\n{' '.join(said)}\n"
 

@@ -1,4 +1,4 @@
-"""The YAML at the top of a dataset card: what ``load_dataset`` and the Hub read of it."""
+"""The YAML front matter of a dataset card, read by ``load_dataset`` and the Hub."""
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 
 class _PlainDumper(yaml.SafeDumper):
-    """A YAML dumper that writes repeated values out, where YAML would refer back to the first."""
+    """A YAML dumper that repeats equal values instead of writing aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -26,13 +26,13 @@ def front_matter(manifest: Manifest) -> str:
 
 
 def fence_yaml(content: Mapping[str, Any]) -> str:
-    """Format the front matter of a README, with the ``---`` lines around it; repeated values are written out."""
+    """Format the front matter of a README, with the ``---`` lines around it and without YAML aliases."""
     front = yaml.dump(dict(content), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     return f"---\n{front}---\n"
 
 
 def loading_keys(dataset_configs: Sequence[Config]) -> dict[str, Any]:
-    """Build the keys by which ``load_dataset`` knows configs, the first of them the default one."""
+    """Build the keys that define configs for ``load_dataset``; the first config is the default."""
     listed: list[dict[str, Any]] = [
         {"config_name": config.name, "data_files": _data_files(config)} for config in dataset_configs
     ]
@@ -42,7 +42,7 @@ def loading_keys(dataset_configs: Sequence[Config]) -> dict[str, Any]:
 
 
 def languages(manifest: Manifest) -> list[str]:
-    """Return the languages of a folder's texts; empty where nobody said."""
+    """Return the languages of a folder's texts; empty if unknown."""
     return ["en"] if manifest.benchmark in _ENGLISH else []
 
 
@@ -70,7 +70,7 @@ def _data_files(config: Config) -> list[dict[str, str]]:
 
 
 def _task_ids(manifest: Manifest) -> list[str]:
-    """Return the Hub's ``task_ids`` of the tasks here; own tasks with the same names may be something else."""
+    """Return the Hub's ``task_ids`` of the tasks; empty for user data, whose task names may mean something else."""
     if manifest.benchmark not in PAPERS:
         return []
     here = {plain_task(name) for name, task in manifest.tasks.items() if task.domains}
@@ -78,7 +78,7 @@ def _task_ids(manifest: Manifest) -> list[str]:
 
 
 def _size_category(manifest: Manifest) -> str:
-    """Return the Hub's size category of a folder; rows of placebo tasks repeat the real ones and do not count."""
+    """Return the Hub's size category of a folder, not counting placebo tasks, which repeat the real rows."""
     rows = sum(
         split.rows
         for name, task in manifest.tasks.items()

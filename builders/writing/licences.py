@@ -1,4 +1,4 @@
-"""Licences of sources as cards and metadata write them: by SPDX identifier and address, and as the Hub knows them."""
+"""Licences of sources for cards and metadata: SPDX identifiers, URLs, and the Hub's licence keys."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -13,32 +13,32 @@ _HUB = {
     *("cc-by-nc-sa-2.0", "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
     *("cdla-sharing-1.0", "cdla-permissive-1.0", "cdla-permissive-2.0"),
 }
-"""SPDX identifiers, in lower case, that the Hub has under the same name (https://hf.co/docs/hub/repositories-licenses)."""
+"""Lower-case SPDX identifiers that are also the Hub's licence keys (https://hf.co/docs/hub/repositories-licenses)."""
 _HUB_NAMES = {"c-uda-1.0": "c-uda", "odc-by-1.0": "odc-by", "odbl-1.0": "odbl", "pddl-1.0": "pddl"}
-"""Those that it has under another name."""
+"""SPDX identifiers with a different key on the Hub."""
 _LONGEST_IN_CELL = 24
 _UNKNOWN, _OTHER = "unknown", "other"
 
 
 def licence_address(source: SourceFacts) -> str | None:
-    """Return where a source's licence can be read; None where that is nowhere stated."""
+    """Return the URL of a source's licence; None if unknown."""
     return source.licence_url or spdx_address(source)
 
 
 def spdx_address(source: SourceFacts) -> str | None:
-    """Return the SPDX page of a source's licence; None where it has none, as an expression of several licences."""
+    """Return the SPDX page of a source's licence; None if it has none, such as an expression of several licences."""
     return f"https://spdx.org/licenses/{source.spdx}.html" if source.spdx and " " not in source.spdx else None
 
 
 def licence_link(source: SourceFacts) -> str:
-    """Format a source's licence in Markdown: its SPDX identifier or its words, linked where there is an address."""
+    """Format a source's licence in Markdown: its SPDX identifier or text, linked if there is a URL."""
     words = "not stated" if source.licence == OWN_LICENCE else source.spdx or source.licence
     address = licence_address(source)
     return f"[{words}]({address})" if address else words
 
 
 def licence_links(sources: Iterable[SourceFacts]) -> str:
-    """Format the licences of sources, each once, for a cell of a table; long words stand further down in the card."""
+    """Format the distinct licences of sources for a table cell; long texts are further down in the card."""
     links = (
         "[see below](#sources-and-licences)"
         if not source.spdx and len(source.licence) > _LONGEST_IN_CELL
@@ -49,10 +49,10 @@ def licence_links(sources: Iterable[SourceFacts]) -> str:
 
 
 def hub_licence(sources: Sequence[SourceFacts]) -> dict[str, Any]:
-    """Return the keys of a card's front matter by which the Hub knows the licences of sources.
+    """Return the front matter keys with the licences of sources for the Hub.
 
-    Returns: ``license``, an identifier or a list of them; where the Hub has none for a source, ``other`` with
-        ``license_name``, and ``license_link`` where such sources have one address.
+    Returns: ``license``, a key or a list of keys; for licences unknown to the Hub, ``other`` with ``license_name``, and
+        ``license_link`` if such sources share one URL.
     """
     others = [source for source in sources if _hub_name(source) == _OTHER]
     names = sorted(set(map(_hub_name, sources))) or [_UNKNOWN]

@@ -1,6 +1,6 @@
-"""The facts of Croissant's extension for responsible AI (RAI 1.0), from what is known of sources or measured of rows.
+"""Facts of Croissant's responsible AI extension (RAI 1.0), from facts of sources and statistics of rows.
 
-A fact that nobody knows is left out.
+Unknown facts are omitted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,11 +15,11 @@ RAI = "http://mlcommons.org/croissant/RAI/1.0"
 
 
 def responsible_ai(manifest: Manifest, statistics: Mapping[str, TaskStatistics]) -> dict[str, Any]:
-    """Return the facts by their keys in Croissant; empty ones are for the caller to leave out.
+    """Return the facts by their keys in Croissant; the caller removes empty ones.
 
     Args:
-        manifest: what the folder holds.
-        statistics: by task.
+        manifest: the folder's manifest.
+        statistics: statistics by task.
     """
     tasks = {name: task for name, task in manifest.tasks.items() if task.domains and not name.endswith(PLACEBO)}
     sources = manifest.sources_here
@@ -63,7 +63,7 @@ def _collection(manifest: Manifest, tasks: Mapping[str, TaskInfo]) -> str:
 
 
 def _steps(name: str, task: TaskInfo) -> Iterator[str]:
-    """Yield for each step of a task how many rows of its domains it dropped and changed."""
+    """Yield the rows dropped and changed over all domains, for each step of a task."""
     totals: dict[str, tuple[int, int]] = {}
     for count in task.transforms:
         if count.domain in task.domains:
@@ -75,7 +75,7 @@ def _steps(name: str, task: TaskInfo) -> Iterator[str]:
 
 
 def _shares(name: str, statistics: TaskStatistics) -> Iterator[str]:
-    """Yield for each label the least and the largest share that it has in train rows of a domain."""
+    """Yield the smallest and largest proportion of each label in the train rows of a domain."""
     if statistics.kind is TaskKind.TAGGING:
         return
     trained = [facts.splits["train"].shares for facts in statistics.domains.values() if "train" in facts.splits]

@@ -1,4 +1,4 @@
-"""The section of a dataset card on one task: its configs, what its rows went through, its statistics."""
+"""The section of a dataset card on one task: its configs, processing steps and statistics."""
 
 from html import escape
 
@@ -18,10 +18,10 @@ def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | Non
     """Build a task's section.
 
     Args:
-        manifest: what the folder holds.
+        manifest: the folder's manifest.
         name: the task's name.
-        statistics: its statistics; a placebo task, whose rows are those of the real one, has none.
-        is_drawn: whether the picture of its statistics lies in the folder.
+        statistics: its statistics; None for a placebo task, which has the rows of the real one.
+        is_drawn: whether the folder contains the plot of its statistics.
     """
     task = manifest.tasks[name]
     notes = "Notes" if manifest.benchmark not in (*PAPERS, "df1") else "Differences from the paper"
@@ -39,7 +39,7 @@ def task_section(manifest: Manifest, name: str, statistics: TaskStatistics | Non
 
 
 def _domain_table(manifest: Manifest, name: str) -> str:
-    """List the domains here with rows, groups and licences, and say what the columns hold."""
+    """Format the table of the folder's domains with rows, groups and licences, and explain the columns."""
     task, config = manifest.tasks[name], config_name(name, manifest.tasks[name])
     splits = [split for split in SPLITS if any(split in facts.splits for facts in task.domains.values())]
     every = [facts for domain in task.domains.values() for facts in domain.splits.values()]
@@ -77,7 +77,7 @@ def _domain_table(manifest: Manifest, name: str) -> str:
 
 
 def _placebo_domains(manifest: Manifest, name: str) -> str:
-    """Write the names of a placebo task's domains, which have nearly one size, the rows and terms of the real ones."""
+    """Describe a placebo task's domains in one sentence: almost equal sizes, columns and licences of the real task."""
     task, config = manifest.tasks[name], config_name(name, manifest.tasks[name])
     if not task.domains:
         return ""
@@ -92,7 +92,7 @@ def _placebo_domains(manifest: Manifest, name: str) -> str:
 
 
 def _paper_sizes(manifest: Manifest, name: str) -> str:
-    """Format the comparison of sizes with the paper's tables; empty where these give none."""
+    """Format the comparison of sizes with the paper's tables; ``""`` if these state none."""
     rows = [[s.domain, s.split, f"{s.rows:,}", f"{s.paper:,}", s.why] for s in paper_sizes(manifest, name)]
     columns = ["data set", "split", "here", "paper", "why"]
     return folded("Rows here and in the paper's tables", table(columns, rows, words=("split", "why")))
@@ -104,11 +104,11 @@ OVERLAP_TITLE = "Upstream rows whose inputs are in another split, too, before an
 
 
 def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
-    """Return the cells below ``OVERLAP_COLUMNS``: for each domain the rows that two upstream splits share.
+    """Return the table cells for ``OVERLAP_COLUMNS``: rows shared by two upstream splits, for each domain.
 
     Args:
         task: facts of a task.
-    Returns: a row for each pair of splits; none where upstream has one split, or the folder is older.
+    Returns: one row per pair of splits; empty if upstream has one split, or the folder is older.
     """
     return [
         (
@@ -126,7 +126,7 @@ def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
 
 
 def _overlaps(task: TaskInfo) -> str:
-    """Format the rows that upstream splits share, those that share none in a line; empty where there are not two."""
+    """Format the overlaps of upstream splits, with those without overlap in one line; ``""`` without two splits."""
     every = overlap_cells(task)
     rows = [cells for cells in every if cells[4] != "0" or cells[-1] not in ("0", _NO_RECORD)]
     without = dict.fromkeys(cells[0] for cells in every if cells not in rows)
@@ -136,12 +136,12 @@ def _overlaps(task: TaskInfo) -> str:
 
 
 def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str]:
-    """Describe a pairing: what it is drawn from, how many texts, and its Q, all beside the paper's.
+    """Describe a pairing: its source and target, number of texts, and Q, compared with the paper.
 
     Args:
         task: facts of a task.
         statistics: its statistics; None without depths.
-    Returns: sentences without a full stop, for source, target and Q; none for a task that is no pairing.
+    Returns: sentences without a full stop, for source, target and Q; empty for other tasks.
     """
     pairing = task.pairing
     if pairing is None:
@@ -159,7 +159,7 @@ def pairing_lines(task: TaskInfo, statistics: TaskStatistics | None) -> list[str
 
 
 def _q_here(pair: PairDepth) -> str:
-    """Format the three Qs of a pairing: at the sizes that the paper's values agree with, at the sizes here, eq. 8."""
+    """Format the three values of Q of a pairing: at the paper's sample sizes, at the sizes here, and by equation 8."""
     at_paper = pooled_q(pair.q, Q_SOURCE_TEXTS, Q_TARGET_TEXTS)
     sizes = f"at {Q_SOURCE_TEXTS:,} source and {Q_TARGET_TEXTS:,} target texts"
     lines = [f"{at_paper:.2f} here by the formula of its code {sizes}, which its values agree with"]
@@ -171,7 +171,7 @@ def _q_here(pair: PairDepth) -> str:
 
 
 def _row_counts(task: TaskInfo) -> str:
-    """Format the steps that dropped or changed rows; empty where none did."""
+    """Format the steps that dropped or changed rows; ``""`` if none did."""
     rows = [
         [c.domain, c.split, c.name, f"{c.before:,}", f"{c.after:,}", f"{c.changed or ''}"]
         for c in task.transforms

@@ -1,6 +1,6 @@
-"""Withheld test labels: a folder pair, ``OUT/public`` without them and ``OUT/gold`` with them, of one content hash.
+"""Withheld test labels: a pair of folders with one content hash, ``OUT/public`` without and ``OUT/gold`` with labels.
 
-What could reveal a test label, and what prevents it, always with a random key that only the gold manifest holds:
+Possible leaks of test labels and their prevention, using a random key stored only in the gold manifest:
 
 - the gold column: null in every test row of the public folder, whatever the task kind. Null is no label, no answer
   ("no answer" is an empty list) and no text, so it cannot be taken for one, and ``datasets`` loads it under the
@@ -45,51 +45,51 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import GOLD
 
 _NO_GOLD: Mapping[str, object] = {"labels": {}, "tags": {}, "unanswered": None, "target_words": None}
-"""What statistics say of a split whose gold is withheld."""
+"""Statistics fields of a split with withheld gold."""
 
 
 def withheld_folders(path: Path) -> tuple[Path, Path] | None:
-    """Find the folders that ``build --withhold-labels`` wrote.
+    """Find the folders written by ``build --withhold-labels``.
 
     Args:
-        path: the folder of the pair.
-    Returns: the public and the gold folder; None where it is no such pair.
+        path: the folder containing the pair.
+    Returns: the public and the gold folder; None if there is no such pair.
     """
     public, gold = path / PUBLIC_FOLDER, path / GOLD_FOLDER
     return (public, gold) if all((folder / MANIFEST).is_file() for folder in (public, gold)) else None
 
 
 def label_key(out: Path) -> str:
-    """Return the key of a pair of folders to be written.
+    """Return the key for a new pair of folders.
 
     Args:
-        out: where the pair will be.
-    Returns: the key of the pair that is replaced, so that the same rows keep their hash, or else a new one: 64 hex
+        out: the pair's path.
+    Returns: the key of the pair being replaced, so that the same rows keep their hash, otherwise a new one; 64 hex
         digits.
     """
     pair = withheld_folders(out)
     try:
         kept = Manifest.read(pair[1]).label_key if pair else None
     except InvalidInput:
-        kept = None  # what cannot be read is replaced whole
+        kept = None  # an unreadable pair is replaced with a new key
     return kept or secrets.token_hex(32)
 
 
 def secret_seed(seed: int, key: str | None) -> int:
-    """Return the seed of a build's draws.
+    """Return the seed of a build's random choices.
 
     Args:
-        seed: the one asked for.
-        key: of withheld labels; None where none are withheld.
-    Returns: the seed itself; with a key, a seed that cannot be computed without it.
+        seed: the user's seed.
+        key: the key of withheld labels; None if none are withheld.
+    Returns: the seed itself; with a key, a seed that cannot be computed without the key.
     """
     return seed if key is None else int.from_bytes(_keyed(key, f"seed/{seed}")[:16])
 
 
 def shuffle_gold_among_duplicates(task: AssembledTask, key: str) -> AssembledTask:
-    """Shuffle the gold of test rows with equal inputs and group, so that their ids reveal nothing of it.
+    """Shuffle the gold of test rows with equal inputs and group, so that their ids do not reveal it.
 
-    Which row gets which depends on the key, the rows and their gold, not on their order upstream.
+    The permutation depends on the key, the rows and their gold, not on their order upstream.
     """
     spec = task.spec
     domains = {
@@ -106,7 +106,7 @@ def _shuffle_gold(frame: pl.DataFrame, spec: TaskSpec, key: str) -> pl.DataFrame
     gold = GOLD[spec.kind]
     texts = pl.DataFrame({"row": as_texts(frame.select(*spec.inputs, "group")), "gold": as_texts(frame.select(gold))})
     texts = texts.with_row_index("place").filter(pl.struct("row").is_duplicated())
-    # Rows that agree in gold as well get a number each; otherwise they would always stand side by side.
+    # Rows that also agree in gold are numbered; otherwise they would always be adjacent.
     texts = texts.with_columns(number=pl.int_range(pl.len()).over("row", "gold"))
     order = list(range(len(frame)))
     for part in texts.partition_by("row"):
@@ -122,12 +122,12 @@ def _keyed(key: str, text: str) -> bytes:
 
 
 def without_gold(frame: pl.DataFrame, gold: str) -> pl.DataFrame:
-    """Return rows with null in place of their gold."""
+    """Return rows with their gold replaced by null."""
     return frame.with_columns(pl.lit(None, dtype=frame.schema[gold]).alias(gold))
 
 
 def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
-    """Return a task's statistics without what is counted from test gold."""
+    """Return a task's statistics without values computed from test gold."""
     domains = {
         domain: facts.model_copy(
             update={
@@ -145,7 +145,7 @@ def public_statistics(statistics: TaskStatistics) -> TaskStatistics:
 
 
 def public_manifest(manifest: Manifest) -> Manifest:
-    """Return the public folder's manifest, made from the gold one: no key, and nothing that reveals test gold."""
+    """Return the public folder's manifest: the gold one without the key and anything that reveals test gold."""
     sources = {
         slug: source.model_copy(
             update={"files": tuple(file.model_copy(update={"sha256": ""}) for file in source.files)}
@@ -173,12 +173,12 @@ def _public_task(task: TaskInfo) -> TaskInfo:
 
 
 def label_leaks(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ...]:
-    """Find tasks made from the same files that would show this task's withheld gold as their inputs or train labels.
+    """Find tasks from the same files whose inputs or train labels would reveal this task's withheld gold.
 
     Args:
         spec: the task whose labels are to be withheld.
         others: the other tasks of the folder.
-    Returns: a problem for each such task; none where there is none.
+    Returns: a problem for the first such task; empty if there is none.
     """
     files = _paths(spec)
     for other in others:

@@ -1,4 +1,4 @@
-"""Writing a dataset folder: all of it or nothing, the same bytes for the same rows and library versions."""
+"""Write a dataset folder atomically, with the same bytes for the same rows and library versions."""
 
 import os
 import shutil
@@ -60,27 +60,27 @@ from shiftbench.validation.vocabulary import GOLD, PLACEBO
 BUILDER_VERSION = "0.2.0"
 README = "README.md"
 ROW_GROUP = 10_000
-"""Rows of a row group, where they are short enough."""
+"""Maximum number of rows per row group."""
 GROUP_BYTES = 32 * 2**20
-"""About as much uncompressed Arrow has a row group at most: whole documents are long rows."""
+"""Approximate maximum size of a row group in uncompressed Arrow, for long rows such as whole documents."""
 SHARD_BYTES = 256 * 2**20
-"""About as much uncompressed Arrow has a file at most."""
+"""Approximate maximum size of a file in uncompressed Arrow."""
 
 
 _MAKE_ROOM = "make room, or name another folder"
 
 
 def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
-    """Raise InvalidInput where writing to the output path would lose something.
+    """Raise InvalidInput if writing to the output path would destroy other data.
 
-    A pair of withheld labels is replaced by such a pair alone: otherwise its key would be lost, and whoever publishes
-    the folder next would publish the labels.
+    A pair with withheld labels may only be replaced by another: otherwise its key would be lost, and the labels might
+    be published by mistake.
 
     Args:
-        out: where a folder is to be written.
-        overwrite: a dataset that is there may be replaced.
-        withhold: a pair of withheld labels is to be written.
-    Raises: InvalidInput saying what is there and what to do; nothing was changed.
+        out: the output path.
+        overwrite: whether an existing dataset may be replaced.
+        withhold: whether a pair with withheld labels will be written.
+    Raises: InvalidInput describing the existing files with a suggested fix; nothing is changed.
     """
     pair = next((path for path in (out, out.absolute().parent) if withheld_folders(path) is not None), None)
     if pair is not None and not (withhold and pair == out):
@@ -122,22 +122,22 @@ def write_folder(
 ) -> Manifest:
     """Write a dataset folder: rows, subsets, repeated test rows, depth tables, manifest and dataset card.
 
-    The folder appears at ``out`` in one step, when everything is written; a failure or Ctrl-C leaves what was there.
+    The folder is moved to ``out`` when it is complete; a failure or Ctrl-C leaves the former content unchanged.
 
     Args:
-        out: where it will be; what is there is replaced.
+        out: the output path; existing content is replaced.
         tasks: tasks of one benchmark, with their rows.
         sources: facts of the upstream releases, by slug.
         title: the dataset's title.
         seed: the build's seed, for the manifest.
-        partial: the upstream files were incomplete.
-        synthetic: the texts were generated.
-        encoder: computes the depth tables; None leaves them out.
-        label_key: of withheld labels: two folders are written at ``out``, one without test labels and one with them
+        partial: whether the upstream files were incomplete.
+        synthetic: whether the texts were generated.
+        encoder: computes the depth tables; None omits them.
+        label_key: key of withheld labels: two folders are written in ``out``, one without test labels and one with them
             (see ``shiftbench.builders.writing.withhold``); None writes one folder.
-        store: a folder for what statistics put aside; None takes the system's.
-        rows_only: leave out what scoring does not need: statistics, dataset card and Croissant. Not with a label key.
-    Returns: the manifest of what was written; of two folders that of the one with labels.
+        store: a folder for temporary files of statistics; None uses the system's.
+        rows_only: omit what scoring does not need: statistics, dataset card and Croissant. Not with a label key.
+    Returns: the manifest written; for two folders, that of the one with labels.
     """
     out = out.resolve()  # '.' and links cannot be renamed
     if label_key is not None:
@@ -193,7 +193,7 @@ def _write_whole(
             for source, target, table in depth_tables(task, encoder):
                 _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table.schema, ()))
                 depths[source, target] = table
-        if not (rows_only or task.spec.name.endswith(PLACEBO)):  # a placebo's rows are those of the real task
+        if not (rows_only or task.spec.name.endswith(PLACEBO)):  # a placebo has the rows of the real task
             described = task_statistics(task.spec, task.domains, depths, store, task.annotators)
             write_statistics(folder, task.spec.name, described.statistics)
             write_ids(folder / repeats_path(task.spec.name), described.repeated_tests)
@@ -204,7 +204,7 @@ def _write_whole(
 
 
 def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
-    """Write the folder without test labels beside the gold one, and share with it the files that are the same."""
+    """Write the folder without test labels next to the gold one, sharing identical files."""
     for file in sorted(gold.glob("*/**/*.parquet")):
         place = file.relative_to(gold)
         if place.parts[0] == "data" and place.name.startswith("test-"):
@@ -220,11 +220,11 @@ def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
 
 
 def place_file(file: Path, to: Path) -> None:
-    """Copy a file to a second place: as a link, since rows take gigabytes, or as a copy where links do not work.
+    """Hard-link a file to a second path, to save gigabytes; copy it if links are not supported.
 
     Args:
-        file: the file; of a link the file that it leads to.
-        to: the second place, whose folder is created.
+        file: the file; symbolic links are followed.
+        to: the second path, whose folder is created.
     """
     to.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -234,11 +234,11 @@ def place_file(file: Path, to: Path) -> None:
 
 
 def write_facts(folder: Path, manifest: Manifest) -> None:
-    """Write a folder's dataset card, its Croissant metadata and, as the last file, the manifest.
+    """Write a folder's dataset card, its Croissant metadata and, last, the manifest.
 
     Args:
         folder: a dataset folder with its rows, depths, ids and statistics.
-        manifest: what it holds; the checksums of its files are filled in.
+        manifest: its manifest; the checksums of its files are filled in.
     """
     for name, text in descriptions(folder, manifest).items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -250,9 +250,9 @@ def descriptions(folder: Path, manifest: Manifest, repo: str | None = None, url:
 
     Args:
         folder: a dataset folder with its rows, depths, ids and statistics.
-        manifest: what it holds.
-        repo: the repository that it is published to; None for a folder.
-        url: the dataset's page; None where it has none.
+        manifest: its manifest.
+        repo: the repository it is published to; None for a local folder.
+        url: the dataset's web page; None if it has none.
     """
     statistics = {name: read_statistics(folder, name) for name in manifest.tasks if not name.endswith(PLACEBO)}
     card = dataset_card(manifest, statistics, look_into(folder, manifest), repo)
@@ -264,19 +264,19 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def write_statistics(folder: Path, task: str, statistics: TaskStatistics) -> None:
-    """Write a task's statistics as data and, with the extra 'pictures', as a picture."""
+    """Write a task's statistics as JSON and, with the extra 'pictures', as a plot."""
     write_data(folder, task, statistics)
     if has_pictures():
         (folder / picture_path(task)).write_bytes(statistics_picture(statistics))
 
 
 def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
-    """Write a task's statistics as data.
+    """Write a task's statistics as JSON.
 
     Args:
         folder: a dataset folder.
         task: the task's name.
-        statistics: what ``shiftbench.builders.folder.statistics.read_statistics`` will read back.
+        statistics: the statistics, read by ``shiftbench.builders.folder.statistics.read_statistics``.
     """
     path = folder / data_path(task)
     path.parent.mkdir(exist_ok=True)
@@ -284,7 +284,7 @@ def write_data(folder: Path, task: str, statistics: TaskStatistics) -> None:
 
 
 def write_ids(path: Path, ids: pl.DataFrame) -> None:
-    """Write a list of ids: of a subset, or of repeated test rows.
+    """Write a list of ids of a subset or of repeated test rows.
 
     Args:
         path: the Parquet file.
@@ -304,14 +304,14 @@ def _write_rows(folder: Path, task: AssembledTask) -> None:
 
 
 def _shard_bounds(rows: Rows) -> list[int]:
-    """Split rows, in their order, into equal parts: so many that each holds at most about ``SHARD_BYTES``."""
+    """Return the bounds of equal consecutive shards of at most about ``SHARD_BYTES``."""
     n_bytes = _n_bytes(map(_arrow, slices_of(rows)))
     n_shards = min(max(1, len(rows)), -(-n_bytes // SHARD_BYTES) or 1)
     return [len(rows) * number // n_shards for number in range(n_shards + 1)]
 
 
 def _n_bytes(tables: Iterable[Any]) -> int:
-    """Count the bytes that rows take as Arrow, which do not depend on how the frames were made or split."""
+    """Return the size of rows as Arrow, which does not depend on how the frames were created or split."""
     return sum(table.nbytes for table in tables)
 
 
@@ -320,7 +320,7 @@ def _arrow(frame: pl.DataFrame) -> Any:
 
 
 def _features(schema: pl.Schema, labels: Sequence[str]) -> Any:
-    """Return the columns' types in the words of ``datasets``, whose schema metadata carries the label names."""
+    """Return the columns' types as ``datasets`` features, whose schema metadata contains the label names."""
     from datasets import ClassLabel, Features, List, Value
 
     def feature(name: str, dtype: pl.DataType) -> Any:
@@ -345,7 +345,7 @@ _TYPES: dict[type[pl.DataType], str] = {
 
 
 def _write_parquet(path: Path, rows: Rows, features: Any, start: int = 0, end: int | None = None) -> None:
-    """Write rows from one place to another, a row group at a time."""
+    """Write rows ``start`` to ``end``, one row group at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
     schema = features.arrow_schema
     end = len(rows) if end is None else end
@@ -360,7 +360,7 @@ def _write_parquet(path: Path, rows: Rows, features: Any, start: int = 0, end: i
 
 
 def _row_groups(tables: Iterable[Any], n_rows: int, schema: Any) -> Iterator[Any]:
-    """Split tables anew into row groups of so many rows, and the rest; without rows there is one empty group."""
+    """Regroup tables into row groups of ``n_rows`` rows and a remainder; without rows, one empty group."""
     held, n_held, is_empty = [], 0, True
     for table in tables:
         start = 0

@@ -1,11 +1,11 @@
-"""Benchmarks of ours that no paper defines: ``NAME.toml``, ``NAME.bib`` and ``NAME.lock.json`` each, found by name.
+"""Benchmarks defined by this project rather than a paper, each with ``NAME.toml``, ``NAME.bib`` and ``NAME.lock.json``.
 
-In: nothing. Out: the specs, which ``building`` carries out as it does those of a user (``build own --spec``).
+Output: the specs, built by ``building`` in the same way as a user's (``build own --spec``).
 """
 
 from pathlib import Path
 
 
 def spec_files() -> list[Path]:
-    """List the specs in this folder, in the order of their names."""
+    """List the specs in this folder, sorted by name."""
     return sorted(Path(__file__).parent.glob("*.toml"))
