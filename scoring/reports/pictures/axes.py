@@ -15,7 +15,7 @@ N_COLOURS = 7
 """Number of colours of sources and entries, classes ``sb-c0`` and on; beyond that only symbols distinguish them."""
 WIDTH = 420
 LEFT, RIGHT, TOP = 46, 10, 10
-"""Margins of a picture's frame; below it stand ticks, notes and the axis' name."""
+"""Margins of a plot's frame; tick labels, notes and the axis label are below it."""
 SIDE = WIDTH - LEFT - RIGHT
 """Width of a frame, and height of a square one."""
 

@@ -1,4 +1,4 @@
-"""Comparing entries of a store: one family of tests, pairs kept on disk, a sentence that can be checked."""
+"""Comparison of stored entries: one family of tests, pairs cached on disk, a verifiable sentence."""
 
 import dataclasses
 import json
@@ -55,7 +55,7 @@ def test_the_first_is_compared_with_each_other_one_in_one_family(filled: Filled,
     first = [each.difference for pair in pairs for each in pair.means[:2]]
     expected = holm([each.p for each in first if each.p is not None])
     assert [each.p_corrected for each in first if each.p is not None] == pytest.approx(list(expected))
-    # The command makes the same of the same files.
+    # The command gives the same result for the same files.
     entrants = [Entrant(filled.files[name], filled.folder) for name in ("good", "poor", "script")]
     assert p_values(compare_first(entrants), "p_corrected") == p_values(pairs, "p_corrected")
 
@@ -67,13 +67,13 @@ def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_pa
     kept = json.loads(path.read_text())
     assert str(tmp_path) not in path.read_text()
     assert [item.name for item in path.parent.iterdir()] == [path.name]
-    # Without the files it can only come from disk.
+    # Without the files, the result must come from the cache.
     gone = [dataclasses.replace(item, predictions=Path("/no/such/file")) for item in chosen]
     assert compare_with_first(gone, filled.folder, Store(tmp_path)) == first
     path.write_text(json.dumps(kept)[:-5])
     assert compare_with_first(chosen, filled.folder, Store(tmp_path)) == first
     assert json.loads(path.read_text()) == kept
-    # What another metric version found is made again.
+    # Results of another metric version are recomputed.
     path.write_text(json.dumps(kept | {"metric_version": "6"}))
     assert compare_with_first(chosen, filled.folder, Store(tmp_path)) == first
 

@@ -1,4 +1,4 @@
-"""Two one-sided tests: entries that differ by the margin are called equivalent in at most one study of twenty."""
+"""TOST: entries that differ by the margin are declared equivalent in at most 5% of studies."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ MARGIN = 0.06
 
 
 def equivalent(setting: Setting, n_studies: int, *, recipes: bool) -> float:
-    """Count the share of studies in which the difference is called smaller than the margin."""
+    """Return the share of studies in which the difference is declared smaller than the margin."""
     rng = np.random.default_rng(3)
     p_values = [draw_study(setting, rng).difference.p_within(MARGIN, recipes=recipes) for _ in range(n_studies)]
     return float(np.mean(np.array(p_values) < 0.05))
@@ -34,7 +34,7 @@ def test_a_difference_as_large_as_the_margin_is_called_equivalent_in_one_study_o
 
 
 def test_a_single_run_cannot_speak_of_recipes() -> None:
-    """Check why five runs are required: the texts' errors alone call recipes equivalent too often."""
+    """Check why five runs are required: without training variance, recipes are declared equivalent too often."""
     setting = Setting("margin", (1, 1), 1_000, 1, score=0.6, ahead=MARGIN, run_sd=(0.04, 0.04))
     assert equivalent(setting, 200, recipes=False) > 0.1
 

@@ -1,4 +1,4 @@
-"""Comparing two prediction files: which is better where, and that equal files never differ."""
+"""Comparison of two prediction files: the better one per figure, and no difference between equal files."""
 
 from pathlib import Path
 
@@ -98,7 +98,7 @@ def test_only_shared_shifts_are_compared(synthetic: DatasetFolder, tmp_path: Pat
     st, sd, td = result.shifts[0].differences
     assert st.value is not None
     assert sd.value is not None
-    # B has no model of the target: TD cannot be compared, and says so.
+    # B has no model of the target, so TD cannot be compared, which is stated.
     assert (td.value, td.p, td.p_corrected) == (None, None, None)
     with pytest.raises(InvalidInput, match="share no shift"):
         compared(synthetic, predictions(synthetic, 0.1, [second]), b, tmp_path)

@@ -1,4 +1,4 @@
-"""Entries in pairs: one family of tests, the same test as a pair's own comparison, nothing computed twice."""
+"""Pairwise comparison of entries: one family, the same test as for a single pair, nothing computed twice."""
 
 from pathlib import Path
 

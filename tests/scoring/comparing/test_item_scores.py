@@ -1,4 +1,4 @@
-"""Models on the same items: tests beside an enumeration of all exchanges, intervals, ranks, corrections."""
+"""Models on the same items: tests against an exhaustive permutation test, intervals, ranks, corrections."""
 
 from itertools import product
 
@@ -47,7 +47,7 @@ def test_p_is_near_the_share_of_all_exchanges_that_reach_as_far(size: int, seed:
     moved = np.bincount(clusters, weights=scores[0] - scores[1])
     signs = np.array(list(product((1, -1), repeat=16)))
     reached = np.abs(signs @ moved)
-    # Half of the exchanges that reach exactly as far: the mid-p value, which the interval is an approximation of.
+    # Ties count half: the mid-p value, which the interval approximates.
     mid = np.mean((reached > abs(moved.sum()) + 0.5) + 0.5 * (np.abs(reached - abs(moved.sum())) < 0.5))
     (found,) = compare_items(items(scores, clusters)).overall
     assert found.p == pytest.approx(mid, abs=0.03)

@@ -47,7 +47,7 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
 
 
 def test_p_is_near_that_of_exchanging_all_runs_of_a_group_at_once(tmp_path: Path) -> None:
-    """Test against the swap test: target by target, each group's contribution gets a random sign."""
+    """Compare with the swap test: per target, each group's contribution gets a random sign."""
     build_repeating_folder(tmp_path / "data", 0.0)
     folder = DatasetFolder.open(tmp_path / "data")
     domains = list(folder.task("tales").domains)

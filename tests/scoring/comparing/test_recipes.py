@@ -1,4 +1,4 @@
-"""Claims of a comparison: about recipes from five runs on, below about these trained models; no drops at chance."""
+"""Claims of a comparison: about recipes with five runs or more, otherwise about trained models; no drops at chance."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ RECIPE_WORDS = ("more robust", "recipe")
 
 
 def runs(folder: DatasetFolder, errors: float, n_runs: int, seed: int = 0, sd: float = 0.0) -> pl.DataFrame:
-    """Draw runs of every source with a share of errors, doubled away from home; ``sd`` is the spread between runs."""
+    """Simulate runs of every source with an error rate, doubled out of domain; ``sd`` is that between runs."""
     rng = np.random.default_rng(seed)
     labels = np.array(folder.task("nli").labels)
     parts = []
@@ -53,7 +53,7 @@ def compared(folder: DatasetFolder, root: Path, *frames: pl.DataFrame) -> Compar
 
 
 def everything(pair: Comparison) -> str:
-    """Join all that is written of a comparison."""
+    """Concatenate all text about a comparison."""
     names = ("First", "Second")
     parts = [sentence(pair, names, "dr"), *about_lines([pair]), *(task.runs_missing for task in pair.tasks)]
     parts += [as_markdown(comparison_lines([pair])), exports.csv_table([pair], names)]
@@ -81,7 +81,7 @@ def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: Da
 
 
 def test_better_on_average_stands_beside_both_counts_of_failed_runs(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    """Fail one of A's five runs of a source: it is counted, drawn, and its share has an upper bound."""
+    """Simulate a failed run of A (of five per source): it is counted, drawn, and its share is bounded above."""
     a = runs(synthetic, 0.05, 5)
     first = next(iter(synthetic.task("nli").domains))
     worse = runs(synthetic, 0.45, 1, seed=2).filter(pl.col("source") == first)
@@ -135,7 +135,7 @@ def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: P
     drops = [each for shift in pair.shifts for each in shift.differences[1:]]
     drops += [mean.difference for mean in pair.means if mean.difference.figure == "average drop"]
     assert {(each.at_floor, each.p, each.p_corrected, winner(each)) for each in drops} == {("a", None, None, None)}
-    # The drops are shown all the same, and they favour this entry.
+    # The drops are shown anyway, and they favour this entry.
     assert all(each.value is not None and each.value < 0.1 for each in drops)
     said = sentence(pair, ("Constant", "Model"), "dr")
     assert "'Constant': the mean score is at chance or of one label for all texts: drops mean nothing" in said

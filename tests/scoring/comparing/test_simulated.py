@@ -1,4 +1,4 @@
-"""Error rates of comparisons: recipes whose truth is known, by generators apart from the estimators (``-m long``)."""
+"""Error rates of comparisons on recipes with known truth, from independent generators (``-m long``)."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ N_STUDIES = 2000
 
 
 def swap_p(study: Study, setting: Setting, rng: np.random.Generator) -> float:
-    """Test a study of single runs by the swap test, from its answers alone."""
+    """Run the swap test on a study of single runs, from its answers only."""
     n_groups = int(study.groups.max()) + 1
 
     def by_group(columns: list[np.ndarray]) -> np.ndarray:
@@ -35,14 +35,14 @@ def swap_p(study: Study, setting: Setting, rng: np.random.Generator) -> float:
 
 
 def macro_f1_of_counts(sums: np.ndarray) -> np.ndarray:
-    """Compute macro-F1 from right and all of the first class, right and all of the second."""
+    """Compute macro-F1 from the numbers of correct and all texts of the first class, then of the second."""
     right, gold = sums[..., [0, 2]], sums[..., [1, 3]]
     wrong = gold - right
     return (2 * right / (2 * right + wrong + wrong[..., ::-1])).mean(axis=-1)
 
 
 def powers(setting: Setting, n_studies: int, seed: int) -> tuple[float, float]:
-    """Count how often a true difference is found: by the package, and by the swap test."""
+    """Return how often a true difference is detected: by the package, and by the swap test."""
     rng = np.random.default_rng([seed, *setting.name.encode()])
     found = []
     for _ in range(n_studies):
@@ -60,7 +60,7 @@ def test_equal_recipes_are_rarely_told_apart(setting: Setting) -> None:
 
 
 def test_runs_taken_for_texts_are_told_apart_too_often() -> None:
-    """Check that the simulation can fail: single runs of recipes, as if other runs did not count."""
+    """Check that the simulation can fail: single runs of recipes, ignoring training variance."""
     assert count_claims(Setting("luck", run_sd=(0.02, 0.02)), 150, 1).claimed > 0.2
 
 
@@ -93,13 +93,13 @@ def test_power_is_that_of_the_swap_test(setting: Setting) -> None:
     ours, swaps = powers(setting, N_STUDIES, 2)
     print(f"| {setting.name} | {100 * ours:.1f} | {100 * swaps:.1f} |")
     few_gold = setting.first_class is not None and setting.first_class * setting.n_groups * setting.size < 20
-    # With few gold texts of a class its degrees of freedom cost power that the swap test keeps.
+    # With few gold texts of a class, the few degrees of freedom cost power compared with the swap test.
     assert ours >= swaps - (0.05 if few_gold else 0.03)
 
 
 @pytest.mark.long
 def test_no_test_protects_from_recipes_that_fail_rarely() -> None:
-    """Check what the failure counts stand beside a claim for: that means are equal is not found out."""
+    """Check why failure counts are reported with a claim: the test of means does not detect failures."""
     five, ten, many = (count_claims(setting, N_STUDIES, 1).a_better for setting in FAILING)
     print(f"| called better, 5, 10, 29 runs | {100 * five:.1f} | {100 * ten:.1f} | {100 * many:.1f} |")
     assert min(five, ten) > 0.1

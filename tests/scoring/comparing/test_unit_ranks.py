@@ -1,4 +1,4 @@
-"""Rankings of tables: claims by unit, models left out, what carries the order, and claims that fall."""
+"""Rankings of tables: claims by unit, incomplete models, influential units, and claims that no longer hold."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Methods beside each other, in a world where it is known which is better."""
+"""Comparison of methods in a simulated world where the better one is known."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from shiftbench.scoring.reports.forecast import method_table
 
 
 def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8) -> TaskForecast:
-    """Forecasts of one model: 'doc' is near the truth, 'atc' as far off as the source score."""
+    """Forecasts of one model: 'doc' is close to the truth, 'atc' has the same error as the source score."""
     rng = np.random.default_rng(seed)
     names = [f"d{number}" for number in range(domains)]
     shifts = []

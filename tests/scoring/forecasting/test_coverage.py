@@ -1,4 +1,4 @@
-"""How often intervals hold for one more domain: drawn like the others, and one into which models lose more."""
+"""Coverage of intervals for one more domain: exchangeable with the others, or with larger drops."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ SHOWN = ("source-accuracy", "doc", "mean-drop", "cot-corrected")
 
 
 def grid(rng: np.random.Generator, domains: int) -> Grid:
-    """Domains are harder or easier as targets, methods err by a part that all shifts into a domain share."""
+    """A world of domains with varying difficulty, and method errors shared by all shifts into a domain."""
     names = [f"d{number}" for number in range(domains)]
     ease, home = rng.normal(0, 0.05, domains), rng.normal(0.85, 0.02, domains)
     shared = rng.standard_t(3, domains) * 0.03
@@ -49,7 +49,7 @@ def test_intervals_hold_for_one_more_domain(domains: int, level: float) -> None:
     )
     error = 100 * np.sqrt(level * (1 - level) / n)
     for name, share in shares.items():
-        # Exact for methods that look at the shift alone; what learns from other domains may lack a little.
+        # Exact for methods that use only the shift; those that learn from other domains may undercover slightly.
         assert share >= 100 * level - 3 * error - (0 if name in ("source-accuracy", "doc") else 3), name
 
 

@@ -1,4 +1,4 @@
-"""What each method is given: siblings, models on one line, temperatures, and reasons where something is missing."""
+"""Forecasts of single methods: calibration, class priors, and reasons if an input is missing."""
 
 from dataclasses import replace
 

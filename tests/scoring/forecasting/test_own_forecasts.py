@@ -1,4 +1,4 @@
-"""Somebody's own forecasts, from their CSV to their place beside all methods."""
+"""User-supplied forecasts, from their CSV to their comparison with all methods."""
 
 from pathlib import Path
 

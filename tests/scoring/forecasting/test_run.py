@@ -1,4 +1,4 @@
-"""Forecasts over a grid: the target is left out of all that is known, and intervals come from other domains."""
+"""Forecasts over a grid: the target's labels are not used, and intervals are calibrated on other domains."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def shifts(made: Grid, target: str) -> list[ShiftForecast]:
 
 
 def test_labels_of_the_target_move_no_forecast_and_no_interval() -> None:
-    """Also as those of a source: accuracies into other domains of models trained on the target are not known."""
+    """The target's labels are not used as a source's either: accuracies of models trained on it are unknown."""
     made = grid()
     spoilt = Grid(
         [replace(cell, truth=0.0) if cell.involves({"c"}) else cell for cell in made.cells],
@@ -117,7 +117,7 @@ def test_a_method_is_corrected_by_its_errors_of_the_same_source() -> None:
     own = [each for each in made.cells if each.source == "a" and each.target != "f"]
     off = np.mean([float(each.own["cot"]) - float(each.truth or 0) for each in own])
     assert made.value(cell, "cot-corrected") == pytest.approx(float(cell.own["cot"]) - off)
-    # Without labelled shifts of its own source those of the others stand in, none that involves the target.
+    # Without labelled shifts of the same source, the others' are used, except those that involve the target.
     alone = [each for each in made.cells if each.source != "a" or each.target == "f"]
     others = [each for each in alone if each.source != "a" and not each.involves({"f"})]
     off = np.mean([float(each.own["cot"]) - float(each.truth or 0) for each in others])

@@ -1,4 +1,4 @@
-"""Entries to share, and the schemas of Every Eval Ever."""
+"""Entries to export, and the schemas of Every Eval Ever."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def schema(name: str) -> Any:
 
 
 def shared_entry(folder: DatasetFolder, predictions: pl.DataFrame, **facts: Any) -> SharedEntry:
-    """Return an entry as it is shared; ``facts`` are of the card."""
+    """Return an entry to export; ``facts`` are card fields."""
     card = Card(**{"name": "A model", "paradigm": "fine-tuned", "data": folder.content_hash, **facts})
     scores = score_predictions(predictions, folder).scores
     return SharedEntry(scores, card, folder.manifest, dataset="org/data", model="lab/model")

@@ -1,4 +1,4 @@
-"""Invented logs in the forms that the tools write, small enough to be changed by a test."""
+"""Invented logs in the tools' formats, small enough to be modified by a test."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 FIXTURES = Path(__file__).parent / "fixtures"
-"""Logs that the tools themselves wrote of invented texts (``make test-interchange``)."""
+"""Logs written by the tools themselves on invented texts (``make test-interchange``)."""
 DATE = "2026-09-01T10-00-00.123456"
 
 
@@ -17,7 +17,7 @@ def digest(text: str) -> str:
 
 
 def lm_eval_choice(place: int, likelihoods: Mapping[str, float], **more: Any) -> dict[str, Any]:
-    """Write a line of lm-eval on the likeliest of some texts."""
+    """Build an lm-eval line of a multiple-choice item."""
     arguments = {f"gen_args_{n}": {"arg_0": f"Q{place}:", "arg_1": f" {name}"} for n, name in enumerate(likelihoods)}
     responses = [[str(value), "False"] for value in likelihoods.values()]
     return {
@@ -39,7 +39,7 @@ def lm_eval_choice(place: int, likelihoods: Mapping[str, float], **more: Any) ->
 
 
 def lm_eval_text(place: int, text: str, filter_name: str = "none", **more: Any) -> dict[str, Any]:
-    """Write a line of lm-eval on a generated text."""
+    """Build an lm-eval line of a generated text."""
     line = lm_eval_choice(place, {"yes": -1.0})
     arguments = {"gen_args_0": {"arg_0": f"Q{place}:", "arg_1": {"until": ["\n\n"]}}}
     scores = {"metrics": ["exact_match"], "exact_match": 0.0, "filter": filter_name}
@@ -87,7 +87,7 @@ def write_eval(path: Path, samples: Iterable[Mapping[str, Any]], **header: Any) 
 
 
 def helm_state(place: int, text: str = "", **more: Any) -> dict[str, Any]:
-    """Build a request of HELM with its result; as in HELM, keys without a value are left out."""
+    """Build a request of HELM with its result; as in HELM, keys without a value are omitted."""
     references = [{"output": {"text": text}, "tags": tags} for text, tags in (("the cat", ["correct"]), ("a dog", []))]
     result = {"success": True, "embedding": [], "cached": False, "completions": [completion(text)]}
     return {

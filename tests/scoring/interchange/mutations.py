@@ -1,4 +1,4 @@
-"""Mutations of files from outside: of each value of a JSON document, of its bytes, and of the entries of an archive."""
+"""Mutations of external files: each value of a JSON document, its bytes, and the entries of an archive."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ ODD_VALUES: tuple[Any, ...] = (
     [[None]],
     {"": {"": []}},
 )
-"""Values in place of another one."""
+"""Replacement values."""
 _LOCAL, _CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
 
 

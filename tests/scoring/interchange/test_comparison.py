@@ -1,4 +1,4 @@
-"""Joining of logs by id and content; other differences are refused, or noted where they were allowed."""
+"""Joining of logs by id and content; other differences are refused, or noted if allowed."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -1,4 +1,4 @@
-"""Damaged logs: each mutation of a log of every tool is read, or refused in words; none ends in another error."""
+"""Damaged logs: each mutation of every tool's log is read, or refused with a message; there are no other errors."""
 
 import json
 import random
@@ -30,7 +30,7 @@ from tests.scoring.interchange.logs import (
 from tests.scoring.interchange.mutations import encrypted, mutated_archive, mutated_bytes, mutated_values
 
 N = 15
-"""Mutations of each kind and file; give ``run_mutations`` more to look for new ones."""
+"""Number of mutations per kind and file; pass more to ``run_mutations`` to search for new failures."""
 Damaged = Iterator[tuple[str, Path]]
 RESULTS = {
     "lm_eval_version": "0.4.9", "model_name": "org/model", "versions": {"quiz": 1.0}, "n-shot": {"quiz": 0},
@@ -119,7 +119,7 @@ def _with_bytes(name: str, path: Path, file: Path, changes: Iterator[tuple[str, 
 
 
 def outcome(path: Path, sound: Path) -> str:
-    """Read a damaged log, and compare it with a sound one of the same items; returns what was refused, if anything."""
+    """Read a damaged log, and compare it with an intact one of the same items; return the refusal, if any."""
     try:
         log = read_log(path, fields=("id",))
         compared = compare_logs([read_log(sound, fields=("id",)), log], Joining(shared_items=True, any_prompts=True))

@@ -1,4 +1,4 @@
-"""Run folders of HELM: some that HELM 0.5.16 wrote (``fixtures/helm``), others invented after its code."""
+"""Run folders of HELM: some written by HELM 0.5.16 (``fixtures/helm``), others built from its code."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_helms_own_choices_are_read() -> None:
                                                for state, text in zip(states, texts, strict=True)]  # fmt: skip
     assert log.samples["id"].to_list() == [state["instance"]["extra_data"]["id"] for state in states]
     assert log.samples["document"].unique().to_list() == ['{"domain":"lamps"}']
-    # Scores come first to last as HELM wrote them, without its counts, times and reasons to stop.
+    # Scores in HELM's order, without its counts, times and stop reasons.
     assert log.metrics[:2] == ("exact_match", "exact_match@5")
     assert not [name for name in log.metrics if name.startswith(("num_", "finish_", "inference_", "max_prob"))]
     correct = [

@@ -20,7 +20,7 @@ _ZSTD = 93
 
 
 def write_zip(path: Path, content: bytes, *, says: int | None = None, crc: int | None = None, method: int = 8) -> Path:
-    """Write an archive of one entry with any statements about it in the directory."""
+    """Write an archive with one entry and arbitrary metadata about it in the directory."""
     raw = zlib.compressobj(wbits=-15)
     if method == _ZSTD:
         packed = pyarrow.Codec("zstd").compress(content, asbytes=True)
@@ -57,7 +57,7 @@ def test_another_checksum_is_refused(tmp_path: Path, method: int) -> None:
 
 
 def test_no_more_is_unpacked_than_the_archive_says(tmp_path: Path) -> None:
-    """Check a megabyte that unpacks to a gigabyte, but states ten bytes."""
+    """Check an entry of a megabyte that unpacks to a gigabyte, but states ten bytes."""
     path = write_zip(tmp_path / "a.zip", bytes(2**27), says=10, method=_ZSTD)
     before = pyarrow.total_allocated_bytes()
     with BoundedArchive(path) as archive, pytest.raises(InvalidInput, match="more than 10 bytes, where it says 10"):

@@ -15,7 +15,7 @@ SIZE = 2 * 10**9
 LABELS = ("entailment", "neutral", "contradiction")
 WORDS = "the harbour master said that every boat which had left before dawn would be back by the evening bell "
 
-# What is measured runs in a process of its own, so that its memory is its own. Both read the same bytes.
+# Each measurement runs in a separate process, so that memory is measured separately. Both read the same bytes.
 _PARSE = """
 with open({path!r}, "rb") as file:
     for line in file:
@@ -69,7 +69,7 @@ def lines(make: Callable[[int], dict[str, Any]]) -> Iterator[bytes]:
 
 
 def measured(program: str, path: Path) -> tuple[float, float, list[str]]:
-    """Return seconds of the processor, GiB at the peak, and what was printed before."""
+    """Return CPU seconds, peak GiB, and the preceding output."""
     code = _MEASURED.format(program=program.format(path=str(path)))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *told, last = done.stdout.splitlines()

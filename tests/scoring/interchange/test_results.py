@@ -1,4 +1,4 @@
-"""Results in other tools' formats: their own readers return the figures that were scored."""
+"""Results in other tools' formats: the tools' own readers return the values that were scored."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Several logs of a model: averaged, their variance split, and whether an order survives another prompt."""
+"""Several logs of a model: averages, variance components, and whether a ranking survives another prompt."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ N = 60
 
 
 def write_runs(folder: Path, prompts: int, *, own: bool = False, gap: float = 0.3, flip: bool = False) -> list[Path]:
-    """Write a log for each model and prompt; with ``flip`` the last prompt turns the models' order around."""
+    """Write a log for each model and prompt; with ``flip`` the last prompt reverses the models' order."""
     rng = np.random.default_rng(7)
     paths = []
     luck = rng.random(N)

@@ -1,4 +1,4 @@
-"""Tables of scores typed by hand: what is read, noted and refused, kind of mess by kind."""
+"""Hand-written tables of scores: what is read, noted and refused, by kind of irregularity."""
 
 from pathlib import Path
 

@@ -37,7 +37,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> list[EvaluationLog]:
 
 
 def dealt(logs: list[EvaluationLog], rng: np.random.Generator) -> list[EvaluationLog]:
-    """Draw the model of each passage's answers at random, so that no model is better than another."""
+    """Permute the models' answers per passage at random, so that no model is better than another."""
     tables = [log.samples.sort(pl.col("id").str.slice(1).cast(pl.Int64)) for log in logs]
     scores = np.stack([table["score.acc"].to_numpy() for table in tables]).reshape(len(logs), N_PASSAGES, SIZE)
     order = rng.permuted(np.tile(np.arange(len(logs)), (N_PASSAGES, 1)), axis=1).T

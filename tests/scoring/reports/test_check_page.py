@@ -1,4 +1,4 @@
-"""The report of one model's scores by domain: what is said first, what is not said, and no markup from users."""
+"""The report of one model's scores by domain: order of statements, omitted statements, and no user markup."""
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.check import (

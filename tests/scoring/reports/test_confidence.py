@@ -1,4 +1,4 @@
-"""Confidences as readers see them: tables and pictures in a report, rows in a terminal."""
+"""Display of confidence metrics: tables and plots in a report, rows in a terminal."""
 
 import io
 import xml.etree.ElementTree as ET

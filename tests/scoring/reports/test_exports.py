@@ -1,4 +1,4 @@
-"""A comparison as LaTeX, Markdown, CSV and BibTeX: names of any kind stay text."""
+"""A comparison as LaTeX, Markdown, CSV and BibTeX: names are always escaped."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""A gate's decision as it is written for others: XML that parses, Markdown that escapes, the decision first."""
+"""Output of a gate's decision: valid XML, escaped Markdown, the decision first."""
 
 from xml.etree import ElementTree
 

@@ -1,4 +1,4 @@
-"""Elements and templates: every text is escaped, and nothing that is missing is passed over."""
+"""Elements and templates: every text is escaped, and undefined values are errors."""
 
 import pytest
 from jinja2 import UndefinedError

@@ -1,4 +1,4 @@
-"""The parts of pages: each macro draws each of its states, escaped, with colours of the tokens alone."""
+"""The parts of pages: each macro renders each of its states, escaped, with colours only from the tokens."""
 
 import re
 from pathlib import Path
@@ -91,7 +91,7 @@ def test_words_are_escaped() -> None:
 
 
 def test_colours_are_those_of_the_tokens() -> None:
-    """Only the file of tokens names a colour; shadows and icons' own strokes have none of their own."""
+    """Check that colours are defined only in the tokens file, including those of shadows and icon strokes."""
     for file in CSS.glob("*.css"):
         if file.name != "tokens.css":
             text = re.sub(r"url\(\"data:[^\"]*\"\)|#0003", "", file.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Pictures drawn on the server: what they show is what the scores say, as well-formed SVG, in any shape of data."""
+"""Plots drawn on the server: they match the scores, and are well-formed SVG for any layout of data."""
 
 import json
 import re
@@ -233,7 +233,7 @@ def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -
 
 
 def test_figures_that_are_not_there_leave_gaps(task: TaskScores) -> None:
-    """A shift may lack its figures: pictures must do without."""
+    """Check that plots tolerate shifts without values."""
     nothing = {"value": None, "low": None, "high": None}
     content = task.model_dump()
     hidden: Any = content["shifts"][0]

@@ -1,4 +1,4 @@
-"""Tables for a terminal: nothing is cut, whatever the width."""
+"""Tables for a terminal: nothing is truncated at any width."""
 
 import io
 from pathlib import Path
@@ -86,7 +86,7 @@ def test_what_does_not_apply_is_not_printed(scores: Scores) -> None:
 
 
 def test_a_drop_to_or_from_chance_is_marked_where_it_stands(scores: Scores) -> None:
-    """Before: a warning said that such shifts have no drops, and the tables below gave them."""
+    """Regression: a warning said that such shifts have no drops, but the tables below showed them."""
     task = scores.tasks[0]
     shifts = [shift.model_copy(update={"at_floor": ()}) for shift in task.shifts]
     shifts[0] = shifts[0].model_copy(update={"at_floor": ("ss",)})  # SD rests on SS, TD does not

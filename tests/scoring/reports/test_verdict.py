@@ -1,4 +1,4 @@
-"""The sentence that scores come to: made from the interval, never from the figure alone."""
+"""The summary sentence of scores: based on the interval, never on the value alone."""
 
 from typing import Any
 

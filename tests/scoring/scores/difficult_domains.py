@@ -18,12 +18,12 @@ Codes = NDArray[np.int64]
 MODELS = ("model", "probe 1", "probe 2")
 N_TRAININGS = 5
 SHARED = 0.5
-"""Share of the variance of a text's difficulty that models share."""
+"""Proportion of the variance of a text's difficulty that is common to models."""
 
 
 @dataclass(frozen=True)
 class World:
-    """A home and another domain.
+    """A source domain and another domain.
 
     Attributes:
         home, lost: true accuracies at home, and what is lost of them on the other domain, by model, on all classes.
@@ -48,13 +48,13 @@ SHIFTED = World(lost=(0.10, 0.0, 0.0))
 BOTH = World(lost=(0.20, 0.10, 0.10))
 STRONGER = World(home=(0.95, 0.75, 0.80))
 FEWER_EASY = World(home=(0.87, 0.86, 0.855), by_class=(0.12, -0.12), shares=(0.9, 0.5))
-"""Class 1 is harder for everyone, in both domains alike, and there is more of it away from home: accuracy falls."""
+"""Class 1 is equally hard for all models in both domains, but more frequent out of domain: accuracy falls."""
 RARE_CLASS = World(shares=(0.5, 0.9))
-"""Class 1 is rare away from home, which lowers its precision: macro-F1 falls."""
+"""Class 1 is rare out of domain, which lowers its precision: macro-F1 falls."""
 
 
 def with_luck(world: World, luck: float) -> World:
-    """Return a world whose probes' train texts have this luck."""
+    """Return a world in which the probes' training texts have this random effect."""
     return replace(world, luck=luck)
 
 
@@ -67,7 +67,7 @@ class Texts:
 
 
 def draw(world: World, rng: np.random.Generator) -> tuple[Texts, Texts]:
-    """Draw the test texts at home and on the other domain."""
+    """Simulate the test texts of the source and of the other domain."""
     nothing = (0.0,) * len(MODELS)
     return (
         _draw_domain(world, nothing, world.shares[0], 0.0, rng),

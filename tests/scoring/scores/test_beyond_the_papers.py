@@ -1,4 +1,4 @@
-"""Figures beside the drops: flips, prior-fixed drops, a reference's TT."""
+"""Scores other than drops: flips, drops under a fixed prior, a reference's TT."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Scores of confidences: each figure against a formula written again, on rows of a synthetic folder."""
+"""Confidence metrics against independent implementations, on rows of a synthetic folder."""
 
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def test_a_difference_is_out_less_in_domain(found: Confidence) -> None:
     assert found.mean_difference is not None
     assert found.mean_out is not None
     assert found.mean_in_domain is not None
-    # The grid is complete, and predictions are surer than right away from home.
+    # The grid is complete, and predictions are overconfident out of domain.
     mean = found.mean_out.overconfidence.value - found.mean_in_domain.overconfidence.value  # type: ignore[operator]
     assert found.mean_difference.overconfidence.value == pytest.approx(mean, abs=1e-12)
     assert found.mean_difference.overconfidence.low > 0.05  # type: ignore[operator]

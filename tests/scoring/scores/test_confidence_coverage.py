@@ -1,4 +1,4 @@
-"""Coverage of the 95% intervals of confidence figures, in worlds that share no code with them."""
+"""Coverage of the 95% intervals of confidence metrics, on data from independent generators."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class World(NamedTuple):
-    """A model and its test set; texts of a group of ten share half of their fate, and spread about one confidence."""
+    """A model and its test set; texts in a group of ten share half of their outcome variance and a mean confidence."""
 
     right: float
     n: int
@@ -27,7 +27,7 @@ class World(NamedTuple):
     too_sure: float
 
     def draw(self, rng: np.random.Generator, n_groups: int) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Draw confidences, chances of being right, and fates, shape (n_groups, size) each."""
+        """Sample confidences, probabilities of being correct, and latent outcomes, each of shape (n_groups, size)."""
         shape = (n_groups, self.size)
         common = rng.random((n_groups, 1)) if self.size > 1 else 0.5
         place = (0.5 * common + 0.5 * rng.random(shape)) if self.size > 1 else rng.random(shape)
@@ -52,11 +52,11 @@ WORLDS = [
     World(0.95, 1200, 10, 0.0),
 ]
 OF_ERRORS = {"calibration_error", "failure_auroc", "excess_aurc"}
-"""Figures without an interval where errors are few."""
+"""Metrics without an interval if there are few errors."""
 
 
 def true_figures(world: World) -> dict[str, float]:
-    """Compute figures of endless texts, from the chances of being right."""
+    """Compute the population values of the metrics from the probabilities of being correct."""
     sure, chance, _ = world.draw(np.random.default_rng(0), 800_000 // world.size)
     order = np.argsort(-sure.ravel())
     sure, chance = sure.ravel()[order], chance.ravel()[order]
@@ -65,7 +65,7 @@ def true_figures(world: World) -> dict[str, float]:
     gaps = [part.mean() for part in np.array_split(sure - chance, n_bins)]
     answered = np.arange(1, sure.size + 1)
     risk = wrong.mean()
-    # Of each right text, the share of wrong ones that are less sure.
+    # For each correct text, the share of wrong ones with lower confidence.
     below = 1 - np.cumsum(wrong) / wrong.sum()
     return {
         "overconfidence": float((sure - chance).mean()),
@@ -111,7 +111,7 @@ def figures_of(world: World, rng: np.random.Generator) -> dict[str, Figure]:
 
 
 class Hits(NamedTuple):
-    """Draws of a figure: how many there are, have an interval, and have one that covers the truth."""
+    """Simulated values of a metric: how many there are, have an interval, and have one that covers the truth."""
 
     n: int
     printed: int
@@ -142,7 +142,7 @@ def count_hits(world: World, n_draws: int, seed: int) -> dict[str, Hits]:
 
 
 SHARES = (0.5, 0.9)
-"""Share of the first class at home, and where the shift leads."""
+"""Prior of the first class on the source, and on the target."""
 
 
 def posterior(x: Floats, share: float, sharp: float) -> Floats:
@@ -153,7 +153,7 @@ def posterior(x: Floats, share: float, sharp: float) -> Floats:
 
 
 def split(n: int, views: int, metric: str, rng: np.random.Generator) -> Parts:
-    """Split a drop that class shares alone make; two models see each text by one view or by one of their own."""
+    """Split a drop due to label shift only; two models see each text through a shared view or through separate ones."""
     home, there = ((rng.random(n) > share).astype(np.int64) for share in SHARES)
     temperature = fit_temperature(posterior(rng.normal(2.0 * home - 1), SHARES[0], 2.0), home)
     seen = np.broadcast_to(rng.normal(2.0 * there - 1, size=(views, n)), (2, n))
@@ -185,7 +185,7 @@ def test_few_errors_leave_what_they_decide_without_an_interval() -> None:
     for _ in range(20):
         figures = figures_of(World(0.99, 60, 1, 0.0), rng)
         assert {name for name, figure in figures.items() if not figure.has_interval} == OF_ERRORS
-        for name in OF_ERRORS - {"failure_auroc"}:  # which has no value where nothing is wrong
+        for name in OF_ERRORS - {"failure_auroc"}:  # which is undefined without errors
             assert figures[name].no_interval == "fewer than 5 groups hold an error, or a right answer"
         assert figures["overconfidence"].limits()[1] > figures["overconfidence"].value + 0.01
 

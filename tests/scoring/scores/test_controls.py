@@ -1,4 +1,4 @@
-"""Flips beyond those of a placebo, and test texts seen in training, in the scores of a file."""
+"""Flips in excess of the placebo's, and test texts seen in training, in the scores of a file."""
 
 from pathlib import Path
 

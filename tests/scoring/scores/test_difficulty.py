@@ -191,7 +191,7 @@ def test_what_cannot_be_judged_gives_no_verdict() -> None:
     assert reason(model, PROBES) is None
     bare = single(Score(0.6, 1.0, 1.0, "away", no_interval=DesignReason.FEW_GROUPS))
     assert reason(model._replace(away=bare), PROBES) is Reason.NO_INTERVAL
-    assert reason(model, {"a": two(0.8, 0.7, n_runs=4)}) is Reason.NO_INTERVAL  # what training changes is not known
+    assert reason(model, {"a": two(0.8, 0.7, n_runs=4)}) is Reason.NO_INTERVAL  # training variance is not known
     assert reason(two(0.5, 0.4, n_runs=1), PROBES) is Reason.AT_CHANCE
     assert reason(model, {"a": two(0.8, 0.5)}) is Reason.PROBE_AT_CHANCE
     assert reason(model, PROBES, low=True) is Reason.PROBE_AT_CHANCE
@@ -207,7 +207,7 @@ def test_a_score_near_chance_leaves_the_interval_open_on_one_side() -> None:
 
 
 def test_a_model_that_falls_to_chance_is_shifted_where_probes_are_far_above() -> None:
-    """Errors that hit all alike cannot do that, unless all are near chance."""
+    """Check that errors common to all models cannot do that, unless all are near chance."""
     for away in (0.4, 0.5, 0.501):
         scored = Scored(two(0.9, away, n_runs=1), {"a": two(0.8, 0.79)}, False)
         assert explain_drop(scored, scored, CHANCE).explanation.verdict is Verdict.SHIFTED

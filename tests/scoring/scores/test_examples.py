@@ -1,4 +1,4 @@
-"""Examples that an entry got wrong: of every kind, and never where they may not be shown."""
+"""Misclassified examples of an entry: of every task kind, and never if they may not be shown."""
 
 import time
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_rows_that_a_model_of_the_target_gets_right_come_first(grid: DatasetFold
     right = gold["label"].replace_strict(dict(enumerate(labels)), return_dtype=pl.String)
     number = pl.Series(range(len(gold)))
     wrong = pl.Series([labels[(code + 1) % len(labels)] for code in gold["label"]])
-    # From elsewhere all rows are wrong, at home all but every third.
+    # Out of domain all rows are wrong, in domain all except every third.
     away = gold.select("id", source=pl.lit("d0"), prediction=wrong)
     home = gold.select("id", source=pl.lit("d1"), prediction=right.zip_with(number % 3 == 0, wrong))
     pl.concat([away, home]).write_parquet(tmp_path / "p.parquet")

@@ -1,4 +1,4 @@
-"""Figures: sums of scores, their limits and their tests, beside what is computed here from the formulas."""
+"""Figures: sums of scores, their limits and tests, against the formulas computed here."""
 
 from dataclasses import replace
 
@@ -33,7 +33,7 @@ REFUSED = single(Score(0.5, groups=3, no_interval=Reason.FEW_GROUPS))
 
 
 def share(right: float, n: int = N, test_set: object = None) -> Figure:
-    """Return an accuracy on n texts of a test set of its own."""
+    """Return an accuracy on n texts of a separate test set."""
     return single(Score(right / n, n, n - 1, test_set or object(), np.zeros(n), np.zeros(n), n))
 
 
@@ -50,7 +50,7 @@ def models(*right: np.ndarray) -> list[Figure]:
 
 
 def trained(values: list[float], spread: float, *, test_set: str, recipe: str) -> Figure:
-    """Return the mean of runs whose groups move all runs alike."""
+    """Return the mean of runs whose group influences are identical."""
     rng = np.random.default_rng(len(values))
     moved = rng.normal(size=N) * spread / np.sqrt(N)
     runs = Runs(recipe, tuple(range(len(values))), np.array(values), np.tile(moved[:, None], len(values)))
@@ -128,7 +128,7 @@ def test_runs_add_a_variance_of_their_own() -> None:
         trained(values, 0.01, test_set="a", recipe="home"), trained([0.6] * 5, 0.01, test_set="b", recipe="home")
     )
     assert drop.training is not None
-    # Runs of one recipe: its score at home moves alone here, so the variance is that of five runs' mean.
+    # Only the in-domain score varies between runs here, so the variance is that of the mean of five runs.
     assert drop.training.variance == pytest.approx(np.var(values, ddof=1) / 5)
     assert drop.training.df == 4
     interval = total_interval(drop)
@@ -199,7 +199,7 @@ def test_a_drop_of_that_size_is_found_in_four_studies_of_five() -> None:
     found = detectable_drop(difference(share(200), share(200)))
     assert found is not None
     rng = np.random.default_rng(1)
-    # Around 50% a score's variance hardly depends on the score, so that the drop leaves it as it is.
+    # Around 50% a score's variance hardly depends on the score, so the drop does not affect it.
     home, away = (rng.binomial(N, 0.5 + sign * found.models / 2, 1_000) for sign in (1, -1))
     studies = [difference(share(one), share(other)) for one, other in zip(home, away, strict=True)]
     assert np.mean([study.low > 0 for study in studies]) == pytest.approx(0.8, abs=0.04)  # three standard errors

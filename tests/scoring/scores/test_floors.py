@@ -1,4 +1,4 @@
-"""Levels that need no skill, and marks on scores that are not above them."""
+"""No-skill levels, and marks on scores that are not above them."""
 
 from pathlib import Path
 
@@ -85,7 +85,7 @@ def test_a_constant_predictor_is_at_floor_and_a_good_one_is_not(scored: dict[str
     assert not any(shift.at_floor for shift in good.shifts)
     assert set(good.floors) == set(good.domains)
     assert all(0.3 < floor.chance < 0.34 for floor in good.floors.values())
-    # Its drop is the smaller one, but nothing may be concluded from that.
+    # Its drop is smaller, but no conclusion is drawn from that.
     assert constant.summary.average_drop.value < good.summary.average_drop.value
     assert "nli: at chance or one label for all texts (mean ST): its drops say nothing." in warnings(scored["constant"])
     assert not [line for line in warnings(scored["good"]) if "chance" in line]

@@ -1,4 +1,4 @@
-"""ID and OOD scores of tasks with one training domain, against plain counting over the same rows."""
+"""ID and OOD scores of tasks with one training domain, against direct counts over the same rows."""
 
 import io
 from pathlib import Path
@@ -67,7 +67,7 @@ def test_id_ood_their_mean_and_the_drop(id_folder: DatasetFolder, tmp_path: Path
         assert item.low is not None
         assert item.high is not None
         assert item.low < item.value < item.high  # type: ignore[operator]
-    # A mean over three test sets is surer than any one of them; a drop is less sure than either side of it.
+    # A mean over three test sets is more precise than each of them; a drop is less precise than either score.
     width = {name: item.high - item.low for name, item in {**found.ood, "mean": found.mean_ood}.items()}  # type: ignore[operator]
     assert width["mean"] < min(width[target] for target in OOD)
     assert found.drop.high - found.drop.low > width["mean"]  # type: ignore[operator]
@@ -84,7 +84,7 @@ def test_the_summary_is_over_the_shifts_from_the_id_domain(id_folder: DatasetFol
     drops = [found.id.value - item.value for item in found.ood.values()]  # type: ignore[operator]
     assert summary.worst_sd.value == pytest.approx(max(drops), abs=1e-12)
     assert summary.mean_sd.value == pytest.approx(sum(drops) / 3, abs=1e-12)
-    assert summary.mean_sd == summary.average_drop  # one figure, so one interval and one smallest drop
+    assert summary.mean_sd == summary.average_drop  # equal values, so one interval and one smallest drop
     assert summary.detectable["mean_sd"] == summary.detectable["average_drop"] == found.detectable["drop"]
     assert summary.highest_st.value == max(item.value for item in found.ood.values())  # type: ignore[type-var]
     grid_only = ("sd_std", "td_std", "average_worst_sd", "average_worst_td", "highest_ss", "lowest_ss")

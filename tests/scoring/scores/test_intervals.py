@@ -1,4 +1,4 @@
-"""Intervals of scored files, beside those of texts drawn again and again."""
+"""Intervals of scored files, compared with bootstrap intervals."""
 
 import json
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ def five_runs(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory
 
 
 def test_a_wide_test_set_has_the_interval_that_drawing_groups_again_gives(tmp_path: Path) -> None:
-    """Check that away from the edges, and with many groups, a bootstrap of groups is right as well."""
+    """Check agreement with a bootstrap of groups, away from 0 and 1 and with many groups."""
     build_synthetic(tmp_path / "many", encoder=None, n_train=10, n_test=900)
     folder = DatasetFolder.open(tmp_path / "many")
     frame = noisy_predictions(folder).filter(pl.col("id").str.contains("/nli/"))
@@ -65,11 +65,11 @@ def _by_group(groups: pl.Series) -> np.ndarray:
 
 
 def test_an_interval_of_sd_is_made_of_the_scores_own(one_run: Scored) -> None:
-    """Check that source and target have independent test sets, so that the lengths up and down add as squares."""
+    """Check that source and target have independent test sets, so that the half-widths add in quadrature."""
     for shift in one_run.scores.tasks[0].shifts:
         down = np.hypot(shift.ss.value - shift.ss.low, shift.st.high - shift.st.value)
         up = np.hypot(shift.ss.high - shift.ss.value, shift.st.value - shift.st.low)
-        # Degrees of freedom add up, so each of the lengths is a little shorter than alone.
+        # Degrees of freedom add up, so each half-width is slightly shorter than on its own.
         assert shift.sd.value - shift.sd.low == pytest.approx(down, rel=0.05)
         assert shift.sd.high - shift.sd.value == pytest.approx(up, rel=0.05)
 
@@ -114,7 +114,7 @@ def test_scoring_twice_gives_the_same_intervals(
 def test_every_figure_lies_in_its_interval(one_run: Scored) -> None:
     task = one_run.scores.tasks[0]
     estimates = [getattr(shift, name) for shift in task.shifts for name in ("st", "ss", "tt", "sd", "td", "idd")]
-    # At lambda 90 six texts are left of 60, too few for an interval of any figure.
+    # At lambda 90 six of 60 texts remain, too few for any interval.
     estimates += [item for shift in task.shifts for item in (shift.depth_f1["0"], shift.depth_f1["25"])]
     names = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
     estimates += [getattr(task.summary, name) for name in names]

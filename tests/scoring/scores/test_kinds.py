@@ -1,4 +1,4 @@
-"""Scores of every task kind through the whole path, against plain scripts over the same rows."""
+"""End-to-end scores of every task kind, against simple scripts over the same rows."""
 
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def path(predictions: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 class _WordTokens:
-    """Token vectors from the letters of words, in place of an encoder."""
+    """Token vectors computed from the letters of words, instead of an encoder."""
 
     calls: list[int]
     name, revision = "word-tokens", "1"

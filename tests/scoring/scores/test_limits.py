@@ -1,4 +1,4 @@
-"""Tests of limits: their p values are those of the intervals, and their common decision."""
+"""Tests of limits: consistency of p values with intervals, and the joint decision."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What to do about a domain: which step follows from which figures, and how often one is accepted wrongly."""
+"""Next steps per domain: the step for given results, and the rate of false acceptances."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ MARGIN = 0.05
 
 
 def scored(name: str, texts: Texts, share: float, rng: np.random.Generator) -> Figure:
-    """Score a model on groups whose shares of right answers are drawn around the true one (beta)."""
+    """Score a model on groups whose accuracies are drawn around the true one (beta)."""
     shares = np.full(texts.groups, share)
     if texts.correlation:
         spread = 1 / texts.correlation - 1
@@ -52,7 +52,7 @@ def test_domains_without_a_test_are_to_be_labelled() -> None:
 
 
 def test_as_many_labels_as_are_asked_for_decide() -> None:
-    """Of domains that lose what they seem to, some four of five are accepted once the texts asked for are there."""
+    """Check that about 80% of domains whose true loss is the observed one are accepted with the suggested labels."""
     rng, accepted, n_studies = np.random.default_rng(2), 0, 200
     at_home = scored("home", Texts(20_000), 0.85, rng)
     pilot = scored("away", Texts(200), 0.85, rng)
@@ -108,7 +108,7 @@ def test_nothing_is_accepted_of_a_model_at_chance() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("texts", [Texts(300), Texts(100, 5, 0.2), Texts(25, 20, 0.1)])
 def test_one_file_in_twenty_accepts_what_it_should_not(texts: Texts) -> None:
-    """Files of 20 domains that all lose exactly the margin: those that accept one at least."""
+    """Check how many files accept at least one of 20 domains that all lose exactly the margin."""
     rng, n_files = np.random.default_rng(3), 1_000
     away = {str(number): 0.85 - MARGIN for number in range(20)}
     wrong = sum(any(each.step == Step.ACCEPT for each in steps(texts, 0.85, away, rng)) for _ in range(n_files))

@@ -1,4 +1,4 @@
-"""No drop above a margin: wrongly claimed in at most 5% of studies, on all shifts at once."""
+"""Non-inferiority of all drops: falsely claimed in at most 5% of studies, on all shifts jointly."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def score(share: float) -> Figure:
 
 
 def claims(drops: tuple[float, ...], n_studies: int) -> float:
-    """Count the share of studies in which all drops are claimed to be below the margin."""
+    """Return the share of studies in which all drops are claimed to be below the margin."""
     rng = np.random.default_rng(2)
     made = 0
     for _ in range(n_studies):

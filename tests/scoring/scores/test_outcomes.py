@@ -1,4 +1,4 @@
-"""Labels that count as a coarser one where gold never has them."""
+"""Labels absent from gold that are merged into a coarser one."""
 
 import numpy as np
 import polars as pl

@@ -1,4 +1,4 @@
-"""Detectable drops of a folder: its sizes, assumptions typed or measured, needs that fit the drops."""
+"""Detectable drops of a folder: sizes, given or measured assumptions, and consistent needs."""
 
 from io import StringIO
 from pathlib import Path
@@ -70,7 +70,7 @@ def test_assumptions_are_measured_on_a_file_and_typed_ones_go_before(synthetic: 
     predict(synthetic, list(synthetic.task("nli").domains), 0.1).write_parquet(file)
     found = {task.task: task.assumed for task in plan(synthetic, like=file, typed={"run_sd": 0.03}).tasks}
     assert found["nli"].measured_on == "entry.parquet"
-    # Labels are drawn anew in 10% of cases at home: wrong in two thirds of them.
+    # In domain, labels are resampled in 10% of cases, and wrong in two thirds of them.
     assert found["nli"].accuracy == pytest.approx(1 - 0.1 * 2 / 3, abs=0.03)
     assert 0.1 < found["nli"].discordance < 0.35
     assert found["nli"].run_sd == 0.03

@@ -23,7 +23,7 @@ RARE = (0.1, 0.9)
 
 
 class Case(NamedTuple):
-    """A study that is planned: one shift, two test sets of one size."""
+    """A planned study: one shift, two test sets of equal size."""
 
     drop: str
     n: int
@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 def drawn(case: Case, recalls: tuple[float, float], name: str, rng: np.random.Generator) -> list[Figure]:
-    """Draw a test set and what two models answer; score each."""
+    """Simulate a test set and the answers of two models; score each."""
     high, low = recalls
     apart = high - low
     discordance = min(max(case.discordance, apart), apart + 2 * min(low, 1 - high))
@@ -89,7 +89,7 @@ def drawn(case: Case, recalls: tuple[float, float], name: str, rng: np.random.Ge
 
 
 def studied(case: Case, n_studies: int) -> tuple[float, float, float]:
-    """Plan a case and draw studies: the planned drop, the share that finds it, and the share with an interval."""
+    """Plan a case and simulate studies: the planned drop, its power, and the share of studies with an interval."""
     design = case.design
     drop = design.smallest_drop(case.n_tests)
     assert drop is not None
@@ -175,7 +175,7 @@ def test_more_runs_find_smaller_drops_and_a_shared_level_larger_ones() -> None:
 
 
 def test_a_drop_of_a_recipe_is_found_in_about_four_studies_of_five() -> None:
-    """Check runs by Welch's t: with this many texts hardly anything else varies."""
+    """Check runs by Welch's t test: with this many texts, only runs vary."""
     rng, runs, run_sd = np.random.default_rng(4), 6, 0.02
     design = Case("TD", 1_000_000, 0.8, 0.2).design
     drop = Design(design.cells, 0.8, 0.2, run_sd).smallest_drop(runs=runs)

@@ -1,4 +1,4 @@
-"""Scoring against plain scikit-learn loops over the same predictions."""
+"""Scores against simple scikit-learn loops over the same predictions."""
 
 import shutil
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.close_figures import assert_close
 
 
 def noisy(folder: DatasetFolder, task: str, sources: list[str], seeds: tuple[int, ...] = (0,)) -> pl.DataFrame:
-    """Predict gold labels with errors, more of them away from home."""
+    """Predict gold labels with errors, more of them out of domain."""
     rng = np.random.default_rng(5)
     info = folder.task(task)
     parts = []
@@ -242,7 +242,7 @@ def test_scores_are_the_same_whatever_the_row_order(
 def test_runs_on_some_targets_only_are_named_and_left_out(
     synthetic: DatasetFolder, domains: list[str], tmp_path: Path
 ) -> None:
-    """Check that a seed at home alone does not move SS, and with it every SD of the source."""
+    """Check that a seed with only in-domain predictions does not change SS, and hence every SD of the source."""
     home = domains[0]
     frame = noisy(synthetic, "nli", domains)
     extra = frame.filter(pl.col("source") == home, pl.col("id").str.contains(f"/{home}/")).with_columns(
@@ -298,7 +298,7 @@ def test_gaps_of_a_subset_are_those_of_its_domains(
 
 
 def test_a_task_of_one_domain_has_its_in_domain_score_and_no_drop(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    """Check a partial build, which may hold one domain of a task."""
+    """Check a partial build, which may have a single domain of a task."""
     alone = AssembledTask(
         SA,
         {"lamps": {split: synthetic.split("sa", "lamps", split) for split in ("train", "test")}},

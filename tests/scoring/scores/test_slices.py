@@ -1,4 +1,4 @@
-"""Slices against the rest: figures by hand, groups, the correction, and slices that are the same texts again."""
+"""Slices against the rest: hand-computed values, groups, the correction, and overlapping slices."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_two_planted_slices_are_named_each() -> None:
 def test_rules_of_a_search_are_tested_on_the_other_half_alone() -> None:
     rng = RNG(5)
     members, half = rng.random(N) < 0.3, rng.random(N) < 0.5
-    wrong = members & ~half  # right wherever the test looks
+    wrong = members & ~half  # right in the tested half
     rule = Candidate("r", "errors", members)
     assert find_slices(texts_of(wrong), [], [rule], half)[0].slices == ()
     named = find_slices(texts_of(wrong), [], [rule], ~half)[0].slices

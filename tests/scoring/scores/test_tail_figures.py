@@ -1,4 +1,4 @@
-"""Figures of a summary that are not means: the worst true drop, the next domain, the slope on depth, lenient tags."""
+"""Parts of a summary that are not means: worst true drop, next domain, depth slope, lenient tags."""
 
 from pathlib import Path
 
@@ -105,7 +105,7 @@ def test_lenient_span_f1_is_that_of_seqeval_where_it_differs() -> None:
 
 @pytest.mark.parametrize(("begin_as_inside", "by_chance", "gains"), [(0.08, 0.02, True), (0.0, 0.10, False)])
 def test_lenient_reading_favours_some_taggers(begin_as_inside: float, by_chance: float, gains: bool) -> None:
-    """Check spans that begin with I-, which count for lenient readers alone, as do stray I- tags (as wrong spans)."""
+    """Check spans that begin with I-, which count only in lenient mode, as do orphan I- tags (as wrong spans)."""
     rng = np.random.default_rng(18)
     gold, predicted = [], []
     for _ in range(2000):

@@ -1,4 +1,4 @@
-"""Drops on domains not known to be in pretraining, against means taken by hand."""
+"""Drops on domains not known to be in the pretraining data, against hand-computed means."""
 
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def test_means_are_over_the_shifts_between_other_domains(folder: DatasetFolder, 
         assert estimate.value == pytest.approx(by_hand)
         assert estimate.low < estimate.value < estimate.high
     assert found.sd.value == pytest.approx(found.td.value), "equal on a whole grid of the others"
-    # Fewer texts say less: intervals are wider than those of the whole task, but of its order.
+    # With fewer texts, intervals are wider than the whole task's, but of the same order.
     whole = task.summary.mean_st
     assert whole.high is not None
     assert whole.low is not None
@@ -59,7 +59,7 @@ def test_means_are_over_the_shifts_between_other_domains(folder: DatasetFolder, 
 
 
 def test_all_shifts_give_the_whole_tasks_figures(folder: DatasetFolder, scored: Scored) -> None:
-    """Check that a seen domain without scores leaves every shift, so that both computations agree."""
+    """Check that with a seen domain without scores no shift is excluded, so that both computations agree."""
     task = scored.scores.tasks[0]
     everything = task.model_copy(update={"domains": (*task.domains, "elsewhere")})
     found = unseen_drops(scored.table, card("elsewhere"), folder, everything)

@@ -1,4 +1,4 @@
-"""Predictions on validation rows of a task of tags, which a dataset may have beside the task that is forecast."""
+"""Predictions on validation rows of a tagging task, in a dataset that also has a task to forecast."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Scores and drops without the test texts that repeat a train text of their own domain."""
+"""Scores and drops, excluding test texts that repeat a train text of their own domain."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Scored entries on invented data, and states made of them by hand."""
+"""Scored entries on invented data, and states built from them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -69,7 +69,7 @@ def entry(folder: DatasetFolder, scores: Scores, name: str, **facts: Any) -> Ana
 
 @pytest.fixture
 def state(dealt: DatasetFolder, good: Scores) -> State:
-    """Make an entry's result on the moods: a card by hand, scores of any entry, figures of its summary changed."""
+    """Build an entry's result on the moods: a given card, any entry's scores, with modified summary values."""
 
     def make(name: str = "Model", scores: Scores = good, summary: dict[str, Any] | None = None, **facts: Any) -> Result:
         task = scores.tasks[0]

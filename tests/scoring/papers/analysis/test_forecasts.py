@@ -34,7 +34,7 @@ def test_each_method_sees_the_shift_that_it_assumes(errors: dict[str, dict[str, 
 
 
 def test_no_method_sees_concept_shift(errors: dict[str, dict[str, float]]) -> None:
-    """Check that methods which see only the target's texts and predictions miss the whole drop."""
+    """Check that methods that use only the target's texts and predictions miss the whole drop."""
     found = errors["concept shift"]
     seen = {name: error for name, error in found.items() if name in METHODS}
     assert set(seen) == set(METHODS)

@@ -1,4 +1,4 @@
-"""The rows that analyses find: the papers' figures as numbers."""
+"""The rows of analyses: the papers' figures as numbers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A folder as a benchmark maintainer has it: an ID, two more data sets of the task, and two other candidates."""
+"""A benchmark maintainer's folder: an ID, two more data sets of the task, and two other candidates."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Choices from studies made by hand: notes where something is not known, and who decides the ID."""
+"""Selections from hand-made studies: notes if something is unknown, and what determines the ID."""
 
 from dataclasses import replace
 

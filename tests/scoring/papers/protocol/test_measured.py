@@ -1,4 +1,4 @@
-"""Choosing from a dataset folder: facts, similarity and scores against counts by hand."""
+"""Selection from a dataset folder: facts, similarity and scores against hand counts."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Choices from the paper's tables: the rule has to arrive at the paper's by itself."""
+"""Selections from the paper's tables: the rule must reproduce the paper's."""
 
 from pathlib import Path
 
@@ -146,6 +146,6 @@ def test_the_builders_know_the_same_of_each_data_set(task: str) -> None:
             known.challenge,
             known.made_from,
         )
-        # SQuADShifts' rows from Wikipedia are none of BOSS's, though the paper's table lists that source.
+        # BOSS has no SQuADShifts rows from Wikipedia, though the paper's table lists that source.
         printed = set(candidate.text_sources) - ({"Wikipedia"} if name == "SQuAD Shifts" else set())
         assert printed == set(known.text_sources)

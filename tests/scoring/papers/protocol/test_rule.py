@@ -1,4 +1,4 @@
-"""The rule on toy candidates, where every answer can be checked by eye."""
+"""The rule on toy candidates, where every result can be checked by hand."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_verdicts_name_the_rival_and_the_margin() -> None:
     found = explain(candidates, [0.9, 0.1, 0.5, 0.55, 0.7, 0.8], "ID", 2)
     assert found["ID"].reason == "the ID"
     assert found["news"] == OodVerdict(chosen=False, reason="source of the ID")
-    # If it were left out, the other tweets would be chosen.
+    # If it were excluded, the other tweets would be selected.
     assert (found["tweets"].rival, found["tweets"].margin) == ("more", pytest.approx(0.05))
     assert found["more"] == OodVerdict(False, "source taken", "tweets", pytest.approx(0.05))
     assert (found["film"].rival, found["film"].margin) == ("law", pytest.approx(0.1))
