@@ -172,12 +172,12 @@ def _pair(
     if saved is None and (other_way := _parse_comparison(store.comparison(b.id, a.id))) is not None:
         saved = mirror_comparison(other_way)
     folder = entrants[0].folder
-    made_with = (depth_encoder_name(folder), encoder_name(entrants[0].encoder))
+    encoders = (depth_encoder_name(folder), encoder_name(entrants[0].encoder))
     if (
         saved is not None
         and not saved.version.difference(folder.version)
         and saved.metric_version == METRIC_VERSION
-        and (saved.depth_encoder, saved.token_encoder) == made_with
+        and (saved.depth_encoder, saved.token_encoder) == encoders
     ):
         return saved.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:

@@ -174,7 +174,7 @@ def _list_name(path: Path) -> str:
 def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> ScoreTable:
     """Build a table from logs: items by task and id; several logs of a model and task are averaged.
 
-    Raises: InvalidInput if logs share no score of single items, or if an item's content differs between models.
+    Raises: InvalidInput if logs share no item-level score, or if an item's content differs between models.
     """
     shared = [name for name in logs[0].metrics if all(name in log.metrics for log in logs)]
     metric = how.metric if how.metric is not None else shared[0] if shared else None

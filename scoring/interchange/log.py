@@ -233,7 +233,7 @@ class SampleRows:
             refuse_log(self.path, "a sample has a value that does not fit", first_line(error), WHOLE, column=name)
 
 
-_ROWS_AT_ONCE = 2_000  # a block's memory is used again by the next; of larger blocks it goes back and is asked for anew
+_ROWS_AT_ONCE = 2_000  # the memory of a block this size is reused; larger blocks are returned to the system
 
 
 def _has_repeats(samples: pl.DataFrame) -> bool:

@@ -89,10 +89,10 @@ class SharedEntry:
             "synthetic data": self.scores.synthetic_data,
         }
         yield from (words for words, holds in warnings.items() if holds)
-        yield made_with(self.scores)
+        yield provenance(self.scores)
 
 
-def made_with(scores: Scores) -> str:
+def provenance(scores: Scores) -> str:
     """Describe the program, metric version, data and subset behind scores."""
     subset = "" if scores.subset == "all" else f", subset {scores.subset}"
     return f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, {scores.version}{subset}"

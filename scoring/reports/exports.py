@@ -11,14 +11,14 @@ from shiftbench.scoring.comparing.shape import TRAINED_MODELS, Comparison, winne
 from shiftbench.scoring.reports.plain_tables import latex_text
 from shiftbench.validation.csv_export import Cell, guarded_csv
 
-_MADE_WITH = ("data", "settings", "subset", "metric_version", "depth_encoder", "token_encoder")
+_PROVENANCE = ("data", "settings", "subset", "metric_version", "depth_encoder", "token_encoder")
 
 
 def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
     """Write comparisons as CSV with a header and one row per difference: fractions, unrounded."""
     header = [
         "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "low", "high", "p",
-        "p_corrected", "better", "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_MADE_WITH,
+        "p_corrected", "better", "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_PROVENANCE,
     ]  # fmt: skip
     rows: list[list[Cell]] = []
     for other, pair in zip(names[1:], pairs, strict=True):
@@ -31,7 +31,7 @@ def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
             about = (test_of_task.about, test_of_task.runs_needed) if test_of_task else (TRAINED_MODELS, MIN_RUNS)
             values: list[Cell] = [each.figure, each.value, each.low, each.high, each.p, each.p_corrected, better]
             tested = [*values, each.at_floor or "", *about, pair.margin, each.p_equivalent]
-            rows.append([*ids, task, source, target, *tested, *(getattr(pair, name) for name in _MADE_WITH)])
+            rows.append([*ids, task, source, target, *tested, *(getattr(pair, name) for name in _PROVENANCE)])
     return guarded_csv(header, rows)
 
 

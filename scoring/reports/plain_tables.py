@@ -219,7 +219,7 @@ def as_html(parts: Iterable[RenderableType]) -> list[Markup]:
 def report(
     title: str,
     parts: Iterable[RenderableType],
-    made_with: str,
+    command: str,
     *,
     head: Iterable[Markup] = (),
     pictures: Iterable[Markup] = (),
@@ -229,7 +229,7 @@ def report(
     Args:
         title: its heading.
         parts: the command's output.
-        made_with: the command.
+        command: the command.
         head: elements between the heading and the sentences.
         pictures: plots placed before the first table.
     """
@@ -237,4 +237,4 @@ def report(
     first = next((place for place, each in enumerate(written) if each.startswith("<div")), len(written))
     body = [tag("h1", title, class_="sb-name"), *head, *written[:first]]
     body += [*(tag("figure", each, class_="sb-figure") for each in pictures), *written[first:]]
-    return report_file(title, body, made_with)
+    return report_file(title, body, command)

@@ -16,7 +16,7 @@ from shiftbench.scoring.reports.frame.parts import card_facts
 from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks, task_report
-from shiftbench.scoring.reports.titles import domain_titles, untitled, with_titles
+from shiftbench.scoring.reports.titles import domain_key, domain_titles, with_titles
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import Scores
@@ -82,7 +82,7 @@ def _examples(
     source: str,
     target: str,
 ) -> Sequence[WrongExample]:
-    examples = wrong_examples(predictions, folder, task, untitled(source, names), untitled(target, names))
+    examples = wrong_examples(predictions, folder, task, domain_key(source, names), domain_key(target, names))
     return [replace(example, id=own_ids.get(example.id, example.id)) for example in examples]
 
 

@@ -67,7 +67,7 @@ def with_gate_titles(report: Report, titles: Mapping[str, str]) -> Report:
     return report.model_copy(update={"verdicts": _with_titles(report.verdicts, titles, "domain"), "left_out": left_out})
 
 
-def untitled(name: str, names: Mapping[str, str]) -> str:
+def domain_key(name: str, names: Mapping[str, str]) -> str:
     """Return the internal name of a domain or joined source, given its title and the names by title."""
     return SOURCE_JOINER.join(sorted(names.get(part, part) for part in name.split(SOURCE_JOINER)))
 

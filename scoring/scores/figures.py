@@ -585,7 +585,7 @@ def none_if_nan(value: float | Floats) -> float | None:
     """Return a number as a Python float; None for NaN.
 
     Args:
-        value: a number; NaN where it is undefined.
+        value: a number; NaN if undefined.
     Returns: the number; None for NaN.
     """
     return None if np.isnan(value) else float(value)

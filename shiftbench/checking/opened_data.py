@@ -14,7 +14,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import find_subset, is_own
 from shiftbench.checking.own_data import OwnData, open_own_data
-from shiftbench.scoring.reports.titles import domain_titles, untitled
+from shiftbench.scoring.reports.titles import domain_key, domain_titles
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
@@ -149,7 +149,7 @@ class OpenedData:
         """Return the dataset's name of a domain or joined source that may be given by the file's names."""
         if self.own is not None:
             return self.own.domain(name)
-        return untitled(name, {title: each for each, title in self.titles.items()})
+        return domain_key(name, {title: each for each, title in self.titles.items()})
 
 
 @contextmanager

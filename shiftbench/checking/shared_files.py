@@ -17,7 +17,7 @@ from shiftbench.checking.inputs import as_folder
 from shiftbench.leaderboard.store import ENTRY_ID, find_folder, open_store
 from shiftbench.scoring.interchange.eval_results import eval_results, tasks_left_out
 from shiftbench.scoring.interchange.every_eval_ever import DATASTORE, every_eval_ever
-from shiftbench.scoring.interchange.shared_entry import SharedEntry, made_with, scores_csv
+from shiftbench.scoring.interchange.shared_entry import SharedEntry, provenance, scores_csv
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.cards import Card, Url, card_beside, read_card
@@ -126,7 +126,7 @@ def send_shared(shared: SharedEntry, to: str, files: Mapping[str, Path], api: An
             repository,
             [CommitOperationAdd(path, str(file)) for path, file in files.items()],
             commit_message=title,
-            commit_description=made_with(shared.scores),
+            commit_description=provenance(shared.scores),
             repo_type=kind,
             create_pr=True,
         )

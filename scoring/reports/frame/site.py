@@ -13,17 +13,17 @@ _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Content security policy of reports, which may be forwarded: no scripts, no requests."""
 
 
-def report_file(title: str, parts: Iterable[Markup], made_with: str, *, class_: str = "sb-entry sb-compare") -> Markup:
+def report_file(title: str, parts: Iterable[Markup], command: str, *, class_: str = "sb-entry sb-compare") -> Markup:
     """Build a report as one self-contained HTML file.
 
     Args:
         title: the browser tab's title.
         parts: content of the report.
-        made_with: the command that writes it.
+        command: the command that writes it.
         class_: CSS class of the element around the parts.
     """
     body, sheet = tag("div", *parts, class_=class_), Markup(style_sheet())
-    facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "made_with": made_with}
+    facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "command": command}
     return render("report.html", **facts, body=body)
 
 

@@ -9,7 +9,7 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import render, style_sheet
 
 CARD_WIDTH, CARD_HEIGHT = 1200, 630
-"""Pixels of the picture that a link is shown by, where it is shared."""
+"""Size in pixels of preview images for links."""
 _FONT = "Source Sans Pro"
 _TOKEN = re.compile(r"(--[\w-]+):\s*([^;]+);")
 _PAIR = re.compile(r"light-dark\(\s*([^,()]+)\s*,\s*([^()]+)\)")
