@@ -1,8 +1,7 @@
-"""Vocabulary, schemas and error reports: what every other room agrees on. Imports nothing of ours.
+"""Shared vocabulary, schemas and error reports. Imports no other package of shiftbench.
 
-In: files and frames from outside. Out: typed rows and cards, or every problem with its place and cure.
-Beside them stand helpers that all rooms share: ``command_line``, ``operating_system``, ``output_files``, ``png``,
-``retries``, ``timing``.
+Input: untrusted files and frames. Output: typed rows and cards, or all problems with location and suggested fix.
+Shared helpers: ``command_line``, ``operating_system``, ``output_files``, ``png``, ``retries``, ``timing``.
 """
 
 if __name__ != "shiftbench.validation":

@@ -1,4 +1,4 @@
-"""The card: who made a prediction file, and how. A closed schema; free text in it is data, never markup."""
+"""Cards: metadata of a prediction file (submitter, model, training). Unknown keys are refused; text is never markup."""
 
 import json
 import reprlib
@@ -43,7 +43,7 @@ def _real_day(text: str) -> str:
 
 
 Day = Annotated[str, pydantic.StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}$"), pydantic.AfterValidator(_real_day)]
-"""A day as ISO 8601 writes it, such as 2024-05-31."""
+"""A day in ISO 8601, such as 2024-05-31."""
 
 
 class Card(pydantic.BaseModel):
@@ -106,21 +106,21 @@ class Card(pydantic.BaseModel):
 
     @property
     def allows_download(self) -> bool:
-        """Return whether the predictions may be downloaded by themselves, which a card allows unless it says no."""
+        """Return whether the predictions may be downloaded individually (unless the card forbids it)."""
         return self.share_predictions is not False
 
     @property
     def allows_bulk(self) -> bool:
-        """Return whether the predictions may be passed on in archives with all others: only where the card says so."""
+        """Return whether the predictions may be included in archives (only if the card allows it explicitly)."""
         return self.share_predictions is True
 
     @property
     def model_name(self) -> str:
-        """Return the model's name, which joins a submitter's entries to one line of the overall board."""
+        """Return the model's name, by which a submitter's entries share one row of the overall board."""
         return self.model or self.name
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the card as plain JSON data, without the keys that were left out."""
+        """Return the card as JSON data, without keys at their default."""
         return self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
 
 
@@ -130,7 +130,7 @@ def read_card(path: Path) -> Card:
     Args:
         path: the file, at most 64 KiB of UTF-8.
     Returns: the card.
-    Raises: InvalidInput naming every key that is wrong, missing or unknown, or that there is no such file.
+    Raises: InvalidInput with every wrong, missing or unknown key, or if the file does not exist.
     """
     if not path.is_file():
         raise InvalidInput(
@@ -148,11 +148,11 @@ def read_card(path: Path) -> Card:
 
 
 def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
-    """Read the card beside a prediction file, for readers that can go on without one.
+    """Read the card of a prediction file if it exists.
 
     Args:
         predictions: the file; its card is ``<name>.card.yaml``.
-    Returns: the card, None where there is none or it is not sound; and what is wrong with it, for the user to hear.
+    Returns: the card, or None if it is missing or invalid; and the problems of an invalid card.
     """
     path = card_path(predictions)
     if not path.is_file():
@@ -166,7 +166,7 @@ def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
 
 
 def find_card(predictions: Path) -> Path:
-    """Return the path of the card beside a prediction file; InvalidInput when either file is missing."""
+    """Return the path of a prediction file's card; InvalidInput if either file is missing."""
     card = card_path(predictions)
     if not predictions.is_file():
         raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
@@ -177,19 +177,19 @@ def find_card(predictions: Path) -> Path:
 
 
 def card_path(predictions: Path) -> Path:
-    """Return where the card of a prediction file stands: ``<name>.card.yaml`` beside it."""
+    """Return the path of a prediction file's card: ``<name>.card.yaml`` in the same folder."""
     return predictions.with_name(f"{predictions.stem}.card.yaml")
 
 
 def parse_card(text: str, file: str = "card", given: Mapping[str, str] | None = None) -> Card:
-    """Parse the text of a YAML or JSON card, within the bounds of ``shiftbench.validation.yaml_text``.
+    """Parse the text of a YAML or JSON card, within the limits of ``shiftbench.validation.yaml_text``.
 
     Args:
         text: the card, at most 64 KiB.
-        file: names it in problems.
-        given: values of keys that the text does not have.
+        file: the file's name, used in problems.
+        given: values of keys that the text does not contain.
     Returns: the card.
-    Raises: InvalidInput naming every key that is wrong, missing or unknown.
+    Raises: InvalidInput with every wrong, missing or unknown key.
     """
     content = parse_mapping(text, "card", file)
     try:
@@ -203,7 +203,7 @@ def write_card(card: Card, path: Path) -> None:
 
     Args:
         card: the card; keys at their default are left out.
-        path: the file, which is replaced.
+        path: the file, which is overwritten.
     """
     path.write_text(yaml.safe_dump(card.as_dict(), sort_keys=False, allow_unicode=True), encoding="utf-8")
 

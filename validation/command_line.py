@@ -1,4 +1,4 @@
-"""What commands share: options, JSON output, refusals before any work. Light, so that ``--help`` answers at once."""
+"""Shared parts of commands: options, JSON output, early checks. Imports are light, so that ``--help`` is fast."""
 
 import inspect
 import json
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from shiftbench.validation.cards import Card
 
 OWN_FILE, MODEL, LIMITS, OUTPUT = "A file of your own", "Model", "Limits", "Output"
-"""Sections of options in ``--help``: of a file of one's own, of the model."""
+"""Sections of options in ``--help``."""
 DataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
 ]
 
 
 def as_fraction(points: float | None) -> float | None:
-    """Return points as a fraction, without what dividing by 100 would round; None stays None.
+    """Convert points to a fraction without floating-point error; None stays None.
 
     >>> as_fraction(2.2), as_fraction(None)
     (0.022, None)
@@ -41,17 +41,17 @@ def as_fraction(points: float | None) -> float | None:
 
 
 def writable(where: str | None) -> str | None:
-    """Raise a usage error where JSON cannot be written to a place, before the work."""
+    """Check, before any work, that JSON can be written to a path; otherwise raise a usage error."""
     if where is not None and where != "-":
         check_file(Path(where), "--json")
     return where
 
 
 def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
-    """Raise a usage error where a file cannot be written, before the work.
+    """Check, before any work, that a file can be written; otherwise raise a usage error.
 
     Args:
-        path: the file that an option names; None where it was not given.
+        path: the value of the option; None if it was not given.
         param: the option.
     Returns: the path.
     Raises: InvalidInput naming the option and the path.
@@ -62,7 +62,7 @@ def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
 
 
 def writable_picture(path: Path | None, param: typer.CallbackParam) -> Path | None:
-    """Raise as ``writable_file`` does, and where the extra 'pictures' is not installed."""
+    """Check as ``writable_file`` does, and that the extra 'pictures' is installed."""
     if path is not None:
         require("matplotlib", "pictures")
     return writable_file(path, param)
@@ -154,7 +154,7 @@ PortOption = Annotated[
 
 
 def sound_card(predictions: Path) -> "Card | None":
-    """Return the card beside a prediction file; an invalid one is left out, with a warning that says why."""
+    """Return the card of a prediction file; an invalid card is ignored with a warning."""
     from shiftbench.validation.cards import card_beside
 
     card, problems = card_beside(predictions)
@@ -164,11 +164,11 @@ def sound_card(predictions: Path) -> "Card | None":
 
 
 def require(module: str, extra: str) -> None:
-    """Raise InvalidInput where a package of an extra is not installed.
+    """Raise InvalidInput if a package of an extra is not installed.
 
     Args:
-        module: the package, as it is imported.
-        extra: the extra of shiftbench that brings it.
+        module: import name of the package.
+        extra: the extra of shiftbench that includes it.
     Raises: InvalidInput with the command that installs the extra.
     """
     from importlib.util import find_spec
@@ -182,7 +182,7 @@ def write_json(content: Any, where: str | None) -> None:
     """Write JSON to a file or to standard output.
 
     Args:
-        content: what JSON can hold; NaN is refused.
+        content: JSON-serialisable data without NaN.
         where: a path, or '-' for standard output; None writes nothing.
     """
     if where is None:
@@ -195,10 +195,10 @@ def write_json(content: Any, where: str | None) -> None:
 
 
 def show(parts: "Iterable[str | RenderableType]", *, stderr: bool = False) -> None:
-    """Print lines and tables, for people.
+    """Print lines and tables in human-readable form.
 
     Args:
-        parts: lines, which are not wrapped and hold no markup, and tables or styled texts of rich.
+        parts: lines, which are printed without wrapping or markup, and tables or styled texts of rich.
         stderr: print on standard error.
     """
     from shiftbench.validation.plain_console import open_console, print_parts
@@ -207,12 +207,12 @@ def show(parts: "Iterable[str | RenderableType]", *, stderr: bool = False) -> No
 
 
 def answer(parts: "Iterable[str | RenderableType]", content: Any, where: str | None) -> None:
-    """Print what a command found, and write its JSON; with JSON on standard output nothing else is printed there.
+    """Print a command's results and write its JSON; with JSON on standard output nothing else is printed there.
 
     Args:
-        parts: as ``show`` takes them.
-        content: as ``write_json`` takes it.
-        where: what was given as ``--json``.
+        parts: as for ``show``.
+        content: as for ``write_json``.
+        where: the value of ``--json``.
     """
     if where != "-":
         show(parts)
@@ -220,11 +220,11 @@ def answer(parts: "Iterable[str | RenderableType]", content: Any, where: str | N
 
 
 def write_report(path: Path | None, text: Callable[[], str]) -> None:
-    """Write a report where one was asked for, and print its path on standard error.
+    """Write a report if requested, and print its path on standard error.
 
     Args:
         path: the file; None writes nothing.
-        text: builds the report, which takes time that a command without ``--report`` need not spend.
+        text: builds the report, called only with a path.
     """
     if path is not None:
         path.write_text(text(), encoding="utf-8")
@@ -232,10 +232,9 @@ def write_report(path: Path | None, text: Callable[[], str]) -> None:
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Build a command that has the fields of the dataclasses among its parameters as options of its own.
+    """Expand the dataclass parameters of a command into options, one per field.
 
-    Each such parameter is replaced by the fields, which typer then reads as if they stood there; the command itself
-    gets the dataclass.
+    typer sees the fields as parameters of the command; the command itself receives the dataclass.
     """
     own = inspect.signature(command).parameters.values()
     classes: dict[str, Any] = {
@@ -259,7 +258,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fields_as(parameter: inspect.Parameter) -> list[inspect.Parameter]:
-    """List the fields of a parameter's dataclass as parameters of the same kind."""
+    """Return the fields of a parameter's dataclass as parameters of the same kind."""
     return [
         inspect.Parameter(
             field.name,

@@ -1,4 +1,4 @@
-"""Addresses with a user's name and password in them, which no message may show."""
+"""Removal of credentials from URLs in messages."""
 
 import re
 
@@ -6,7 +6,7 @@ _CREDENTIALS = re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s/?#'\"<>]*@", re.IGNOREC
 
 
 def without_credentials(text: str) -> str:
-    """Return a text with what stands before the host of each address left out.
+    """Mask user name and password of every URL in a text.
 
     >>> without_credentials("no answer from https://ada:s3cret@example.org:5000/runs?x=a@b")
     'no answer from https://***@example.org:5000/runs?x=a@b'

@@ -1,4 +1,4 @@
-"""Writing CSV that a spreadsheet can open without running anything in it."""
+"""CSV export that is safe to open in a spreadsheet (no formula injection)."""
 
 import csv
 import io
@@ -9,21 +9,21 @@ from shiftbench.validation.plain_text import escape_invisible
 
 Cell = str | int | float | None
 _FORMULA = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ufeff]*[=+@\t\r\uff1d\uff0b\uff0d\uff20-]")
-"""The start of what a spreadsheet may run; some skip white space and characters that do not show before they look, and
-take full-width signs as the plain ones."""
+"""Start of a cell that a spreadsheet may run as a formula; some skip leading white space and invisible characters, and
+accept full-width signs."""
 
 
 def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Format a table as CSV text with a header; lines end as RFC 4180 has it.
+    """Format a table as CSV text with a header and the line ends of RFC 4180.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe before it; numbers stay numbers, and None is
-    an empty cell.
+    A text that a spreadsheet would interpret as a formula is prefixed with an apostrophe. Numbers are unchanged, and
+    None is an empty cell.
 
     Args:
         header: names of the columns.
-        rows: as many cells each as there are columns.
+        rows: rows with one cell per column.
     Returns: the whole file as text.
-    Raises: ValueError when a row has more or fewer cells.
+    Raises: ValueError if the length of a row differs from the header.
 
     >>> print(guarded_csv(["name", "ST"], [["=1+1", -0.5], ["a, b", None]]).replace(chr(13), ""), end="")
     name,ST
@@ -41,7 +41,7 @@ def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
 
 
 def guarded_cell(cell: Cell) -> Cell:
-    r"""Return a cell as it is written: what does not show is escaped, and what a spreadsheet may run has a mark before.
+    r"""Escape invisible characters of a cell, and prefix a possible formula with an apostrophe.
 
     >>> guarded_cell("=1+1"), guarded_cell("a\x1b[2J"), guarded_cell(-0.5)
     ("'=1+1", 'a\\x1b[2J', -0.5)

@@ -1,6 +1,6 @@
-"""Reading a CSV file as text, with errors that name the row; nothing a spreadsheet has mangled is guessed.
+"""Strict reading of CSV files as text, with errors that name the row; files mangled by a spreadsheet are refused.
 
-Columns are separated by commas, or by semicolons or tabs where the header has no comma.
+Columns are separated by commas, or by semicolons or tabs if the header has no comma.
 """
 
 import csv
@@ -23,37 +23,36 @@ from shiftbench.validation.report import InvalidInput, Problem
 BLOCK_BYTES = 4 * 2**20
 _CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
 _BOM = b"\xef\xbb\xbf"
-# Where a quote may stand, as RFC 4180 has it: around a field, and doubled in one. Readers differ on all else.
+# Quotes may surround a field, and are doubled within one (RFC 4180). Readers differ on anything else, so it is refused.
 _SOUND = {
     separator: re.compile(rb'(?:(?:"(?:[^"]++|"")*+"|[^"%b\r\n]*+)(?:%b|\r?\n|\Z))*+' % (2 * (separator.encode(),)))
     for separator in (",", ";", "\t")
 }
-"""The form of a sound file by what separates its columns: see ``separator_of``."""
+"""Pattern of a well-formed file by separator, see ``separator_of``."""
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 @dataclass(frozen=True)
 class CsvCaps:
-    """How much a CSV file may hold: rows, and bytes of one row."""
+    """Limits of a CSV file: number of rows, and bytes per row."""
 
     rows: int
     row_bytes: int
 
 
 _WIDE = CsvCaps(rows=2**40, row_bytes=64 * 2**20)
-"""For files of one's own, whose texts may be whole documents."""
+"""Limits for user data, whose texts may be whole documents."""
 
 
 def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Problem) -> pl.DataFrame:
-    """Read a CSV file with a header, every column as text and nothing taken for missing.
+    """Read a CSV file with a header; all columns are text, and no value is interpreted as missing.
 
     Args:
         path: the file, which may be gzipped (``.gz``).
-        check_columns: is given the header's names before any row is read, and raises InvalidInput where they are wrong.
-        nothing: the problem to report when there is not even a header.
-    Returns: the rows in file order, columns as the header has them, all String without nulls.
-    Raises: InvalidInput when the file is in another encoding or form, is damaged, or a row is empty, too short or too
-        long.
+        check_columns: called with the column names before any row is read; raises InvalidInput if they are wrong.
+        nothing: the problem to report for a file without a header.
+    Returns: the rows in file order, columns as in the header, all String without nulls.
+    Raises: InvalidInput when the file is not UTF-8, malformed or damaged, or a row is empty, too short or too long.
     """
     try:
         return pl.concat(list(csv_batches(path, check_columns, nothing, _WIDE)))
@@ -63,7 +62,7 @@ def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Pr
 
 
 def separator_of(header: str) -> str:
-    """Return what separates the columns of a header: a comma where it has one, else a semicolon or a tab.
+    """Return the column separator of a header: a comma if it has one, else a semicolon or a tab.
 
     >>> separator_of("id;text, short"), separator_of("id;text"), separator_of("id")
     (',', ';', ',')
@@ -78,7 +77,7 @@ def _open(path: Path) -> IO[bytes]:
 def csv_batches(
     path: Path, check_columns: Callable[[list[str]], None], nothing: Problem, caps: CsvCaps
 ) -> Iterator[pl.DataFrame]:
-    """Read a CSV file as frames of some megabytes; see ``csv_text``. There is one frame at least."""
+    """Read a CSV file as one or more frames of a few megabytes; see ``csv_text``."""
     file = str(path)
     names, header, separator = _header(path, check_columns, nothing, caps)
     check_row_count(sum(_n_rows(block) for block in _blocks(path, caps)) - 1, file, caps.rows)
@@ -87,7 +86,7 @@ def csv_batches(
         content = block if number == 0 else header + block
         _check_text(content, row, file, separator)
         frame = _parse_csv(content, row, file, separator)
-        # As read from the header alone: polars gives names to columns that have none.
+        # Use the names of the header, because polars invents names for unnamed columns.
         frame.columns = names
         yield frame
         row += len(frame)
@@ -96,7 +95,7 @@ def csv_batches(
 def _header(
     path: Path, check_columns: Callable[[list[str]], None], nothing: Problem, caps: CsvCaps
 ) -> tuple[list[str], bytes, str]:
-    """Read and check the first line; returns the names in it, its bytes, and what separates columns."""
+    """Read and check the header; return its names, its bytes and the separator."""
     file = str(path)
     with _open(path) as stream:
         line = stream.readline(caps.row_bytes + 1)
@@ -110,7 +109,7 @@ def _header(
     if len(line) > caps.row_bytes:
         raise InvalidInput(line_too_long(file, 1, caps.row_bytes))
     try:
-        header = line.decode("utf-8-sig").strip(" \r\n")  # a tab may stand before the first name, or after the last
+        header = line.decode("utf-8-sig").strip(" \r\n")  # not tabs, which may separate empty names
     except UnicodeDecodeError as error:
         raise InvalidInput(_not_utf8(line, error, None, file)) from error
     if "\r" in header:
@@ -125,7 +124,7 @@ def _header(
 
 
 def _blocks(path: Path, caps: CsvCaps) -> Iterator[bytes]:
-    """Read whole rows, some megabytes at a time; the first block begins with the header."""
+    """Yield blocks of complete rows of a few megabytes; the first block begins with the header."""
     rest, row = b"", 0
     with _open(path) as stream:
         if stream.read(len(_BOM)) != _BOM:
@@ -144,7 +143,7 @@ def _blocks(path: Path, caps: CsvCaps) -> Iterator[bytes]:
 
 
 def _end_of_rows(content: bytes) -> int:
-    """Find where the last whole row ends; a line end in quotes ends no row."""
+    """Return the end of the last complete row; line ends within quotes do not count."""
     if b'"' not in content:
         return content.rfind(b"\n") + 1
     ends = _row_ends(content)
@@ -152,7 +151,7 @@ def _end_of_rows(content: bytes) -> int:
 
 
 def _n_rows(content: bytes) -> int:
-    """Count rows, the last one also where it lacks a line end."""
+    """Count rows, including a last row without a line end."""
     ended = content.count(b"\n") if b'"' not in content else len(_row_ends(content))
     return ended + (not content.endswith(b"\n"))
 
@@ -176,7 +175,7 @@ def _check_text(content: bytes, row: int, file: str, separator: str) -> None:
 
 
 def _not_utf8(content: bytes, error: UnicodeDecodeError, row: int | None, file: str) -> Problem:
-    # Before the header ends there is no row.
+    # No row number within the header.
     lines = content[: error.start].count(b"\n")
     where = (row or 0) + lines or None
     byte = content[error.start : error.start + 1]
@@ -212,19 +211,19 @@ def _parse_csv(content: bytes, row: int, file: str, separator: str) -> pl.DataFr
     except pl.exceptions.PolarsError as error:
         problem = Problem("the CSV cannot be read", file, f"something after row {row:,}", _CURE)
         raise InvalidInput(_find_ragged_row(content, row, file, separator) or problem) from error
-    # A row that is too short was filled up with empty texts, so only an empty last column can hide one.
+    # polars pads short rows with empty texts, so a short row is possible only if the last column has an empty text.
     if (frame[frame.columns[-1]] == "").any() and (short := _find_ragged_row(content, row, file, separator)):
         raise InvalidInput(short)
     return frame
 
 
 def repeated_columns(columns: list[str], file: str) -> list[Problem]:
-    """Find the names that more than one column has.
+    """Report repeated column names.
 
     Args:
         columns: the names in file order.
-        file: the file, for the report.
-    Returns: a problem for each such name.
+        file: the file's name, used in problems.
+    Returns: one problem per repeated name.
     """
     return [
         Problem("two columns have this name", file, f"columns {', '.join(columns)}", "rename or drop one", column=name)
@@ -234,9 +233,9 @@ def repeated_columns(columns: list[str], file: str) -> list[Problem]:
 
 
 def _find_ragged_row(content: bytes, row: int, file: str, separator: str) -> Problem | None:
-    """Find the first row with too many or too few fields, or with nothing in any of them.
+    """Report the first row that is empty or has a wrong number of fields.
 
-    The content begins with the header; ``row`` rows came before its own.
+    The content begins with the header; ``row`` is the number of data rows before it.
     """
     reader = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=separator)
     width = 0

@@ -1,4 +1,4 @@
-"""Reading JSON from outside: every reader refuses the same, and fails with a ValueError whatever it is given."""
+"""Reading of untrusted JSON; any invalid input raises ValueError."""
 
 import json
 from typing import Any
@@ -9,8 +9,8 @@ def parse_json(content: str | bytes) -> Any:
 
     Args:
         content: the document; bytes in UTF-8.
-    Returns: what it holds, as Python values.
-    Raises: ValueError when it is not JSON, or nests too deep to be read.
+    Returns: the parsed value.
+    Raises: ValueError when it is not JSON, or nests too deep.
 
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
@@ -25,12 +25,12 @@ def json_line(line: bytes, *, once: bool = False) -> Any:
 
     Args:
         line: its bytes.
-        once: refuse an object that gives a key twice; otherwise its last value counts.
-    Returns: what the line holds, as Python values.
-    Raises: ValueError when it is not JSON in UTF-8, nests too deep, or a text in it is none.
+        once: refuse repeated keys of an object; otherwise the last value is used.
+    Returns: the parsed value.
+    Raises: ValueError when it is not JSON in UTF-8, nests too deep, or contains an invalid string.
     """
     content = _decode(_ONCE if once else _ANY, line.decode().removeprefix("\ufeff"))
-    # JSON can escape half a surrogate pair, which no text may hold.
+    # JSON escapes can encode half a surrogate pair, which is not valid text.
     if b"\\u" in line:
         json.dumps(content, ensure_ascii=False).encode()
     return content
@@ -44,7 +44,7 @@ def _decode(decoder: json.JSONDecoder, text: str) -> Any:
 
 
 def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the keys and values of a JSON object; ValueError when a key is given twice."""
+    """Return the keys and values of a JSON object; ValueError if a key is repeated."""
     content = dict(pairs)
     if len(content) != len(pairs):
         raise ValueError("a key is given twice")

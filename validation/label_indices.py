@@ -1,4 +1,4 @@
-"""Class numbers in the place of label names: refused with the table of both, or named where that is asked."""
+"""Class numbers instead of label names: reported with a table of both, or converted to names on request."""
 
 from collections.abc import Sequence
 
@@ -9,17 +9,17 @@ from shiftbench.validation.report import Problem, counted
 from shiftbench.validation.vocabulary import TaskKind
 
 MAX_TABLE = 20
-"""Labels that a problem lists with their numbers."""
+"""Maximum number of labels listed with their numbers in a problem."""
 _WHOLE = r"^-?[0-9]{1,9}$"
 
 
 def name_labels(rows: pl.DataFrame, tasks: Sequence[PredictionTask]) -> pl.DataFrame:
-    """Return rows with the label's name in the place of its number, which counts from 0 in the task's list of labels.
+    """Convert 0-based label indices to label names.
 
     Args:
         rows: with columns task and prediction; tags are joined by spaces.
         tasks: the tasks of the dataset.
-    Returns: the same rows; numbers that no label has, and texts, stay as they are.
+    Returns: the same rows; indices out of range and other texts are unchanged.
     """
     prediction = pl.col("prediction")
     for task in tasks:
@@ -35,11 +35,11 @@ def name_labels(rows: pl.DataFrame, tasks: Sequence[PredictionTask]) -> pl.DataF
 
 
 class ClassNumbers:
-    """A collector of class numbers in the place of label names, part by part; makes one problem for each task.
+    """A collector of class numbers found instead of label names, which reports one problem per task.
 
     Args:
-        file: the file's name, for the report.
-        labels_by_index: numbers were meant, and those that a label has are named already.
+        file: the file's name, used in problems.
+        labels_by_index: labels are given by index, so any number left is out of range.
     """
 
     def __init__(self, file: str, *, labels_by_index: bool = False) -> None:
@@ -57,7 +57,7 @@ class ClassNumbers:
         return bad.filter(~is_number)
 
     def problems(self) -> list[Problem]:
-        """List what was collected so far, a problem for each task."""
+        """Return one problem per task for the numbers collected so far."""
         return [self._problem(*seen) for seen in self._seen.values()]
 
     def _problem(self, task: PredictionTask, row: int, values: dict[str, None], count: int) -> Problem:

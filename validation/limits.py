@@ -1,4 +1,4 @@
-"""How much a prediction file may hold: what no sound file needs is refused before it takes memory."""
+"""Size limits of prediction files, checked before memory is allocated."""
 
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
@@ -7,17 +7,17 @@ MAX_ROWS = 20_000_000
 MAX_FILE_BYTES = 2**30
 MAX_COLUMNS = 50
 MAX_TEXT_BYTES = 256 * 2**20
-"""Bytes of all predictions once nothing is compressed, and nothing is said once for many rows."""
+"""Maximum total bytes of all predictions, decompressed and without dictionary or run-length encoding."""
 MEAN_TEXT_BYTES = {
     TaskKind.CLASSIFICATION: 200,
     TaskKind.TAGGING: 2_000,
     TaskKind.EXTRACTIVE_QA: 500,
     TaskKind.GENERATION: 4_000,
 }
-"""Bytes of a task's predictions, over all its rows: single ones may be as long as ``MAX_CHARACTERS`` says."""
+"""Maximum mean bytes per prediction by task kind; a single one may be as long as ``MAX_CHARACTERS``."""
 SPARE_TEXT_BYTES = 2**20
 MAX_LINE_BYTES = 2**20
-"""Bytes of one row of text, quoted line ends included."""
+"""Maximum bytes of one row of text, including quoted line ends."""
 MAX_CHARACTERS = {
     "source": 1_000,
     "id": 300,
@@ -28,12 +28,12 @@ MAX_CHARACTERS = {
     "entry": 100,
     "card": 64 * 2**10,
 }
-"""Characters of one value; a prediction may be one tag for each token of a long document. Entries and cards are columns
+"""Maximum characters of one value; a prediction may be the tags of a long document. Entries and cards are columns
 of the list of entries in an archive."""
 MAX_PROBABILITIES = 1_000
-"""Probabilities of one row."""
+"""Maximum number of probabilities per row."""
 MAX_LIST_ELEMENTS = 8_000_000
-"""Elements of all lists in a column: run lengths can make a single row of them."""
+"""Maximum number of list elements per column, which run-length encoding could all put into one row."""
 
 
 def check_size(size: int, file: str) -> None:
@@ -51,25 +51,25 @@ def check_row_count(rows: int, file: str, max_rows: int) -> None:
 
 
 def check_column_count(columns: int, file: str) -> None:
-    """Raise InvalidInput for a file of too many columns before they are looked at one by one."""
+    """Raise InvalidInput for a file of too many columns, before they are checked individually."""
     if columns > MAX_COLUMNS:
         cure = "keep only the columns of predictions"
         raise InvalidInput(Problem("there are too many columns", file, f"{columns:,} columns", cure))
 
 
 def line_too_long(file: str, row: int, max_bytes: int = MAX_LINE_BYTES) -> Problem:
-    """Return the problem of a row that is too long; the row counts from 1."""
+    """Return the problem of a row that is too long; ``row`` is 1-based."""
     cure = "end each row with a line break, and close every quote"
     return Problem("this row is too long", file, f"more than {max_bytes:,} bytes", cure, row=row)
 
 
 def too_long(file: str, column: str, row: int, found: str) -> Problem:
-    """Return the problem of a value that is too long; the row counts from 1."""
+    """Return the problem of a value that is too long; ``row`` is 1-based."""
     cure = f"keep it under {MAX_CHARACTERS[column]:,} characters"
     return Problem("a value is too long", file, found, cure, column=column, row=row)
 
 
 def too_much_text(file: str, n_bytes: int) -> Problem:
-    """Return the problem of predictions whose texts together are longer than any model's."""
+    """Return the problem of predictions that exceed the limit on total text."""
     cure = "send only labels, tags, answers or summaries, not what the model wrote before them"
     return Problem("the predictions hold more text than these tasks need", file, f"more than {n_bytes:,} bytes", cure)

@@ -1,4 +1,4 @@
-"""Categories of warnings, so that a caller can filter them: about data, models, cards, and names of former versions."""
+"""Warning categories for filtering (data, models, cards, deprecated names), and their output in commands."""
 
 import logging
 import sys
@@ -9,27 +9,27 @@ from typing import Any
 
 
 class ShiftbenchWarning(UserWarning):
-    """What a caller may want to change; every warning of shiftbench is one."""
+    """Base class of all warnings of shiftbench."""
 
 
 class DataWarning(ShiftbenchWarning):
-    """Rows were left out, or do not say what was asked of them."""
+    """Rows were excluded, or do not contain the requested information."""
 
 
 class ModelWarning(ShiftbenchWarning):
-    """A model, or how it was loaded, leaves a doubt about its predictions."""
+    """A model, or the way it was loaded, makes its predictions doubtful."""
 
 
 class CardWarning(ShiftbenchWarning):
-    """A card was left out."""
+    """A card was ignored."""
 
 
 class FormerName(ShiftbenchWarning, FutureWarning):
-    """A name of a former version was used; the text says the name of today and the version that ends the former one."""
+    """A deprecated name was used; the text states the new name and the version that removes the old one."""
 
 
 def warn(text: str, category: type[ShiftbenchWarning]) -> None:
-    """Warn where the caller called shiftbench, however deep inside it the warning is raised."""
+    """Warn at the caller's line outside shiftbench, from any depth of the call stack."""
     level, frame, inside = 2, sys._getframe(1), ("shiftbench", "contextlib")
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] in inside:
         level, frame = level + 1, frame.f_back
@@ -37,12 +37,12 @@ def warn(text: str, category: type[ShiftbenchWarning]) -> None:
 
 
 class _Lines(logging.Handler):
-    """Write each record as a line on standard error, with its level before it where it is a warning."""
+    """Write each record as a line on standard error; warnings are prefixed with their level."""
 
     def emit(self, record: logging.LogRecord) -> None:
         level = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
         line = f"{level}{record.getMessage()}"
-        if "tqdm" in sys.modules:  # a bar may be there, which the line would go through
+        if "tqdm" in sys.modules:  # do not break a progress bar
             sys.modules["tqdm"].tqdm.write(line, file=sys.stderr)
         else:
             print(line, file=sys.stderr)
@@ -50,7 +50,7 @@ class _Lines(logging.Handler):
 
 @contextmanager
 def heard_notes() -> Iterator[None]:
-    """Write what shiftbench logs, and every warning of its own, as lines on standard error, as commands do."""
+    """Write log records and warnings of shiftbench as lines on standard error, as commands do."""
     log, lines, show = logging.getLogger("shiftbench"), _Lines(), warnings.showwarning
 
     def show_line(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

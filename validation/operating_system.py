@@ -1,7 +1,7 @@
-"""What only some operating systems offer: limits, process groups, signals, peak memory, free entries of a disk.
+"""Platform-specific functions: limits, process groups, signals, peak memory, free inodes.
 
-All that Windows lacks is called from here, except what confines a model (``baselines.models.confinement``), and each
-function's docstring says what it does there.
+Everything that Windows lacks is called from here, except for the confinement of models
+(``baselines.models.confinement``). Each docstring states the behaviour on such systems.
 """
 
 import mmap
@@ -18,24 +18,24 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 HAS_LIMITS = resource is not None
-"""Whether a process can limit itself; elsewhere only the process that waits for it bounds its time."""
+"""Whether a process can limit its own resources; if not, only its parent can limit its time."""
 HAS_LIFELINES = hasattr(os, "O_ASYNC")
-"""Whether the end of a pipe can be handed to a process, to end it when the other end closes (``end_with_pipe``)."""
+"""Whether a process can be terminated when the other end of a pipe closes (``end_with_pipe``)."""
 _HAS_GROUPS = hasattr(os, "killpg") and hasattr(os, "setsid")
 _STATM = Path("/proc/self/statm")
 
 
 def peak_memory() -> int | None:
-    """Return the peak resident memory of this process so far, in bytes; None where the system does not count it."""
+    """Return the peak resident memory of this process in bytes; None if the system does not report it."""
     status = Path("/proc/self/status")
-    if status.is_file():  # Linux's rusage would count the process that started this one, too
+    if status.is_file():  # on Linux, rusage would include the peak of the parent process before exec
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024
     return _peak(resource.RUSAGE_SELF) if HAS_LIMITS else None
 
 
 def peak_memory_of_children() -> int | None:
-    """Return the peak resident memory of the largest child process that ended, in bytes; None as ``peak_memory``."""
+    """Return the highest peak memory of any terminated child process, in bytes; None as ``peak_memory``."""
     return _peak(resource.RUSAGE_CHILDREN) if HAS_LIMITS else None
 
 
@@ -45,37 +45,37 @@ def _peak(whose: int) -> int:
 
 
 def reserved_memory() -> int:
-    """Return the bytes of addresses of this process, which are what ``limit_memory`` bounds; 0 except on Linux."""
+    """Return the address space of this process in bytes (what ``limit_memory`` limits); 0 except on Linux."""
     return int(_STATM.read_text().split()[0]) * mmap.PAGESIZE if _STATM.exists() else 0
 
 
 def limit_memory(most: int | None) -> None:
-    """Limit this process to as many bytes of addresses from now on, or to what the system allows; only on Linux."""
+    """Limit the address space of this process in bytes, None: to the hard limit; no effect except on Linux."""
     if HAS_LIMITS and _STATM.exists():
         _limit(resource.RLIMIT_AS, most)
 
 
 def limit_processor_time(seconds: float | None) -> None:
-    """Limit the processor time of this process, beyond what it has used, or lift the limit; nothing without limits.
+    """Limit the further processor time of this process; no effect on systems without limits.
 
     Args:
-        seconds: of all threads together; None lifts the limit.
+        seconds: total over all threads; None removes the limit.
     """
     if HAS_LIMITS:
         _limit(resource.RLIMIT_CPU, None if seconds is None else int(time.process_time() + seconds) + 1)
 
 
 def refuse_file_content() -> None:
-    """Allow this process no byte in any file that it writes, and no core dump; nothing without limits."""
+    """Forbid this process to write file content or core dumps; no effect on systems without limits."""
     if HAS_LIMITS:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 def raise_open_files(wanted: int) -> int:
-    """Raise the number of files that this process may open towards a number, and return how many it may open then.
+    """Raise the limit of open files towards ``wanted``.
 
-    Returns: ``wanted`` where the system has no limit.
+    Returns: the new limit; ``wanted`` if the system has none.
     """
     if not HAS_LIMITS:
         return wanted
@@ -93,7 +93,7 @@ def _limit(what: int, most: int | None) -> None:
 
 
 def end_group(child: "subprocess.Popen[bytes]", *, kill: bool) -> None:
-    """End or kill a process that leads a session, and all of its group; without groups, it alone."""
+    """Terminate or kill a session leader and its process group; without groups, only the process."""
     if _HAS_GROUPS:
         os.killpg(child.pid, signal.SIGKILL if kill else signal.SIGTERM)
     elif kill:
@@ -103,21 +103,21 @@ def end_group(child: "subprocess.Popen[bytes]", *, kill: bool) -> None:
 
 
 def kill_own_group() -> None:
-    """Kill this process and all of its group; without groups, end this process alone."""
+    """Kill this process and its process group; without groups, exit only this process."""
     if _HAS_GROUPS:
         os.killpg(0, signal.SIGKILL)
     os._exit(1)
 
 
 def ending_signal(code: int) -> str | None:
-    """Return the name of the signal that ended a process with this exit status, such as 'SIGKILL', or None."""
+    """Return the name of the signal that terminated a process, such as 'SIGKILL', from its exit status, or None."""
     return signal.Signals(-code).name if code < 0 else None
 
 
 def end_with_pipe(lifeline: int) -> None:
-    """Arrange that the system kills this process when the other end of a pipe closes, whatever it is doing then.
+    """Make the system terminate this process when the other end of a pipe closes.
 
-    Nothing happens without SIGIO: the process ends where it next reads its standard input.
+    No effect on systems without SIGIO, where the process exits when it next reads its standard input.
     """
     if not HAS_LIFELINES:
         return
@@ -125,17 +125,17 @@ def end_with_pipe(lifeline: int) -> None:
 
     fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
     flags = fcntl.fcntl(lifeline, fcntl.F_GETFL)
-    fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)  # SIGIO, whose default is to end the process
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, flags | os.O_ASYNC)  # sends SIGIO, which terminates by default
     os.set_blocking(lifeline, False)
     try:
         if os.read(lifeline, 1) == b"":
-            os._exit(1)  # it closed before
+            os._exit(1)  # already closed
     except BlockingIOError:
         return
 
 
 def free_file_entries(folder: Path) -> int | None:
-    """Return how many more files a folder's file system has entries for; None where it makes them as files come."""
+    """Return the number of free inodes of a folder's file system; None if it allocates them dynamically."""
     if not hasattr(os, "statvfs"):
         return None
     files = os.statvfs(folder)

@@ -1,7 +1,6 @@
-"""Files that programs write: put in place whole or not at all, and refused before the work where they cannot be.
+"""Atomic output files and folders, and early checks that they can be written.
 
-There is no library in this place: ``atomicwrites`` is archived, and what its author names instead, ``os.replace``, is
-what this module calls.
+No library is used: ``atomicwrites`` is archived, and its author recommends ``os.replace``, as used here.
 """
 
 import os
@@ -13,21 +12,21 @@ from pathlib import Path
 from shiftbench.validation.report import InvalidInput, Problem
 
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
-"""Permissions of what only its owner may read, such as withheld labels."""
+"""Permissions of folders and files that only their owner may read, such as withheld labels."""
 
 
 @contextmanager
 def replace_file(path: Path, *, durable: bool = False, scratch: Path | None = None) -> Iterator[Path]:
-    """Yield where to write a new file, which takes the place of ``path`` when the block succeeds.
+    """Yield a temporary path to write to, which replaces ``path`` atomically when the block succeeds.
 
-    Whoever reads ``path`` sees the old file or the new one, whole. The new file has the same name, so that its bytes do
-    not depend on where it was written, and lies in a folder of its own, which is removed whether the block fails or
-    not; a killed process leaves that folder (``.new-*``) behind.
+    Readers of ``path`` see either the complete old file or the complete new one. The temporary file has the same name
+    as ``path``, because its bytes may depend on it, in a temporary folder, which is removed even if the block fails; a
+    killed process leaves it behind (``.new-*``).
 
     Args:
-        path: the file to be; missing folders are made.
-        durable: return only when the file and its name are on disk, so that they survive a loss of power.
-        scratch: an existing folder on the same disk that holds the new file until it is whole; default the file's own.
+        path: the file to write; missing folders are created.
+        durable: sync file and folder to disk before returning, so that they survive a power loss.
+        scratch: an existing folder on the same disk for the temporary file. Default: the folder of ``path``.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".new-", dir=scratch or path.parent) as temporary:
@@ -42,7 +41,7 @@ def replace_file(path: Path, *, durable: bool = False, scratch: Path | None = No
 
 @contextmanager
 def replace_folder(out: Path) -> Iterator[Path]:
-    """Yield a new folder beside ``out``, which takes its place when the block succeeds; before, nobody sees it."""
+    """Yield a temporary folder, which replaces ``out`` when the block succeeds."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
         new = Path(temporary) / "new"
@@ -54,14 +53,14 @@ def replace_folder(out: Path) -> Iterator[Path]:
                 out.rename(old)
             new.rename(out)
         except BaseException:
-            # The old folder must not vanish with the temporary one.
+            # Restore the old folder, or it would be removed with the temporary one.
             if old.exists() and not out.exists():
                 old.rename(out)
             raise
 
 
 def make_private(folder: Path) -> None:
-    """Restrict a folder and its files to their owner; a file with a second hard link stays as it is."""
+    """Restrict a folder and its files to their owner, except files with further hard links."""
     for path in (folder, *folder.rglob("*")):
         if path.is_dir():
             path.chmod(PRIVATE_FOLDER)
@@ -70,7 +69,7 @@ def make_private(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Write a file's or folder's buffered content to disk, and wait until it is there."""
+    """Flush a file or folder to disk (fsync)."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -80,12 +79,12 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def refuse_unwritable(what: str, where: str, cure: str) -> Iterator[None]:
-    """Turn an operating system's refusal in a block that writes into an InvalidInput.
+    """Convert an OSError in the block to InvalidInput.
 
     Args:
-        what: what went wrong, such as 'the store cannot be written'.
-        where: its path, or the option that named it.
-        cure: what to do.
+        what: the problem, such as 'the store cannot be written'.
+        where: the path, or the option that gave it.
+        cure: suggested fix.
     """
     try:
         yield
@@ -95,21 +94,21 @@ def refuse_unwritable(what: str, where: str, cure: str) -> Iterator[None]:
 
 
 def check_folder(folder: Path, what: str, where: str, cure: str) -> None:
-    """Check that files can be made in a folder, which is made where it is missing; see ``refuse_unwritable``."""
+    """Check that files can be created in a folder, which is created if missing; see ``refuse_unwritable``."""
     with refuse_unwritable(what, where, cure):
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
 
 
 def check_file(path: Path, where: str) -> None:
-    """Check, before any work, that a file can be written; its folder must be there.
+    """Check, before any work, that a file can be written; its folder must exist.
 
-    A file that is there already, a device among them, needs no right to make others beside it.
+    An existing file (or device) only needs to be writable itself; its folder need not be.
 
     Args:
-        path: the file to be.
-        where: the option that named it.
-    Raises: InvalidInput when it is a folder, its folder is missing, or it may not be written.
+        path: the file to write.
+        where: the option that gave it.
+    Raises: InvalidInput when it is a folder, its folder is missing, or it is not writable.
     """
     refuse_folder(path, where)
     if not path.parent.is_dir():
@@ -122,18 +121,18 @@ def check_file(path: Path, where: str) -> None:
 
 
 def refuse_folder(path: Path, where: str) -> None:
-    """Raise InvalidInput where a file is to be and a folder is."""
+    """Raise InvalidInput if the path of an output file is a folder."""
     if path.is_dir():
         raise InvalidInput(Problem("this is a folder", where, str(path), "name a file"))
 
 
 def check_new_folder(path: Path, where: str) -> None:
-    """Check, before any work, that a folder can be made there, or that there is an empty one.
+    """Check, before any work, that a folder can be created, or exists and is empty.
 
     Args:
-        path: the folder to be.
-        where: the option that named it.
-    Raises: InvalidInput when something is there, or nothing may be written there.
+        path: the output folder.
+        where: the option that gave it.
+    Raises: InvalidInput when the path is a file or a non-empty folder, or is not writable.
     """
     check_place(path)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
@@ -141,9 +140,9 @@ def check_new_folder(path: Path, where: str) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Check, before any work, that a file or folder can be made there later; missing folders are not made.
+    """Check, before any work, that a file or folder can be created at a path; missing folders are not created.
 
-    Raises: InvalidInput when the path leads through a file, or nothing may be written there.
+    Raises: InvalidInput when a parent of the path is a file, or the path is not writable.
     """
     nearest = next(parent for parent in path.absolute().parents if parent.exists())
     if not nearest.is_dir():

@@ -1,4 +1,4 @@
-"""Types of what comes from outside, for every schema of files that others may have written, and for names in them."""
+"""pydantic types for untrusted files and the names in them."""
 
 from typing import Annotated, Any
 
@@ -8,11 +8,11 @@ from shiftbench.validation.plain_text import refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_COUNT = 10**15
-"""The largest number that a schema takes for a count."""
+"""Maximum count."""
 MAX_NAME = 500
-"""Characters of a name."""
+"""Maximum characters of a name."""
 MAX_TEXT = 100_000
-"""Characters of any other text."""
+"""Maximum characters of any other text."""
 
 
 def _refuse_invisible_line(text: str) -> str:
@@ -24,13 +24,13 @@ def _refuse_invisible_lines(text: str) -> str:
 
 
 ALL_SHOWS = pydantic.AfterValidator(_refuse_invisible_line)
-"""What every one-line text of a schema is checked by, after any other constraint."""
+"""Validator of one-line texts: no invisible characters."""
 OutsideText = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), ALL_SHOWS]
-"""One line all of whose characters show: a name, a label, a path, a sentence."""
+"""One line without invisible characters: a name, a label, a path, a sentence."""
 ALL_LINES_SHOW = pydantic.AfterValidator(_refuse_invisible_lines)
 OutsideLines = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), ALL_LINES_SHOW]
 """Several such lines, which may be indented: a citation, a command."""
-# A number in quotes, or a yes, is not taken for a count.
+# Strict: strings and booleans are not converted to counts.
 Count = Annotated[int, pydantic.Field(ge=0, le=MAX_COUNT, strict=True)]
 Change = Annotated[int, pydantic.Field(ge=-MAX_COUNT, le=MAX_COUNT, strict=True)]
 """A difference of two counts."""
@@ -40,16 +40,16 @@ _TEXT: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(OutsideText)
 
 
 def check_text(text: str, file: str, *, most: int = MAX_NAME, cure: str = "write the name anew", **place: Any) -> str:
-    """Check one name or label that no schema reads.
+    """Check a name or label that is not validated by a schema.
 
     Args:
         text: the name.
-        file: where it stands, for the report.
-        most: characters that it may have.
-        cure: what to do about it.
-        place: a column, row or key of ``Problem``.
+        file: the file's name, used in problems.
+        most: maximum number of characters.
+        cure: suggested fix.
+        place: column, row or key for ``Problem``.
     Returns: the name.
-    Raises: InvalidInput when a character does not show, or there are too many.
+    Raises: InvalidInput if it is too long or contains an invisible character.
     """
     if len(text) > most:
         found = f"{len(text):,} characters, beginning with {text[:40]!r}"

@@ -1,8 +1,8 @@
-"""Reading the columns of a parquet file in parts, with caps on what it unfolds to.
+"""Reading of parquet columns in parts, with limits on the decompressed size.
 
-A few hundred bytes of parquet can stand for gigabytes: by compression, by a dictionary, by run lengths, by nesting.
-So sizes are asked of the footer, then of every page's header (see ``parquet_pages``), then values are measured while
-texts are still codes into their dictionary; only then are as many of them unfolded as fit a part.
+A few hundred bytes of parquet can expand to gigabytes by compression, dictionaries, run lengths or nesting. So sizes
+are checked in the footer, then in every page header (see ``parquet_pages``), then lengths of values are measured while
+texts are still dictionary-encoded. Only then are texts decoded, one part at a time.
 """
 
 import struct
@@ -35,17 +35,17 @@ from shiftbench.validation.report import InvalidInput, Problem, counted
 MAGIC = b"PAR1"
 BATCH_ROWS = 131_072
 PART_BYTES = 16 * 2**20
-"""Bytes of the values of a part, once unfolded."""
+"""Maximum decoded bytes of a part."""
 MAX_FOOTER_BYTES = 16 * 2**20
 MAX_PAGE_BYTES = 32 * 2**20
 MAX_PAGES = 100_000
 MAX_PAGES_BYTES = 2**30
 MAX_ROW_GROUPS = 2_000
 MAX_FIXED_BYTES = 32
-"""Bytes of a value whose size the schema says: those of the widest decimal."""
+"""Maximum bytes of a fixed-length value: the widest decimal."""
 
-# Numbers of encodings in the format: plain, two of dictionary codes, run lengths, bit-packed, deltas of numbers,
-# lengths before texts, bytes by place. The one left out (7, shared beginnings) unfolds without bound.
+# Allowed encodings by their number in the format: PLAIN, PLAIN_DICTIONARY, RLE, BIT_PACKED, DELTA_BINARY_PACKED,
+# DELTA_LENGTH_BYTE_ARRAY, RLE_DICTIONARY, BYTE_STREAM_SPLIT. DELTA_BYTE_ARRAY (7) can expand without bound.
 _ENCODINGS = frozenset({0, 2, 3, 4, 5, 6, 8, 9})
 _TEXT = "BYTE_ARRAY"
 _DAMAGED = (
@@ -64,10 +64,10 @@ class ParquetFile:
 
     Args:
         path: the file, which begins with ``MAGIC``.
-        check_columns: is given the names of the columns before anything else is looked at, and raises InvalidInput
-            where they are wrong.
-        max_rows: rows that the file may have.
-    Raises: InvalidInput when the file is damaged, or holds more than any sound prediction file does.
+        check_columns: called with the names of the columns before anything else is checked; raises InvalidInput if they
+            are wrong.
+        max_rows: maximum number of rows.
+    Raises: InvalidInput when the file is damaged, or exceeds the limits of prediction files.
     """
 
     def __init__(self, path: Path, check_columns: Callable[[list[str]], None], max_rows: int) -> None:
@@ -75,7 +75,7 @@ class ParquetFile:
         footer = _footer(path)
         with _report_damage(path):
             groups = parquet_pages.row_groups(footer)
-            # Arrow reports damaged pages as errors, where polars' own reader may end the process.
+            # Arrow raises an error for damaged pages, while polars' reader may abort the process.
             with _open_parquet(path) as parquet:
                 _check_footer(parquet, groups, str(path), check_columns, max_rows)
                 leaves = _leaves(parquet)
@@ -85,11 +85,11 @@ class ParquetFile:
                 _check_pages(groups, repeated, stream, str(path))
 
     def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:
-        """Read the rows, as frames of some ten thousand.
+        """Read the rows as frames of tens of thousands of rows.
 
         Args:
-            columns: those to read, where not all are wanted; a name that the file lacks does not matter.
-            most_bytes: bytes that all predictions may have together.
+            columns: columns to read; missing ones are ignored. Default: all.
+            most_bytes: maximum total bytes of all predictions.
         Raises: InvalidInput when a page is damaged, a value is too long, or there is too much text.
         """
         yield from _join_small_parts(self._decode_parts(columns, most_bytes))
@@ -110,7 +110,7 @@ class ParquetFile:
 
 
 def _join_small_parts(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-    """Join small parts: a row group may be a single row, and each part takes some milliseconds to check."""
+    """Concatenate small parts: a row group may have a single row, and checking a part takes milliseconds."""
     waiting: list[pl.DataFrame] = []
     rows = n_bytes = 0
     for part in parts:
@@ -125,7 +125,7 @@ def _join_small_parts(parts: Iterator[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 @contextmanager
 def _report_damage(path: Path) -> Iterator[None]:
-    """Raise InvalidInput for the errors that readers raise for a damaged file."""
+    """Convert reader errors of a damaged file to InvalidInput."""
     try:
         yield
     except MemoryError:
@@ -189,7 +189,7 @@ def _check_footer(
             raise InvalidInput(_too_large(file, f"a column whose values have {column.length:,} bytes each"))
     check_columns(parquet.schema_arrow.names)
     widest = max(map(_fixed_size, parquet.schema_arrow.types), default=0)
-    if widest > MAX_PROBABILITIES:  # a row without any has room for as many
+    if widest > MAX_PROBABILITIES:  # a fixed-size list allocates all its values even for a null row
         raise InvalidInput(_too_large(file, f"lists of {widest:,} values each"))
     check_row_count(metadata.num_rows, file, max_rows)
     if len(groups) > MAX_ROW_GROUPS:
@@ -200,14 +200,14 @@ def _check_footer(
 
 
 def _fixed_size(kind: pa.DataType) -> int:
-    """Return how many values every list of a type has; 0 where that is not fixed, or it is no list."""
+    """Return the length of a fixed-size list type; 0 for other types."""
     return int(kind.list_size) if pa.types.is_fixed_size_list(kind) else 0
 
 
 def _check_pages(groups: list[RowGroup], repeated: list[str], stream: BinaryIO, file: str) -> None:
-    """Raise InvalidInput for pages that decompress to more than predictions can need, whatever the footer says.
+    """Raise InvalidInput for pages that decompress to too much, independently of the footer.
 
-    ``repeated`` names the column of each chunk that holds lists; it is empty for others.
+    ``repeated`` contains the column name of each chunk with lists, and ``""`` for other chunks.
     """
     n_pages = n_bytes = 0
     elements = [0] * len(repeated)
@@ -239,11 +239,11 @@ def _too_many_elements(file: str, column: str, n: int) -> Problem:
 
 
 def _check_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, npt.NDArray[np.int64]]:
-    """Measure the values of each column, while texts are codes into their dictionary, and so take little memory."""
+    """Measure the byte length of each value while texts are still dictionary-encoded, which takes little memory."""
     lengths_of = {}
     for name in batch.schema.names:
         lengths_of[name] = lengths = _byte_lengths(batch[name])
-        # What is not as long as that is measured in characters, with the texts of the other formats.
+        # This is only a bound; the exact limit in characters is checked later, for all formats.
         most = _most_bytes(name)
         if len(lengths) and int(lengths.max()) > most:
             found = f"more than {most:,} bytes"
@@ -252,7 +252,7 @@ def _check_lengths(batch: pa.RecordBatch, row: int, file: str) -> dict[str, npt.
 
 
 def _cuts(row_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Split rows into parts that decompress to at most ``PART_BYTES``, or to a single row."""
+    """Split rows into slices (start, end) of at most ``PART_BYTES`` decoded bytes, or of a single row."""
     ends, start = np.cumsum(row_bytes), 0
     while start < len(ends):
         before = int(ends[start - 1]) if start else 0
@@ -262,11 +262,11 @@ def _cuts(row_bytes: npt.NDArray[np.int64]) -> Iterator[tuple[int, int]]:
 
 
 def _decode_texts(batch: pa.RecordBatch) -> pl.DataFrame:
-    """Replace codes by the texts that they stand for."""
+    """Decode dictionary-encoded texts."""
     columns = {name: batch[name].cast(_decoded_type(batch[name].type)) for name in batch.schema.names}
     for column in columns.values():
         column.validate(full=True)
-    # Column by column, because metadata of the schema may hold anything.
+    # Convert column by column, to ignore untrusted schema metadata.
     return pl.DataFrame({name: pl.from_arrow(column) for name, column in columns.items()})
 
 
@@ -281,12 +281,12 @@ def _decoded_type(kind: pa.DataType) -> pa.DataType:
 
 
 def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Return the bytes of each value, of a list those of its elements with a space between, shape (n_rows,)."""
+    """Return the byte length of each value (of a list: its elements joined by spaces), shape (n_rows,)."""
     kind = array.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
         return _list_lengths(array)
     if pa.types.is_dictionary(kind):
-        each = np.append(_byte_lengths(array.dictionary), 0)  # the last stands for null
+        each = np.append(_byte_lengths(array.dictionary), 0)  # the last entry is for null
         lengths: npt.NDArray[np.int64] = each[_fill_nulls(array.indices, len(each) - 1)]
         return lengths
     if pa.types.is_string(kind) or pa.types.is_binary(kind) or _is_large(kind):
@@ -297,7 +297,7 @@ def _byte_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
 def _list_lengths(array: pa.Array) -> npt.NDArray[np.int64]:
     parts = np.asarray(_fill_nulls(pc.list_value_length(array), 0), np.int64)
     if parts.max(initial=0) > _most_bytes("prediction"):
-        return parts  # so many elements are too long whatever they are
+        return parts  # so many elements exceed the limit regardless of their content
     ends = np.cumsum(parts)
     totals = np.zeros(int(parts.sum()) + 1, np.int64)
     np.cumsum(_byte_lengths(array.flatten()), out=totals[1:])
@@ -309,7 +309,7 @@ def _fill_nulls(array: pa.Array, value: int) -> Any:
 
 
 def _most_bytes(column: str) -> int:
-    return 4 * MAX_CHARACTERS[column]  # a character has four bytes at most
+    return 4 * MAX_CHARACTERS[column]  # a UTF-8 character has at most four bytes
 
 
 def _is_large(kind: pa.DataType) -> bool:

@@ -1,9 +1,9 @@
-"""Where a parquet file's pages lie, and their headers, read without unpacking a page.
+"""Locations and headers of a parquet file's pages, read without decompressing.
 
-A footer can say anything of the sizes that follow; a reader makes room for what the page headers say, and never for
-more. So these are what a cap must look at. Footer and headers are Thrift structs in the compact protocol; see
-https://github.com/apache/parquet-format (FileMetaData, PageHeader) and the Thrift specification. They are read here
-because arrow ends the process where it is asked for a row group's columns and their statistics are damaged.
+The sizes in a footer cannot be trusted; readers allocate memory by the page headers, so limits must be checked there.
+Footer and headers are Thrift structs in the compact protocol; see https://github.com/apache/parquet-format
+(FileMetaData, PageHeader) and the Thrift specification. They are parsed here because arrow aborts the process when it
+reads the columns of a row group with damaged statistics.
 """
 
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from typing import BinaryIO
 
 DATA, INDEX, DICTIONARY, DATA_V2 = range(4)
 _DETAILS = {DATA: (5, 2), DICTIONARY: (7, 2), DATA_V2: (8, 4)}
-"""By page type: the field with the page's own header, and in that the field with the encoding."""
+"""By page type: field number of the type-specific header, and field number of the encoding within it."""
 _WINDOWS = (2**13, 2**20)
 _MAX_NESTING = 12
 _WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8}
-"""Bytes of true and false (none of their own), of a byte and of a float."""
+"""Size in bytes by Thrift type: true and false (encoded in the type), byte, double."""
 _Fields = dict[int, "int | _Fields | list[_Fields]"]
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """One column of one row group: where its pages begin, and how many bytes they have together."""
+    """A column chunk: offset of its first page and total bytes of its pages."""
 
     start: int
     length: int
@@ -30,14 +30,14 @@ class Chunk:
 
 @dataclass(frozen=True)
 class RowGroup:
-    """One row group: how many rows it says it has, and its chunks in the order of the columns."""
+    """A row group: its stated number of rows, and its chunks in column order."""
 
     rows: int
     chunks: tuple[Chunk, ...]
 
 
 def row_groups(footer: bytes) -> list[RowGroup]:
-    """Read the row groups from a file's footer; ValueError when it is none, or names pages in another file."""
+    """Parse the row groups of a footer; ValueError if it is invalid or refers to pages in another file."""
     try:
         groups = _struct(footer, 0, 0)[0].get(4, [])
     except IndexError as error:
@@ -74,7 +74,7 @@ def _list(value: "int | _Fields | list[_Fields]") -> list[_Fields]:
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its type, bytes once unpacked, number of values (nulls and list elements included), encoding."""
+    """A page: type, uncompressed bytes, number of values (including nulls and list elements), encoding."""
 
     kind: int
     unpacked_bytes: int
@@ -87,9 +87,9 @@ def pages(stream: BinaryIO, start: int, length: int) -> Iterator[Page]:
 
     Args:
         stream: the file.
-        start: where the chunk's first page begins.
+        start: offset of the chunk's first page.
         length: bytes of the chunk.
-    Raises: ValueError when the bytes there are no page headers, or pages reach beyond the chunk.
+    Raises: ValueError when a page header is invalid, or a page extends beyond the chunk.
     """
     end = start + length
     while start < end:
@@ -111,7 +111,7 @@ def pages(stream: BinaryIO, start: int, length: int) -> Iterator[Page]:
 
 
 def _header(stream: BinaryIO, start: int, end: int) -> tuple[_Fields, int]:
-    # Most headers are short; one with the longest texts as its statistics is not.
+    # Most headers are short, but statistics may contain long texts.
     for window in _WINDOWS:
         stream.seek(start)
         data = stream.read(min(window, end - start))
@@ -123,9 +123,9 @@ def _header(stream: BinaryIO, start: int, end: int) -> tuple[_Fields, int]:
 
 
 def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
-    """Read a struct; of its fields keep numbers, structs, and lists of structs. Returns them and where it ended.
+    """Parse a struct; return its fields by number and the end position.
 
-    Of a text only that it is there is kept, as 0.
+    Numbers, structs and lists of structs are returned; any other value is skipped and returned as 0.
     """
     if nesting > _MAX_NESTING:
         raise ValueError("a page header nests too deep")
@@ -141,7 +141,7 @@ def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
             number += step
         else:
             number, at = _zigzag(data, at)
-        # Readers differ in which of two they take.
+        # Readers differ in which of two values they use.
         if number in fields:
             raise ValueError("a page header gives a field twice")
         if kind == 12:
@@ -164,7 +164,7 @@ def _struct_list(data: bytes, at: int, nesting: int) -> tuple[list[_Fields], int
 
 
 def _skip_value(data: bytes, at: int, kind: int, nesting: int) -> int:
-    """Return the position after a value that no limit concerns."""
+    """Return the position after a value that is not needed."""
     if kind in _WIDTHS:
         return at + _WIDTHS[kind]
     if kind in (4, 5, 6):

@@ -1,4 +1,4 @@
-"""Names of domains that are periods of time, or stand in another order: their places on a line, and ranges of them.
+"""Domains that are periods of time, or ordered otherwise: their positions on a time axis, and ranges of periods.
 
 2025-03-31   a day        2025-W03   a week of ISO 8601        2025-01   a month
 2025-Q1      a quarter    2025       a year
@@ -14,12 +14,12 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 _DAY = timedelta(days=1)
 RANGE = ".."
-"""Stands between the first and the last period of a range."""
+"""Separator of the first and the last period of a range."""
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """A kind of period: how its names are written, the day each begins on, its place counted in such periods."""
+    """A kind of period: pattern of its names, first day of a period, index of the period, minimum length in days."""
 
     form: re.Pattern[str]
     begin: Callable[[Sequence[int]], date]
@@ -40,7 +40,7 @@ _UNITS: Mapping[str, _Unit] = {
     "week": _Unit(
         re.compile(r"(\d{4})-?W(\d\d)", re.IGNORECASE),
         lambda parts: date.fromisocalendar(parts[0], parts[1], 1),
-        lambda day: (day.toordinal() - 1) // 7,  # the first of January of the year 1 was a Monday
+        lambda day: (day.toordinal() - 1) // 7,  # ordinal 1 (1 January of year 1) is a Monday
         7,
     ),
     "month": _Unit(re.compile(r"(\d{4})-(\d\d)"), _first_of_month, lambda day: 12 * day.year + day.month, 28),
@@ -53,27 +53,27 @@ _UNITS: Mapping[str, _Unit] = {
     "year": _Unit(re.compile(r"((?:19|20)\d\d)"), lambda parts: date(parts[0], 1, 1), lambda day: day.year, 365),
 }
 OTHER = "period"
-"""The unit of names that are no dates."""
+"""Unit of names that are not dates."""
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Periods in their order.
+    """Ordered periods.
 
     Attributes:
-        unit: ``day``, ``week``, ``month``, ``quarter``, ``year``, or ``period`` where they are no dates.
-        places: the place of each on a line of such units, by its name, in order.
+        unit: ``day``, ``week``, ``month``, ``quarter``, ``year``, or ``period`` if the names are not dates.
+        places: position of each period on the time axis, in units, by name and in order.
     """
 
     unit: str
     places: Mapping[str, int]
 
     def range(self, typed: str) -> tuple[str, ...]:
-        """List the periods of a range, such as ``2025-01..2025-06`` or ``2025-q1``: those that begin in it.
+        """List the periods that begin in a range, such as ``2025-01..2025-06`` or ``2025-q1``.
 
-        Dates may be of another unit than the periods.
+        The range may be in another unit than the periods.
 
-        Raises: InvalidInput where it is no range, or has no period.
+        Raises: InvalidInput if it is not a valid range, or contains no period.
         """
         first, _, last = (part.strip() for part in typed.partition(RANGE))
         ends = (first, last or first)
@@ -101,7 +101,7 @@ def _no_range(typed: str, found: str, names: Sequence[str]) -> InvalidInput:
 
 
 def _read(name: str) -> tuple[str, date] | None:
-    """Return the unit of a period and the day it begins on; None where it is no date."""
+    """Return the unit and the first day of a period; None if the name is not a date."""
     for word, unit in _UNITS.items():
         if match := unit.form.fullmatch(name.strip()):
             try:
@@ -112,7 +112,7 @@ def _read(name: str) -> tuple[str, date] | None:
 
 
 def _next(unit: str, day: date) -> date:
-    """Return the day on which the following period begins."""
+    """Return the first day of the following period."""
     kind, after = _UNITS[unit], day + _UNITS[unit].days * _DAY
     while kind.place(after) == kind.place(day):
         after += _DAY
@@ -120,13 +120,12 @@ def _next(unit: str, day: date) -> date:
 
 
 def find_timeline(names: Sequence[str], *, is_ordered: bool = False) -> Timeline | None:
-    """Find the order of domains in time.
+    """Order domains in time.
 
     Args:
-        names: as the file writes them, each once, in the order of the file.
-        is_ordered: whether they stand in an order though they are no dates: numbers are ordered by value, other names
-            stay as they are.
-    Returns: the order; None where names are no dates of one unit and are not said to be ordered.
+        names: names of the domains, each once, in the order of the file.
+        is_ordered: whether names that are not dates are ordered: numbers by value, other names as in the file.
+    Returns: the order; None if the names are not dates of one unit and ``is_ordered`` is False.
 
     >>> find_timeline(["2025-02", "2024-12"]).places
     {'2024-12': 24300, '2025-02': 24302}

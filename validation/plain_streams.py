@@ -1,6 +1,6 @@
-"""Standard output and standard error that show each character: the last place through which outside text passes.
+"""Standard streams that escape invisible characters, as the last defence against untrusted text.
 
-Escape sequences of a terminal are written by rich and by bars of progress alone.
+Only rich and progress bars may write terminal escape sequences.
 """
 
 import os
@@ -13,13 +13,13 @@ from typing import Any, TextIO
 from shiftbench.validation.plain_text import escape_invisible
 
 _MOVES = re.compile(r"\n*(?:\x1b\[A)*")
-"""How bars of progress reach their line."""
+"""Cursor movements of progress bars."""
 
 
 class PlainStream:
-    r"""A text stream that writes an escape in place of each character that does not show.
+    r"""A text stream that escapes invisible characters.
 
-    Line ends and tabs stay. On a terminal a text may begin with a carriage return, as bars of progress do.
+    Line ends and tabs are kept. On a terminal a text may begin with a carriage return, as progress bars do.
 
     Args:
         stream: the stream to write to.
@@ -29,7 +29,7 @@ class PlainStream:
         self.unescaped = stream
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the stream itself has."""
+        """Return an attribute of the underlying stream."""
         return getattr(self.unescaped, name)
 
     def write(self, text: str) -> int:
@@ -50,15 +50,15 @@ class PlainStream:
             begin = "\r" * text.startswith("\r")
             end = "\r" * (begin != "" and len(text) > 1 and text.endswith("\r"))
             text = text[len(begin) : len(text) - len(end)]
-        # Rows of CSV end in both.
+        # Keep "\r\n", which ends rows of CSV.
         return begin + "\r\n".join(map(escape_invisible, text.split("\r\n"))) + end
 
 
 @contextmanager
 def plain_streams() -> Iterator[None]:
-    """Replace standard output and standard error by streams that show each character, for a while."""
+    """Replace standard output and standard error by ``PlainStream`` within the block."""
     streams = sys.stdout, sys.stderr
-    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # in place of a stream that is closed
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:  # replaces a closed stream
         sys.stdout, sys.stderr = (PlainStream(stream or nowhere) for stream in streams)
         try:
             yield

@@ -1,8 +1,7 @@
-"""Text that reads as it is written: no invisible character, none that changes the order, no link to another host than
-it seems.
+"""Protection against deceptive text: invisible or bidirectional characters, and links with a disguised host.
 
-Names and labels with such a character are refused where they are read. Texts may hold any, so they are escaped where
-they are shown: on a console, on pages, in tables.
+Names and labels with such characters are refused when they are read. Texts may contain them, so they are escaped when
+they are displayed: on a console, on pages, in tables.
 """
 
 import json
@@ -11,25 +10,25 @@ from typing import Any
 from unicodedata import bidirectional, category, combining, name
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Categories of which no character shows: controls, formats (soft hyphens, bidi controls), surrogates, line ends."""
+"""Categories of invisible characters: controls, formats (soft hyphens, bidi controls), surrogates, separators."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-"""Letters, marks and symbols that do not show either."""
+"""Further invisible characters in visible categories (letters, marks, symbols)."""
 _JOINER, _NON_JOINER, _EMOJI_STYLE = "\u200d", "\u200c", "\ufe0f"
 _SYMBOLS = frozenset({"So", "Sk"})
 _VIRAMA = 9
-"""The combining class of signs that join letters in scripts of India; joiners after them are spelling (RFC 5892)."""
+"""Combining class of viramas in Indic scripts, after which joiners are part of the spelling (RFC 5892)."""
 _SURELY_SHOWN = re.compile(r"[\x20-\x7e\xa1-\xac\xae-\u02ff]*")
 _HOST = re.compile(r"([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?", re.ASCII)
 
 
 def refuse_invisible(text: str, allowed: str = "") -> str:
-    """Return a text all of whose characters show.
+    """Return a text unchanged if all its characters are visible.
 
     Args:
-        text: the text. What joins emoji, or asks for their colour, may follow an emoji; joiners that are spelling may
-            follow letters of Arabic script and signs that join letters in scripts of India.
-        allowed: characters that may stand in it anyway, such as a line's end.
-    Raises: PydanticCustomError naming the first character that does not show, by its code point.
+        text: the text. Joiners and variation selectors are allowed after an emoji, and joiners after Arabic letters
+            and Indic viramas.
+        allowed: invisible characters to allow, such as line ends.
+    Raises: PydanticCustomError with the code point of the first invisible character.
 
     >>> refuse_invisible("DeBERTa v3 \N{MIDDLE DOT} base")
     'DeBERTa v3 \N{MIDDLE DOT} base'
@@ -43,7 +42,7 @@ def refuse_invisible(text: str, allowed: str = "") -> str:
 
 
 def escape_invisible(text: str, allowed: str = "\n\t") -> str:
-    r"""Return a text with an escape in place of each character that ``refuse_invisible`` would refuse.
+    r"""Escape the characters of a text that ``refuse_invisible`` would refuse.
 
     >>> escape_invisible("a\x1b[2J\u202eb")
     'a\\x1b[2J\\u202eb'
@@ -59,7 +58,7 @@ def escape_invisible(text: str, allowed: str = "\n\t") -> str:
 
 
 def escape_in_json(text: str) -> str:
-    r"""Return JSON with the characters of its texts that do not show as JSON's own escapes; it means the same.
+    r"""Escape invisible characters in JSON by equivalent JSON escapes.
 
     >>> escape_in_json('"a\u202eb"')
     '"a\\u202eb"'
@@ -68,7 +67,7 @@ def escape_in_json(text: str) -> str:
         return text
     letters, before = [], ""
     for letter in text:
-        # Outside texts JSON has line ends alone, and inside them they are escaped already.
+        # The only invisible characters outside JSON strings are line ends; inside strings they are escaped already.
         is_shown = letter == "\n" or _is_visible(letter, before)
         letters.append(letter if is_shown else json.dumps(letter)[1:-1])
         before = letter
@@ -76,9 +75,9 @@ def escape_in_json(text: str) -> str:
 
 
 def refuse_deceptive_host(url: str) -> str:
-    """Return a link whose host is what a reader takes for it.
+    """Return a URL unchanged unless it disguises its host (``@``, ``%`` or non-ASCII characters in it).
 
-    Raises: PydanticCustomError naming the character that hides where the link leads.
+    Raises: PydanticCustomError with the offending character.
 
     >>> refuse_deceptive_host("https://github.com/someone@work/model")
     'https://github.com/someone@work/model'
@@ -107,7 +106,7 @@ def _is_joining(letter: str) -> bool:
 
 
 def _refusal(kind: Any, words: Any, letter: str = "") -> Exception:
-    """Build pydantic's error; it is imported here, because commands that refuse nothing start without it."""
+    """Build a PydanticCustomError; imported here to keep pydantic out of the start of commands."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError(kind, words, {"found": _code_point(letter)} if letter else None)

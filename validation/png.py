@@ -1,6 +1,6 @@
-"""Pictures as PNG, whose bytes depend on what is drawn and on matplotlib's version alone; it is loaded when called.
+"""Reproducible PNG figures: their bytes depend only on the content and matplotlib's version.
 
-It comes with the extra 'pictures', without which commands that draw refuse before they work.
+matplotlib is imported lazily. It is part of the extra 'pictures'; commands that draw check for it before any work.
 """
 
 import io
@@ -29,10 +29,10 @@ def has_pictures() -> bool:
 
 
 def picture_style(style: Mapping[str, Any] | None = None) -> AbstractContextManager[None]:
-    """Return a context with the settings of all our pictures, whatever the user's own are.
+    """Return a context with the common matplotlib style, independent of the user's settings.
 
     Args:
-        style: matplotlib settings besides, or instead of, those of all our pictures.
+        style: settings that extend or override the common style.
     """
     import matplotlib.style
 
@@ -42,14 +42,12 @@ def picture_style(style: Mapping[str, Any] | None = None) -> AbstractContextMana
 def draw_png(
     width: float, height: float, draw: Callable[["Figure"], None], style: Mapping[str, Any] | None = None
 ) -> bytes:
-    """Draw a picture on a white ground.
-
-    The user's own matplotlib settings do not change it, and no global state of pyplot is touched.
+    """Draw a figure on a white background, independent of the user's matplotlib settings and of pyplot's state.
 
     Args:
-        width: in inches, at 100 pixels an inch.
-        height: likewise.
-        draw: puts what is to be seen on an empty figure.
+        width: width in inches, at 100 pixels per inch.
+        height: height in inches.
+        draw: draws the content on an empty figure.
         style: as for ``picture_style``.
     Returns: the bytes of a PNG.
     """
@@ -66,14 +64,14 @@ def draw_png(
 def draw_panels(
     panels: Sequence[Callable[["Axes"], None]], *, columns: int, width: float, heights: Sequence[float]
 ) -> bytes:
-    """Draw panels row by row, so far apart that neither they nor the words around them overlap.
+    """Draw panels in a grid, row by row, without overlapping labels.
 
     Args:
-        panels: each draws on its axes; at least one.
-        columns: panels a row.
-        width: of the picture, in inches.
-        heights: of each row, in inches; as many rows as the panels need.
-    Returns: the bytes of a PNG; places without a panel stay white.
+        panels: functions that each draw on their axes; at least one.
+        columns: number of panels per row.
+        width: width of the figure, in inches.
+        heights: height of each row, in inches; as many rows as the panels need.
+    Returns: the bytes of a PNG; cells without a panel are empty.
     """
 
     def draw(figure: "Figure") -> None:

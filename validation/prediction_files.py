@@ -1,9 +1,8 @@
-"""Reading a prediction file, whatever its format, with errors that name row and column.
+"""Reading of prediction files in any supported format, with errors that name row and column.
 
-Formats: parquet, JSON lines, CSV, recognised by their content; the file's name does not matter. Columns: ``source``,
-``id``, ``prediction``, optional ``seed``, ``confidence`` and ``probabilities``. Nothing is guessed: a file that a
-spreadsheet has mangled is refused with what to do about it. Files are read in parts, so that one which is refused takes
-little memory.
+Formats: parquet, JSON lines, CSV, recognised by content, not by file name. Columns: ``source``, ``id``, ``prediction``,
+optional ``seed``, ``confidence`` and ``probabilities``. Nothing is guessed: a file mangled by a spreadsheet is refused
+with a suggested fix. Files are read in parts, so that refusing one takes little memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,18 +34,18 @@ _COLUMNS_CURE = "the columns are source, id, prediction and, if you like, seed, 
 
 
 class PredictionFile:
-    """A prediction file of one of the formats; ``parts`` reads it.
+    """A prediction file; ``parts`` reads it.
 
     Args:
-        path: a parquet, JSON lines or CSV file; its content says which, not its name.
-        max_rows: rows that it may have.
-    Raises: InvalidInput when the file is missing, empty, none of the formats or too large.
+        path: a parquet, JSON lines or CSV file, recognised by content.
+        max_rows: maximum number of rows.
+    Raises: InvalidInput when the file is missing, empty, too large or in another format.
     """
 
     def __init__(self, path: Path, max_rows: int = MAX_ROWS) -> None:
         self.path, self.max_rows = path, max_rows
         self.faults = Faults(str(path))
-        """What is wrong with the values of the parts read so far."""
+        """Faults in the values of the parts read so far."""
         if not path.is_file():
             raise InvalidInput(Problem("there is no such prediction file", str(path), cure="check the path"))
         size = path.stat().st_size
@@ -59,19 +58,19 @@ class PredictionFile:
 
     @property
     def is_parquet(self) -> bool:
-        """Return whether columns can be read one by one, and texts may decompress to more bytes than the file has."""
+        """Return whether it is parquet: readable by column, with texts that may decompress beyond the file's size."""
         return self._format == "parquet"
 
     def parts(self, columns: Sequence[str] | None = None, most_bytes: int = MAX_TEXT_BYTES) -> Iterator[pl.DataFrame]:
-        """Read the rows in file order, some ten thousand at a time.
+        """Read the rows in file order, in parts of tens of thousands.
 
         Args:
-            columns: of a parquet file, those to read, where not all are wanted.
-            most_bytes: of a parquet file, bytes that all its predictions may have together.
+            columns: columns to read (parquet only). Default: all.
+            most_bytes: maximum total bytes of all predictions (parquet only).
         Returns: frames of the columns source, id, prediction (text; lists of tags joined by spaces), seed (Int64, 0
-            where the file has none) and, if present, confidence (Float64) and probabilities (lists of Float64, null
-            where a row has none); bad values are null, and in ``faults``.
-        Raises: InvalidInput when there are no rows and columns to speak of, or more than a file may hold.
+            if the file has none) and, if present, confidence (Float64) and probabilities (lists of Float64, null
+            if a row has none). Invalid values are null and recorded in ``faults``.
+        Raises: InvalidInput when rows or required columns are missing, or a limit is exceeded.
         """
         try:
             yield from self._filled_parts(columns, most_bytes)
@@ -111,7 +110,7 @@ class PredictionFile:
             first += len(batch)
 
     def _fill_columns(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
-        """Add to a part the columns of the first one; JSON lines may lack what others have, ``seen`` before them."""
+        """Fill a part to the columns of the first part; in JSON lines, keys may be missing (``seen``: keys so far)."""
         for name in OPTIONAL:
             if name in part.columns and name not in seen:
                 self._add_missing(name, 0, first)
@@ -130,7 +129,7 @@ class PredictionFile:
             self.faults.add(column, "number", first, repr(None), count)
 
     def _check_columns(self, names: list[str]) -> None:
-        """Raise InvalidInput where required columns are missing; unknown ones are recorded and not read."""
+        """Raise InvalidInput if required columns are missing; unknown columns are recorded and not read."""
         unknown, others = _column_problems(names, str(self.path))
         self.faults.columns += [problem for problem in unknown if problem not in self.faults.columns]
         if others:
@@ -139,13 +138,11 @@ class PredictionFile:
 
 @dataclass(frozen=True)
 class PredictionInput:
-    """A prediction file and how to read its labels: decided where the file comes in, and used by the reader alone.
-
-    A bare path stands for a file of label names.
+    """A prediction file and how to interpret its labels.
 
     Attributes:
         path: the file.
-        labels_by_index: whole numbers stand for labels, as their place from 0 in the task's list; names come back.
+        labels_by_index: integers are 0-based indices into the task's labels, and are converted to names.
     """
 
     path: Path
@@ -153,7 +150,7 @@ class PredictionInput:
 
     @classmethod
     def of(cls, file: "str | Path | PredictionInput") -> "PredictionInput":
-        """Return a file as it was to be read, a bare path as one of label names."""
+        """Convert a path to an input with label names; return a ``PredictionInput`` unchanged."""
         return file if isinstance(file, cls) else cls(Path(str(file)))
 
     def __str__(self) -> str:
@@ -161,12 +158,12 @@ class PredictionInput:
 
 
 def read_predictions(file: Path | PredictionInput, max_rows: int = MAX_ROWS) -> pl.DataFrame:
-    """Read a whole prediction file; arguments and columns are as for ``PredictionFile``.
+    """Read a whole prediction file; the columns are those of ``PredictionFile.parts``.
 
     Args:
-        file: the file; where its labels are given by index, whole numbers become texts.
-        max_rows: rows that it may have.
-    Raises: InvalidInput with every problem of its columns and values; nothing is left out.
+        file: the file; if its labels are given by index, integers become texts.
+        max_rows: maximum number of rows.
+    Raises: InvalidInput with every problem of its columns and values.
     """
     given = PredictionInput.of(file)
     parts = PredictionFile(given.path, max_rows)
@@ -198,7 +195,7 @@ def _format(path: Path) -> str:
 
 
 def _no_table(start: bytes) -> str | None:
-    """Return what a file is that has none of the formats; None where it may be CSV."""
+    """Return a description of a file that is clearly not CSV; None if it may be CSV."""
     if start.startswith(b"version https://git-lfs"):
         return "a Git LFS pointer: fetch the real file first"
     if start.startswith(b"PK\x03\x04"):
@@ -206,7 +203,7 @@ def _no_table(start: bytes) -> str | None:
     if start.lower().startswith((b"<!doc", b"<html")):
         return "a web page: was it the download link?"
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return None  # UTF-16, of which the CSV reader knows what to say
+        return None  # UTF-16, which the CSV reader reports
     first = start.split(b"\n")[0].decode(errors="ignore").replace("\t", "").replace("\r", "")
     return None if first.isprintable() else f"bytes {start[:16]!r}"
 
@@ -216,7 +213,7 @@ def _no_rows(file: str) -> Problem:
 
 
 def _column_problems(columns: list[str], file: str) -> tuple[list[Problem], list[Problem]]:
-    """Find unknown columns, and names that are missing or stand twice."""
+    """Find unknown columns, and columns that are missing or repeated."""
     allowed = REQUIRED + OPTIONAL
     shown = [name[:80] for name in columns]
     unknown = [

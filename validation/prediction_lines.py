@@ -1,4 +1,4 @@
-"""Reading the JSON lines of a prediction file in batches: one object a line, one line a prediction."""
+"""Reading of prediction files in JSON lines, in batches: one object per line and prediction."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 BATCH_LINES = 100_000
 BATCH_BYTES = 4 * 2**20
-"""Lines read at once hold no more, and one line: nested values take some twenty times as much memory as their text."""
+"""Size at which a batch ends: parsed values take up to about twenty times the memory of their text."""
 _BLOCK_BYTES = 4 * 2**20
 _CURE = "write one JSON object a line, each key once"
 
@@ -18,13 +18,13 @@ _CURE = "write one JSON object a line, each key once"
 def json_batches(
     path: Path, check_columns: Callable[[list[str]], None], max_rows: int
 ) -> Iterator[dict[str, list[Any]]]:
-    """Read JSON lines as columns of some ten thousand values; what a line lacks is None.
+    """Read JSON lines as batches of columns; missing keys are None.
 
     Args:
-        path: the file; blank lines in it do not matter.
-        check_columns: is given the names of all keys of a batch, and raises InvalidInput where they are wrong.
-        max_rows: lines that the file may have.
-    Raises: InvalidInput when a line is no JSON object, or there are too many, or one is too long.
+        path: the file; blank lines are skipped.
+        check_columns: called with all keys of a batch; raises InvalidInput if they are wrong.
+        max_rows: maximum number of lines.
+    Raises: InvalidInput when a line is not a JSON object or too long, or there are too many lines.
     """
     file = str(path)
     with path.open("rb") as stream:
@@ -51,7 +51,7 @@ def _batch(rows: Iterator[tuple[dict[str, Any], int]]) -> list[dict[str, Any]]:
 
 
 def _parse_lines(stream: BinaryIO, file: str) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield each line's object and its bytes."""
+    """Yield each line's object and its size in bytes."""
     number = 0
     while line := stream.readline(MAX_LINE_BYTES + 1):
         number += 1

@@ -1,4 +1,4 @@
-"""What is wrong with predictions that do not fit a dataset: ids, sources, labels and tags, each with its cure."""
+"""Problems of predictions that do not match a dataset: ids, sources, labels and tags, with suggested fixes."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,21 +14,21 @@ from shiftbench.validation.runs import KnownIds, RunLedger
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
 
 MAX_LISTED = 8
-"""Sources, labels and runs that are named one by one; of more there is a count."""
+"""Maximum number of sources, labels and runs listed individually; the rest is only counted."""
 
 
 def unknown_ids(
     bad: pl.DataFrame, known: KnownIds, tasks: Sequence[PredictionTask], file: str, versions: str
 ) -> list[Problem]:
-    """Find test ids outside the subset, and ids that the dataset does not have.
+    """Report test ids outside the subset, and ids that are not in the dataset.
 
     Args:
-        bad: rows with a row number whose id is no test id of the subset.
-        known: the test ids that there are.
+        bad: rows (with a row number) whose id is not a test id of the subset.
+        known: the valid test ids.
         tasks: the tasks of the dataset folder.
-        file: the file's name, for the report.
-        versions: which version of the data there is and which one the file names, where no id is known; else empty.
-    Returns: the first of each kind, with a count of the others.
+        file: the file's name, used in problems.
+        versions: description of the data's version and of the one that the file states, if no id is known; else empty.
+    Returns: one problem per kind, with its first row and the number of others.
     """
     problems = []
     for task in tasks:
@@ -51,7 +51,7 @@ def _first_id(rows: pl.DataFrame, other: str) -> str:
 
 
 def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versions: str) -> tuple[str, str]:
-    """Return the problem of an id that is not in the dataset, with the cure."""
+    """Return the message and the suggested fix for an id that is not in the dataset."""
     try:
         parsed = ExampleId.parse(text)
     except ValueError as error:
@@ -76,24 +76,24 @@ def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versi
 
 
 def _withheld_domain(domain: str) -> tuple[str, str]:
-    """Return the problem of an id in a domain that the folder leaves out, with the cure."""
+    """Return the message and the suggested fix for a domain that the folder omits because of its licence."""
     what = f"this dataset folder leaves domain '{domain}' out, as its rows may not be published"
     return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
 
 
 def unknown_sources(rows: pl.DataFrame, task: PredictionTask, file: str) -> list[Problem]:
-    """Find sources that a task does not have, and joined ones that are out of order.
+    """Report unknown sources, and joined sources that are not in alphabetical order.
 
     Args:
         rows: rows of the task, with a row number.
         task: the task.
-        file: the file's name, for the report.
-    Returns: up to ``MAX_LISTED`` of them, each where it first stands, and a count of the others.
+        file: the file's name, used in problems.
+    Returns: up to ``MAX_LISTED`` problems with the first row of each source, and the number of others.
     """
     known, bad = frozenset(task.sources), []
     for source, row in rows.group_by("source", maintain_order=True).agg(pl.col("row").first()).iter_rows():
         parts = source_parts(source)
-        # The parts of a sound source are known ones in order, each once.
+        # A valid source has known parts in strictly increasing order.
         if not known.issuperset(parts) or any(one >= other for one, other in pairwise(parts)):
             bad.append((source, row))
     problems = [_wrong_source(source, row, task, file) for source, row in bad[:MAX_LISTED]]
@@ -119,15 +119,15 @@ def _wrong_source(source: str, row: int, task: PredictionTask, file: str) -> Pro
 def unknown_labels(
     rows: pl.DataFrame, word: str, task: PredictionTask, file: str, numbers: ClassNumbers
 ) -> list[Problem]:
-    """Find predictions that are no label of a task.
+    """Report predictions that are not labels of the task.
 
     Args:
         rows: rows of the task, with a row number and one label each.
-        word: what a label is called in the report: label or tag.
+        word: name of a label in messages: label or tag.
         task: the task.
-        file: the file's name, for the report.
-        numbers: takes those that are class numbers, and reports them.
-    Returns: up to ``MAX_LISTED`` of them, each where it first stands, and a count of the others.
+        file: the file's name, used in problems.
+        numbers: collects class numbers, which are reported separately.
+    Returns: up to ``MAX_LISTED`` problems with the first row of each label, and the number of others.
     """
     labels = task.labels
     bad = numbers.without(rows.filter(~pl.col("prediction").is_in([*labels, UNPARSED])), task)
@@ -145,19 +145,20 @@ def unknown_labels(
 
 
 def wrong_tags(rows: pl.DataFrame, task: PredictionTask, file: str, numbers: ClassNumbers) -> list[Problem]:
-    """Find rows whose tags are not one per token, and tags that the task does not have.
+    """Report rows whose numbers of tags and tokens differ, and unknown tags.
 
     Args:
         rows: rows of a tagging task, with a row number.
         task: the task.
-        file: the file's name, for the report.
+        file: the file's name, used in problems.
         numbers: as for ``unknown_labels``.
-    Returns: the first row of a wrong number, with a count of the others, and unknown tags as ``unknown_labels`` does.
+    Returns: a problem with the first row whose numbers differ and the number of others, and unknown tags as
+        ``unknown_labels`` reports them.
     """
     usable = rows.filter(pl.col("prediction") != UNPARSED).join(
         task.test.select("id", "n_tokens"), on="id", how="left", maintain_order="left"
     )
-    # Tags are counted before they are split: a text may hold more of them than any test row has tokens.
+    # Count tags before splitting: a malicious text may contain far more tags than any test row has tokens.
     usable = usable.with_columns(n_tags=pl.col("prediction").str.count_matches(" ", literal=True) + 1)
     short = usable.filter(pl.col("n_tags") != pl.col("n_tokens"))
     problems = []
@@ -184,14 +185,14 @@ def _label_cure(label: str, labels: Sequence[str]) -> str:
 
 
 def short_runs(ledger: RunLedger, tasks: Sequence[PredictionTask], file: str) -> list[Problem]:
-    """Find every run (source, target, seed) that lacks test ids; too many ids can only be repeats or unknown ones.
+    """Report every run (source, target, seed) with missing test ids; extra ids are reported as repeated or unknown.
 
     Args:
-        ledger: has taken all rows.
+        ledger: filled with all rows.
         tasks: the tasks of the dataset folder.
-        file: the file's name, for the report.
-    Returns: up to ``MAX_LISTED`` of them, and a count of the others; a single one for a task whose ids are those of
-        another subset.
+        file: the file's name, used in problems.
+    Returns: up to ``MAX_LISTED`` problems, and the number of others; a single problem for a task whose ids are those
+        of another subset.
     """
     split = tasks[0].split
     listed, n = ledger.short_runs(MAX_LISTED)
@@ -216,12 +217,12 @@ def short_runs(ledger: RunLedger, tasks: Sequence[PredictionTask], file: str) ->
 
 
 def covered_subsets(given: pl.DataFrame, tasks: Sequence[PredictionTask]) -> dict[str, str]:
-    """Find the tasks of which a file has exactly the test ids of another subset, in the domains that it predicts.
+    """Find tasks for which the file has exactly the test ids of another subset, within the predicted domains.
 
     Args:
         given: the file's ids, with columns id, task and target.
         tasks: the tasks of the dataset folder.
-    Returns: the subset's name by task; tasks with all their test ids are not there.
+    Returns: name of the subset by task, without tasks whose test ids are complete.
     """
     covered = {}
     for task in tasks:

@@ -1,4 +1,4 @@
-"""A task as prediction files are checked against it: its labels, domains and test ids."""
+"""Description of a task for the validation of prediction files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,13 +10,21 @@ from shiftbench.validation.vocabulary import TaskKind
 
 @dataclass(frozen=True)
 class PredictionTask:
-    """A task as prediction files are checked against it: its labels, domains and test ids.
+    """A task's labels, domains and test ids, against which prediction files are validated.
 
-    ``domains`` are those with test rows in the subset, ``sources`` those that a model may be trained on. ``test`` has
-    columns ``id`` and ``domain``, of tagging tasks also ``n_tokens``, and holds the test ids of the subset, each once;
-    ``outside`` holds the task's other test ids, ``subsets`` by name those of the other subsets that lie within
-    this one. ``withheld`` are domains that the folder leaves out because their rows may not be published. ``split`` is
-    'validation' where ``domains`` and ``test`` are of validation rows.
+    Attributes:
+        benchmark: name of the benchmark.
+        name: name of the task.
+        kind: kind of the task.
+        labels: names of the labels or tags.
+        domains: domains with test rows in the subset.
+        test: test ids of the subset, each once: columns ``id``, ``domain`` and, for tagging tasks, ``n_tokens``.
+        sources: domains that a model may be trained on.
+        subset: name of the subset.
+        outside: the task's test ids outside the subset.
+        subsets: ids of other subsets contained in this one, by name.
+        withheld: domains omitted from the folder because their rows may not be published.
+        split: 'test', or 'validation' if ``domains`` and ``test`` are those of validation rows.
     """
 
     benchmark: str

@@ -1,4 +1,4 @@
-"""The values of a prediction file: their types, and what is wrong with them, reported once for each kind of fault."""
+"""Values of a prediction file: conversion to their types, with one problem per column and kind of fault."""
 
 import math
 import re
@@ -16,7 +16,7 @@ from shiftbench.validation.report import Problem, counted
 
 REQUIRED = ("source", "id", "prediction")
 KEYS = ("source", "id", "seed")
-"""The columns that say what a row is for."""
+"""The columns that identify a row."""
 OPTIONAL = ("seed", "confidence", PROBABILITIES)
 DTYPES: dict[str, pl.DataType] = {"seed": pl.Int64(), "confidence": pl.Float64(), PROBABILITIES: LISTS}
 _KINDS = ("dtype", "missing", "text", "number", "long", "wide", "range", "sum")
@@ -35,21 +35,21 @@ class Faults:
 
     file: str
     columns: list[Problem] = field(default_factory=list)
-    """What is wrong with the names of columns, and keeps nobody from reading the others."""
+    """Problems of column names that do not stop reading."""
     _found: dict[tuple[str, str], tuple[int, Any, int]] = field(default_factory=dict)
     _numbers: list[pl.Series] = field(default_factory=list)
 
     def add(self, column: str, kind: str, row: int, found: str, count: int = 1) -> None:
-        """Add faults of one kind; ``row`` counts from 0 and is that of the first, ``found`` describes it."""
+        """Add ``count`` faults of one kind; ``row`` (0-based) and ``found`` are those of the first."""
         first = self._found.get((column, kind), (row, found, 0))
         self._found[column, kind] = (*first[:2], first[2] + count)
 
     def add_numbers(self, rows: pl.Series) -> None:
-        """Record rows, counted from 0, whose prediction is a whole number: a fault or not, depending on the task."""
+        """Record rows (0-based) whose prediction is an integer, which is a fault only for some tasks."""
         self._numbers.append(rows)
 
     def take_numbers(self) -> pl.Series:
-        """Return the rows of ``add_numbers`` since the last call."""
+        """Return and clear the rows recorded by ``add_numbers``."""
         rows, self._numbers = self._numbers, []
         return pl.concat(rows) if rows else pl.Series(dtype=pl.Int64)
 
@@ -102,23 +102,23 @@ def _text_cure(column: str, found: str) -> str:
 
 
 def number_problem(file: str, row: int, text: str, count: int) -> Problem:
-    """Return the problem of predictions that are numbers where text is wanted; the row counts from 1."""
+    """Return the problem of predictions that are numbers instead of text; ``row`` is 1-based."""
     cure = "write the text as text, in quotes; write label names, not class numbers"
     return Problem("a value is not text", file, text + _more_such_rows(count), cure, column="prediction", row=row)
 
 
 def format_value(value: object) -> str:
-    """Format a value on one short line, however deep or long it is."""
+    """Format a value of any depth and length on one line of at most 200 characters."""
     return _SHORT.repr(value)[:200]
 
 
 def convert_columns(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataFrame:
-    """Convert the columns of a part of a file to their types; bad values become null.
+    """Convert the columns of a part of a file to their types; invalid values become null.
 
     Args:
-        batch: the rows as read; a column may be left out.
-        first: rows of the file before these.
-        faults: takes what is wrong.
+        batch: the rows as read; columns may be missing.
+        first: number of rows of the file before these.
+        faults: collects the invalid values.
     """
     columns = [_text(batch[name], first, faults) for name in REQUIRED if name in batch.columns]
     if PROBABILITIES in batch.columns:
@@ -165,7 +165,7 @@ def convert_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Fault
 
 
 def _is_numbered(value: object) -> bool:
-    """Return whether a value is a class number, or a list of them for tags."""
+    """Return whether a value is a class number, or a list of class numbers (tags)."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
     return isinstance(value, int) and not isinstance(value, bool)
@@ -195,7 +195,7 @@ def _fraction(value: object) -> float | None:
 
 
 def _tell_no_texts(name: str, values: Sequence[Any], first: int, faults: Faults) -> None:
-    # Missing values and values of another type have different cures.
+    # Missing values and values of another type need different fixes, so they are separate faults.
     bad = [row for row, value in enumerate(values) if not isinstance(value, str)]
     for kind, rows in (
         ("missing", [row for row in bad if _is_missing(values[row])]),
@@ -237,7 +237,7 @@ def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
 
 
 def _holds_numbers(dtype: pl.DataType) -> bool:
-    """Return whether a column holds whole numbers, or lists of them for tags."""
+    """Return whether a column contains integers, or lists of integers (tags)."""
     return (dtype.inner if isinstance(dtype, pl.List) else dtype).is_integer()
 
 
@@ -251,9 +251,9 @@ def _short_enough(column: pl.Series, first: int, faults: Faults) -> pl.Series:
 
 
 def _numbers(column: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Return the values of ``seed`` or ``confidence`` as numbers, null where they are none, and which are none."""
+    """Convert ``seed`` or ``confidence`` to numbers; return them (null if invalid) and a mask of invalid values."""
     dtype = DTYPES[column.name]
-    # Dates, booleans and lists would turn into numbers that nobody meant.
+    # A cast would turn dates, booleans and lists into meaningless numbers.
     is_number = column.dtype.is_numeric() or column.dtype == pl.String
     nothing = pl.Series(column.name, [None] * len(column), dtype=dtype)
     numbers = column.cast(dtype, strict=False) if is_number else nothing

@@ -1,4 +1,4 @@
-"""Checking predictions against the test ids and labels of a dataset: nothing is ever scored around."""
+"""Validation of predictions against the test ids and labels of a dataset: any problem refuses the whole file."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -42,11 +42,11 @@ CHECKED_PREDICTIONS = pl.Schema(
         "task": pl.String(),
     }
 )
-"""Predictions of a file that was checked, in file order: all test ids of every (task, source, target, seed).
+"""Schema of validated predictions, in file order: all test ids of every (task, source, target, seed).
 
-The first six are those of ``shiftbench.validation.schemas.prediction_schema``; ``confidence`` and ``probabilities``
-are there where the file has them, and ``probabilities`` is null for unusable outputs and tasks without labels; of the
-others ``confidence`` alone may be null. ``target`` is the domain of the id, ``task`` its task.
+The first six columns are those of ``shiftbench.validation.schemas.prediction_schema``; ``confidence`` and
+``probabilities`` are present if the file has them. Only these two may be null; ``probabilities`` is null for unusable
+outputs and for tasks without labels. ``task`` and ``target`` are the task and domain of the id.
 """
 MAX_RUNS, MIN_RUNS = 20, 100
 _CURES = {
@@ -60,13 +60,13 @@ _CURES = {
 def check_predictions(
     frame: pl.DataFrame, tasks: Sequence[PredictionTask], file: str | PredictionInput
 ) -> pl.DataFrame:
-    """Check a prediction frame against the dataset it is for.
+    """Check a prediction frame against its dataset.
 
     Args:
-        frame: as ``read_predictions`` returns it.
+        frame: the result of ``read_predictions``.
         tasks: the tasks of the dataset folder.
-        file: the file that it was read from, or a name for the report.
-    Returns: the same rows in the same order, as ``CHECKED_PREDICTIONS`` has them; nothing is dropped.
+        file: the file that it was read from, or a name used in problems.
+    Returns: the same rows in the same order, with the schema ``CHECKED_PREDICTIONS``.
     Raises: InvalidInput with every problem found: unknown or repeated ids, sources or labels, and every
         (task, source, target, seed) whose ids are not exactly the test ids.
     """
@@ -83,8 +83,8 @@ def check_prediction_file(
     Args:
         file: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
-        versions: says which version of the data there is, and which one the file names, for the case that they differ.
-    Returns: rows in file order, as ``CHECKED_PREDICTIONS`` has them.
+        versions: description of the data's version and of the one that the file states, if they differ.
+    Returns: rows in file order, with the schema ``CHECKED_PREDICTIONS``.
     Raises: as ``checked_parts``.
     """
     return pl.concat(list(checked_parts(file, tasks, versions)))
@@ -93,18 +93,19 @@ def check_prediction_file(
 def checked_parts(
     file: Path | PredictionInput, tasks: Sequence[PredictionTask], versions: str = ""
 ) -> Iterator[pl.DataFrame]:
-    """Read a prediction file and check it, some ten thousand rows at a time.
+    """Read a prediction file and check it in parts of tens of thousands of rows.
 
-    Of a parquet file, sources, ids and seeds are read first and checked by themselves, because its texts may unfold
-    to much more than it has bytes. Reading stops after the first part with problems; unknown columns and class numbers
-    do not stop it, because every row may have them.
+    For a parquet file, sources, ids and seeds are read and checked first, because its texts may decompress to much
+    more than the size of the file. Reading stops after the first part with problems, except for unknown columns and
+    class numbers, which every row may have.
 
     Args:
         file: as for ``read_predictions``.
         tasks: the tasks of the dataset folder.
-        versions: says which version of the data there is, and which one the file names, for the case that they differ.
-    Returns: its rows in file order, as ``CHECKED_PREDICTIONS`` has them; sound only when the last part has come.
-    Raises: InvalidInput with every problem that ``PredictionFile`` and ``check_predictions`` find in what was read.
+        versions: description of the data's version and of the one that the file states, if they differ.
+    Returns: its rows in file order, with the schema ``CHECKED_PREDICTIONS``; the file is valid only once the iterator
+        is exhausted.
+    Raises: InvalidInput with every problem that ``PredictionFile`` and ``check_predictions`` find in the parts read.
     """
     given = PredictionInput.of(file)
     parts = PredictionFile(given.path, most_rows(tasks))
@@ -118,7 +119,7 @@ def checked_parts(
         again = PredictionFile(given.path, most_rows(tasks))
         most = keys.most_bytes
         problems += _problems_of(again.parts(most_bytes=most), again.faults, [values])
-        # Rows of unknown ids count for nothing, so that their texts would seem to be too many.
+        # Rows with unknown ids do not raise the limit, so "too much text" may be a consequence of other problems.
         raise InvalidInput(each for each in dict.fromkeys(problems) if each != too_much_text(str(given), most))
     yield from _sound_parts(parts.parts(most_bytes=keys.most_bytes), parts.faults, [values])
 
@@ -136,19 +137,19 @@ def _problems_of(
 
 
 def most_runs(task: PredictionTask) -> int:
-    """Return how many runs of a task a file may hold: every source ``MAX_RUNS`` times, or few sources more often."""
+    """Return the maximum number of runs per task: ``MAX_RUNS`` per source, but at least ``MIN_RUNS``."""
     return max(MIN_RUNS, MAX_RUNS * (len(task.sources) + 1))
 
 
 def most_rows(tasks: Sequence[PredictionTask]) -> int:
-    """Return as many rows as a prediction file for these tasks can need."""
+    """Return the maximum number of rows of a prediction file for these tasks."""
     return min(MAX_ROWS, sum(len(task.test) * most_runs(task) for task in tasks))
 
 
 def _sound_parts(
     parts: Iterator[pl.DataFrame], faults: Faults, checks: "list[_Keys | _Values]", columns: Sequence[str] | None = None
 ) -> Iterator[pl.DataFrame]:
-    """Yield parts with tasks and targets while they are sound; what depends on a bad value is not checked."""
+    """Yield valid parts with task and target added; checks that depend on an invalid value are skipped."""
     known, file, first = checks[0].known, faults.file, 0
     for part in parts:
         problems = faults.problems()
@@ -156,7 +157,7 @@ def _sound_parts(
             check_rows(part, prediction_schema(holes=bool(problems), of=columns), file, _CURES, first)
         except InvalidInput as error:
             problems += error.problems
-        # Without a row it is a column that is missing, unknown or of another type: nothing else can be checked.
+        # A problem without a row concerns a whole column (missing, unknown, wrong type): stop here.
         if any(problem.row is None for problem in problems):
             raise InvalidInput(problems)
         bad_columns = {problem.column for problem in problems}
@@ -177,7 +178,7 @@ def _sound_parts(
 def _problems_after(
     parts: Iterator[pl.DataFrame], checks: "list[_Keys | _Values]", file: str, row: int
 ) -> list[Problem]:
-    """Find further problems after a part with problems, which may be the last part."""
+    """Collect further problems after a part with problems: final checks if it was the last, otherwise a note."""
     notes = [problem for check in checks for problem in check.notes()]
     try:
         if next(parts, None) is None:
@@ -189,7 +190,7 @@ def _problems_after(
 
 
 class _Keys:
-    """The checks of sources, ids and seeds."""
+    """Checks of sources, ids and seeds."""
 
     def __init__(self, tasks: Sequence[PredictionTask], file: str, versions: str = "") -> None:
         self.known = KnownIds({task.name: task.test for task in tasks})
@@ -201,12 +202,12 @@ class _Keys:
 
     @property
     def most_bytes(self) -> int:
-        """Return the bytes that the predictions of the rows so far may have together, by the kinds of their tasks."""
+        """Return the maximum total bytes of predictions for the rows so far, given the kinds of their tasks."""
         mean = sum(self._rows[task.name] * MEAN_TEXT_BYTES[task.kind] for task in self._tasks)
         return min(MAX_TEXT_BYTES, SPARE_TEXT_BYTES + mean)
 
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
-        """Check some rows with the columns row, task, target and number; ``bad_columns`` have a fault already."""
+        """Check rows with the columns row, task, target and number; ``bad_columns`` already have reported problems."""
         strangers = placed.filter(pl.col("task").is_null() & (pl.col("id") != ""))
         none_known = len(strangers) == len(placed) and placed["row"][0] == 1
         problems = unknown_ids(strangers, self.known, self._tasks, self._file, self._versions if none_known else "")
@@ -215,22 +216,22 @@ class _Keys:
             self._rows[task.name] += len(rows)
             problems += unknown_sources(rows.filter(pl.col("source") != ""), task, self._file)
             problems += self._too_many_runs(rows, task)
-        # With a bad source, id or seed it is unknown which run a row belongs to.
+        # An invalid source, id or seed leaves a row without a run, so runs cannot be checked any more.
         self._has_runs = self._has_runs and not bad_columns.intersection(KEYS)
         if self._has_runs and self._ledger.add(placed):
             problems.append(self._repeat_problem())
         return problems
 
     def replace_numbers(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows unchanged: this check does not look at labels."""
+        """Return the rows unchanged, because these checks do not use labels."""
         return placed
 
     def notes(self) -> list[Problem]:
-        """List the problems that do not stop reading: none."""
+        """Return no problems: this check has none that reading can continue past."""
         return []
 
     def end(self) -> list[Problem]:
-        """Find problems that only all rows together show: repeats, and missing test ids."""
+        """Find problems that require all rows: repeated and missing test ids."""
         if not self._has_runs:
             return []
         repeated = [] if self._has_repeats or not len(self._ledger.repeats()) else [self._repeat_problem()]
@@ -255,7 +256,7 @@ class _Keys:
 
 
 class _Values:
-    """The checks of predictions against the labels and tokens of the tasks."""
+    """Checks of predictions against the labels and tokens of the tasks."""
 
     def __init__(self, tasks: Sequence[PredictionTask], given: str | PredictionInput, keys: _Keys) -> None:
         self.known = keys.known
@@ -267,15 +268,15 @@ class _Values:
         self._probabilities = ProbabilityChecks(file)
 
     def replace_numbers(self, placed: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows, with names in the place of class numbers where these were asked for."""
+        """Replace class numbers by label names if labels are given by index."""
         return name_labels(placed, self._tasks) if self._by_index else placed
 
     def notes(self) -> list[Problem]:
-        """List the class numbers found so far: every row may have one, so they do not stop reading."""
+        """Report the class numbers found so far; they do not stop reading, because every row may have one."""
         return self._numbers.problems()
 
     def part(self, placed: pl.DataFrame, bad_columns: set[str | None]) -> list[Problem]:
-        """Check some rows, as ``_Keys.part`` does; ``is_number`` says which predictions are no text."""
+        """Check rows as ``_Keys.part`` does; ``is_number`` marks predictions that are numbers instead of text."""
         problems = []
         self._text_bytes += int(placed["prediction"].str.len_bytes().sum())
         for task in self._tasks:
@@ -293,6 +294,6 @@ class _Values:
         return problems
 
     def end(self) -> list[Problem]:
-        """Find whether all predictions together are too long."""
+        """Check the total length of all predictions."""
         most = self._keys.most_bytes
         return [too_much_text(self._file, most)] if self._text_bytes > most else []

@@ -1,6 +1,6 @@
-"""Probabilities of all labels in a prediction file: lists of numbers, read and checked with errors that name the row.
+"""Label probabilities in a prediction file: reading and validation, with errors that name the row.
 
-In parquet and JSON lines a list of numbers, in CSV the numbers joined by single spaces; one for each label of the
+A list of numbers in parquet and JSON lines, numbers joined by single spaces in CSV; one number per label of the
 task, in the order of its labels.
 """
 
@@ -17,7 +17,7 @@ PROBABILITIES = "probabilities"
 LISTS = pl.List(pl.Float64)
 _MOST = 1e300
 SUM_TOLERANCE = 1e-3
-"""How far from 1 the probabilities of a row may add up to: as far as rounding takes them."""
+"""Maximum deviation of a row's sum from 1, to allow for rounding."""
 WORDS = {
     "number": (
         "the probabilities are not a list of numbers",
@@ -33,14 +33,14 @@ WORDS = {
         f"give those of all labels; rounding may take their sum {SUM_TOLERANCE:g} away from 1",
     ),
 }
-"""By kind of fault: what is wrong, and the cure."""
+"""Message and suggested fix by kind of fault."""
 
 Bad = dict[str, pl.Series]
-"""By kind of fault the rows that have it, as booleans."""
+"""Boolean mask of the affected rows by kind of fault."""
 
 
 class Labelled(Protocol):
-    """A task with a name and labels: what the checks need of it."""
+    """A task with a name and labels, as required by the checks."""
 
     @property
     def name(self) -> str:
@@ -52,17 +52,17 @@ class Labelled(Protocol):
 
 
 def read_lists(column: pl.Series) -> tuple[pl.Series, Bad]:
-    """Read a column of lists, or of texts that hold numbers with a space between.
+    """Read a column of lists, or of texts with numbers separated by spaces.
 
     Args:
-        column: as a file has it; a missing value, or an empty text, stands for no probabilities.
-    Returns: lists of numbers (``LISTS``), null where there are none or where they have a fault; and the faults.
+        column: the column as read; a missing value or an empty text means no probabilities.
+    Returns: lists of numbers (``LISTS``), null if missing or invalid, and the faults.
     """
     none = pl.repeat(False, len(column), eager=True)
     if column.dtype == pl.Null:
         return column.cast(LISTS), {}
     if column.dtype == pl.String:
-        # Counted before they are split: a text may hold many more numbers than any task has labels.
+        # Count numbers before splitting: a malicious text may contain far more numbers than any task has labels.
         wide = (column.str.count_matches(" ", literal=True) >= MAX_PROBABILITIES) | (
             column.str.len_bytes() > MAX_CHARACTERS[PROBABILITIES]
         )
@@ -79,7 +79,7 @@ def read_lists(column: pl.Series) -> tuple[pl.Series, Bad]:
 
 
 def read_values(name: str, values: Sequence[Any]) -> tuple[pl.Series, Bad]:
-    """Read Python values, as JSON lines have them, as ``read_lists`` does."""
+    """Read Python values (from JSON lines) as ``read_lists`` reads a column."""
     wide = [isinstance(value, list) and len(value) > MAX_PROBABILITIES for value in values]
     other = [value is not None and not isinstance(value, list) for value in values]
     lists = [
@@ -94,11 +94,11 @@ def read_values(name: str, values: Sequence[Any]) -> tuple[pl.Series, Bad]:
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if abs(value) < _MOST else None  # integers may be too large for a float; NaN is no number
+    return float(value) if abs(value) < _MOST else None  # refuses NaN, and integers too large for a float
 
 
 def _null_faults(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series, Bad]:
-    """Set lists with a fault to null, and record the first fault of each list."""
+    """Set invalid lists to null, and record the first fault of each."""
     sums = lists.list.sum()
     whole = lists.list.drop_nulls().list.len() == lists.list.len()
     number = ~(whole & sums.is_finite() & (lists.list.len() > 0))
@@ -113,7 +113,7 @@ def _null_faults(lists: pl.Series, bad: Bad, none: pl.Series) -> tuple[pl.Series
 
 
 class ProbabilityChecks:
-    """The checks of lists of probabilities against the labels of tasks, part by part."""
+    """Checks of probabilities against the labels of tasks, part by part."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -122,12 +122,12 @@ class ProbabilityChecks:
         self._elements = 0
 
     def part(self, rows: pl.DataFrame, task: Labelled, *, has_labels: bool) -> list[Problem]:
-        """Check some rows of a task.
+        """Check rows of a task.
 
         Args:
             rows: columns row, prediction and probabilities.
             task: the task.
-            has_labels: whether it is a task of labels; others have no probabilities.
+            has_labels: whether it is a classification task; other tasks must not have probabilities.
         Returns: the problems found. Rows without a usable output may lack probabilities.
         """
         lists, n_labels = rows[PROBABILITIES], len(task.labels)
@@ -147,7 +147,7 @@ class ProbabilityChecks:
         return problems + self._partly_present(rows, given, task.name)
 
     def _partly_present(self, rows: pl.DataFrame, given: pl.Series, task: str) -> list[Problem]:
-        """Find tasks of which some rows have probabilities and others do not."""
+        """Report a task in which only some rows have probabilities."""
         lacking = ~given & (rows["prediction"] != UNPARSED).fill_null(value=False)
         known = task in self._with and task in self._without
         for marks, first in ((given, self._with), (lacking, self._without)):

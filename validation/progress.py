@@ -1,7 +1,7 @@
-"""Progress of long work, and notes about it: both are heard where the logger ``shiftbench`` lets INFO pass.
+"""Progress bars, shown if the level of the logger ``shiftbench`` is INFO or lower.
 
-Commands do; a program that imports shiftbench is quiet until it asks:
-``logging.getLogger("shiftbench").setLevel(logging.INFO)`` and a handler of its own.
+Commands set this level. Programs that import shiftbench see no progress until they call
+``logging.getLogger("shiftbench").setLevel(logging.INFO)`` and add a handler.
 """
 
 import io
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LINE_SECONDS = 10
-"""Seconds between two lines about progress where no bar can be drawn; what is done sooner has none."""
+"""Seconds between log lines about progress if there is no terminal; shorter work logs none."""
 
 
 class _Lines(io.TextIOBase):
-    """A file that logs what a bar draws into it."""
+    """A text file that logs the lines a progress bar writes to it."""
 
     def write(self, text: str, /) -> int:
         if line := text.strip():
@@ -37,17 +37,17 @@ def progress(
     unit: str,
     **how: Any,
 ) -> "tqdm[Any]":
-    """Open a bar of progress on standard error; where that is no terminal, log a line now and then instead.
+    """Open a progress bar on standard error; without a terminal, log progress periodically instead.
 
-    Nobody sees either where notes are not heard.
+    Neither is shown if the logger ``shiftbench`` does not pass INFO.
 
     Args:
-        over: what to walk through; None for a bar that is moved by hand.
-        shown: False shows no bar, anywhere.
-        total: the number of units; by default as many as ``over`` has.
-        desc: what is done, before the bar.
-        unit: what is counted.
-        how: more arguments of tqdm.
+        over: the iterable; None for a bar that is updated manually.
+        shown: False disables the bar.
+        total: total number of units. Default: the length of ``over``.
+        desc: description before the bar.
+        unit: name of the unit.
+        how: further arguments of tqdm.
     """
     from tqdm import tqdm
 

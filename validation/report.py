@@ -1,4 +1,4 @@
-"""How bad input is reported: what, where, what was found, and the cure; every problem at once."""
+"""Reports of invalid input: what is wrong, where, what was found and a suggested fix; all problems at once."""
 
 import difflib
 from collections.abc import Iterable, Sequence
@@ -11,10 +11,10 @@ from shiftbench.validation.plain_text import escape_invisible
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with an input.
+    """A problem of an input.
 
-    ``row`` counts data rows from 1 (the header of a CSV is not a row), as an editor or ``polars`` user would find
-    it: row 1 is the first example or prediction. ``key`` stands in place of ``column`` where a file holds keys.
+    ``row`` is 1-based and counts data rows only: row 1 is the first example or prediction, without the header of a CSV.
+    ``key`` replaces ``column`` for files with keys. ``cure`` is the suggested fix.
     """
 
     what: str
@@ -26,7 +26,7 @@ class Problem:
     key: str | None = None
 
     def __str__(self) -> str:
-        """Return the problem as one line, without passwords of addresses; characters that do not show are escaped."""
+        """Return the problem as one line; passwords in URLs are removed, invisible characters escaped."""
         place = self.file
         if self.column is not None:
             place += f", column '{self.column}'"
@@ -40,28 +40,28 @@ class Problem:
 
 
 def _escape(letter: str) -> str:
-    """Escape what shows and yet cannot be told, such as a no-break space."""
+    """Escape a non-printable character, such as a no-break space."""
     return letter if letter.isprintable() else letter.encode("unicode_escape").decode()
 
 
 class InvalidInput(Exception):  # noqa: N818 - it names what was given, as users will read it
-    """An input was refused; nothing was written. Carries every problem found."""
+    """An invalid input, with every problem found; nothing was written."""
 
     def __init__(self, problems: Problem | Iterable[Problem]) -> None:
         self.problems = [problems] if isinstance(problems, Problem) else list(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def _render_traceback_(self) -> list[str]:
-        """Return what a notebook shows (IPython's protocol): a line for each problem, and no traceback of ours."""
+        """Return one line per problem and no traceback, for notebooks (IPython protocol)."""
         return [f"{type(self).__name__}: {problem}" for problem in self.problems]
 
 
 class UnknownChoice(InvalidInput):
-    """A word that an option or argument does not take; commands end with exit code 2, as for all wrong usage."""
+    """An invalid value of an option or argument; commands exit with code 2, as for any usage error."""
 
 
 class WrongTypeError(TypeError):
-    """An argument of a wrong type; a notebook shows one line of it, as of ``InvalidInput``."""
+    """An argument of a wrong type, shown in one line in notebooks like ``InvalidInput``."""
 
     def __init__(self, argument: str, found: str, wanted: str) -> None:
         super().__init__(f"{argument}: wrong type; found {found}; give {wanted}")
@@ -71,7 +71,7 @@ class WrongTypeError(TypeError):
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return the first line of what an error says, cut to 200 characters; the error's kind where it says nothing.
+    r"""Return the first line of an error's message, cut to 200 characters, or its class name without a message.
 
     >>> first_line(ValueError("\nno such model\nat line 3")), first_line(KeyboardInterrupt())
     ('no such model', 'KeyboardInterrupt')
@@ -80,12 +80,12 @@ def first_line(error: BaseException) -> str:
 
 
 def counted(n: int, thing: str) -> str:
-    """Format a number of things.
+    """Format a count with its noun in singular or plural.
 
     Args:
-        n: how many.
-        thing: its name in the singular; the plural gets an ``s``.
-    Returns: number and name, thousands apart by commas.
+        n: the count.
+        thing: the noun in the singular; the plural adds an ``s``.
+    Returns: count and noun, with commas as thousands separators.
 
     >>> counted(1, "more row"), counted(2_000, "more row")
     ('1 more row', '2,000 more rows')
@@ -94,11 +94,11 @@ def counted(n: int, thing: str) -> str:
 
 
 def quote_names(names: Sequence[str], most: int | None = None) -> str:
-    """List names in single quotes.
+    """Format names in single quotes, separated by commas.
 
     Args:
-        names: all of them.
-        most: how many are listed; of the others their number is. None lists all.
+        names: all names.
+        most: maximum number of names; the rest is counted. None lists all.
 
     >>> quote_names(["neg", "pos"]), quote_names(["a", "b", "c"], 2)
     ("'neg', 'pos'", "'a', 'b' and 1 more")
@@ -108,12 +108,12 @@ def quote_names(names: Sequence[str], most: int | None = None) -> str:
 
 
 def and_more(n: int, thing: str = "row") -> str:
-    """Return the words that follow the first of many faults: how many more there are.
+    """Format the number of further faults after the first.
 
     Args:
-        n: faults beside the one shown.
-        thing: what a fault is, in the singular.
-    Returns: words in brackets after a space; empty where there are no more.
+        n: number of further faults.
+        thing: noun in the singular.
+    Returns: text in parentheses after a space; empty if ``n`` is 0.
 
     >>> and_more(0), and_more(1), and_more(2, "repeat")
     ('', ' (and 1 more row)', ' (and 2 more repeats)')
@@ -122,7 +122,7 @@ def and_more(n: int, thing: str = "row") -> str:
 
 
 def _differing_characters(word: str, choice: str) -> str:
-    """Describe the characters in which two words differ that look the same."""
+    """Describe how two words that look identical differ in their characters."""
     parts = difflib.SequenceMatcher(None, word, choice, autojunk=False).get_opcodes()
     start, end, other_start, other_end = next(part[1:] for part in parts if part[0] != "equal")
     here, there = (
@@ -134,12 +134,12 @@ def _differing_characters(word: str, choice: str) -> str:
 
 
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
-    """Return a suggestion: the nearest of the allowed words, or all of them.
+    """Suggest the nearest allowed word, or list the allowed words.
 
     Args:
-        word: what was found.
-        choices: the allowed words; at least one. The first 12 are listed.
-    Returns: a cure for a ``Problem``.
+        word: the word found.
+        choices: the allowed words, at least one. At most 12 are listed.
+    Returns: ``cure`` of a ``Problem``.
 
     >>> did_you_mean("Entailment", ["entailment", "neutral"])
     "did you mean 'entailment'?"
@@ -160,7 +160,7 @@ def did_you_mean(word: str, choices: Sequence[str]) -> str:
 
 
 def format_size(n_bytes: int) -> str:
-    """Format a number of bytes in the unit that leaves two or three digits.
+    """Format a number of bytes with two or three digits and a decimal unit.
 
     >>> format_size(912), format_size(1_500_000), format_size(312_000_000_000)
     ('912 B', '1.5 MB', '312 GB')

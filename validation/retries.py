@@ -1,7 +1,8 @@
-"""How long to wait before a request is made again: what the server asks for, or longer and longer.
+"""Waiting times before a request is retried: the server's ``Retry-After``, or exponential backoff.
 
-The loops stay with their callers, for these differ: one asks alone and counts two kinds of failure, the other has many
-workers that pause together. Libraries of retries (tenacity, stamina) bring loops, and leave ``Retry-After`` to callers.
+The retry loops are in the callers, because they differ: one is sequential and counts two kinds of failure, the other
+has many workers that pause together. Retry libraries (tenacity, stamina) provide loops but do not handle
+``Retry-After``.
 """
 
 import random
@@ -13,7 +14,7 @@ _MOST_DOUBLINGS = 30
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read how many seconds a server asks to wait, which ``Retry-After`` gives as a number or as a moment.
+    """Parse the ``Retry-After`` header, a number of seconds or a date, and return the seconds to wait.
 
     >>> read_retry_after({"Retry-After": "0.5"}), read_retry_after({"Retry-After": "soon"}), read_retry_after({})
     (0.5, None, None)
@@ -21,8 +22,8 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
     0.0
 
     Args:
-        headers: of an answer; names are looked up as HTTP libraries do, in any case of letters.
-    Returns: 0 or more; None where there is no such header, or it cannot be read. Source: RFC 9110, sec. 10.2.3.
+        headers: headers of a response, a case-insensitive mapping as in HTTP libraries.
+    Returns: 0 or more; None if the header is missing or invalid. Source: RFC 9110, sec. 10.2.3.
     """
     text = headers.get("Retry-After", "")
     try:
@@ -32,22 +33,22 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         moment = parsedate_tz(text)
         return max(0.0, mktime_tz(moment) - time.time()) if moment else None
-    except (ValueError, OverflowError):  # a date that no calendar has
+    except (ValueError, OverflowError):  # an impossible date
         return None
 
 
 def draw_wait(tries: int, *, first: float, longest: float) -> float:
-    """Draw how many seconds to wait where the server does not say: half to all of a time that doubles with each try.
+    """Return an exponential backoff with jitter: half to all of a time that doubles with each try.
 
-    Two that were refused at the same moment must not come back at the same moment.
+    The jitter prevents clients that were refused at the same time from retrying at the same time.
 
     >>> 4.0 <= draw_wait(4, first=1, longest=60) <= 8.0, 30.0 <= draw_wait(2_000, first=1, longest=60) <= 60.0
     (True, True)
 
     Args:
-        tries: how often the request was made, from 1.
-        first: the most to wait after the first try.
-        longest: the most to wait after any.
+        tries: number of attempts so far, from 1.
+        first: maximum wait after the first attempt, in seconds.
+        longest: maximum wait, in seconds.
     """
     most = min(longest, first * 2 ** min(tries - 1, _MOST_DOUBLINGS))
     return float(most * random.uniform(0.5, 1))

@@ -1,4 +1,4 @@
-"""Which test ids the runs of a prediction file cover: eight bytes a row, so that many rows take little memory."""
+"""Coverage of test ids by the runs of a prediction file, in eight bytes per row to save memory."""
 
 from collections.abc import Container
 from typing import NamedTuple
@@ -12,9 +12,9 @@ Run = tuple[str, int]
 
 
 class KnownIds:
-    """The test ids of some tasks, numbered from 0 up, those of a domain without a gap.
+    """The test ids of some tasks, numbered from 0; ids of a domain have consecutive numbers.
 
-    ``frame`` has columns id, task, target (a domain) and number, a row each.
+    ``frame`` has one row per id with columns id, task, target (a domain) and number.
     """
 
     def __init__(self, tests: dict[str, pl.DataFrame]) -> None:
@@ -25,19 +25,19 @@ class KnownIds:
         self.cells: list[tuple[str, str]] = sizes.select("task", "target").rows()
         """Task and domain of each block of numbers."""
         self.ends = np.cumsum(sizes["len"].to_numpy(), dtype=np.int64)
-        """Where each block ends."""
+        """End of each block (exclusive)."""
 
     def __len__(self) -> int:
         """Count the ids."""
         return len(self.frame)
 
     def add_places(self, part: pl.DataFrame) -> pl.DataFrame:
-        """Add columns task, target and number to rows with an id; null where it is unknown."""
+        """Add columns task, target and number to rows by their id; null for unknown ids."""
         return part.join(self.frame, on="id", how="left", maintain_order="left")
 
 
 class ShortRun(NamedTuple):
-    """A run that has some test ids of a domain, and lacks others."""
+    """A run with only some of a domain's test ids."""
 
     source: str
     seed: int
@@ -48,7 +48,7 @@ class ShortRun(NamedTuple):
 
 
 class RunLedger:
-    """A ledger of the ids that each run has, filled part by part; read ``repeats`` and ``short_runs`` at the end."""
+    """The ids of each run, added part by part; call ``repeats`` and ``short_runs`` at the end."""
 
     def __init__(self, known: KnownIds) -> None:
         self.known = known
@@ -61,12 +61,12 @@ class RunLedger:
         return len(self._runs)
 
     def add(self, placed: pl.DataFrame) -> bool:
-        """Record rows with columns source, seed and number; returns whether they hold a repeat, by themselves."""
+        """Record rows with columns source, seed and number; return whether these rows contain a repeated id."""
         runs = placed.select("source", "seed").unique(maintain_order=True)
         numbers = [self._runs.setdefault((source, seed), len(self._runs)) for source, seed in runs.iter_rows()]
         runs = runs.with_columns(run=pl.Series(numbers, dtype=pl.Int64))
         run_of_row = placed.join(runs, on=["source", "seed"], how="left", maintain_order="left")["run"]
-        # An unknown id is like no other one.
+        # Unknown ids get unique negative keys, so that they never count as repeats.
         alone = -1 - self.rows - pl.int_range(len(placed), eager=True)
         keys = (run_of_row * len(self.known) + placed["number"].cast(pl.Int64)).zip_with(
             placed["number"].is_not_null(), alone
@@ -76,7 +76,7 @@ class RunLedger:
         return keys.n_unique() < len(keys)
 
     def repeats(self) -> npt.NDArray[np.int64]:
-        """Find the rows whose run has their id already; they count from 0, in file order."""
+        """Return the rows (0-based, in file order) whose id occurred before in the same run."""
         self._parts = [keys] = [np.concatenate(self._parts)]
         in_order = np.sort(keys)
         if not (in_order[1:] == in_order[:-1]).any():
@@ -87,23 +87,23 @@ class RunLedger:
         return np.flatnonzero(again)
 
     def row(self, number: int) -> tuple[Run, str]:
-        """Return the run and the id of a row; it counts from 0, and its id is a known one."""
+        """Return run and id of a row (0-based) with a known id."""
         run, id_ = divmod(int(np.concatenate(self._parts)[number]), len(self.known))
         return list(self._runs)[run], str(self.known.frame["id"][id_])
 
     def ids(self) -> pl.DataFrame:
-        """Return the known ids that any run has: rows of ``KnownIds.frame``."""
+        """Return the rows of ``KnownIds.frame`` whose ids occur in any run."""
         keys = np.concatenate(self._parts)
         numbers = np.unique(keys[keys >= 0] % len(self.known))
         return self.known.frame[numbers]
 
     def short_runs(self, most: int, without: Container[str] = ()) -> tuple[list[ShortRun], int]:
-        """Find the runs that lack test ids of a domain.
+        """Find the runs with missing test ids.
 
         Args:
-            most: as many as are described.
-            without: tasks that are left out.
-        Returns: the first ``most`` by task, source, domain and seed; and how many there are.
+            most: maximum number of runs to describe.
+            without: tasks to skip.
+        Returns: the first ``most`` runs by task, source, domain and seed, and the total number.
         """
         keys = np.sort(np.concatenate(self._parts))
         keys = keys[np.diff(keys, prepend=keys[0] - 1) > 0]

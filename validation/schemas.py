@@ -1,4 +1,4 @@
-"""pandera schemas of the rows that rooms exchange: examples by task kind, predictions, depths.
+"""pandera schemas of exchanged rows: examples by task kind, predictions, depths.
 
 Labels and tags in an example frame are integer codes into the task's label names, as ``datasets`` stores them.
 """
@@ -14,28 +14,28 @@ from shiftbench.validation.report import InvalidInput, Problem, and_more
 from shiftbench.validation.vocabulary import GOLD, TOKENS, TaskKind
 
 ANSWERS = pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)})
-"""Accepted answers and the characters where they begin, as in SQuAD; empty lists where there is no answer."""
+"""Accepted answers and their start characters, as in SQuAD; empty lists for unanswerable questions."""
 
 MAY_BE_EMPTY = ("title",)
-"""Inputs that may hold an empty text: not every document has a title."""
+"""Inputs that may be empty: not every document has a title."""
 
 
 def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str]) -> pa.DataFrameSchema:
     """Build the schema of a split's rows.
 
-    Columns, in this order, none null (but the gold of a folder that withholds it):
+    Columns, in this order, not null (except the gold column of a folder that withholds it):
 
-    - ``id`` String: ``benchmark/task/domain/split/`` and 12 hex digits, each once; rows are sorted by it.
-    - ``domain`` String: one a split.
-    - ``group`` String: what makes rows belong together; a group is in one split only.
+    - ``id`` String: ``benchmark/task/domain/split/`` and 12 hex digits, unique; rows are sorted by it.
+    - ``domain`` String: the same in all rows of a split.
+    - ``group`` String: group of dependent rows; a group is in one split only.
     - the inputs: String, ``tokens`` a list of String.
-    - what is to be predicted (``GOLD``): ``label`` Int64 and ``tags`` List(Int64) are codes into the labels,
+    - the gold column (``GOLD``): ``label`` Int64 and ``tags`` List(Int64) are codes into the labels,
     ``answers`` is ``ANSWERS``, ``target_text`` String.
 
     Args:
-        kind: the task kind; it decides the last column (see ``GOLD``).
-        inputs: names of the input columns, as ``("text",)``, ``("premise", "hypothesis")``, ``("tokens",)``.
-        labels: names of the labels or tags; ``label`` and ``tags`` hold codes into them.
+        kind: the task kind; it determines the last column (see ``GOLD``).
+        inputs: names of the input columns, e.g. ``("text",)``, ``("premise", "hypothesis")``, ``("tokens",)``.
+        labels: names of the labels or tags, which ``label`` and ``tags`` encode.
     Returns: a pandera schema; other columns are refused.
     """
     columns: dict[str, Any] = {
@@ -67,16 +67,16 @@ def check_examples(
     *,
     withheld: bool = False,
 ) -> None:
-    """Check a split's rows against their schema, and what they predict against their inputs.
+    """Check a split's rows against their schema, and their gold against their inputs.
 
     Args:
         frame: the rows.
         kind: the task kind.
         inputs: as for ``example_schema``.
         labels: as for ``example_schema``.
-        file: the file's name, for the report.
-        withheld: what they predict is withheld, so it must be null.
-    Raises: InvalidInput naming the first bad row of each kind of fault.
+        file: the file's name, used in problems.
+        withheld: whether gold is withheld and must be null.
+    Raises: InvalidInput with the first invalid row of each kind of fault.
     """
     schema = example_schema(kind, inputs, labels)
     if withheld:
@@ -93,7 +93,7 @@ def check_examples(
             pl.col(GOLD[kind]).is_not_null(),
         )
         for what, column, bad in [*_faults(kind, inputs, len(labels)), *([there] if withheld else [])]:
-            # The schema reports missing values; they are no second fault here.
+            # Missing values are already reported by the schema.
             rows = frame.select(bad.fill_null(value=False).arg_true()).to_series()
             if len(rows):
                 found = _format_value(frame, column, int(rows[0])) + and_more(len(rows) - 1)
@@ -103,7 +103,7 @@ def check_examples(
 
 
 def _faults(kind: TaskKind, inputs: Sequence[str], n_labels: int) -> list[tuple[str, str, pl.Expr]]:
-    """List faults that a schema does not show: what, the column, and which rows have it."""
+    """List checks beyond the schema: message, column, and an expression for the invalid rows."""
     faults = [
         ("an empty text", name, pl.col(name).str.strip_chars() == "") for name in inputs if name not in MAY_BE_EMPTY
     ]
@@ -120,7 +120,7 @@ def _faults(kind: TaskKind, inputs: Sequence[str], n_labels: int) -> list[tuple[
         answers = pl.col("answers")
         texts, starts = (answers.struct.field(name) for name in ("text", "answer_start"))
         missing = [part.is_null() | _any_of(part, pl.element().is_null()) for part in (texts, starts)]
-        # Characters are counted as Python counts them, which no expression of polars does.
+        # Offsets are in Python characters (code points), for which polars has no expression.
         misplaced = pl.struct("context", "answers").map_elements(_misplaced, return_dtype=pl.Boolean)
         faults += [
             ("an answer or its offset is missing", "answers", answers.is_not_null() & (missing[0] | missing[1])),
@@ -146,26 +146,26 @@ def _misplaced(row: dict[str, Any]) -> bool:
 
 
 def _format_value(frame: pl.DataFrame, column: str, index: int) -> str:
-    """Format a value on one line, whatever its type."""
+    """Format a value of any type on one line of at most 200 characters."""
     return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
 
 def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -> pa.DataFrameSchema:
-    """Build the schema of a prediction file after its columns were read.
+    """Build the schema of a prediction file as read.
 
-    Columns, in this order, none null but the last two; rows in file order:
+    Columns, in this order, not null except the last two; rows in file order:
 
     - ``source`` String: training domain; several joined by ``+`` in alphabetical order; ``none`` for zero-shot,
       ``elsewhere`` for models trained outside the dataset.
     - ``id`` String: a test id.
     - ``prediction`` String: a label, tags joined by spaces, a text, or ``__unparsed__``.
-    - ``seed`` Int64: the run, from 0; 0 where the file has none.
-    - ``confidence`` Float64, only where the file has it: in [0, 1].
-    - ``probabilities`` List(Float64), only where the file has it: one for each label of the task, in order.
+    - ``seed`` Int64: the run, from 0; 0 if the file has no seeds.
+    - ``confidence`` Float64, only if the file has it: in [0, 1].
+    - ``probabilities`` List(Float64), only if the file has it: one per label of the task, in order.
 
     Args:
-        holes: any value may be missing, as its fault was reported while reading.
-        of: the columns that were read, where not all were.
+        holes: allow nulls, for invalid values that were already reported while reading.
+        of: the columns that were read. Default: all.
     Returns: a pandera schema; other columns are refused.
     """
     columns = {
@@ -182,13 +182,13 @@ def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -
 def depth_schema() -> pa.DataFrameSchema:
     """Build the schema of a depth table.
 
-    Columns, in this order, none null but ``weight``:
+    Columns, in this order, not null except ``weight``:
 
-    - ``id`` String: a train text of the source or a test text of the target, each once.
-    - ``source`` String: a training domain, or several joined by ``+``; one a table.
+    - ``id`` String: a train text of the source or a test text of the target, unique.
+    - ``source`` String: a training domain, or several joined by ``+``; the same in all rows.
     - ``depth`` Float64: transformer-based text embedding depth in the source's train texts, in [0, 2].
-    - ``weight`` Float64: the text's weight in Depth F1, in [0, 1]; null for the source's own texts, and for all where
-    the target lies no further out than the source.
+    - ``weight`` Float64: the text's weight in Depth F1, in [0, 1]; null for the source's texts, and for all texts if
+    every target text is at least as deep as the deepest source text.
 
     Rows: the source's texts, then the target's, each in id order.
 
@@ -212,11 +212,11 @@ def check_rows(
 
     Args:
         frame: the rows.
-        schema: what they must be.
-        file: the file's name, for the report.
-        cures: what to do about a bad column, by column name.
-        first: rows of the file before these.
-    Raises: InvalidInput with one problem per failing check: the first bad row and how many more there are.
+        schema: the schema.
+        file: the file's name, used in problems.
+        cures: suggested fixes by column name.
+        first: number of rows of the file before these.
+    Raises: InvalidInput with one problem per failing check: the first invalid row and the number of others.
     """
     try:
         schema.validate(frame, lazy=True)
@@ -228,7 +228,7 @@ def _problems(
     frame: pl.DataFrame, failures: pl.DataFrame, file: str, cures: dict[str, str], before: int
 ) -> list[Problem]:
     problems = []
-    # Of a column of another type nothing else can be checked.
+    # For a column of the wrong type, report only that.
     other_type = failures.filter(pl.col("check").str.starts_with("dtype("))["column"].to_list()
     for (column, check), cases in failures.group_by("column", "check", maintain_order=True):
         if column in other_type and not str(check).startswith("dtype("):

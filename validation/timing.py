@@ -1,4 +1,4 @@
-"""One measurement of speed beside its yardstick, how it is printed."""
+"""Measurements of speed compared with reference implementations, and their output."""
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
@@ -7,30 +7,31 @@ from dataclasses import dataclass
 from rich.text import Text
 
 Target = str | float | tuple[float, float]
-"""In words, as the least ``ratio``, or as the range (0: no lower end) in which ``ratio`` should lie."""
+"""A target: a text, the minimum ``ratio``, or a range of ``ratio`` (lower end 0: no minimum)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:
-    """One measurement, in the keys that ``python -m benchmarks scores --json`` prints; what was not measured is null.
+    """A measurement, with the keys of ``python -m benchmarks scores --json``; null if not measured.
 
-    Ours is measured in seconds or as a rate, and so is the yardstick where there is one.
+    Our implementation is measured in seconds or as a rate, and so is the reference implementation, if any.
 
     Attributes:
-        name: what was measured.
-        seconds: that ours took.
-        rate: of ours, ``unit`` a second.
-        unit: what a rate counts, such as 'tokens'.
-        yardstick: what ours is compared with; null where the target is a plain limit.
-        yardstick_seconds: that the yardstick took.
-        yardstick_rate: of the yardstick, ``unit`` a second.
-        speedup: yardstick / ours in seconds, where ours should be faster.
-        cost_ratio: ours / yardstick in seconds, where ours may take a bit longer.
-        ratio: ours / yardstick, in seconds or rates, where the target is a number.
-        wanted: the target; null where the measurement is for information.
-        met: whether the target is met; null where it does not hold because the input has not the full size.
-        peak_memory: of ours, in bytes.
-        cpu_seconds: processor time of ours, over all threads: more reliable than ``seconds`` on a busy machine.
+        name: what is measured.
+        seconds: time of our implementation.
+        rate: rate of our implementation, ``unit`` per second.
+        unit: unit counted by a rate, such as 'tokens'.
+        yardstick: name of the reference implementation; null if the target is an absolute limit.
+        yardstick_seconds: time of the reference.
+        yardstick_rate: rate of the reference, ``unit`` per second.
+        speedup: reference / ours in seconds, if ours should be faster.
+        cost_ratio: ours / reference in seconds, if ours may be slightly slower.
+        ratio: ours / reference, in seconds or rates, if the target is a number.
+        wanted: the target; null if the measurement is only for information.
+        met: whether the target is met; null if the input is smaller than the size that the target is for.
+        peak_memory: peak memory of our implementation, in bytes.
+        cpu_seconds: processor time of our implementation over all threads, more reliable than ``seconds`` on a busy
+            machine.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Timing:
 
 
 def timing_line(timing: Timing) -> Text:
-    """Format one measurement as a line; without a verdict where the target does not hold."""
+    """Format a measurement as one line, with a verdict if its target applies."""
     parts = [f"{timing.name}: {_amount(timing.seconds, timing.rate, timing.unit)}"]
     if timing.cpu_seconds is not None:
         parts[0] += f" ({timing.cpu_seconds:,.2f} s of processor time)"
@@ -76,16 +77,16 @@ def compare_rates(
     sides: Mapping[str, Callable[[], float]],
     n_rounds: int,
 ) -> Iterator[Timing]:
-    """Measure rates of several sides that take turns; what counts is each side's median, and the ratio of medians.
+    """Compare rates of implementations that are measured in alternation; the median rates are compared.
 
     Args:
         name: what is measured.
-        unit: what a rate counts.
-        wanted: the least ratio to each yardstick.
-        scale: size of the input as a share of the full one; only at 1 or more is said whether targets are met.
-        sides: the sides by name, each returns its rate; ours is called "".
-        n_rounds: how often each is measured.
-    Returns: a timing for each yardstick.
+        unit: unit counted by a rate.
+        wanted: minimum ratio to each reference implementation.
+        scale: size of the input relative to the full size; targets apply only from 1 on.
+        sides: functions that return a rate, by implementation; ours has the name "".
+        n_rounds: number of measurements of each.
+    Returns: one timing per reference implementation.
     """
     rounds = [{side: measure() for side, measure in sides.items()} for _ in range(n_rounds)]
     rates = {side: statistics.median(each[side] for each in rounds) for side in sides}

@@ -1,4 +1,4 @@
-"""Reading TOML from outside: bounded, and failing with a ValueError whatever the file holds."""
+"""Reading of untrusted TOML with size limits; any invalid input raises ValueError."""
 
 import tomllib
 from pathlib import Path
@@ -6,16 +6,16 @@ from typing import Any
 
 MAX_BYTES = 256 * 1024
 MAX_DOTS = 500
-"""In a line: Python's reader takes minutes over a key of tens of thousands of parts."""
+"""Maximum dots per line: tomllib takes minutes for a key with tens of thousands of parts."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file.
 
     Args:
-        path: a file that is there.
+        path: an existing file.
     Returns: its tables.
-    Raises: ValueError when it is not TOML in UTF-8, is larger or nests deeper than settings need to.
+    Raises: ValueError when it is not TOML in UTF-8, is too large or nests too deep.
     """
     if (size := path.stat().st_size) > MAX_BYTES:
         raise ValueError(f"{size:,} bytes, more than {MAX_BYTES:,}")

@@ -1,18 +1,18 @@
-"""The version of a dataset that predictions, scores or claims are of: its content and its settings, each by a hash."""
+"""Version of a dataset, to which predictions, scores and claims refer: content hash and settings hash."""
 
 from typing import NamedTuple
 
 HALF = 32
-"""Digits of a settings hash that are of tasks; those after them are of the encoder of depths."""
+"""Number of digits of a settings hash for the tasks; the remaining ones are for the depth encoder."""
 NO_SETTINGS = "settings not recorded, so not compared: it is of a version before them"
-"""What commands that check a folder, card or claim say where one has no settings hash; nothing else mentions it."""
+"""Message of commands that check a folder, card or claim without a settings hash."""
 SETTINGS_CURE = "build it again with the same settings: kind, groups, --min-texts, subsets, pairing"
 
 
 class DataVersion(NamedTuple):
     """Content hash and settings hash of a dataset folder, each 64 hex digits.
 
-    ``settings`` is None of older folders, cards, scores and claims, which fit any settings.
+    ``settings`` is None for older folders, cards, scores and claims, which match any settings.
 
     >>> str(DataVersion("a74afdf060f4" + 52 * "0", "1b2c3d4e5f60" + 52 * "0"))
     'content a74afdf060f4, settings 1b2c3d4e5f60'
@@ -22,16 +22,16 @@ class DataVersion(NamedTuple):
     settings: str | None = None
 
     def __str__(self) -> str:
-        """Return the first 12 digits of each."""
+        """Return the first 12 digits of each hash."""
         settings = "" if self.settings is None else f", settings {self.settings[:12]}"
         return f"content {self.content[:12]}{settings}"
 
     def difference(self, other: "DataVersion", *, depths: bool = False) -> str:
-        """Return what differs between two versions, in words: content, settings, encoder of depths; empty if nothing.
+        """Return the first difference of two versions: content, settings, encoder of depths; empty if equal.
 
         Args:
             other: the version to compare with.
-            depths: compare the encoder of depths, too, on which predictions do not depend.
+            depths: also compare the depth encoder, on which predictions do not depend.
 
         >>> a, b = DataVersion("c", 32 * "1" + 32 * "2"), DataVersion("c", 32 * "1" + 32 * "3")
         >>> a.difference(b), a.difference(b, depths=True), a.difference(DataVersion("c"))

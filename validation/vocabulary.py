@@ -1,4 +1,4 @@
-"""The words that every room shares: task kinds, splits, example ids, markers."""
+"""Shared vocabulary: task kinds, splits, example ids, markers."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class TaskKind(StrEnum):
-    """What is predicted; it decides schema, metric and baseline."""
+    """Kind of a task, which determines schema, metric and baselines."""
 
     CLASSIFICATION = "classification"
     TAGGING = "tagging"
@@ -20,35 +20,35 @@ GOLD = {
     TaskKind.EXTRACTIVE_QA: "answers",
     TaskKind.GENERATION: "target_text",
 }
-"""The column of an example that is to be predicted, by task kind."""
+"""Name of the gold column by task kind."""
 
 TOKENS = "tokens"
-"""The one input column that is a list: what tags are given to."""
+"""The input column of tagging tasks, the only one that is a list."""
 
 SPLITS = ("train", "validation", "test")
 
 UNPARSED = "__unparsed__"
-"""Prediction that stands for an unusable model output: counts as wrong, its share is shown."""
+"""Prediction for an unusable model output: counts as wrong; its frequency is reported."""
 
 NO_SOURCE = "none"
-"""The ``source`` of a model that saw no training domain (zero-shot)."""
+"""``source`` of a model without a training domain (zero-shot)."""
 
 PREDICTION_SUFFIXES = (".parquet", ".csv", ".jsonl")
-"""Endings of a file that is taken for predictions where a model may stand."""
+"""Suffixes by which an argument is recognised as a prediction file instead of a model."""
 ELSEWHERE = "elsewhere"
-"""The ``source`` of a model that was trained outside this dataset: it has scores under shift (ST), and no drops."""
+"""``source`` of a model trained outside this dataset: it has scores under shift (ST) but no drops."""
 
 OUTSIDE_SOURCES = (NO_SOURCE, ELSEWHERE)
-"""The sources that name no domain of the dataset: such models have no home in it, so they have no drops."""
+"""Values of ``source`` that are not domains of the dataset; drops are undefined for such models."""
 
 SOURCE_JOINER = "+"
-"""Joins the domains of a model trained on several of them, in alphabetical order."""
+"""Joins the domains of a model trained on several domains, in alphabetical order."""
 
 PLACEBO = ".placebo"
-"""Ends the name of a placebo task, whose domains are dealt at random."""
+"""Suffix of the name of a placebo task, whose domains are assigned at random."""
 
 WORD = r"\w+(?:['’]\w+)*"
-"""A word of a text, as a regular expression: ``don't`` is one word, ``well-kept`` two."""
+"""Regular expression of a word: ``don't`` is one word, ``well-kept`` two."""
 
 _NAME = r"[a-z0-9][a-z0-9_-]*"
 _ID = re.compile(rf"({_NAME})/({_NAME}(?:{re.escape(PLACEBO)})?)/({_NAME})/({'|'.join(SPLITS)})/([0-9a-f]{{12}})")
@@ -58,7 +58,7 @@ ID_FORM = "<benchmark>/<task>/<domain>/<split>/<12 hex digits>"
 
 @dataclass(frozen=True)
 class ExampleId:
-    """An example id taken apart, as in ``dr/nli/fiction/test/0a1b2c3d4e5f``.
+    """A parsed example id, such as ``dr/nli/fiction/test/0a1b2c3d4e5f``.
 
     >>> ExampleId.parse("dr/nli/fiction/test/0a1b2c3d4e5f").domain
     'fiction'
@@ -72,7 +72,7 @@ class ExampleId:
 
     @classmethod
     def parse(cls, text: str) -> "ExampleId":
-        """Parse an id into its parts; ValueError where it has another form."""
+        """Parse an id; ValueError if it is malformed."""
         match = _ID.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is not an example id; ids look like {ID_FORM}")
@@ -84,11 +84,7 @@ class ExampleId:
 
 
 def is_name(text: str) -> bool:
-    """Return whether a text may be the name of a benchmark, task or domain: lower case, digits, ``-`` and ``_``.
-
-    Args:
-        text: any text.
-    Returns: whether it may.
+    """Return whether a text is a valid name of a benchmark, task or domain: lower case, digits, ``-`` and ``_``.
 
     >>> is_name("fiction"), is_name("Sci Fi")
     (True, False)
@@ -101,7 +97,7 @@ def source_parts(source: str) -> tuple[str, ...]:
 
     Args:
         source: a domain, several joined by ``+``, ``none`` or ``elsewhere``.
-    Returns: the domains in the order named; empty for models that were trained on no domain of the dataset.
+    Returns: the domains in the given order; empty for models not trained on a domain of the dataset.
 
     >>> source_parts("fiction+slate"), source_parts("none"), source_parts("elsewhere")
     (('fiction', 'slate'), (), ())

@@ -1,8 +1,8 @@
-"""Reading YAML or JSON text that comes from outside: what JSON can say, and nothing that unfolds.
+"""Safe reading of untrusted YAML or JSON text, restricted to JSON's data model.
 
-A few hundred bytes of YAML can stand for gigabytes (aliases, merged mappings), run for minutes (numbers of many
-digits) or name programs (tags). Here a text holds mappings, lists, texts, numbers, true, false and null; dates, and
-numbers to the base of 60, are texts. Aliases and tags are refused.
+A few hundred bytes of YAML can expand to gigabytes (aliases, merged mappings), run for minutes (numbers with many
+digits) or refer to programs (tags). Allowed are mappings, lists, texts, numbers, true, false and null; dates and
+base-60 numbers are read as texts. Aliases and tags are refused.
 """
 
 import json
@@ -22,28 +22,28 @@ from shiftbench.validation.report import InvalidInput, Problem
 MAX_BYTES = 64 * 1024
 MAX_NESTING = 20
 MAX_NODES = 5_000
-"""Mappings, lists, keys and values."""
+"""Maximum number of mappings, lists, keys and values."""
 MAX_DIGITS = 40
-"""Letters of a number: more are no count and no cost."""
+"""Maximum characters of a number, enough for any count or cost."""
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9_]*)|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?")
 _NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-# Every form here is one of PyYAML's own, whose writer then puts a text that looks like it in quotes.
+# Each pattern is a subset of PyYAML's, so that its writer quotes texts that match it.
 
 
 def parse_mapping(text: str, thing: str, file: str) -> dict[str, Any]:
     """Parse the text of a JSON object or of a YAML mapping.
 
     Args:
-        text: what came from outside.
-        thing: what it should be, for the report, such as ``card``.
-        file: names it in problems.
-    Returns: its content; keys are texts, values those that JSON has.
-    Raises: InvalidInput with line and column, when the text is neither, is larger or nests deeper than it needs to,
-        gives a key twice, or holds an alias, a tag, half a surrogate pair or a number of too many digits.
+        text: the untrusted text.
+        thing: what it should be, used in problems, such as ``card``.
+        file: the file's name, used in problems.
+    Returns: its content with text keys and JSON values.
+    Raises: InvalidInput with line and column if the text is neither JSON nor YAML, is too large, nests too deep,
+        repeats a key, or contains an alias, a tag, half a surrogate pair or a number with too many digits.
     """
     size = len(text.encode(errors="surrogatepass"))
     if size > MAX_BYTES:
@@ -52,7 +52,7 @@ def parse_mapping(text: str, thing: str, file: str) -> dict[str, Any]:
     try:
         content = _parse_json(text)
     except (ValueError, RecursionError):
-        # Most JSON is YAML, whose reader knows the line of a fault.
+        # Most JSON is valid YAML, whose reader reports the line of a fault.
         content = _parse_yaml(text, thing, file)
     if not isinstance(content, dict):
         cure = "start with 'name: ...'"
@@ -67,11 +67,11 @@ def _parse_json(text: str) -> Any:
 
 
 def _check_size(content: Any, nesting: int) -> int:
-    """Count the nodes of what JSON gave; ValueError when they are too many, or one is what YAML would refuse."""
+    """Count the nodes of parsed JSON; ValueError if they exceed the limits that apply to YAML."""
     if nesting > MAX_NESTING:
         raise ValueError("too deep")
     if isinstance(content, str):
-        content.encode()  # UnicodeEncodeError, for half a surrogate pair, is a ValueError
+        content.encode()  # raises UnicodeEncodeError, a ValueError, for half a surrogate pair
     n = 1
     children = [*content, *content.values()] if isinstance(content, dict) else content
     for child in children if isinstance(children, list) else ():
@@ -97,17 +97,17 @@ _JSON = json.JSONDecoder(
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """Something that YAML allows and texts from outside may not hold."""
+    """Raised for valid YAML that is not allowed in untrusted texts."""
 
 
 class _Resolver(BaseResolver):
-    """A resolver that resolves nothing: ``_scalar`` decides a scalar's type by its letters."""
+    """A resolver without implicit types; ``_scalar`` determines the type of a scalar."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # type: ignore[misc]
 
 
 class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
-    """A loader that composes the nodes of one document, and stops at the first that is too many or not allowed."""
+    """A loader that composes the nodes of one document and stops at the first that exceeds a limit or is refused."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -148,7 +148,7 @@ def _parse_yaml(text: str, thing: str, file: str) -> Any:
         place = before.count("\n"), len(before) - before.rfind("\n") - 1
         raise InvalidInput(_no_yaml(thing, file, "an invisible character", place)) from error
     except (ValueError, OverflowError) as error:
-        # PyYAML does not bound an escape such as "\UFFFFFFFF", nor the digits of a version.
+        # PyYAML does not check the range of escapes such as "\UFFFFFFFF", nor the digits of a version.
         reached = (loader.line, loader.column) if loader else None
         raise InvalidInput(_no_yaml(thing, file, "a character or number that cannot be", reached)) from error
 
@@ -194,7 +194,7 @@ def _is_special(text: str) -> bool:
 
 
 def _scalar_text(node: Any) -> str:
-    """Return a scalar's text; JSON escapes a character beyond U+FFFF as two halves."""
+    """Return a scalar's text with surrogate pairs joined (JSON escapes characters beyond U+FFFF as pairs)."""
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
@@ -202,7 +202,7 @@ def _scalar_text(node: Any) -> str:
 
 
 def _no_yaml(thing: str, file: str, found: str | None, place: tuple[int, int] | None) -> Problem:
-    # What was found may quote the text, so it is cut.
+    # The parser's message may quote the untrusted text, so it is truncated.
     where = f", line {place[0] + 1}, column {place[1] + 1}" if place else ""
     found = " ".join((found or "something that no such text has").split())[:120].removeprefix("found ")
     what = f"the {thing} is not valid YAML or JSON"
