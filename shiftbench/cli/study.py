@@ -90,7 +90,7 @@ def protocol(
 
 
 def _check_folder(out: Path) -> None:
-    """Check that a folder can be made: no file may have its name."""
+    """Check that a folder can be created: no file may have its path."""
     taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
     if taken is not None and not taken.is_dir():
         raise InvalidInput(
@@ -135,7 +135,7 @@ def analyse(
     from shiftbench.scoring.reports.terminal import warnings
     from shiftbench.validation.progress import progress
 
-    if any(each.draw for each in figures_of(figure or [])):  # before any work
+    if any(each.draw for each in figures_of(figure or [])):  # checked before any work
         require("matplotlib", "pictures")
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.leaderboard.board.analysed import find_results, read_entries

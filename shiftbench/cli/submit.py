@@ -1,4 +1,4 @@
-"""The command ``submit``. Everything heavier than typer is imported inside it."""
+"""The command ``submit``. Imports other than typer are inside the function."""
 
 import typer
 
@@ -28,7 +28,7 @@ def submit(
     from shiftbench.validation.cards import find_card, read_card
     from shiftbench.validation.prediction_files import PredictionInput
 
-    over_http = is_url(to)  # before the card is read
+    over_http = is_url(to)  # decided before the card is read
     folders = [] if over_http else [DatasetFolder.open(place) for place in data or ()]
     given, checked = PredictionInput(predictions, labels_by_index), read_card(card or find_card(predictions))
     sent = send(given, checked, to, folders, any_token=any_token, validation=validation)

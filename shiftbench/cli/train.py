@@ -20,7 +20,7 @@ class _Programs(Group):
     sections: ClassVar = {"Commands": {name: f"shiftbench.baselines.{name.replace('-', '_')}" for name in PROGRAMS}}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a program, of ours or of the user's own; None for a name that is none."""
+        """Return a built-in or user-defined program; None for an unknown name."""
         if cmd_name in PROGRAMS or not is_own(cmd_name, PROGRAMS_GROUP):
             return super().get_command(ctx, cmd_name)
         return own_program(cmd_name, lambda main: command_of(main, cmd_name))

@@ -1,1 +1,1 @@
-"""What ``import shiftbench as sb`` offers a notebook: functions (``api``) and the results they return."""
+"""The Python API of ``import shiftbench as sb``: functions (``api``) and the results that they return."""

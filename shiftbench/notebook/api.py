@@ -1,4 +1,4 @@
-"""The functions of the front door: open, build, score, compare, rank, validate, submit."""
+"""Functions of the Python API: open, build, score, compare, rank, validate, submit."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -48,13 +48,13 @@ _OWN_TASK = "own"
 
 
 def open_dataset(place: str | Path, *, revision: str = "main") -> DatasetFolder:
-    """Open a dataset folder: one on this machine, or else ``ORG/NAME`` on the Hub, which is downloaded first.
+    """Open a dataset folder: a local one, or else ``ORG/NAME`` on the Hub, which is downloaded first.
 
     Args:
         place: the folder's path, or the repository's name.
-        revision: branch, tag or commit of the repository; of no meaning to a folder on this machine.
-    Returns: the folder; rows are read when they are asked for.
-    Raises: InvalidInput when there is no such dataset, or it is of another format version; TypeError for a wrong type.
+        revision: branch, tag or commit of the repository; ignored for a local folder.
+    Returns: the folder; rows are read lazily.
+    Raises: InvalidInput if there is no such dataset, or it has another format version; TypeError for a wrong type.
     """
     return as_folder(place, "place", revision)
 
@@ -102,30 +102,31 @@ def score(
     trained_on: str | None = None,
     **columns: Unpack[OwnColumns],
 ) -> ScoreResult | SampledResult:
-    """Check and score predictions.
+    """Validate and score predictions.
 
     Args:
         predictions: path of a parquet, JSON lines or CSV file, a polars or pandas DataFrame, a pyarrow Table, or a dict
-            of columns: ``source`` (training domain), ``id`` (test id), ``prediction`` and, optional, ``seed`` (whole
-            number, one a run), ``confidence`` (0 to 1) and ``probabilities`` (a list, one for each label). For each
-            source, target and seed all test ids must be there. On rows of your own also a list, one for each row.
-        data: the dataset: what ``open_dataset`` returned, a folder's path, or ``ORG/NAME`` on the Hub; or rows of your
-            own, as a table or a file: nothing is built or split, and all rows are scored that no column ``split`` calls
-            otherwise.
-        subset: the subset of test ids that the predictions cover; by default it is found from their ids.
-        reference: predictions whose TT stands in where these have none.
-        encoder: encoder of BERTScore's tokens, Hub id or path, by default the machine's (``SHIFTBENCH_ENCODER``); other
+            of columns: ``source`` (training domain), ``id`` (test id), ``prediction`` and, optionally, ``seed``
+            (integer, one per run), ``confidence`` (0 to 1) and ``probabilities`` (a list with one per label). For each
+            source, target and seed, all test ids are required. For your own rows also a list with one prediction per
+            row.
+        data: the dataset: the result of ``open_dataset``, a folder's path, or ``ORG/NAME`` on the Hub; or your own
+            rows, as a table or a file: nothing is built or split, and all rows are test rows unless a column ``split``
+            states otherwise.
+        subset: the subset of test ids that the predictions cover; by default inferred from their ids.
+        reference: predictions whose TT is used if these have none.
+        encoder: encoder for BERTScore, Hub id or path; by default this machine's (``SHIFTBENCH_ENCODER``). Other
             metrics need none.
-        n_draws: decides nothing from metric version 7 on, and ends with 0.4: intervals are computed, not drawn.
-        margin: test whether no drop is above this fraction (0.02 is 2 points), fixed before the scores were seen.
-        labels_by_index: whole numbers stand for labels: their place, from 0, in the task's list.
-        trained_on: of a list, the domain that the model was trained on; by default elsewhere.
-        sampled: the CSV that a ``LabelResult`` wrote, with the labels filled in: accuracy is estimated from these.
-        labels: with ``sampled``: labels that neither data nor predictions have.
-        **columns: how rows of your own are read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id`` ...
-    Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1]; with ``sampled`` accuracies by domain.
-    Raises: InvalidInput with every problem found in the predictions, or when the folder withholds its test labels;
-        TypeError for an argument of a wrong type.
+        n_draws: ignored from metric version 7 on, and removed in 0.4: intervals are computed, not simulated.
+        margin: test whether no drop exceeds this fraction (0.02 is 2 points), fixed before seeing the scores.
+        labels_by_index: predictions are 0-based indices into the task's list of labels.
+        trained_on: the source domain of predictions given as a list; by default other data.
+        sampled: the CSV written by a ``LabelResult``, with the labels filled in, from which accuracy is estimated.
+        labels: with ``sampled``: labels that occur neither in the data nor in the predictions.
+        **columns: how your own rows are read (``OwnColumns``): ``domain``, ``label``, ``text``, ``id`` ...
+    Returns: the scores, as fractions: scores in [0, 1], drops in [-1, 1]; with ``sampled``, accuracies by domain.
+    Raises: InvalidInput listing every problem in the predictions, or if the folder withholds its test labels; TypeError
+        for an argument of a wrong type.
 
     >>> import tempfile
     >>> out = tempfile.TemporaryDirectory()
@@ -167,7 +168,7 @@ def score(
 def _score_sampled(
     predictions: Any, data: Any, columns: OwnColumns, trained_on: str | None, sampled: str | Path, labels: Sequence[str]
 ) -> SampledResult:
-    """Estimate accuracy by domain from the texts that were labelled."""
+    """Estimate accuracy by domain from a labelled sample."""
     from shiftbench.checking.sampled_scores import score_sampled
 
     predictions, data, columns = in_order(predictions, data, trained_on, columns)
@@ -177,7 +178,7 @@ def _score_sampled(
 
 
 def _folder_alone(data: Any, columns: OwnColumns) -> DatasetFolder:
-    """Open a dataset folder; InvalidInput where columns are named, which it says itself."""
+    """Open a dataset folder; raise InvalidInput if columns are given, which only apply to tables."""
     if columns:
         what, cure = "these name columns of a table, but data is a dataset folder", "leave them out"
         raise InvalidInput(Problem(what, ", ".join(columns), cure=cure))
@@ -197,22 +198,22 @@ def compare(
     trained_on: str | None = None,
     **columns: Unpack[OwnColumns],
 ) -> ComparisonResult:
-    """Test whether the first of some entries differs from the others, on every shift that both have.
+    """Test whether the first entry differs from the others, on every shift that both cover.
 
     Args:
-        entries: 2 to 4 names with their predictions, each as ``score`` takes them. Cards beside files say how many
-            settings were tried, and entries that were not tuned alike are flagged.
-        data: the dataset, as ``score`` takes it.
-        subset: the subset of test ids that the predictions cover; by default it is found from their ids.
-        task: compare on this task alone; by default on all that they share.
-        margin: test, too, whether entries differ by less than this fraction, fixed before the scores were seen.
-        n_swaps: goes in 0.4: nothing is drawn.
-        seed: goes in 0.4: nothing is drawn.
-        trained_on: of lists, the domain that the models were trained on; by default elsewhere.
-        **columns: how rows of your own are read (``OwnColumns``).
-    Returns: differences (the first minus the other, as fractions), each with its 95% interval and p, two-sided, and p
-        corrected over all tests of the call.
-    Raises: InvalidInput when predictions are not sound or share no shift; TypeError for a wrong type.
+        entries: 2 to 4 names with their predictions, each as in ``score``. Cards next to files state the number of
+            settings tried, and entries with unequal tuning are flagged.
+        data: the dataset, as in ``score``.
+        subset: the subset of test ids that the predictions cover; by default inferred from their ids.
+        task: compare only on this task; by default on all shared tasks.
+        margin: also test whether entries differ by less than this fraction, fixed before seeing the scores.
+        n_swaps: removed in 0.4: nothing is simulated.
+        seed: removed in 0.4: nothing is simulated.
+        trained_on: the source domain of predictions given as lists; by default other data.
+        **columns: how your own rows are read (``OwnColumns``).
+    Returns: differences (the first minus the other, as fractions), each with its 95% interval, two-sided p value, and p
+        value corrected over all tests of the call.
+    Raises: InvalidInput if predictions are invalid or share no shift; TypeError for a wrong type.
     """
     if not isinstance(entries, Mapping):
         wanted = "a dict of names and their predictions, such as {'mine': 'a.parquet', 'theirs': 'b.parquet'}"
@@ -246,7 +247,7 @@ def _compare_own(
     task: str | None,
     margin: float | None,
 ) -> ComparisonResult:
-    """Compare predictions on rows of one's own."""
+    """Compare predictions on user data."""
     given, rows, read = [], data, columns
     for each in entries.values():
         ordered, rows, read = in_order(each, data, trained_on, columns)
@@ -273,23 +274,23 @@ def ranks(
     filter: str | None = None,
     against: "str | Path | Table | None" = None,
 ) -> RankResult:
-    """Rank the models of any leaderboard: who is tied for first, and what is decided.
+    """Rank the models of any leaderboard: ties for first place, and which differences are significant.
 
     Args:
-        scores: a table, with a row for each model and a column for each task or item, or long (``model``, ``item`` or
-            ``task``, ``score`` and, optional, ``cluster``, ``weight``, ``family``, ``date``); or paths: of a table, of
-            logs, of MTEB's results, of lists of solved items.
-        unit: ``items`` or ``tasks``, what columns are, which decides the claim; by default found.
+        scores: a table, wide (one row per model, one column per task or item) or long (``model``, ``item`` or ``task``,
+            ``score`` and, optionally, ``cluster``, ``weight``, ``family``, ``date``); or paths of a table, of logs, of
+            MTEB's results, or of lists of solved items.
+        unit: ``items`` or ``tasks``: what the columns are, and so the population of the claims; by default inferred.
         families: family of each task.
-        lower_is_better: of all units, or the names of those on which it is.
-        without: units to leave out.
-        standardise: rank by the mean of scores that were standardised on each unit.
-        n_items: of lists of solved items, how many there were.
-        metric: of logs, the score; by default the first that all have.
-        filter: of lm-eval's filters, the one to read.
+        lower_is_better: True for all units, or the names of the units.
+        without: units to exclude.
+        standardise: rank by the mean of scores standardised per unit.
+        n_items: total number of items, for lists of solved items.
+        metric: the score in logs; by default the first that all have.
+        filter: the lm-eval filter to read.
         against: an earlier table, whose claims are checked.
-    Returns: the ranks, with words.
-    Raises: InvalidInput when scores cannot be read for sure; TypeError for a wrong type.
+    Returns: the ranks, with explanations.
+    Raises: InvalidInput if scores are unreadable or ambiguous; TypeError for a wrong type.
 
     >>> table = {"model": ["a", "b"], **{f"task {n}": [0.9, 0.5 + n / 100] for n in range(10)}}
     >>> ranks(table).tied_first
@@ -321,7 +322,7 @@ def ranks(
 
 
 def _score_table(given: Any, argument: str, how: "Reading") -> "ScoreTable":
-    """Read a table of scores in memory, or what paths lead to."""
+    """Read a table of scores from memory or from paths."""
     from shiftbench.scoring.interchange.boards import read_board
     from shiftbench.scoring.interchange.score_tables import table_of_frame
 
@@ -340,16 +341,17 @@ def validate(
     card: Card | Mapping[str, Any] | str | Path | None = None,
     labels_by_index: bool = False,
 ) -> pl.DataFrame:
-    """Check predictions, and their card, against a dataset; its test labels are not needed.
+    """Validate predictions, and their card, against a dataset; its test labels are not needed.
 
     Args:
-        predictions: as ``score`` takes them.
-        data: the dataset, as ``score`` takes it.
-        subset: the subset of test ids that they cover; by default the card's, or found from their ids.
-        card: the card, a dict of its keys, or its file.
-        labels_by_index: as for ``score``.
-    Returns: a row for each run that was found sound: task, source, target, seed, n (predictions), unparsed (of them).
-    Raises: InvalidInput with every problem: file or argument, column, row, cure; TypeError for a wrong type.
+        predictions: as in ``score``.
+        data: the dataset, as in ``score``.
+        subset: the subset of test ids that they cover; by default the card's, or inferred from their ids.
+        card: the card, a dict of its fields, or its file.
+        labels_by_index: as in ``score``.
+    Returns: one row per valid run: task, source, target, seed, n (predictions), unparsed (of these).
+    Raises: InvalidInput listing every problem: file or argument, column, row, suggested fix; TypeError for a wrong
+        type.
     """
     folder = as_folder(data)
     if card is not None:
@@ -375,16 +377,17 @@ def submit(
     """Send predictions and their card to a leaderboard or into a store.
 
     Args:
-        predictions: as ``score`` takes them.
-        card: the card, a dict of its keys, or its file.
+        predictions: as in ``score``.
+        card: the card, a dict of its fields, or its file.
         to: a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
-        data: the dataset, or several; for a store, where the card's dataset was not built on this machine.
+        data: the dataset, or several; for a store, if the card's dataset was not built on this machine.
         any_token: send the saved Hugging Face token even if it may write to repositories.
-        labels_by_index: as for ``score``.
-        validation: what the same models predicted on validation rows, as ``predictions``; forecasts use it.
-    Returns: ``entry``, its id; ``new``, False when the same file with the same card was there already; and ``summary``,
-        whose ``tasks`` have the name of their ``board`` and ``why_unranked``, what keeps the entry from being ranked.
-    Raises: InvalidInput with every problem; nothing is stored then. TypeError for a wrong type.
+        labels_by_index: as in ``score``.
+        validation: the same models' predictions on validation rows, in the format of ``predictions``; used by
+            forecasts.
+    Returns: ``entry``, its id; ``new``, False if the same file with the same card already existed; and ``summary``,
+        whose ``tasks`` contain the name of their ``board`` and ``why_unranked``, the reason if the entry is not ranked.
+    Raises: InvalidInput listing every problem; nothing is stored then. TypeError for a wrong type.
     """
     from shiftbench.leaderboard.app.client import send
 
