@@ -1,4 +1,4 @@
-"""Benchmarks of the leaderboard: its speed (``scores``, ``app``) and how often its claims are true (``coverage``).
+"""Benchmarks of shiftbench: its speed (``scores``, ``app``), and how often its claims are true (``coverage``).
 
-In: a scale. Out: timings beside their yardsticks, and coverage of the intervals.
+Input: a scale. Output: timings compared with reference implementations, and coverage of the intervals.
 """

@@ -39,11 +39,11 @@ from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import PLACEBO
 
 START = 100
-"""Texts of each domain that are labelled at first."""
+"""Number of initially labelled texts per domain."""
 BUDGETS = (100, 300, 800)
-"""Further labels, a domain."""
+"""Further labels per domain."""
 Labelled = dict[str, int]
-"""How many texts of each domain are labelled."""
+"""Number of labelled texts per domain."""
 
 
 @dataclass
@@ -52,8 +52,8 @@ class File:
 
     Attributes:
         name: the model and its training.
-        metric: of the task.
-        home: the domain that it was trained on.
+        metric: the task's metric.
+        home: the source domain.
         targets: its outcomes by domain.
     """
 
@@ -74,14 +74,14 @@ class File:
         return single(sampled_scores(target, [0], self.metric)[0])
 
     def shuffle(self, rng: np.random.Generator) -> None:
-        """Draw the order in which texts are labelled, those of a group together."""
+        """Sample the order in which texts are labelled, keeping groups together."""
         self._known.clear()
         for name in self.sizes:
             groups = self.targets[name].groups
             self._order[name] = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
 
     def steps(self, labelled: Labelled) -> dict[str, str]:
-        """Return the step for each domain, as a check of the labelled texts finds it without probes."""
+        """Return the recommended step for each domain, as a check of the labelled texts without probes finds it."""
         known = {name: self._partly(name, n) for name, n in labelled.items()}
         tested = [name for name, each in known.items() if not np.isnan(each.p)]
         corrected = dict(zip(tested, holm([known[name].p for name in tested]).tolist(), strict=True))
@@ -89,7 +89,7 @@ class File:
         return {each.domain: each.step for each in next_steps(domains)}
 
     def _partly(self, name: str, n: int) -> Domain:
-        """Return what is known of a domain from its first n texts; its p is not corrected."""
+        """Return the estimates for a domain from its first n texts, with an uncorrected p value."""
         if (name, n) not in self._known:
             chosen = np.zeros(self.sizes[name], dtype=np.bool_)
             chosen[self._order[name][:n]] = True
@@ -100,23 +100,23 @@ class File:
 
 
 Way = Callable[[File, Labelled, int, np.random.Generator], Labelled]
-"""Spends a budget of labels."""
+"""Allocates a budget of labels."""
 
 
 def _add(file: File, labelled: Labelled, domains: Sequence[str], budget: int) -> Labelled:
-    """Label so many more texts, evenly over some domains as far as they have any."""
+    """Label up to ``budget`` more texts, evenly over some domains as far as they have unlabelled ones."""
     room = [file.sizes[name] - labelled[name] for name in domains]
     shares = share_budget(room, min(budget, sum(room)))
     return labelled | {name: labelled[name] + share for name, share in zip(domains, shares, strict=True)}
 
 
 def spend_evenly(file: File, labelled: Labelled, budget: int, _: np.random.Generator) -> Labelled:
-    """Spread the labels evenly over all domains."""
+    """Allocate the labels evenly to all domains."""
     return _add(file, labelled, list(labelled), budget)
 
 
 def spend_at_random(file: File, labelled: Labelled, budget: int, rng: np.random.Generator) -> Labelled:
-    """Draw the texts to label from all that have none."""
+    """Sample the texts to label from all unlabelled ones."""
     names = list(labelled)
     pool = np.repeat(np.arange(len(names)), [file.sizes[name] - labelled[name] for name in names])
     drawn = np.bincount(rng.permutation(pool)[:budget], minlength=len(names))
@@ -124,7 +124,7 @@ def spend_at_random(file: File, labelled: Labelled, budget: int, rng: np.random.
 
 
 def spend_by_advice(file: File, labelled: Labelled, budget: int, _: np.random.Generator, rounds: int = 1) -> Labelled:
-    """Spread the labels evenly over the domains that the steps say to label, checked again before each round."""
+    """Allocate the labels evenly to the domains with the step "label", checking again before each round."""
     left = budget
     for number in range(rounds):
         domains = [name for name, step in file.steps(labelled).items() if step == Step.LABEL]
@@ -148,7 +148,7 @@ WAYS: dict[str, Way] = {
 
 
 class Decided(NamedTuple):
-    """Shares of a file's domains after a budget was spent, and the labels that it took."""
+    """Shares of a file's domains after a budget was spent, and the number of labels used."""
 
     wrong: float
     wrongly_accepted: float
@@ -157,7 +157,7 @@ class Decided(NamedTuple):
 
 
 def decide(file: File, labelled: Labelled, spent: int) -> Decided:
-    """Judge one check's decisions by the truth."""
+    """Compare one check's decisions with the truth."""
     steps = file.steps(labelled)
     accepted = {name: step == Step.ACCEPT for name, step in steps.items()}
     wrong = [accepted[name] != file.is_acceptable[name] for name in steps]
@@ -167,13 +167,13 @@ def decide(file: File, labelled: Labelled, spent: int) -> Decided:
 
 
 def repeat(file: File, budgets: Sequence[int], seed: Sequence[int]) -> dict[str, list[Decided]]:
-    """Spend every budget in every way, on the same draws.
+    """Spend every budget by every strategy, on the same draws.
 
     Args:
         file: the model's outcomes.
-        budgets: labels a domain.
-        seed: of this repeat.
-    Returns: by way, what was decided with each budget.
+        budgets: labels per domain.
+        seed: seed of this repeat.
+    Returns: by strategy, the decisions with each budget.
     """
     found: dict[str, list[Decided]] = {name: [] for name in WAYS}
     rng = np.random.default_rng(seed)
@@ -188,13 +188,14 @@ def repeat(file: File, budgets: Sequence[int], seed: Sequence[int]) -> dict[str,
 
 
 def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
-    """Read the predictions of trained models that fit a dataset: those of its rows by their ids.
+    """Read the predictions of trained models for a dataset's rows, matched by id.
 
     Args:
-        board: a folder with ``shiftbench grid``'s runs, or with these packed.
+        board: a folder with ``shiftbench grid``'s runs, possibly packed.
         folder: the dataset.
-    Yields: models of one training domain that was tested, too, with two other domains at least, the first seed of
-        each, as others are hardly more evidence; not those that give every text of home one answer, and no placebos.
+    Yields: models with a single source domain that was also tested, and at least two other tested domains; only the
+        first seed of each, as further seeds add little evidence. Models with constant predictions on the source domain,
+        and placebos, are skipped.
     """
     kept = KeptTrials(board)
     for trial in kept.trials():
@@ -206,7 +207,7 @@ def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
             kept.predictions(trial).write_parquet(file)
             try:
                 frame = checked_predictions(file, folder, "all")
-            except InvalidInput:  # of other rows
+            except InvalidInput:  # predictions for other rows
                 continue
         home = frame["source"][0]
         if frame["seed"][0] != 0:
@@ -220,15 +221,15 @@ def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
 def measure(
     files: Sequence[File], n_repeats: int, seed: int, resume: Path | None = None, budgets: Sequence[int] = BUDGETS
 ) -> dict[str, NDArray[np.float64]]:
-    """Follow the advice on every file, again and again.
+    """Measure every strategy on every file, repeatedly.
 
     Args:
         files: the models.
-        n_repeats: draws of each.
-        seed: of all draws.
-        resume: a file of JSON lines that finished models are added to, and read from; None for none.
-        budgets: labels a domain.
-    Returns: by way the fields of ``Decided``, shape (n_budgets, n_files, n_repeats, 4).
+        n_repeats: repeats per model.
+        seed: seed of all repeats.
+        resume: a file of JSON lines with finished models, which is read and appended to; None for none.
+        budgets: labels per domain.
+    Returns: by strategy, the fields of ``Decided``, shape (n_budgets, n_files, n_repeats, 4).
     """
     done = {}
     if resume is not None and resume.exists():
@@ -249,15 +250,15 @@ def measure(
 
 @dataclass(frozen=True)
 class Worth:
-    """What one way of spending a budget decides, means over files and repeats, fractions.
+    """Decisions with one strategy and budget, means over files and repeats, fractions.
 
     Attributes:
-        budget: labels a domain.
-        way: how they were spent.
-        means: what was decided.
-        less: error less that of spending evenly, with its 95% interval over repeats.
-        low, high: its ends.
-        better, worse: files on which the error is lower, or higher, on average.
+        budget: labels per domain.
+        way: the strategy.
+        means: the decisions.
+        less: error minus that of the even allocation.
+        low, high: its 95% interval over repeats.
+        better, worse: number of files with a lower, or higher, mean error.
     """
 
     budget: int
@@ -271,11 +272,11 @@ class Worth:
 
 
 def summarise(found: Mapping[str, NDArray[np.float64]], budgets: Sequence[int] = BUDGETS) -> list[Worth]:
-    """Average what was decided, and compare each way with the even one.
+    """Average the decisions, and compare each strategy with the even one.
 
     Args:
-        found: from ``measure``, of two repeats at least.
-        budgets: labels a domain.
+        found: from ``measure``, with at least two repeats.
+        budgets: labels per domain.
     """
     rows = []
     for place, budget in enumerate(budgets):
@@ -293,12 +294,12 @@ def summarise(found: Mapping[str, NDArray[np.float64]], budgets: Sequence[int] =
 
 
 def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -> Iterator[str | PlainTable]:
-    """List what was measured on, and a table.
+    """List the data of the measurement, and a table.
 
     Args:
         rows: from ``summarise``.
         files: the models.
-        n_repeats: draws of each.
+        n_repeats: repeats per model.
     """
     truths = [each for file in files for each in file.is_acceptable.values()]
     yield (
@@ -318,7 +319,7 @@ def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -
 
 
 def as_json(rows: Sequence[Worth], n_files: int, n_repeats: int, seed: int) -> dict[str, object]:
-    """Return what ``--json`` writes, fractions."""
+    """Return the contents of ``--json``, fractions."""
     return {
         "models": n_files,
         "repeats": n_repeats,

@@ -1,7 +1,7 @@
-"""Speed of the leaderboard with 10,000 entries, in a real browser: what ``python -m benchmarks app`` runs.
+"""Speed of the leaderboard with 10,000 entries in a real browser, for ``python -m benchmarks app``.
 
-Figures are medians of 20. The server runs in a process of its own; the browser is headless Chromium by playwright
-(extra 'dev'); "cold" is a browser that has nothing of the site yet. Entries are copies of a few real ones with noise.
+Times are medians of 20. The server runs in a separate process; the browser is headless Chromium with playwright (extra
+'dev'); "cold" means an empty browser cache. Entries are copies of a few real ones with noise.
 """
 
 import os
@@ -52,10 +52,10 @@ TIMES = 20
 _TEMPLATES = 4
 _TASK = "nli"
 _SMALL = 0.02
-"""Test sizes behind the many entries, as a share of Table 2's: pages show scores, whatever they were made from."""
+"""Test sizes behind the many entries, as a share of Table 2's; pages show scores whatever the sizes."""
 _ROW = "table.sb-board tbody tr"
 _COMPARED = "main table"
-"""What a comparison's page has when it is done; before, it has a bar of its progress."""
+"""Selector of a finished comparison page; before, it shows a progress bar."""
 _PICTURE = "table.sb-cells"
 """The matrix of an entry's page."""
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
@@ -73,7 +73,7 @@ _CHANGED = """
   element.dispatchEvent(new Event(element.tagName === 'INPUT' ? 'input' : 'change', {bubbles: true}));
 })
 """
-"""Milliseconds from a change of a filter, or a click, to the frame that shows other rows."""
+"""Milliseconds from a changed filter, or a click, to the frame that shows other rows."""
 _ROUND_TRIP = """
 async (address) => {
   const begun = performance.now();
@@ -81,17 +81,17 @@ async (address) => {
   return performance.now() - begun;
 }
 """
-"""Milliseconds that an answer takes which says nothing."""
+"""Milliseconds of an empty response."""
 
 
 def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure everything, one timing at a time.
 
     Args:
-        scale: entries as a share of 10,000, and test sizes of the submission as a share of Table 2's; only at 1 is said
-            whether targets are met.
-    Returns: the timings one after the other, as they are made.
-    Raises: InvalidInput when the browser or its driver is not installed.
+        scale: entries as a share of 10,000, and test sizes of the submission as a share of Table 2's; targets are
+            evaluated only at 1.
+    Returns: an iterator of timings, as they are measured.
+    Raises: InvalidInput if the browser or its driver is not installed.
     """
     chromium = _chromium()
     with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
@@ -105,13 +105,13 @@ def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 
 def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
-    """Add n entries to a store: a few that were really scored, and copies of them with noise on the ranked figures.
+    """Add n entries to a store: a few that are really scored, and copies of them with noise on the ranked scores.
 
     Args:
-        store: where to.
+        store: the store.
         folder: the dataset; entries are for its task 'nli'.
-        n: entries.
-        place: a folder for files on the way.
+        n: number of entries.
+        place: a folder for temporary files.
     """
     rng = np.random.default_rng(0)
     templates = [_template(store, folder, number, place) for number in range(_TEMPLATES)]
@@ -123,7 +123,7 @@ def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
 
 @dataclass(frozen=True)
 class _Template:
-    """A scored entry with the files that its copies share."""
+    """A scored entry, with the files that its copies share."""
 
     entry: Entry
     scores: dict[str, Any]
@@ -144,7 +144,7 @@ def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> 
 
 
 def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, moved: float) -> None:
-    """Write a copy of a template entry with another card, its ranked figures raised by ``moved``."""
+    """Write a copy of a template entry with another card, and ranked scores raised by ``moved``."""
     files = store.entry_files(identity)
     for path in (files.card, files.table):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ def _moved(task: dict[str, Any], moved: float) -> dict[str, Any]:
 
 
 def card_of(folder: DatasetFolder, number: int) -> Card:
-    """Return the card of the entry of a number."""
+    """Return the card of the entry with a number."""
     content = {
         "name": f"Model {number % 10} of {number}",
         "paradigm": ("fine-tuned", "few-shot", "zero-shot", "retrieval")[number % 4],
@@ -194,7 +194,7 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
     yield replace(_timing_under_limit(f"start-up from {n}", again, 3.0), cpu_seconds=worked)
     with serving(folders, store) as (url, _), sync_playwright() as playwright:
-        httpx.get(url + GRADIO_PAGE, timeout=60)  # which is loaded after the first page; no other page is timed beside
+        httpx.get(url + GRADIO_PAGE, timeout=60)  # loaded after the first page; no other page is timed meanwhile
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
             board = board_address(_board_name(DatasetFolder.open(folders[0]), _TASK))
@@ -208,12 +208,12 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
 
 
 def _board_name(folder: DatasetFolder, task: str) -> str:
-    """Return the name of a task's board; several versions of the benchmark are served."""
+    """Return the name of a task's board, with the version, because several versions of the benchmark are served."""
     return f"{folder.manifest.benchmark}/{task}@{folder.content_hash[:8]}"
 
 
 def _cold(browser: Any, address: str, wanted: str) -> float:
-    """Measure the seconds until a browser that has nothing of the site yet shows an element."""
+    """Measure the seconds until a browser with an empty cache shows an element."""
     with closing(browser.new_context()) as context:
         page = context.new_page()
         begun = time.perf_counter()
@@ -223,7 +223,7 @@ def _cold(browser: Any, address: str, wanted: str) -> float:
 
 
 def _beside_plain_files(browser: Any, name: str, addresses: Iterator[str], wanted: str, most: float) -> Timing:
-    """Time pages, cold, in turn with a copy of the first one that a plain server of files sends."""
+    """Time pages, cold, alternating with a copy of the first one on a plain file server."""
     address = next(addresses)
     with closing(browser.new_context()) as context:
         answers = record(context.new_page(), address)
@@ -301,7 +301,7 @@ def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
 
 
 def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iterator[Timing]:
-    """Time comparisons that nobody has asked for before, from the address to their table."""
+    """Time comparisons that are not cached, from opening the URL to their table."""
     from shiftbench.leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)
@@ -317,7 +317,7 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
 
 
 def _start_seconds(folders: Sequence[Path], store: Store) -> tuple[float, float]:
-    """Return the seconds until a new server served a page, by the clock and of a processor; it ends right after."""
+    """Return the wall-clock and CPU seconds until a new server has served a page; it is stopped right after."""
     before = os.times()
     with serving(folders, store) as (_, seconds):
         pass
@@ -328,7 +328,7 @@ def _start_seconds(folders: Sequence[Path], store: Store) -> tuple[float, float]
 
 @contextmanager
 def serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]]:
-    """Run a server in a process of its own; yield its address, and the seconds until it served a page."""
+    """Run a server in a separate process; yield its URL, and the seconds until it served a page."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -353,7 +353,7 @@ def serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]
 
 
 def _wait_until_saved(store: Store) -> None:
-    """Wait until the server has saved what it read and computed of every entry."""
+    """Wait until the server has cached all entries."""
     deadline = time.monotonic() + 900
     while index_cache.read_rows(store)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
         time.sleep(1)

@@ -1,8 +1,8 @@
-"""How fast a large file of JSON lines is read and sampled, beside decompressing and parsing it alone.
+"""Speed of reading and sampling a large file of JSON lines, compared with only decompressing and parsing it.
 
-What ``python -m benchmarks build`` runs. The file is invented: rows with the keys of TLDR-17, 2 GB of them before
-compression. Every reading is done in a process of its own (``python -m benchmarks.build JOB
-FILE``), so that its peak memory can be measured.
+Used by ``python -m benchmarks build``. The file is synthetic: rows with the keys of TLDR-17, 2 GB before compression.
+Every reading runs in a separate process (``python -m benchmarks.build JOB FILE``), so that its peak memory can be
+measured.
 """
 
 import gzip
@@ -29,14 +29,17 @@ from shiftbench.validation.operating_system import peak_memory
 from shiftbench.validation.timing import Timing
 
 FULL = 2_000_000_000
-"""Bytes of the file at scale 1, before compression."""
+"""Size of the file at scale 1, in bytes before compression."""
 
 _TEMPLATES = 4_000
 _OTHERS = 100
-"""Subreddits that no domain takes; of the corpus's rows about one in six is of a subreddit that some domain takes."""
+"""Subreddits that no domain uses; about one in six of the corpus's rows is in a subreddit that a domain uses."""
 _SAMPLE = 3_000
-"""Rows that each domain samples: less than half the file has of it, so that memory is seen to have a bound. The
-release is nine times as large as the file, and the sample of a build about as many times as large as this one."""
+"""Rows sampled per domain:
+
+less than half of the rows in the file, to show that memory is bounded. The real release is nine times as large as the
+file, and the sample of a build is larger than this one by about the same factor.
+"""
 _KEYS = ("author", "content", "summary", "subreddit")
 _RUNS = 3
 
@@ -48,11 +51,11 @@ class _Run:
 
 
 def run_read_bench(scale: float = 1.0) -> Iterator[Timing]:
-    """Measure reading and sampling: beside parsing alone, and beside half the file.
+    """Measure reading and sampling, compared with parsing only, and with half the file.
 
     Args:
         scale: size of the file as a share of 2 GB.
-    Returns: the timings one after the other, as they are made; files are written to a temporary folder.
+    Returns: an iterator of timings, as they are measured; files are written to a temporary folder.
     """
     with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
         full, half = Path(place) / "full.jsonl.gz", Path(place) / "half.jsonl.gz"
@@ -74,7 +77,7 @@ def run_read_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 
 def write_rows(path: Path, n_bytes: int) -> None:
-    """Write rows of invented words with the keys of TLDR-17, about 5 KB each, so many bytes before compression."""
+    """Write rows of random words with the keys of TLDR-17, about 5 KB each, up to ``n_bytes`` before compression."""
     templates = _templates(np.random.default_rng(0))
     with gzip.open(path, "wb", compresslevel=1) as stream:
         row = written = 0
@@ -91,7 +94,7 @@ def _templates(rng: np.random.Generator) -> list[tuple[bytes, ...]]:
     taken = [name for domain in AS.domains for name in subreddits(domain.name)[:4]]
     for number in range(_TEMPLATES):
         lengths = (rng.integers(150, 330), rng.integers(5, 75))
-        # Low numbers are drawn more often, as some words are; most words of a summary are in the post.
+        # Low indices are sampled more often, like frequent words; most words of a summary are in the post.
         text = [words[i] for i in (20_000 * rng.random(lengths[0]) ** 3).astype(int)]
         content, summary = " ".join(text), " ".join(rng.choice(text, lengths[1]))
         subreddit = rng.choice(taken) if rng.random() < 1 / 6 else f"place{rng.integers(_OTHERS)}"
@@ -113,13 +116,13 @@ def _templates(rng: np.random.Generator) -> list[tuple[bytes, ...]]:
 
 
 def _read_as_build(path: Path) -> None:
-    """Read as the build of summaries does, without its costly steps: choose by subreddit, sample, keep on disk."""
+    """Read like the build of summaries, without its slow steps: filter by subreddit, sample, store on disk."""
     columns = rename({"content": "source_text", "summary": "target_text", "author": "group"})
     _sample(path, {domain.name: (domain.transforms[0], columns) for domain in AS.domains})
 
 
 def _steps(path: Path) -> None:
-    """Read as the build of summaries does, with all its steps: count words, and look for them in the post."""
+    """Read like the build of summaries, with all its steps: word counts, and lookup of the words in the post."""
     _sample(path, {domain.name: domain.transforms for domain in AS.domains})
 
 

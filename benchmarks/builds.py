@@ -1,8 +1,8 @@
-"""How much memory and time whole builds of large data sets take that are kept as upstream has them.
+"""Memory and time of whole builds of large data sets, in upstream file formats.
 
-What ``python -m benchmarks build`` runs after reading. Files are invented at the published sizes (see
-``benchmarks.invented_releases``) and built without depths, each shape in a process of its own, so
-that its peak memory can be measured. Files and builds lie in a temporary folder and leave it shape by shape.
+Run by ``python -m benchmarks build`` after reading. Files are synthetic, at the published sizes (see
+``benchmarks.invented_releases``), and built without depths, each format in a separate process, so that its peak memory
+can be measured. Files and builds are in a temporary folder, and deleted after each format.
 """
 
 import json
@@ -20,15 +20,15 @@ from shiftbench.validation.operating_system import peak_memory
 from shiftbench.validation.timing import Timing
 
 WANTED = 2 << 30
-"""Bytes that a build of any shape should take at most."""
+"""Maximum peak memory of a build, in bytes."""
 
 
 def run_build_bench(scale: float = 1.0) -> Iterator[Timing]:
-    """Measure the build of each shape, and of all of them together.
+    """Measure the build of each format, and of all of them together.
 
     Args:
         scale: share of the published rows.
-    Returns: the timings one after the other, as they are made.
+    Returns: an iterator of timings, as they are measured.
     """
     for name, shape in SHAPES.items():
         with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
@@ -56,7 +56,7 @@ def _run(job: str, name: str, scale: float, place: Path) -> str:
     if job == "write":
         return str(write_release(name, place / "raw", scale))
     start = time.perf_counter()
-    # Partial, because the small data sets are not there.
+    # Partial, because the small data sets are missing.
     build("boss", name or None, place / "raw", place / "out", partial=True)
     return json.dumps({"seconds": time.perf_counter() - start, "peak_memory": peak_memory()})
 

@@ -1,9 +1,9 @@
-"""What ``python -m benchmarks check`` measures: a check of MiniLM beside the model's bare forward pass, and all else.
+"""Speed of a check with MiniLM, compared with the model's bare forward pass, for ``python -m benchmarks check``.
 
-The same classifier, the same pairs of texts and the same process take turns: a loop that tokenizes, sorts by length
-and runs the model over batches; a whole ``check`` from CSV to report; and that check again, with the predictions taken
-up: all that is no prediction. Then a check of a million rows by a function that says always the same, in a process of
-its own, for its memory.
+With the same classifier and pairs of texts, in the same process, three jobs alternate: a loop that tokenizes, sorts by
+length and runs the model on batches; a full ``check`` from CSV to report; and the same check with saved predictions,
+which is all work except prediction. Then a check of a million rows by a constant function in a separate process, to
+measure memory.
 """
 
 import statistics
@@ -35,9 +35,9 @@ def run_check_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure a check.
 
     Args:
-        scale: rows as a share of the full number; targets are judged at 1 or more only.
-    Returns: the timings one after the other, as they are made.
-    Raises: InvalidInput when the extra 'train' is not installed.
+        scale: rows as a share of the full number; targets are evaluated only at 1 or more.
+    Returns: an iterator of timings, as they are measured.
+    Raises: InvalidInput if the extra 'train' is not installed.
     """
     require("transformers", "train")
     with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as folder:
@@ -70,7 +70,7 @@ def _write_pairs(path: Path, n: int) -> pl.DataFrame:
 
 
 def _write_model(place: Path) -> Path:
-    """Write a MiniLM with an untrained head, as somebody's own classifier would lie there."""
+    """Write a MiniLM with an untrained head, as a user's local classifier."""
     from shiftbench.baselines.training.models import load_model, load_tokenizer
 
     labels = dict(enumerate(_LABELS))
@@ -81,7 +81,7 @@ def _write_model(place: Path) -> Path:
 
 
 def _bare_pass(folder: Path, rows: pl.DataFrame) -> float:
-    """Run the model over all pairs as a short script would, rows of one length together. Returns: seconds."""
+    """Run the model on all pairs like a short script would, in length-sorted batches; return the seconds."""
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -98,7 +98,7 @@ def _bare_pass(folder: Path, rows: pl.DataFrame) -> float:
 
 
 def _checks(model: Path, place: Path) -> tuple[float, float]:
-    """Check the model, and check it again with its predictions taken up. Returns: seconds of both."""
+    """Check the model, and check it again with saved predictions; return the seconds of both."""
     report = place / "report.html"
     (place / "report.predictions.parquet").unlink(missing_ok=True)
     command = ["check", str(model), "--data", str(place / "pairs.csv"), *_PAIR, *_COLUMNS[:-1]]
@@ -120,7 +120,7 @@ def _seconds(command: list[str]) -> float:
 
 
 def _large(place: Path, n: int, scale: float) -> Timing:
-    """Check many rows in a process of its own, whose memory is measured."""
+    """Check many rows in a separate process, and measure its memory."""
     rng = np.random.default_rng(1)
     short = texts(min(n, 50_000), rng)["premise"]
     some = short.gather(rng.integers(0, len(short), n).tolist())

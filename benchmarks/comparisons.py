@@ -1,4 +1,4 @@
-"""Time taken by comparisons of entries: two of one task with five runs each, four of all tasks with one or five."""
+"""Time of comparing entries: two on one task with five runs each, four on all tasks with one or five."""
 
 import time
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ from shiftbench.validation.timing import Timing
 
 _TASK, _RUNS = "nli", 5
 _TWO, _FOUR = 3.0, 15.0
-"""Seconds that comparing two entries of a task, and four of all tasks, may take."""
+"""Time limits in seconds: comparing two entries on a task, and four on all tasks."""
 
 
 def compare_timings(folder: DatasetFolder, place: Path) -> Iterator[Timing]:
-    """Measure comparisons, reading and checking the files included.
+    """Measure comparisons, including reading and validating the files.
 
     Args:
         folder: the submission's dataset.
         place: a folder for prediction files.
-    Returns: the timings one after the other. Four entries with five runs each are more to read than the limit allows
-        for, so for them none is set.
+    Returns: an iterator of timings. Reading four entries with five runs each takes longer than the limit, so these have
+        none.
     """
     yield _timing(
         folder, _files(folder, place, 2, _RUNS, _TASK), f"two entries of {_TASK} with {_RUNS} runs each", _TWO

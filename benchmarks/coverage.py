@@ -1,7 +1,7 @@
-"""Simulations of how often claims are true, with a progress bar: what ``python -m benchmarks coverage`` runs.
+"""Simulations of how often claims are true, with a progress bar, for ``python -m benchmarks coverage``.
 
-``SIMULATIONS`` is the list of what there is to simulate. Each takes a number of tasks, a seed and a step to call after
-every task, and returns rows.
+``SIMULATIONS`` lists the simulations. Each is a function of the number of tasks, a seed and a callback after every
+task, and returns rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
 
 FEWEST = 50
-"""Number of intervals below which the share of true ones is not shown: so few come from unusual tasks."""
+"""Minimum number of intervals for showing the share of true ones: fewer come only from unusual tasks."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Row:
     """The share of cases in which one claim was true.
 
     Attributes:
-        simulation, setting, figure: what was simulated, and which figure of it.
-        share: of the claims made that were right, in [0, 1]; None where hardly any was made.
-        error: standard error of ``share``, as if the claims of one task were one.
+        simulation, setting, figure: the simulation, its setting, and the statistic.
+        share: share of the claims that were true, in [0, 1]; None if there are too few.
+        error: standard error of ``share``, as if all claims of one task were a single one.
         width: mean width of the intervals, a fraction; None without intervals.
-        without: share of the figures that had no interval.
-        wanted: least and largest share wanted.
+        without: share of statistics without an interval.
+        wanted: lowest and highest acceptable share.
     """
 
     simulation: str
@@ -45,18 +45,18 @@ class Row:
 
 
 Simulation = Callable[[int, int, Callable[[], object]], list[Row]]
-"""A function from number of tasks, seed, and a step to call after each task, to rows."""
+"""Maps number of tasks, seed, and a callback after each task to rows."""
 
 
 def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None) -> list[Row]:
-    """Simulate how often claims are right, with a progress bar.
+    """Simulate how often claims are true, with a progress bar.
 
     Args:
-        n_tasks: simulated tasks of each setting.
-        seed: of all draws.
-        names: of ``SIMULATIONS``; all of them without a name.
-    Returns: a row a simulation, setting and figure.
-    Raises: InvalidInput when there is no simulation of a name.
+        n_tasks: simulated tasks per setting.
+        seed: seed of all draws.
+        names: names in ``SIMULATIONS``; None for all.
+    Returns: one row per simulation, setting and statistic.
+    Raises: InvalidInput for an unknown name.
     """
     chosen = list(names or SIMULATIONS)
     for name in chosen:
@@ -70,11 +70,11 @@ def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None
 
 
 def coverage_lines(rows: Sequence[Row], n_tasks: int) -> Iterator[RenderableType]:
-    """List a table for each simulation: true claims in percent, and in brackets the intervals' mean width in points.
+    """List a table for each simulation: true claims in percent, and the intervals' mean width in points in brackets.
 
     Args:
         rows: from ``measure_coverage``.
-        n_tasks: simulated tasks of each setting.
+        n_tasks: simulated tasks per setting.
     """
     for name in dict.fromkeys(row.simulation for row in rows):
         mine = [row for row in rows if row.simulation == name]
@@ -98,12 +98,12 @@ def _cell(row: Row) -> str:
 
 
 def simulate_intervals(name: str, n_tasks: int, seed: int, step: Callable[[], object]) -> list[Row]:
-    """Simulate how often the intervals of a list of settings hold the truth.
+    """Simulate the coverage of intervals in a list of settings.
 
     Args:
-        name: of ``interval_settings.SETTINGS``.
-        n_tasks: simulated tasks of each setting.
-        seed: of all draws.
+        name: a key of ``interval_settings.SETTINGS``.
+        n_tasks: simulated tasks per setting.
+        seed: seed of all draws.
         step: called after each task.
     """
     rows = []
@@ -113,7 +113,7 @@ def simulate_intervals(name: str, n_tasks: int, seed: int, step: Callable[[], ob
         for _ in range(n_tasks):
             tasks.append(simulate_task(setting, rng))
             step()
-        # At p = 0.995 one error in 30 texts leaves Wilson's interval below it: that happens in one test set of seven.
+        # At p = 0.995, one error in 30 texts puts Wilson's interval below p: this happens in one of seven test sets.
         hardest = setting.home > 0.99 and sum(setting.sizes) < 50
         rows += _interval_rows(name, setting.name, tasks, (0.85 if hardest else 0.9, 1.0))
     return rows
@@ -139,4 +139,4 @@ def _interval_rows(
 
 
 SIMULATIONS: dict[str, Simulation] = {name: partial(simulate_intervals, name) for name in SETTINGS}
-"""By name; ranks and comparisons take their place here beside the intervals."""
+"""The simulations by name."""

@@ -1,4 +1,4 @@
-"""Invented scores over time, drawn apart from what tests them: periods of groups of texts, right or wrong."""
+"""Simulated scores over time, independent of the tests: periods with groups of texts, correct or wrong."""
 
 from typing import NamedTuple
 
@@ -9,13 +9,13 @@ Floats = NDArray[np.float64]
 
 
 class Periods(NamedTuple):
-    """How the texts of periods are drawn.
+    """How the texts of periods are sampled.
 
     Attributes:
-        n_groups: groups of each period.
-        size: texts of each group.
-        correlation: of texts of a group, in [0, 1).
-        jitter: standard deviation of periods' own accuracies, a fraction.
+        n_groups: groups per period.
+        size: texts per group.
+        correlation: within-group correlation, in [0, 1).
+        jitter: standard deviation of the periods' accuracies around their means, a fraction.
     """
 
     n_groups: int
@@ -24,13 +24,13 @@ class Periods(NamedTuple):
     jitter: float = 0.0
 
     def draw(self, accuracies: Floats, n_draws: int, rng: np.random.Generator) -> Floats:
-        """Draw how many texts of each group are right.
+        """Sample the number of correct texts in each group.
 
         Args:
-            accuracies: of the periods, before they jitter, in (0, 1), shape (n_periods,).
-            n_draws: histories.
-            rng: draws jitter (normal), groups (beta) and texts.
-        Returns: right texts, shape (n_draws, n_periods, n_groups).
+            accuracies: accuracies of the periods before jitter, in (0, 1), shape (n_periods,).
+            n_draws: number of histories.
+            rng: generator of jitter (normal), groups (beta) and texts.
+        Returns: number of correct texts, shape (n_draws, n_periods, n_groups).
         """
         noise = self.jitter * rng.standard_normal((n_draws, accuracies.size))
         own = np.clip(accuracies + noise, 1e-3, 1 - 1e-3)[..., None]

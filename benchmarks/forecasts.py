@@ -1,10 +1,10 @@
-"""How well forecasts without labels do, by error and by order, on reference results; and what an order's evidence is.
+"""Evaluation of forecasts without labels, by error and by order, on reference results; and the evidence for an order.
 
 Each target domain counts once: errors are means over its models and sources. A method is compared with the mean drop on
-domains that both forecast, p by flipping the signs of the domains' differences, the interval by Student's t over
-domains. Order is judged by permutations of the domains (``metrics.domain_order``). All p are corrected by Holm over the
-methods. On placebo boards, where texts are dealt to domains at random, there is little to find. Labels spent where a
-decision hangs are compared with even ones on the same models.
+the domains that both forecast; p from flipping the signs of the domains' differences, the interval from Student's t
+over domains. Order is tested by permuting the domains (``metrics.domain_order``). All p values are corrected by Holm
+over the methods. On placebo boards, with texts assigned to random domains, there is little to find. Labels allocated
+where a decision is uncertain are compared with an even allocation on the same models.
 """
 
 from collections.abc import Sequence
@@ -36,15 +36,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Judged:
-    """How a method did over some boards.
+    """Results of a method over some boards.
 
     Attributes:
-        errors: of the method on these boards.
-        by_board: mean error on each board; None where it has no forecast.
-        n_compared: domains on which it and the mean drop have a forecast.
-        less: its error less that of the mean drop there, and the ends of its 95% interval over domains; None without.
-        p: of that difference, corrected; None likewise.
-        p_regret, p_pairs: of its order, corrected; None without.
+        errors: errors of the method on these boards.
+        by_board: mean error on each board; None without a forecast.
+        n_compared: domains with a forecast of both the method and the mean drop.
+        less: its error minus that of the mean drop, and the ends of its 95% interval over domains; None without.
+        p: corrected p value of that difference; None without.
+        p_regret, p_pairs: corrected p values of its order; None without.
     """
 
     errors: MethodErrors

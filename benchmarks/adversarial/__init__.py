@@ -1,1 +1,4 @@
-"""An attack on the intervals, tests and gates: data drawn apart from the estimators, scored by the engine itself."""
+"""Stress tests of intervals, tests and gates:
+
+data from generators independent of the estimators, scored by the engine.
+"""

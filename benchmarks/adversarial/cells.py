@@ -1,4 +1,4 @@
-"""The cells of the attack: what is drawn, which of the engine's figures are asked, and how often they must be right."""
+"""Cells of the stress tests: the data to sample, the engine's statistics to check, and the required success rates."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,22 +21,25 @@ from shiftbench.scoring.scores.figures import Figure, difference, mean, single
 from shiftbench.scoring.scores.limits import LEVEL, check_score, decide
 
 LEAST, LEAST_OF_DIFFERENCES, LEAST_OF_GATES = 0.90, 0.93, 0.95
-"""Shares of draws in which an interval must hold the truth, alone and of a paired difference, or a gate must pass."""
+"""Required shares of draws:
+
+for an interval of a score or of a paired difference to cover the truth, or for a gate to pass.
+"""
 Rng = np.random.Generator
 Ends = tuple[Floats, Floats]
 Design = tuple[tuple[int, ...], float]
-"""Sizes of groups, and the correlation within them."""
+"""Sizes of groups, and the within-group correlation."""
 
 
 class Drawn(NamedTuple):
-    """What came of a figure in each draw.
+    """Results of one statistic over all draws.
 
     Attributes:
         figure: its name.
-        is_right: whether the claim was true; a refused interval is a miss. Shape (n_draws,).
+        is_right: whether the claim was true; a refused interval counts as a miss. Shape (n_draws,).
         is_refused: whether there was no interval.
-        width: of each interval; None where the claim is none.
-        yardstick: of the interval that ``width`` is held beside; None without one.
+        width: width of each interval; None if the claim is not an interval.
+        yardstick: width of the reference interval; None without one.
     """
 
     figure: str
@@ -51,10 +54,10 @@ class Cell:
     """One setting.
 
     Attributes:
-        family, name: how it is listed.
-        measure: from a number of draws and a generator to what came of each figure.
-        wanted: least share of draws in which a claim is right; None where the cell lies beyond what is promised, and
-            is shown for that.
+        family, name: its names in tables.
+        measure: maps a number of draws and a generator to the results of each statistic.
+        wanted: required share of draws with a true claim; None if the cell is outside what is guaranteed, and shown
+            only for information.
     """
 
     family: str
@@ -66,26 +69,26 @@ class Cell:
 def coverage(
     figure: str, ends: Ends, truth: float, is_refused: NDArray[np.bool_], yardstick: Floats | None = None
 ) -> Drawn:
-    """Return whether intervals hold the truth."""
+    """Return whether intervals cover the truth."""
     low, high = ends
     is_right = (low <= truth + 1e-12) & (truth <= high + 1e-12) & ~is_refused
     return Drawn(figure, is_right, is_refused, high - low, yardstick)
 
 
 def known_ends(value: Floats, p: float, variance: float) -> Ends:
-    """Compute Wilson's interval of a known variance: normal quantile, true effective n."""
+    """Compute Wilson's interval for a known variance: normal quantile, true effective n."""
     return wilson_limits(value, 1.959964**2 * variance / (p * (1 - p)))
 
 
 def of_each(figures: Iterable[Figure], *, recipes: bool = False) -> tuple[Ends, NDArray[np.bool_]]:
-    """Return the ends of figures made one draw at a time, and which are refused."""
+    """Return the limits of figures computed one draw at a time, and which are refused."""
     rows = [(*each.limits(recipes=recipes), 0.0) if each.has_interval else (0.0, 1.0, 1.0) for each in figures]
     low, high, refused = np.array(rows).T
     return (low, high), refused.astype(bool)
 
 
 def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
-    """Draw scores of a test set."""
+    """Sample scores of a test set."""
     return accuracy_scores(*test_set.draw(n_draws, rng))
 
 
@@ -93,7 +96,7 @@ def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
 
 
 def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None = None) -> Iterator[Drawn]:
-    """Check one score, beside the interval of known variance."""
+    """Check one score, compared with the interval for known variance."""
     scores = drawn_scores(test_set, n_draws, rng)
     known = known_ends(scores.value, test_set.p, test_set.variance)
     truth = test_set.truth if truth is None else truth
@@ -112,7 +115,7 @@ def score_and_drop(home: TestSet, away: TestSet, n_draws: int, rng: Rng) -> Iter
 
 
 def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
-    """Draw settings: p .5 to .98, correlation 0 to .6, effective groups 10 to 200, spread of sizes 0 to 1."""
+    """Sample settings: p .5 to .98, correlation 0 to .6, effective groups 10 to 200, spread of sizes 0 to 1."""
     rng = np.random.default_rng(int(seed, 16))
     sets = []
     for _ in range(number):
@@ -127,7 +130,7 @@ def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
     return cells
 
 
-# A task of domains unlike each other, where every domain has its own model and one from elsewhere.
+# A task with dissimilar domains, each with its own model and one trained elsewhere.
 
 
 def task_of(domains: Sequence[Pair], n_draws: int, rng: Rng) -> Iterator[Drawn]:
@@ -151,7 +154,7 @@ def _singles(scores: Sequence[Scores], draw: int) -> list[Figure]:
 
 
 def pair_scores(pair: Pair, n_draws: int, rng: Rng) -> tuple[Scores, Scores]:
-    """Draw the scores of both models of a pair."""
+    """Sample the scores of both models of a pair."""
     tables = pair.draw(n_draws, rng)
     sizes = tables.sum(axis=-1)
     return accuracy_scores(tables[..., 0] + tables[..., 1], sizes), accuracy_scores(
@@ -160,7 +163,7 @@ def pair_scores(pair: Pair, n_draws: int, rng: Rng) -> tuple[Scores, Scores]:
 
 
 def unlike_domains() -> Iterator[Cell]:
-    """List the cases at the head of issue 34: two domains of pairs, and one other."""
+    """List the cases from the top of issue 34: two domains of pairs, and one other."""
     others = {"12 x 50, .2": ((50,) * 12, 0.2), "30 x 20, .2": ((20,) * 30, 0.2), "100 x 3, .6": ((3,) * 100, 0.6)}
     others["50 x 40, .05 beside .8"] = ((40,) * 50, 0.05)
     for p in (0.7, 0.9, 0.95):
@@ -172,11 +175,11 @@ def unlike_domains() -> Iterator[Cell]:
             yield Cell("unlike domains", f"{name}, ST {p:g}", partial(task_of, domains))
 
 
-# Domains that are alike, beside metric version 6.
+# Similar domains, compared with metric version 6.
 
 
 def beside_version_6(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Compare widths with those of a correlation pooled over three domains, where 5 groups hold an error."""
+    """Compare widths with those from a correlation pooled over three domains, if at least 5 groups contain an error."""
     drawn = [test_set.draw(n_draws, rng) for _ in range(3)]
     scores = accuracy_scores(*drawn[0])
     right, sizes = (each.astype(np.float64) for each in drawn[0])
@@ -189,7 +192,7 @@ def beside_version_6(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Draw
 
 
 def pooled_correlation(drawn: Sequence[tuple[Counts, Counts]]) -> Floats:
-    """Pool the analysis-of-variance correlation within groups over test sets, weighted by groups less one."""
+    """Pool the within-group ANOVA correlation over test sets, weighted by the number of groups minus one."""
     between = within = np.zeros(len(drawn[0][0]))
     for right, sizes in drawn:
         n, g = sizes.sum(axis=1), sizes.shape[1]
@@ -212,7 +215,7 @@ def version_6_ends(value: Floats, correlation: Floats, sizes: Floats) -> Ends:
 
 
 def alike_domains() -> Iterator[Cell]:
-    """List domains that share a correlation, which pooling suits best."""
+    """List domains with a common correlation, the best case for pooling."""
     for n_groups, size in ((10, 20), (12, 50), (20, 10), (30, 20), (100, 3), (150, 2), (300, 1)):
         for alike in (0.0, 0.2) if size > 1 else (0.0,):
             for p in (0.7, 0.9):
@@ -224,9 +227,9 @@ def alike_domains() -> Iterator[Cell]:
 
 
 def gate(designs: Sequence[Design], p: float, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check whether a gate passes where every domain's score is the limit."""
+    """Check whether a gate passes if every domain's score equals the limit."""
     scores = [drawn_scores(TestSet(sizes, p, alike), n_draws, rng) for sizes, alike in designs]
-    # No limit is broken, and no draw need be tested, where no domain's bound at the level that Holm begins with is.
+    # A draw cannot break a limit, and is not tested, if no domain's bound at Holm's first level does.
     bounds = [sum_limits([1.0], [each], 1 - 2 * LEVEL / len(scores))[1] for each in scores]
     is_close = np.any(np.array(bounds) < p, axis=0).tolist()
     passes = [not close or _passes(scores, draw, p) for draw, close in enumerate(is_close)]
@@ -250,11 +253,11 @@ def gates() -> Iterator[Cell]:
             yield Cell("gates", f"{name}, limit {p:g}", partial(gate, domains, p), LEAST_OF_GATES)
 
 
-# Paired differences, few errors, classes, runs, and what lies beyond.
+# Paired differences, few errors, classes, runs, and cases outside the guarantees.
 
 
 def pair_difference(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check one model's score less another's."""
+    """Check the difference of two models' scores."""
     one, other = pair_scores(pair, n_draws, rng)
     figures = (difference(single(one.one(draw)), single(other.one(draw))) for draw in range(n_draws))
     ends, refused = of_each(figures)
@@ -262,7 +265,7 @@ def pair_difference(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
 
 
 def paired_differences() -> Iterator[Cell]:
-    """List pairs of models that few texts tell apart, or many."""
+    """List pairs of models that differ on few texts, or on many."""
     designs = {"300 x 1": (1,) * 300, "150 x 2": (2,) * 150, "30 x 20": (20,) * 30, "12 x 50": (50,) * 12}
     for name, sizes in designs.items():
         n = sum(sizes)
@@ -274,12 +277,12 @@ def paired_differences() -> Iterator[Cell]:
 
 
 def few_errors() -> Iterator[Cell]:
-    """List scores whose errors, or right answers, lie in about 1 to 4 groups."""
+    """List scores whose errors, or correct answers, are in about 1 to 4 groups."""
     designs = {"12 x 50": (50,) * 12, "30 x 20": (20,) * 30, "60 x 5": (5,) * 60, "150 x 2": (2,) * 150}
     designs |= {"30 x 1": (1,) * 30, "300 x 1": (1,) * 300}
     for name, sizes in designs.items():
         for alike in (0.0, 0.2, 0.6) if max(sizes) > 1 else (0.0,):
-            # Errors of a group come together where it is correlated.
+            # Errors cluster within groups if these are correlated.
             shares = [errors * (1 + alike * (max(sizes) - 1)) / sum(sizes) for errors in (1, 2, 4)]
             for p in [end for share in shares if 0.005 < share < 0.5 for end in (1 - share, share)]:
                 kind = f"{name}, correlation {alike:g}, p {p:.3f}"
@@ -293,7 +296,7 @@ def class_score(drawn: Labelled, n_draws: int, rng: Rng) -> Iterator[Drawn]:
 
 
 def classes() -> Iterator[Cell]:
-    """List even and uneven classes, and one that is rare or absent."""
+    """List balanced and imbalanced classes, and one that is rare or absent."""
     designs = {"100 x 1": (1,) * 100, "300 x 1": (1,) * 300, "150 x 2": (2,) * 150, "12 x 50": (50,) * 12}
     for name, sizes in designs.items():
         for priors in ((0.5, 0.5), (0.9, 0.1), (0.6, 0.3, 0.1)):
@@ -306,7 +309,7 @@ def classes() -> Iterator[Cell]:
 
 
 def recipe(recipes: Sequence[Recipe], n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check a recipe's score, or the difference of two test sets by the same runs, over other runs too."""
+    """Check a recipe's score, or the difference of two test sets with the same runs, over other runs, too."""
     figures = []
     for _ in range(n_draws):
         moves = recipes[0].moves(rng)
@@ -329,7 +332,7 @@ def runs() -> Iterator[Cell]:
 
 
 def beyond() -> Iterator[Cell]:
-    """List unlike sizes, and what no rule of groups can know."""
+    """List unequal sizes, and cases that no estimator based on groups can handle."""
     sizes = (5, 10, 20, 40, 80) * 10
     tied = TestSet(sizes, 0.8, 0.1, longer_is_harder=0.1)
     name = "50 groups of 5 to 80, longer ones harder"
@@ -346,7 +349,7 @@ def beyond() -> Iterator[Cell]:
 
 
 def unseen_copies(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Score texts whose copies count as groups of their own."""
+    """Score texts whose copies count as separate groups."""
     right, sizes = test_set.draw(n_draws, rng)
     each = np.repeat(right // sizes, sizes[0], axis=1)
     scores = accuracy_scores(each, np.ones_like(each))
@@ -354,6 +357,6 @@ def unseen_copies(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
 
 
 def all_cells(seed: str) -> list[Cell]:
-    """List every cell, family by family; the last is drawn by a seed of hex digits."""
+    """List every cell, family by family; the last family is sampled with a seed of hex digits."""
     families = (unlike_domains, alike_domains, gates, paired_differences, few_errors, classes, runs, beyond)
     return [cell for family in families for cell in family()] + drawn_cells(seed)

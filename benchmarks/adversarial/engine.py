@@ -1,7 +1,8 @@
-"""The engine on drawn test sets: all draws of a cell at once, by ``metrics.precision``, and single draws end to end.
+"""The engine on simulated test sets: all draws of a cell at once, with ``metrics.precision``, and single draws end to
+end.
 
-The fast way writes down once more what ``values.sampled_scores`` and ``Figure.limits`` do with these functions, over a
-leading axis of draws; tests hold both ways to be equal on drawn data of every kind.
+The vectorised version repeats what ``values.sampled_scores`` and ``Figure.limits`` do, with a leading axis of draws;
+tests check that both versions agree on simulated data of every kind.
 """
 
 from collections.abc import Sequence
@@ -34,12 +35,12 @@ _USUAL = 1.959964
 
 
 class Scores(NamedTuple):
-    """One score of a test set in each of many draws, as ``figures.Score`` has it.
+    """One score of a test set in each of many draws; see ``figures.Score``.
 
     Attributes:
         value, n, df, groups: shape (n_draws,) each.
         is_refused: whether it has no interval.
-        influences, right: of each group, shape (n_draws, n_groups).
+        influences, right: per group, shape (n_draws, n_groups).
     """
 
     value: Floats
@@ -66,11 +67,11 @@ class Scores(NamedTuple):
 
 
 def accuracy_scores(right: Counts, sizes: Counts) -> Scores:
-    """Score the share of right answers.
+    """Compute accuracy scores.
 
     Args:
-        right: right answers of each group, shape (n_draws, n_groups).
-        sizes: texts of each group, in the same shape.
+        right: number of correct answers per group, shape (n_draws, n_groups).
+        sizes: number of texts per group, same shape.
     """
     hits, texts = right.astype(np.float64), sizes.astype(np.float64)
     total = texts.sum(axis=1, keepdims=True)
@@ -84,10 +85,10 @@ def accuracy_scores(right: Counts, sizes: Counts) -> Scores:
 
 
 def macro_f1_scores(tables: Counts) -> Scores:
-    """Score macro-F1.
+    """Compute macro-F1 scores.
 
     Args:
-        tables: confusion counts of each group, gold then predicted, shape (n_draws, n_groups, k, k).
+        tables: confusion counts per group, gold then predicted, shape (n_draws, n_groups, k, k).
     """
     n_draws, n_groups, k, _ = tables.shape
     counts = np.concatenate([tables, np.zeros((n_draws, n_groups, k, 1))], axis=-1).reshape(n_draws, n_groups, -1)
@@ -114,7 +115,7 @@ def _formula(k: int) -> Formula:
 
 
 def sum_limits(weights: Sequence[float], scores: Sequence[Scores], level: float = 0.95) -> tuple[Floats, Floats]:
-    """Compute the limits of a weighted sum of scores of several test sets, shape (n_draws,) each."""
+    """Compute the limits of a weighted sum of several test sets' scores, shape (n_draws,) each."""
     w = np.array(weights)
     value, n, df = (np.stack([getattr(each, name) for each in scores], axis=-1) for name in ("value", "n", "df"))
     low, high = wilson_limits(value, _USUAL**2 / n)
@@ -131,13 +132,13 @@ def sum_limits(weights: Sequence[float], scores: Sequence[Scores], level: float 
 
 
 def arrange(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> TargetRuns:
-    """Arrange what models made of the texts of one draw, as a submission's predictions are.
+    """Arrange the predictions of one draw like a submission's.
 
     Args:
-        cells: of each run and text, ``gold (k + 1) + predicted``, shape (n_runs, n).
+        cells: ``gold (k + 1) + predicted`` for each run and text, shape (n_runs, n).
         k: number of classes.
-        groups: codes of the texts, shape (n,).
-        name: of the test set.
+        groups: group codes of the texts, shape (n,).
+        name: name of the test set.
     """
     gold, predicted = np.divmod(cells, k + 1)
     drawn = Outcomes(
@@ -158,22 +159,22 @@ def arrange(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> Targe
 
 
 def run_score(right: Counts, groups: Counts, name: str) -> Score:
-    """Score the mean over runs of the share of right answers, end to end.
+    """Compute mean accuracy over runs, end to end.
 
     Args:
-        right: whether each run is right on each text, shape (n_runs, n).
-        groups: codes of the texts, shape (n,).
-        name: of the test set.
+        right: whether each run is correct on each text, shape (n_runs, n).
+        groups: group codes of the texts, shape (n,).
+        name: name of the test set.
     """
     target = arrange(1 - right, 2, groups, name)
     return sampled_scores(target, range(len(right)), "accuracy")[0]
 
 
 def texts_of(tables: Counts) -> tuple[Counts, Counts]:
-    """List the texts of one draw: the place of each in its group's table, and its group.
+    """Expand the texts of one draw: index in its group's table, and group.
 
     Args:
-        tables: counts of each group by kind of text, shape (n_groups, n_kinds).
+        tables: counts per group by kind of text, shape (n_groups, n_kinds).
     """
     n_groups, kinds = tables.shape
     flat = tables.ravel()

@@ -1,8 +1,8 @@
-"""Test sets of known truth, drawn group by group: numpy alone, nothing of the estimators.
+"""Test sets with known truth, sampled group by group with numpy only, independently of the estimators.
 
-Whether the texts of a group are right is drawn in two steps: the group's chance from a beta distribution, then its
-texts from that chance, so that two texts of a group correlate by ``alike`` and those of two groups not at all. The
-latent normal numbers that estimators might have been made with occur nowhere.
+The correctness of a group's texts is sampled in two steps: the group's probability from a beta distribution, then its
+texts with that probability, so that two texts of a group have correlation ``alike``, and texts of different groups are
+independent. Latent normal variables, on which the estimators might have been tuned, are not used.
 """
 
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TestSet:
-    """A test set and how right a model is on it.
+    """A test set, and a model's accuracy on it.
 
     Attributes:
-        sizes: texts of each group.
-        p: chance of a right answer.
-        alike: correlation of two texts of a group, in [0, 1].
-        longer_is_harder: what the chance loses in a group of twice the mean size (a negative one: gains); the truth is
-            then that of texts, and sizes are drawn anew for every draw.
+        sizes: number of texts in each group.
+        p: probability of a correct answer.
+        alike: correlation of two texts in a group, in [0, 1].
+        longer_is_harder: decrease of the probability in a group of twice the mean size (negative: increase). The truth
+            is then the mean over texts, and sizes are resampled for every draw.
     """
 
     __test__ = False
@@ -40,27 +40,27 @@ class TestSet:
 
     @property
     def variance(self) -> float:
-        """Return the variance of the share of right answers, where sizes are fixed."""
+        """Return the variance of accuracy for fixed sizes."""
         sizes = np.array(self.sizes, dtype=np.float64)
         pairs = sizes.sum() + self.alike * (sizes * (sizes - 1)).sum()
         return float(self.p * (1 - self.p) * pairs / sizes.sum() ** 2)
 
     @property
     def truth(self) -> float:
-        """Return the share of right answers among unlimited texts."""
+        """Return the accuracy on infinitely many texts."""
         sizes = np.array(self.sizes, dtype=np.float64)
         return float((sizes * self._chances(sizes)).sum() / sizes.sum())
 
     @property
     def truth_of_groups(self) -> float:
-        """Return the mean over groups of the share of right answers."""
+        """Return the mean accuracy over groups."""
         return float(self._chances(np.array(self.sizes, dtype=np.float64)).mean())
 
     def _chances(self, sizes: Floats) -> Floats:
         return np.clip(self.p - self.longer_is_harder * (sizes / np.mean(self.sizes) - 1), 0.001, 0.999)
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> tuple[Counts, Counts]:
-        """Draw the right answers and the texts of each group, shape (n_draws, n_groups)."""
+        """Sample the number of correct answers and of texts in each group, shape (n_draws, n_groups)."""
         sizes = np.broadcast_to(np.array(self.sizes), (n_draws, len(self.sizes)))
         if self.longer_is_harder:
             sizes = rng.choice(np.array(self.sizes), size=sizes.shape)
@@ -79,12 +79,12 @@ def beta(p: Floats, alike: float, rng: np.random.Generator) -> Floats:
 
 
 def drawn_sizes(groups: float, mean: float, spread: float, rng: np.random.Generator) -> tuple[int, ...]:
-    """Draw lognormal sizes of groups until the effective number of groups is ``groups``.
+    """Sample lognormal group sizes until the effective number of groups is ``groups``.
 
     Args:
-        groups: effective number wanted.
-        mean: size of a group, at least 1.
-        spread: standard deviation of sizes over their mean.
+        groups: target effective number.
+        mean: mean size of a group, at least 1.
+        spread: standard deviation of sizes divided by their mean.
         rng: the generator.
     """
     sigma = np.sqrt(np.log1p(spread**2))
@@ -98,13 +98,13 @@ def drawn_sizes(groups: float, mean: float, spread: float, rng: np.random.Genera
 
 @dataclass(frozen=True)
 class Labelled:
-    """A test set with classes, each text right with chance ``p``, else one of the other classes.
+    """A test set with classes: each text is correct with probability ``p``, else predicted as another class.
 
     Attributes:
-        sizes: texts of each group.
-        p: chance of a right answer.
-        priors: of the classes.
-        alike: correlation of two texts' being right within a group.
+        sizes: number of texts in each group.
+        p: probability of a correct answer.
+        priors: class prior.
+        alike: within-group correlation of correctness.
     """
 
     sizes: tuple[int, ...]
@@ -114,13 +114,13 @@ class Labelled:
 
     @property
     def truth(self) -> float:
-        """Return macro-F1 on unlimited texts."""
+        """Return macro-F1 on infinitely many texts."""
         priors, k = np.array(self.priors), len(self.priors)
         claimed = priors * self.p + (1 - priors) * (1 - self.p) / (k - 1)
         return float((2 * priors * self.p / (priors + claimed)).mean())
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> Counts:
-        """Draw the confusion table of each group, shape (n_draws, n_groups, k, k): gold, then predicted."""
+        """Sample the confusion table of each group, shape (n_draws, n_groups, k, k): gold, then predicted."""
         n_groups, k = len(self.sizes), len(self.priors)
         sizes = np.broadcast_to(np.array(self.sizes), (n_draws, n_groups))
         gold = rng.multinomial(sizes, self.priors)
@@ -140,10 +140,10 @@ class Pair:
     """Two models on the texts of one test set.
 
     Attributes:
-        sizes: texts of each group.
-        both: chance that both are right, among texts on which they agree.
-        lost, won: chance that the first alone, or the second alone, is right.
-        alike: correlation within a group of which of these a text is.
+        sizes: number of texts in each group.
+        both: probability that both are correct, given that they agree.
+        lost, won: probability that only the first, or only the second, is correct.
+        alike: within-group correlation of these outcomes.
     """
 
     sizes: tuple[int, ...]
@@ -154,23 +154,23 @@ class Pair:
 
     @property
     def truth(self) -> float:
-        """Return the first model's score less the second's."""
+        """Return the first model's score minus the second's."""
         return self.lost - self.won
 
     @property
     def agree(self) -> float:
-        """Return the share of texts on which both models are right, or both wrong."""
+        """Return the share of texts on which both models are correct, or both wrong."""
         return 1 - self.lost - self.won
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> Counts:
-        """Draw texts by group and outcome, shape (n_draws, n_groups, 4): both right, first, second, both wrong."""
+        """Sample texts by group and outcome, shape (n_draws, n_groups, 4): both correct, first, second, both wrong."""
         shares = np.array([self.agree * self.both, self.lost, self.won, self.agree * (1 - self.both)])
         sizes = np.broadcast_to(np.array(self.sizes), (n_draws, len(self.sizes)))
         if self.alike <= 0:
             return rng.multinomial(sizes, shares)
         gamma = rng.standard_gamma(np.broadcast_to(shares * (1 - self.alike) / self.alike, (*sizes.shape, 4)))
         total = gamma.sum(axis=-1, keepdims=True)
-        # Tiny shapes may give four zeros: such a group is wholly of one kind.
+        # Tiny shape parameters may give four zeros: such a group has a single outcome.
         whole = np.eye(4)[rng.choice(4, p=shares, size=sizes.shape)]
         chances = np.where(total > 0, gamma / np.where(total > 0, total, 1.0), whole)
         return rng.multinomial(sizes, chances / chances.sum(axis=-1, keepdims=True))
@@ -178,14 +178,14 @@ class Pair:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Runs of one recipe on texts without groups.
+    """Runs of one recipe on ungrouped texts.
 
     Attributes:
-        n: texts.
-        p: chance of a right answer in a usual run.
-        n_runs: runs.
-        run_sd: standard deviation of runs' chances.
-        collapses: share of runs that lose 20 points more.
+        n: number of texts.
+        p: probability of a correct answer in a typical run.
+        n_runs: number of runs.
+        run_sd: standard deviation of the probability over runs.
+        collapses: share of runs that lose another 20 points.
     """
 
     n: int
@@ -196,17 +196,17 @@ class Recipe:
 
     @property
     def truth(self) -> float:
-        """Return the mean score of unlimited runs on unlimited texts."""
+        """Return the mean score of infinitely many runs on infinitely many texts."""
         return self.p - 0.2 * self.collapses
 
     def moves(self, rng: np.random.Generator) -> Floats:
-        """Draw what each run's chance differs by from the usual, shape (n_runs,)."""
+        """Sample each run's deviation from the typical probability, shape (n_runs,)."""
         lost = 0.2 * (rng.random(self.n_runs) < self.collapses)
         return np.asarray(self.run_sd * rng.normal(size=self.n_runs) - lost)
 
     def draw(self, moves: Floats, rng: np.random.Generator) -> tuple[Counts, Counts]:
-        """Draw whether each run is right on each text, shape (n_runs, n), and the texts' groups, shape (n,)."""
-        # Half of the texts' luck is shared by the runs: easy for all, or hard.
+        """Sample whether each run is correct on each text, shape (n_runs, n), and the texts' groups, shape (n,)."""
+        # Half of the random numbers are shared by the runs: a text is easy for all of them, or hard.
         shared, own = rng.random(self.n), rng.random((self.n_runs, self.n))
         luck = np.where(rng.random((self.n_runs, self.n)) < 0.5, shared, own)
         return (luck < self.p + moves[:, None]).astype(np.int64), np.arange(self.n)

@@ -1,4 +1,4 @@
-"""The run of the attack, cell by cell, resumable, and what it found."""
+"""Runs the stress tests, cell by cell, resumable, and formats the results."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,26 +13,26 @@ from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.progress import progress
 
 WORST = 5
-"""Cells of a long family that are printed, those of the lowest shares."""
+"""Number of cells printed for a long family: those with the lowest shares."""
 LONG = 60
-"""Cells from which a family is long."""
+"""Number of cells above which a family is long."""
 WIDE = 1.25
-"""Ratio of widths from which an interval is wide."""
+"""Ratio of widths above which an interval is wide."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What came of one figure in one cell.
+    """Results of one statistic in one cell.
 
     Attributes:
-        family, cell, figure: what was drawn, and which figure was asked.
+        family, cell, figure: the data, and the statistic.
         draws: number of draws.
-        share: of draws in which the claim was right; a refused interval is a miss.
+        share: share of draws with a true claim; a refused interval counts as a miss.
         low, high: 95% limits of the share over draws (Clopper and Pearson).
         refused: share of draws without an interval.
-        width: mean width of intervals; None where the claim is none.
-        ratio: mean width over that of the yardstick; None without one.
-        wanted: least share; None where the cell lies beyond what is promised.
+        width: mean width of intervals; None if the claim is not an interval.
+        ratio: mean width divided by that of the reference interval; None without one.
+        wanted: required share; None if the cell is outside what is guaranteed.
     """
 
     family: str
@@ -49,17 +49,17 @@ class Found:
 
     @property
     def fails(self) -> bool:
-        """Return whether the share lies below what is wanted."""
+        """Return whether the share is below the required one."""
         return self.wanted is not None and self.share < self.wanted
 
 
 def measure(cell: Cell, n_draws: int, seed: str) -> list[Found]:
-    """Draw one cell.
+    """Run one cell.
 
     Args:
-        cell: what is drawn.
+        cell: the cell.
         n_draws: number of draws.
-        seed: hex digits; every cell has a generator of its own, so that cells may be run in any order.
+        seed: hex digits; every cell has its own generator, so that cells may run in any order.
     """
     rng = np.random.default_rng([int(seed, 16), *f"{cell.family} {cell.name}".encode()])
     return [_result(cell, drawn) for drawn in cell.measure(n_draws, rng)]
@@ -84,9 +84,9 @@ def attack(n_draws: int, seed: str, resume: Path | None = None) -> list[Found]:
     """Run every cell, with a progress bar.
 
     Args:
-        n_draws: of each cell.
-        seed: hex digits, of all draws and of the drawn cells.
-        resume: a file of JSON lines that finished cells are added to, and read from; None for none.
+        n_draws: draws per cell.
+        seed: hex digits; seed of all draws and of the sampled cells.
+        resume: a file of JSON lines with finished cells, which is read and appended to; None for none.
     """
     done = {}
     if resume is not None and resume.exists():
@@ -109,7 +109,7 @@ def attack(n_draws: int, seed: str, resume: Path | None = None) -> list[Found]:
 
 
 def attack_lines(rows: Sequence[Found]) -> Iterator[RenderableType]:
-    """List a table for each family, and a sentence for each of its figures.
+    """List a table for each family, and a sentence for each of its statistics.
 
     Args:
         rows: from ``attack``.
