@@ -153,21 +153,23 @@ def _take_as_upstream(
     cut = ("train",) if domain.test_share is not None or domain.train_per_label is not None else ()
     splits = {split: in_memory(upstream[split]) for split in (*drawn, *cut) if split in upstream}
 
-    def counted(split: str, name: str, after: pl.DataFrame) -> None:
+    def apply_counted(split: str, name: str, after: pl.DataFrame) -> None:
         splits[split] = _count(task, domain.name, split, name, splits[split], after)
 
     for split in drawn:
         if split in splits:
-            counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], inputs))
-            counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], inputs))
+            apply_counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], inputs))
+            apply_counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], inputs))
     if domain.test_share is not None and "test" not in upstream:
         splits["test"], splits["train"] = take_share(
             splits["train"], domain.test_share, f"{key}/test", None, first=True
         )
         unseen = splits["train"].join(splits["test"], on=inputs, how="anti", maintain_order="left")
-        counted("train", "test_inputs_leave_train", unseen)
+        apply_counted("train", "test_inputs_leave_train", unseen)
     if domain.train_per_label is not None and "train" in splits:
-        counted("train", "train_per_label", take_per_label(splits["train"], domain.train_per_label, f"{key}/train"))
+        apply_counted(
+            "train", "train_per_label", take_per_label(splits["train"], domain.train_per_label, f"{key}/train")
+        )
     taken: dict[str, Rows] = {**upstream, **splits}
     finished: dict[str, Rows] = {}
     for split in SPLITS:
@@ -222,28 +224,28 @@ def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *
     """Create the splits that upstream lacks by group, so that no group is in two splits."""
     spec = task.spec
 
-    def counted(split: str, name: str, after: pl.DataFrame) -> None:
+    def apply_counted(split: str, name: str, after: pl.DataFrame) -> None:
         splits[split] = _count(task, domain, split, name, splits[split], after)
 
     for split in list(splits):
         # 'distinct' keeps at most one of several rows with equal inputs but different gold; other tasks keep them all.
         if withhold and not (spec.distinct and set(spec.distinct) <= set(spec.inputs)):
             same = [*spec.inputs, "group"]
-            counted(split, "equal_inputs_leave", equal_inputs_leave(splits[split], same, f"{seed}/{spec.id}"))
-        counted(split, "repeated_rows_leave", repeated_rows_leave(splits[split]))
+            apply_counted(split, "equal_inputs_leave", equal_inputs_leave(splits[split], same, f"{seed}/{spec.id}"))
+        apply_counted(split, "repeated_rows_leave", repeated_rows_leave(splits[split]))
         if spec.distinct and spec.kind is TaskKind.CLASSIFICATION:
-            counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], spec.distinct))
+            apply_counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], spec.distinct))
         if spec.distinct:
-            counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], spec.distinct))
+            apply_counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], spec.distinct))
     key = f"{seed}/{spec.benchmark}/{spec.variant_of or spec.name}/{domain}"
     splits.setdefault("train", next(iter(splits.values())).clear())
     if "test" not in splits:
         share = spec.test / (spec.train + spec.validation + spec.test)
         splits["test"], splits["train"] = take_share(splits["train"], share, f"{key}/test", spec.balance, first=True)
-    counted("train", "test_groups_leave_train", groups_leave(splits["train"], splits["test"]))
+    apply_counted("train", "test_groups_leave_train", groups_leave(splits["train"], splits["test"]))
     if "validation" in splits:
-        counted("validation", "test_groups_leave_validation", groups_leave(splits["validation"], splits["test"]))
-        counted("train", "validation_groups_leave_train", groups_leave(splits["train"], splits["validation"]))
+        apply_counted("validation", "test_groups_leave_validation", groups_leave(splits["validation"], splits["test"]))
+        apply_counted("train", "validation_groups_leave_train", groups_leave(splits["train"], splits["validation"]))
     elif splits["train"]["group"].n_unique() > 1 and spec.validation:
         share = spec.validation / (spec.train + spec.validation)
         splits["validation"], splits["train"] = take_share(

@@ -1,7 +1,7 @@
 """Build dataset folders from user data: labels, tags, answers or generated texts of several domains.
 
 Files are CSV, JSON lines, JSON, Parquet or lines of tokens (``shiftbench.builders.building.own_tables``); columns are
-found by their usual names or as they are named (``shiftbench.builders.building.own_columns``).
+given by the user or found by their usual names (``shiftbench.builders.building.own_columns``).
 """
 
 import hashlib

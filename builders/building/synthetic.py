@@ -1,6 +1,6 @@
 """A small synthetic corpus, so that everything can be tried offline in a minute. Every text is made by this program.
 
-Two tasks of four domains each: ``nli`` (three hypotheses a premise) and ``sa`` (reviews). Some of the words that
+Two tasks of four domains each: ``nli`` (three hypotheses per premise) and ``sa`` (reviews). Some of the words that
 predict the label are shared by all domains, others are specific to one, and some labels are noise, so models lose
 accuracy across domains without failing. It only demonstrates the tools.
 """
@@ -79,7 +79,7 @@ _PLACES = {
 _TIMES = ("at dawn", "before noon", "in the rain", "on Monday", "late at night", "after the storm")
 _EXTRAS = ("because the owner had asked for it", "to win a bet", "for the third time that week", "with a borrowed tool")
 
-# product: (praise, blame, parts); the shared words come on top
+# product: (praise, blame, parts); the shared words are added
 _PRODUCTS = {
     "kettles": (("boils fast", "pours clean"), ("leaks at the seam", "tastes of plastic"), ("lid", "spout", "switch")),
     "lamps": (("glows warm", "dims smoothly"), ("flickers", "hums all evening"), ("shade", "cord", "bulb socket")),

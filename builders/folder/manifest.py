@@ -48,17 +48,13 @@ class Provenance(_Facts):
     """Manually entered facts of a data set: selection criteria (BOSS paper, sec. 2.2 and appendix D) and sizes."""
 
     title: OutsideText = pydantic.Field(description="Its name in the paper's tables")
-    text_sources: tuple[OutsideText, ...] = pydantic.Field(description="Where its texts come from, such as Twitter")
-    breadth: Count = pydantic.Field(
-        default=1, description="Subtypes (categories, genres, fine types) that it is known to cover"
-    )
-    challenge: bool = pydantic.Field(default=False, description="Made to be hard, so not for training general models")
+    text_sources: tuple[OutsideText, ...] = pydantic.Field(description="Origins of its texts, such as Twitter")
+    breadth: Count = pydantic.Field(default=1, description="Number of subtypes (categories, genres, fine types)")
+    challenge: bool = pydantic.Field(default=False, description="A challenge set, not for training general models")
     made_from: OutsideText | None = pydantic.Field(
         default=None, description="Title of the data set it is an adversarial version of"
     )
-    paper_rows: dict[OutsideText, Count] = pydantic.Field(
-        default={}, description="Rows by split, as the paper's tables give them"
-    )
+    paper_rows: dict[OutsideText, Count] = pydantic.Field(default={}, description="Rows by split in the paper's tables")
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -123,7 +119,7 @@ class DomainFacts(_Facts):
     sources: tuple[OutsideText, ...]
     rebuild_only: bool
     splits: dict[OutsideText, SplitFacts]
-    title: OutsideText = pydantic.Field(default="", description="As own data has it, where its name differs")
+    title: OutsideText = pydantic.Field(default="", description="Domain name in user data, if it differs from the id")
     provenance: Provenance | None = None
     upstream: dict[OutsideText, tuple[UpstreamRows, ...]] = {}
     overlaps: tuple[SplitOverlap, ...] = ()
@@ -157,7 +153,7 @@ class SizeFacts(_Facts):
     """The size of a split that was cut: the paper's, the common one, and the smallest domain."""
 
     paper: Count
-    rows: Count | None = pydantic.Field(description="None where each domain keeps what it has")
+    rows: Count | None = pydantic.Field(description="Common size; None if each domain keeps its rows")
     smallest: OutsideText | None = pydantic.Field(description="The domain that keeps it below the paper's size")
 
     def shortfall(self, split: str) -> str:
@@ -198,7 +194,7 @@ class TaskInfo(_Facts):
     label_folds: dict[OutsideText, OutsideText] = {}
     pairing: Pairing | None = None
     min_texts: Count | None = pydantic.Field(
-        default=None, description="Of own data: test texts below which a domain is left out of means"
+        default=None, description="For user data: domains with fewer test texts are excluded from means"
     )
 
     @property
@@ -239,16 +235,16 @@ class SourceFile(_Facts):
 
     path: OutsideText
     sha256: OutsideText
-    rows: Count = pydantic.Field(description="Rows as read, before any step")
-    recorded_rows: Count | None = pydantic.Field(description="The same as recorded for the whole upstream, where known")
+    rows: Count = pydantic.Field(description="Rows read, before any step")
+    recorded_rows: Count | None = pydantic.Field(description="Recorded rows of the complete upstream file, if known")
     unverified: bool = pydantic.Field(
-        default=False, description="It matches no record: nothing is recorded of it, or of another revision"
+        default=False, description="Matches no record: there is none, or it is of another revision"
     )
     agrees: Agreement = pydantic.Field(
-        default="", description="What agrees with the record: its bytes, inputs and gold of all rows, or their number"
+        default="", description="Property that agrees with the record: bytes, all rows (inputs and gold), or row count"
     )
     lacks: tuple[OutsideText, ...] = pydantic.Field(
-        default=(), description="What the release has and this copy of it does not, such as annotators' votes"
+        default=(), description="Parts of the release that this copy lacks, such as annotators' votes"
     )
 
     @property
@@ -326,29 +322,29 @@ class Manifest(_Facts):
     seed: Seed
     partial: bool
     unverified: bool = pydantic.Field(
-        default=False, description="Of some upstream file nobody can tell here whether it is whole; see its sources"
+        default=False, description="Some upstream file matches no record and may be incomplete; see the sources"
     )
     synthetic: bool
     content_hash: OutsideText
     settings_hash: OutsideText | None = pydantic.Field(
-        default=None, description="Of what changes scores beside the content; None in older folders"
+        default=None, description="Hash of the settings that affect scores; None in older folders"
     )
     tasks: dict[OutsideText, TaskInfo]
     sources: dict[OutsideText, SourceFacts]
     encoder: EncoderFacts | None
     target_train_depths: bool = pydantic.Field(
-        default=False, description="Depth tables also hold the target's train texts (since builder version 0.2.0)"
+        default=False, description="Depth tables also contain the target's train texts (since builder version 0.2.0)"
     )
     lists_repeats: bool = pydantic.Field(
         default=False,
-        description="Each task but placebos has the list of its test rows that repeat a train text (since 0.2.0)",
+        description="Every task except placebos has a list of test rows that repeat a train text (since 0.2.0)",
     )
     files: dict[OutsideText, OutsideText] = pydantic.Field(
         default={}, description="SHA-256 of each file of rows, depths and ids, by path"
     )
     label_key: OutsideText | None = None
     publication: Publication | None = pydantic.Field(
-        default=None, description="What its publisher says of it; None until 'data publish --cite'"
+        default=None, description="The publisher's metadata; None before 'data publish --cite'"
     )
 
     @pydantic.model_validator(mode="after")

@@ -40,7 +40,7 @@ def refuse_closed(folder: DatasetFolder) -> None:
 def published_folder(folder: DatasetFolder) -> Iterator[DatasetFolder]:
     """Yield the folder to publish: the given one, or its public copy, which is deleted after the block.
 
-    Raises: InvalidInput when nothing of the folder may be published.
+    Raises: InvalidInput if nothing in the folder may be published.
     """
     if not closed_domains(folder.manifest):
         yield folder

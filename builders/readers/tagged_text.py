@@ -1,4 +1,4 @@
-"""Tagged words on the line of their text: ``text####word=TAG word=TAG``.
+"""Lines of a text followed by its tagged words: ``text####word=TAG word=TAG``.
 
 Source: the device, laptop, rest and service files of https://github.com/hsqmlzno1/Transferable-E2E-ABSA (Li et al.
 2019), which took the format from E2E-TBSA.

@@ -93,7 +93,7 @@ class _Shingles(NamedTuple):
         """Hash texts."""
         from rensa import RMinHash
 
-        pack = Struct(f"={_BANDS * _BAND_ROWS}I").pack  # numpy takes twice as long with lists of integers
+        pack = Struct(f"={_BANDS * _BAND_ROWS}I").pack  # numpy is half as fast with lists of integers
         sets, values = place / "shingles", place / "signatures"
         bands = tuple(place / f"band-{band}" for band in range(_BANDS))
         sizes = [np.zeros(1, np.int64)]

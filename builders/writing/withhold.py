@@ -2,28 +2,28 @@
 
 Possible leaks of test labels and their prevention, using a random key stored only in the gold manifest:
 
-- the gold column: null in every test row of the public folder, whatever the task kind. Null is no label, no answer
-  ("no answer" is an empty list) and no text, so it cannot be taken for one, and ``datasets`` loads it under the
-  features of the labelled splits.
-- hashes: a plain hash over ids and labels is found again by trying all labels of a small split, or the last few
-  unknown ones. So the labels of test splits are hashed with the key (HMAC) in both manifests, and the content hash,
-  which is over these, agrees. Checksums of upstream files cover labels, too: the public manifest has none.
-- the cut: rows of a label are drawn until its share is filled. The seed alone would show where the draws of each
-  label end, and so which label a row must have. So all draws of the build come from ``secret_seed``.
-- ids: rows with equal inputs and group differ in gold alone, and are numbered in its order.
-  ``shuffle_gold_among_duplicates`` therefore shuffles their gold. Repeats are dropped whatever their gold (see
-  ``assemble``): otherwise two rows with equal inputs could only have two different labels.
-- statistics: without what is counted of test gold; what is counted of inputs (duplicates, depths, words) stays.
-- row counts of steps on test splits leave. The sizes of splits stay, as anyone can count them; so do the shares that
-  a task is balanced to, which are part of its definition.
-- other tasks: placebo tasks hold the same rows, withheld too, and are dealt without regard to labels (see
-  ``placebo_task``). A task whose inputs show another's gold is refused (``label_leaks``).
+- the gold column: null in every test row of the public folder, whatever the task kind. Null cannot be mistaken for a
+  label, an answer ("no answer" is an empty list) or a text, and ``datasets`` loads it with the features of the labelled
+  splits.
+- hashes: a plain hash over ids and labels can be inverted by trying all labels of a small split, or the last few
+  unknown ones. So labels of test splits are hashed with the key (HMAC) in both manifests, and the content hash,
+  computed from these, is identical. Checksums of upstream files also cover labels, so the public manifest has none.
+- the split: rows of a label are sampled until its quota is filled. Knowing the seed, one could infer where sampling of
+  each label ended, and so a row's label. So all random choices of the build use ``secret_seed``.
+- ids: rows with equal inputs and group differ only in gold, and are numbered in its order.
+  ``shuffle_gold_among_duplicates`` therefore shuffles their gold. Repeats are dropped regardless of gold (see
+  ``assemble``): otherwise two rows with equal inputs would be known to have different labels.
+- statistics: values computed from test gold are removed; those of inputs (duplicates, depths, words) stay.
+- row counts of steps on test splits are removed. The sizes of splits stay, as anyone can count them, and so do the
+  label proportions of a balanced task, which are part of its definition.
+- other tasks: placebo tasks contain the same rows, also withheld, and are assigned independently of labels (see
+  ``placebo_task``). A task whose inputs reveal another's gold is rejected (``label_leaks``).
 
-What stays: a train or validation row with the inputs of a test row has its label. BOSS keeps such rows, as upstream has
-them; the card counts them ("in train").
+Remaining leak: a train or validation row with the inputs of a test row shows its label. BOSS keeps such rows of
+upstream; the card counts them ("in train").
 
-Groups, depths, subsets and lists of repeated rows come from inputs and ids. A group column of your own data must not
-come from labels.
+Groups, depths, subsets and lists of repeated rows are derived from inputs and ids. A group column of user data must not
+be derived from labels.
 """
 
 import hashlib
