@@ -1,13 +1,14 @@
-"""What following the advice of ``check`` is worth: labels spent by it, spread evenly, and drawn at random.
+"""Value of following ``check``'s advice: labels allocated by it, evenly, and at random.
 
-A file is one reference model, trained on one domain, with its predictions on real rows of all domains of the task. Home
-is labelled whole; of every other domain ``START`` texts are, drawn at random by whole groups. Then a budget of so many
-labels a domain is spent, the same for all ways: evenly over all domains; at random over all texts that have none; by
-the advice of one check, evenly over the domains whose step is *label*; or by the advice in four rounds, a check and a
-quarter of the budget each. Where no domain is left to label the rest is not spent. At the end one check decides: a
-domain is accepted, or it is not. The truth is whether its loss, with all labels of it and of home, is below 5 points.
-Error is the share of domains decided wrongly; open decisions (*label*) count as not accepted, and are reported. Ways
-share their draws. The interval is of the difference of errors, a mean over files, over repeats: about these files.
+A file is one reference model, trained on one domain, with its predictions on real rows of all domains of the task. The
+source domain is fully labelled; in every other domain ``START`` texts are, sampled by whole groups. Then a budget of
+labels per domain is spent, the same for all strategies: evenly over all domains; at random over all unlabelled texts;
+by the advice of one check, evenly over the domains whose step is *label*; or by the advice in four rounds, with a check
+and a quarter of the budget each. If no domain is left to label, the rest is not spent. At the end one check decides
+whether a domain is accepted. The truth is whether its drop, with all labels of it and of the source, is below 5 points.
+Error is the share of domains decided wrongly; open decisions (*label*) count as not accepted, and are reported.
+Strategies share their draws. The interval is for the difference of errors, a mean over files, over repeats: it applies
+to these files.
 """
 
 import json

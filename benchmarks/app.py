@@ -284,7 +284,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
 
 
 def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
-    """Measure the seconds from the upload of a grid of all sentiment shifts, the largest task, to its board row."""
+    """Measure the seconds from uploading predictions for all sentiment shifts, the largest task, to the board's row."""
     from shiftbench.leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)

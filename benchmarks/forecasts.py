@@ -61,7 +61,7 @@ def read_forecasts(
 ) -> tuple[list[Forecasted], list[str]]:
     """Forecast all reference results on some datasets, and further prediction files.
 
-    Returns: the forecasts, and what was left out, with the reason.
+    Returns: the forecasts, and what was skipped, with the reason.
     """
     boards = [
         board for folder in folders for board in list_boards() if board.name.startswith(f"{folder.manifest.benchmark}-")
@@ -76,7 +76,7 @@ def read_forecasts(
 
 
 def judge(found: Sequence[Forecasted]) -> list[Judged]:
-    """Judge all methods over all boards together, those of the smallest mean error first."""
+    """Evaluate all methods over all boards together, sorted by mean error."""
     compared = compare_methods(found)
     together = compared.boards[-1]
     boards = {part.board: {each.method: each for each in part.standings} for part in compared.boards if part.board}
@@ -105,7 +105,7 @@ def judge(found: Sequence[Forecasted]) -> list[Judged]:
 
 
 def _less_mean_drop(points: dict[str, list[Point]], method: str) -> Floats:
-    """Return the error of a method less that of the mean drop, by domain, where both have a forecast."""
+    """Return the error of a method minus that of the mean drop, by domain, if both have a forecast."""
     floor = {point[:3]: abs(point.error) for point in points.get("mean-drop", ())}
     both = [(point.domain, abs(point.error) - floor[point[:3]]) for point in points[method] if point[:3] in floor]
     if not both:
@@ -151,12 +151,12 @@ _METHODS, _TEXTS, _SPREAD = 3, 400, 0.08
 
 @dataclass(frozen=True)
 class OrderCell:
-    """How often an order is shown to be better than chance.
+    """How often an order is significantly better than chance.
 
     Attributes:
-        domains: labelled ones.
-        correlation: of each method's forecasts with the true scores; methods err alike in part.
-        shown: draws with p below 5%.
+        domains: number of labelled domains.
+        correlation: of each method's forecasts with the true scores; the methods' errors are partly shared.
+        shown: share of draws with p below 5%.
     """
 
     domains: int
@@ -165,7 +165,7 @@ class OrderCell:
 
 
 def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
-    """Simulate labelled domains whose scores spread by 8 points, 400 labels each, and three methods."""
+    """Simulate labelled domains with scores of standard deviation 8 points, 400 labels each, and three methods."""
     cells = []
     for k in (MIN_ORDERED, 8, 12):
         for correlation in (0.0, 0.6, 0.9):
@@ -184,7 +184,7 @@ def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
 
 
 BUDGETS = (50, 100, 200)
-"""Labels, a domain without any."""
+"""Labels per unlabelled domain."""
 _LEAST_LABELLED, _MOST_NEW = 2, 3
 
 
@@ -193,12 +193,13 @@ class Spent:
     """Decisions about domains after a budget of labels, means over models and repeats.
 
     Attributes:
-        models: which ones.
-        budget: labels a domain.
-        evenly, hanging: share of domains decided wrongly, labels spread evenly or spent where the decision hangs.
-        less: the latter less the former, with its 95% interval over repeats, fractions.
-        less_lost: the same of the score that wrong decisions cost.
-        n_models: models, each with its source.
+        models: the group of models.
+        budget: labels per domain.
+        evenly, hanging: share of domains decided wrongly, with labels allocated evenly, or where the decision is
+            uncertain.
+        less: the latter minus the former, with its 95% interval over repeats, fractions.
+        less_lost: the same for the score lost by wrong decisions.
+        n_models: number of models, each with its source.
     """
 
     models: str
@@ -211,7 +212,7 @@ class Spent:
 
 
 def real_models(found: Sequence[Forecasted]) -> list[list[ShiftForecast]]:
-    """List the labelled shifts of each model and source that has enough of them."""
+    """List the labelled shifts of each model and source with enough of them."""
     models: dict[tuple[str, str, str], list[ShiftForecast]] = {}
     for board, model, task in found:
         for shift in task.shifts:
@@ -222,7 +223,10 @@ def real_models(found: Sequence[Forecasted]) -> list[list[ShiftForecast]]:
 
 
 def simulated_models(n: int, seed: int) -> list[list[ShiftForecast]]:
-    """Simulate models of 15 targets whose scores spread by 8 points, and DoC's errors by 2 about 5."""
+    """Simulate models with 15 targets:
+
+    scores with a standard deviation of 8 points, DoC's errors with mean 5 and standard deviation 2.
+    """
     models = []
     for number in range(n):
         rng = np.random.default_rng([seed, number])
@@ -241,10 +245,10 @@ def simulated_models(n: int, seed: int) -> list[list[ShiftForecast]]:
 
 
 def spend(name: str, models: Sequence[Sequence[ShiftForecast]], repeats: int, seed: int) -> list[Spent]:
-    """Spend labels: up to three targets of each model have no labels and get a budget, the others are labelled.
+    """Allocate labels: up to three targets of each model are unlabelled and get a budget, the others are labelled.
 
-    What is expected of a domain is DoC, less its mean error on the labelled ones (two at least); the labels are drawn
-    from the true accuracy, and a domain is accepted where they show less than the margin lost.
+    The expected accuracy of a domain is DoC's forecast minus its mean error on the labelled domains (at least two).
+    Labels are simulated from the true accuracy, and a domain is accepted if they show a drop below the margin.
     """
     able = dict(enumerate(models))
     found_of: dict[int, list[list[Floats]]] = {budget: [] for budget in BUDGETS}
@@ -305,7 +309,7 @@ def _bounds(found: tuple[float, float, float]) -> str:
 
 
 def spent_table(cells: Sequence[Spent]) -> PlainTable:
-    """Build the table of decisions by how labels were spent."""
+    """Build the table of decisions by allocation of labels."""
     rows = [
         [
             f"{cell.models} ({cell.n_models})",
@@ -321,7 +325,7 @@ def spent_table(cells: Sequence[Spent]) -> PlainTable:
 
 
 def order_table(cells: Sequence[OrderCell]) -> PlainTable:
-    """Build the table of how often an order is shown."""
+    """Build the table of how often an order is significant."""
     rows = [[str(cell.domains), f"{cell.correlation:g}", str(cell.shown)] for cell in cells]
     heads = ("labelled domains", "correlation of forecasts and scores", "shown better than chance, %")
     return PlainTable(

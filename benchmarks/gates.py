@@ -1,7 +1,7 @@
 """Failure rates of a gate: on domains exactly at the limit, where each failure is a false alarm, and beyond it.
 
-Texts are right or wrong, alike within a group where a test set says so: each group has shares of its own, drawn around
-the true ones (Dirichlet), as no formula of the gate supposes.
+Correctness may be correlated within groups: each group has its own probabilities, sampled around the true ones
+(Dirichlet), which no formula of the gate assumes.
 """
 
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from shiftbench.scoring.scores.values import sampled_scores
 Floats = NDArray[np.float64]
 _LIMIT = {"max_drop": 0.05, "max_regression": 0.01}
 _CHURN = 0.05
-"""Share of texts that only the new model has right; as many are lost in addition to the regression."""
+"""Share of texts that only the new model has correct; as many are lost in addition to the regression."""
 
 
 class Texts(NamedTuple):
-    """A domain's test texts: groups of one size, and the correlation of texts within them."""
+    """A domain's test texts: number of groups, their size, and the within-group correlation."""
 
     groups: int
     size: int = 1
@@ -47,16 +47,17 @@ def simulate_gates(
     beyond: float = 0.0,
     n_beyond: int | None = None,
 ) -> GateRates:
-    """Simulate gates on domains whose true figures are known.
+    """Simulate gates on domains with known truth.
 
     Args:
         limit: drops of at most 5 points, scores of at least ``share``, or regressions of at most 1.
         rng: the generator.
-        n_runs: simulated gates.
-        domains: test sets of a gate; home, which is not counted, is like the first.
-        share: right answers, in [0.5, 0.95]: the limit of scores, at home for drops, of the old model for regressions.
-        beyond: how far beyond the limit domains truly are, a fraction.
-        n_beyond: how many of them; the others are exactly at the limit. Default: all.
+        n_runs: number of simulated gates.
+        domains: test sets of a gate; the source domain, which is not counted, is like the first.
+        share: accuracy, in [0.5, 0.95]: the limit for scores, the in-domain score for drops, the old model's for
+            regressions.
+        beyond: how far domains are beyond the limit, a fraction.
+        n_beyond: number of these domains; the others are exactly at the limit. Default: all.
     Returns: how often gates failed.
     """
     n_far = len(domains) if n_beyond is None else n_beyond
@@ -89,7 +90,7 @@ def _regressions(domains: Sequence[Texts], share: float, far: Floats, rng: np.ra
     churn = min(_CHURN, (1 - share) / 2)
     for texts, more in zip(domains, far, strict=True):
         lost = churn + limit + more
-        # Right by both, by the old alone, by the new alone, by neither.
+        # Correct by both, by the old only, by the new only, by neither.
         kinds = _kinds(texts, [share - lost, lost, churn, 1 - share - churn], rng)
         old, new = score_models("", texts, np.stack([kinds <= 1, (kinds == 0) | (kinds == 2)]))
         tests.append(check_above("max_regression", "", limit, difference(old, new)))
@@ -105,7 +106,7 @@ def _score(name: str, texts: Texts, share: float, rng: np.random.Generator) -> F
 
 
 def _kinds(texts: Texts, shares: Sequence[float], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw the kind of each text, shape (groups * size,); ``shares`` are those of the kinds."""
+    """Sample the kind of each text, shape (groups * size,); ``shares`` are the probabilities of the kinds."""
     of_group = np.tile(shares, (texts.groups, 1))
     if texts.correlation:
         drawn = rng.standard_gamma(of_group * (1 / texts.correlation - 1))
@@ -118,9 +119,9 @@ def score_models(name: str, texts: Texts, right: NDArray[np.bool_]) -> list[Figu
     """Score models, as ``shiftbench gate`` does.
 
     Args:
-        name: of the domain.
+        name: name of the domain.
         texts: its test set.
-        right: whether each model is right, shape (n_models, groups * size).
+        right: whether each model is correct, shape (n_models, groups * size).
     """
     scores = right.astype(np.float64)
     outcomes = Outcomes(

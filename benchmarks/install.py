@@ -1,6 +1,6 @@
-"""What an install of shiftbench weighs, distribution by distribution: a new environment is made for it.
+"""Installed size of shiftbench by distribution, measured in a new environment.
 
-Sizes are those on disk, as ``du`` counts them, bytecode included.
+Sizes are those on disk, as counted by ``du``, including bytecode.
 """
 
 import subprocess
@@ -26,15 +26,15 @@ _SHOWN = 3
 
 @dataclass(frozen=True)
 class Weight:
-    """A distribution of an environment.
+    """A distribution in an environment.
 
     Attributes:
-        name: as package registries spell it.
+        name: normalised name.
         needed_by: the distributions that require it, in alphabetical order.
-        size: bytes on disk, bytecode included.
-        freed: bytes, with those of what it alone brings, that go where shiftbench does not require it any more; None
-            where shiftbench itself does not.
-        is_extra: whether it is there for an extra alone.
+        size: bytes on disk, including bytecode.
+        freed: bytes, including dependencies required by nothing else, saved if shiftbench did not require it; None if
+            shiftbench itself does not.
+        is_extra: whether it is only required by an extra.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Weight:
 
 
 def install(place: Path, extras: Collection[str] = ()) -> Path:
-    """Make an environment and install the clone with extras; returns the folder of its packages."""
+    """Create an environment, install the clone with extras, and return the folder of its packages."""
     venv.create(place, with_pip=True)
     what = f"{CLONE}[{','.join(extras)}]" if extras else str(CLONE)
     flags = ("--quiet", "--disable-pip-version-check", "--constraint", str(CLONE / "constraints.txt"))
@@ -54,12 +54,12 @@ def install(place: Path, extras: Collection[str] = ()) -> Path:
 
 
 def weigh(site: Path, extras: Collection[str] = ()) -> list[Weight]:
-    """Weigh shiftbench and what it brings.
+    """Measure the sizes of shiftbench and its dependencies.
 
     Args:
         site: the folder of an environment's packages.
-        extras: of shiftbench, that were installed.
-    Returns: heaviest first; what nothing that shiftbench leads to requires, such as pip, is left out.
+        extras: installed extras of shiftbench.
+    Returns: largest first; distributions that shiftbench does not depend on, such as pip, are excluded.
     """
     there: dict[str, Distribution] = {
         canonicalize_name(each.metadata["Name"]): each for each in distributions(path=[str(site)])
@@ -83,12 +83,12 @@ def weigh(site: Path, extras: Collection[str] = ()) -> list[Weight]:
 def _needs(
     there: Mapping[str, Distribution], extras: Collection[str], without: str | None = None
 ) -> dict[str, set[str]]:
-    """Return what shiftbench leads to, each with what it requires; extras count where somebody asks for them.
+    """Return shiftbench's transitive dependencies, each with its requirements; extras count if they are requested.
 
     Args:
-        there: the distributions of the environment.
-        extras: of shiftbench.
-        without: a distribution that shiftbench itself does not require.
+        there: the distributions in the environment.
+        extras: extras of shiftbench.
+        without: a distribution to remove from shiftbench's own requirements.
     """
     asked: dict[str, set[str]] = defaultdict(set, {OWN: set(extras)})
     needs: dict[str, set[str]] = {OWN: set()}

@@ -1,4 +1,4 @@
-"""Settings of the simulated tasks that intervals are tested on, by the name of the simulation."""
+"""Settings of simulated tasks for testing intervals, by simulation."""
 
 from benchmarks.simulated_tasks import Setting
 
@@ -6,7 +6,7 @@ _SHARES = (0.6, 0.8, 0.9, 0.95, 0.97, 0.99, 0.995)
 
 
 def _edges() -> list[Setting]:
-    """List test sets without groups, with scores from the middle of the scale to its edge."""
+    """List test sets without groups, with scores from the middle of the scale to its end."""
     settings = [Setting(f"n = {n}, p = {p:g}", p, p, (1,) * n) for n in (30, 200) for p in _SHARES]
     return [*settings, Setting("n = 30, p = 0.995 and 0.9", 0.995, 0.9, (1,) * 30)]
 
@@ -23,7 +23,7 @@ def _graded() -> list[Setting]:
 
 
 def _training_runs() -> list[Setting]:
-    """List settings with five runs a source that differ little or much: total intervals."""
+    """List settings with five runs per source that differ little or much: total intervals."""
     return [
         Setting(f"{n} x 2, runs' sd {sd:g}, p = {p:g}", p, p, (2,) * n, 0.3, n_runs=5, run_sd=sd)
         for n in (30, 150)

@@ -1,8 +1,8 @@
-"""Invented files of BOSS's large data sets, at the published sizes: what memory and time a whole build takes.
+"""Synthetic files of BOSS's large data sets, at the published sizes, for measuring memory and time of builds.
 
-Files have the form, the number of rows and about the words a row of the release; MRQA's lack the list of the context's
-words, which the build does not read. Words are drawn like those of a language (few often, many once), one row in fifty
-is another one with a word more, and one in a hundred a repeat. The small data sets are left out.
+Files have the release's format, number of rows and approximate words per row; MRQA's lack the list of the context's
+words, which the build does not read. Word frequencies are like those of a language (few frequent, many rare); one row
+in fifty is a near duplicate with an added word, and one in a hundred a duplicate. The small data sets are not included.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,14 +25,14 @@ _ARROW = pl.CompatLevel.oldest()
 
 
 class _Texts:
-    """A generator of invented texts."""
+    """A generator of synthetic texts."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
         self._words = pl.Series([_word(number) for number in range(_N_WORDS)])
 
     def draw(self, n_texts: int, n_words: int) -> Iterator[str]:
-        """Draw texts of about so many words."""
+        """Generate texts of about ``n_words`` words."""
         at_once = max(1, _WORDS_AT_ONCE // n_words)
         for start in range(0, n_texts, at_once):
             n_drawn = min(at_once, n_texts - start)
@@ -50,12 +50,12 @@ class _Texts:
                     yield text
 
     def repeated(self, n_rows: int, n_words: int, times: int) -> Iterator[str]:
-        """Draw texts of about so many words, and repeat each text so many times."""
+        """Generate texts of about ``n_words`` words, each repeated ``times`` times."""
         return islice(chain.from_iterable([text] * times for text in self.draw(-(-n_rows // times), n_words)), n_rows)
 
 
 def _word(number: int) -> str:
-    """Write a number in syllables, so that common words are short."""
+    """Spell a number in syllables, so that frequent words are short."""
     word = ""
     while True:
         number, syllable = divmod(number, len(_SYLLABLES))
@@ -68,7 +68,7 @@ Writer = Callable[[Path, _Texts, float], None]
 
 
 def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -> Writer:
-    """Return a writer of MRQA's JSON lines, with ``times`` questions about each context."""
+    """Return a writer of MRQA's JSON lines, with ``times`` questions per context."""
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:
         for split, size in sizes.items():
@@ -90,7 +90,7 @@ def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -
 
 
 def _pairs(place: str, sizes: Mapping[str, int], n_words: tuple[int, int], times: int) -> Writer:
-    """Return a writer of sentence pairs in JSON lines, with ``times`` pairs of each premise."""
+    """Return a writer of sentence pairs in JSON lines, with ``times`` pairs per premise."""
     labels = ("entailment", "neutral", "contradiction")
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:
@@ -196,7 +196,7 @@ def _yelp(raw: Path, texts: _Texts, scale: float) -> None:
 
 @dataclass(frozen=True)
 class Shape:
-    """Data sets of one task of BOSS, None: of all of them; with writers of their files."""
+    """Data sets of one task of BOSS (None: all), with the writers of their files."""
 
     task: str | None
     writers: tuple[Writer, ...]
@@ -236,7 +236,7 @@ SHAPES: Mapping[str, Shape] = {
     **_SHAPES,
     "all of them": Shape(None, tuple(write for shape in _SHAPES.values() for write in shape.writers)),
 }
-"""By the data sets' names."""
+"""By the names of the data sets."""
 
 
 def write_release(shape: str, raw: Path, scale: float) -> int:
@@ -244,7 +244,7 @@ def write_release(shape: str, raw: Path, scale: float) -> int:
 
     Args:
         shape: a key of ``SHAPES``.
-        raw: the folder, which may be missing.
+        raw: the folder; created if missing.
         scale: share of the published rows.
     Returns: bytes of the files written.
     """

@@ -44,18 +44,18 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 TEXTS, ACCOUNTS, CLASSES = (500, 1_000, 2_000, 5_000), (1, 4, 20, 100), (2, 3)
 PRIORS = {"none": 0.0, "weak": 0.1, "strong": 0.5}
-"""Share of labels that are known beforehand."""
+"""Share of labels known in advance."""
 ATTACKS, HALVES = ("Bayesian", "boosting"), ("feedback", "ranking")
 BOARDS, LEADS = (2, 5, 20, 50), (0.0, 0.02, 0.05)
-"""Entries of an honest board; by how much a newcomer is truly better than a rival."""
+"""Number of entries on an honest board; true lead of a newcomer over a rival."""
 _MORE_DRAWS = {("ranking", "Bayesian"): 10}
-"""Attacks that are drawn so many times as often, because they take little time."""
+"""Factor on the number of draws, for attacks that take little time."""
 _SURE, _LEVER = 0.97, 0.9
 _TINY = 1e-4
 
 
 class Cell(msgspec.Struct, frozen=True, tag=True):
-    """One setting: the mean gain of its draws, and the standard error."""
+    """One setting: the mean gain over its draws, and the standard error."""
 
     half: str
     attack: str
@@ -69,14 +69,15 @@ class Cell(msgspec.Struct, frozen=True, tag=True):
 
 
 class Newcomer(msgspec.Struct, frozen=True, tag=True):
-    """What an honest newcomer sees, of one number of texts a half; shares are of draws.
+    """What an honest newcomer learns, for one number of texts per half; shares are over draws.
 
     Attributes:
-        told: by number of entries on a board and true lead over a rival, the share of rounds that tell of it.
-        unlimited: by true lead, the share of ranking halves that show it by a step: what a round without a limit tells.
-        first, tenth: the share of first and tenth files with a number, of ten that are each a point better.
+        told: by number of entries on a board and true lead over a rival, the share of rounds that reveal the lead.
+        unlimited: by true lead, the share of ranking halves that show it by a step: what an unlimited round would
+            reveal.
+        first, tenth: share of first and tenth files with a released number, of ten that are each a point better.
         numbers: how many of the ten have one.
-        off: the mean distance of the last number from the score on the feedback half of the file that it is of.
+        off: mean distance of the last number from its file's score on the feedback half.
     """
 
     texts: int
@@ -90,7 +91,7 @@ class Newcomer(msgspec.Struct, frozen=True, tag=True):
 
 
 class Crowd:
-    """What a crowd believes of the labels of one half: ``beliefs`` of shape (draws, texts, classes), and the truth."""
+    """A crowd's beliefs about the labels of one half, shape (draws, texts, classes), and the truth."""
 
     def __init__(self, draws: int, texts: int, classes: int, prior: str, rng: np.random.Generator) -> None:
         self.rng, self.classes = rng, classes
@@ -102,32 +103,32 @@ class Crowd:
         self.start = self.share_right(guess)
 
     def draw(self) -> Codes:
-        """Draw labels from the beliefs."""
+        """Sample labels from the beliefs."""
         edges = self.beliefs.cumsum(axis=2)[..., :-1]
         return np.asarray((self.rng.random(self.beliefs.shape[:2])[..., None] > edges).sum(axis=2))
 
     def share_right(self, file: Codes) -> Floats:
-        """Return each draw's share of right labels."""
+        """Return each draw's share of correct labels."""
         return np.asarray((file == self.gold).mean(axis=1))
 
     def chance_of(self, file: Codes) -> Floats:
-        """Return the believed chance that each label of a file is right."""
+        """Return the believed probability that each label of a file is correct."""
         return np.take_along_axis(self.beliefs, file[..., None], axis=2)[..., 0]
 
     def shift(self, file: Codes, moved: Floats) -> None:
-        """Move the belief in a file's labels, and all others in proportion."""
+        """Change the belief in a file's labels, and all others in proportion."""
         old = self.chance_of(file)
         new = np.clip(old + moved, _TINY, 1 - _TINY)
         self.beliefs *= ((1 - new) / (1 - old))[..., None]
         np.put_along_axis(self.beliefs, file[..., None], new[..., None], axis=2)
 
     def gain(self) -> Floats:
-        """Return what each draw's best guess has gained."""
+        """Return the gain of each draw's best guess."""
         return self.share_right(self.beliefs.argmax(axis=2)) - self.start
 
 
 class Ladders:
-    """The Ladder of one account in each draw: what ``ladder.next_rung`` answers for labels that can be guessed."""
+    """The Ladder of one account in each draw: the responses of ``ladder.next_rung``, with simulated labels."""
 
     def __init__(self, gold: Codes, rng: np.random.Generator) -> None:
         self.gold, self.rng = gold, rng
@@ -135,9 +136,9 @@ class Ladders:
         self.file = np.zeros_like(gold)
 
     def look(self, file: Codes) -> Floats:
-        """Return the number released of each draw's file, NaN without one."""
+        """Return the number released for each draw's file, NaN without one."""
         right = file == self.gold
-        # One order for all draws, whose labels are independent.
+        # One permutation for all draws, whose labels are independent.
         guess = file[:, self.rng.permutation(file.shape[1])] == self.gold
         last, value = self.file == self.gold, right.mean(axis=1)
         is_first = np.isinf(self.told)
@@ -151,7 +152,7 @@ class Ladders:
 
 
 def paired_step(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Floats:
-    """Return the step between two files' shares of right texts, each text a group of its own."""
+    """Return the step between two files' accuracies, with each text as its own group."""
     differences = first.astype(np.int8) - second
     squares, mean = np.square(differences).mean(axis=1), differences.mean(axis=1)
     variance = np.maximum(squares - mean**2, 0) / (first.shape[1] - 1)
@@ -159,7 +160,7 @@ def paired_step(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Floats:
 
 
 def below(edge: Floats) -> Floats:
-    """Return the mean of a standard normal variable that is below an edge."""
+    """Return the mean of a standard normal variable truncated above at ``edge``."""
     return np.asarray(-np.exp(-(edge**2) / 2 - 0.5 * np.log(2 * np.pi) - log_ndtr(edge)))
 
 
@@ -185,10 +186,10 @@ def bayesian_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
 
 
 def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats, Floats]]:
-    """Make files whose expected score lies at what they have to beat; return that, in texts, and its own spread.
+    """Build files whose expected score is at their hurdle; return that hurdle, in texts, and its standard deviation.
 
-    The more labels are drawn, the more a file's number tells of each; the further its expected score lies below what it
-    has to beat, the less a refusal tells.
+    The more labels are sampled, the more a file's number reveals of each; the further its expected score is below the
+    hurdle, the less a refusal reveals.
     """
     n_texts, chance = crowd.gold.shape[1], 1 / crowd.classes
     best, sure, drawn = crowd.beliefs.argmax(axis=2), crowd.beliefs.max(axis=2), crowd.draw()
@@ -206,7 +207,7 @@ def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats,
         squares = np.where(differs, right + crowd.chance_of(ladders.file), 0).sum(axis=1)
         squares = np.where(is_first, (right * (1 - chance) + (1 - right) * chance).sum(axis=1), squares)
         hurdle = told * n_texts + np.maximum(MIN_STEP * n_texts, STANDARD_ERRORS * np.sqrt(squares))
-        # Levers are held back until the file is expected at the hurdle.
+        # Levers are held back until the expected score is at the hurdle.
         excess = right.sum(axis=1) - hurdle
         worth = np.where(is_lever, right - crowd.chance_of(wrong), 0).sum(axis=1)
         held = np.clip(excess / np.maximum(worth, 1), 0, 1)
@@ -220,7 +221,7 @@ def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats,
 
 
 def boosting_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[int, Floats]]:
-    """Send files drawn from what was known, and vote; return the gains after some numbers of accounts."""
+    """Send files sampled from the prior beliefs, and vote; yield the gains after the given numbers of accounts."""
     start, votes = crowd.beliefs, np.log(crowd.beliefs)
     for account in range(1, max(accounts) + 1):
         ladders = Ladders(crowd.gold, crowd.rng)
@@ -239,7 +240,7 @@ def boosting_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
 
 
 def _vote(votes: Floats, start: Floats, file: Codes, weight: Floats) -> None:
-    """Add a file's votes, in which labels that every file has count for nothing."""
+    """Add a file's votes, subtracting what all files have in common."""
     added = np.take_along_axis(votes, file[..., None], axis=2) + weight[:, None, None]
     np.put_along_axis(votes, file[..., None], added, axis=2)
     votes -= weight[:, None, None] * start
@@ -248,7 +249,7 @@ def _vote(votes: Floats, start: Floats, file: Codes, weight: Floats) -> None:
 def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
     """Choose every cut of the year's rounds, and return the gains.
 
-    A cut needs two entries: one account compares its own with a known one, a crowd has one more entry than cuts.
+    A cut needs two entries: one account compares its entry with a known one; a crowd has one more entry than cuts.
     """
     n_draws, n_texts = crowd.gold.shape
     n_cuts = min(answers_a_round(n_texts), accounts)
@@ -260,10 +261,10 @@ def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
         first = np.where(asked, crowd.draw(), crowd.beliefs.argmax(axis=2))
         other = (first + crowd.rng.integers(1, crowd.classes, first.shape)) % crowd.classes
         ahead, behind = crowd.chance_of(first), crowd.chance_of(other)
-        # Where nothing is known for certain, the other texts are levers, of which some are better known by now.
+        # If nothing is known for certain, the other texts are levers, some of which are better known by now.
         lever = is_lever if is_lever.any() else ~asked
         order = np.where(lever, crowd.rng.random(sure.shape), 2.0)
-        # How many levers: as many as make the answer even.
+        # As many levers as make both outcomes equally likely.
         n_asked, gap = asked.sum(axis=1), (asked * (ahead - behind)).sum(axis=1)
         worth = (lever * (ahead - behind)).sum(axis=1) / np.maximum(lever.sum(axis=1), 1)
         n_levers = np.zeros(n_draws)
@@ -282,7 +283,7 @@ def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
         step = np.maximum(MIN_STEP * n_texts, STANDARD_ERRORS * np.sqrt(np.maximum(differs.sum(axis=1), 1)))
         edge = (step - expected) / sd
         pull = np.where(answer, -below(-edge), below(edge)) / sd
-        # A belief moves with its covariance with the difference of the two files.
+        # A belief changes by its covariance with the difference of the two files.
         sign = (np.arange(crowd.classes) == first[..., None]) * 1.0 - (np.arange(crowd.classes) == second[..., None])
         moved = crowd.beliefs * (sign - each[..., None]) * differs[..., None]
         crowd.beliefs = np.clip(crowd.beliefs + moved * pull[:, None, None], _TINY, 1)
@@ -291,7 +292,7 @@ def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
 
 
 def boosting_rounds(crowd: Crowd, accounts: int) -> Floats:
-    """Nominate files drawn from what is known beside the best guess; vote by place."""
+    """Nominate files sampled from the beliefs together with the best guess; vote by rank."""
     start, votes = crowd.beliefs, np.log(crowd.beliefs)
     seen, n_texts = crowd.draw(), crowd.gold.shape[1]  # labels of the feedback half, as well known as these
     for _ in range(ROUNDS_A_YEAR):
@@ -308,12 +309,12 @@ def boosting_rounds(crowd: Crowd, accounts: int) -> Floats:
 
 
 def _balance(placed: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return of each entry how many are told to be better, and how many worse."""
+    """Return, for each entry, how many are shown to be better, and how many worse."""
     return [(first - 1, len(placed) - last) for first, last in placed]
 
 
 def confirmed_cuts(feedback: NDArray[np.bool_], ranking: NDArray[np.bool_]) -> list[Cut]:
-    """Return the confirmed cuts of a round, from which texts of each half entries have right, shape (k, texts)."""
+    """Return the confirmed cuts of a round, given which texts entries have correct in each half, shape (k, texts)."""
     proposed = propose_cuts(*_scores_and_steps(feedback), answers_a_round(ranking.shape[1]))
     scores, steps = _scores_and_steps(ranking)
     return [cut for cut in proposed if cut.is_confirmed(scores, steps)]
@@ -330,9 +331,9 @@ def measure(draws: int, seed: int, resume: Path | None = None) -> tuple[list[Cel
     """Simulate every setting of attacks and of honest boards.
 
     Args:
-        draws: of each setting of attacks; ten times as many honest boards.
-        seed: of the simulation.
-        resume: file of finished settings, which are not simulated again if of as many draws; new ones are added.
+        draws: draws per setting of attacks; honest boards have ten times as many.
+        seed: seed of the simulation.
+        resume: file of finished settings, which are reused if the number of draws is the same; new ones are appended.
     """
     lines = resume.read_bytes().splitlines() if resume is not None and resume.exists() else []
     kept = [msgspec.json.decode(line, type=Cell | Newcomer) for line in lines]
@@ -374,7 +375,7 @@ def attack_cells(
     seed: int,
     accounts: Sequence[int],
 ) -> list[Cell]:
-    """Simulate one attack, by one to many accounts. The ranking half's labels are the same for any number of them."""
+    """Simulate one attack, by different numbers of accounts. The ranking half's labels are the same for all of them."""
     draws *= _MORE_DRAWS.get((half, attack), 1)
     start = [seed, *f"{half} {attack} {prior}".encode(), classes, texts]
     crowd = partial(Crowd, draws, texts, classes, prior)
@@ -395,7 +396,7 @@ def _key(cell: Cell) -> tuple[Any, ...]:
 
 
 def newcomer(texts: int, draws: int, rng: np.random.Generator) -> Newcomer:
-    """Simulate honest boards, of entries spread over 20 points, whose errors are alike (correlation 0.5)."""
+    """Simulate honest boards with entries spread over 20 points, whose errors have correlation 0.5."""
     told: dict[str, float] = {}
     unlimited: dict[str, list[bool]] = {}
     for lead in LEADS:
@@ -432,7 +433,7 @@ def newcomer(texts: int, draws: int, rng: np.random.Generator) -> Newcomer:
 
 
 def _right(skills: Floats, texts: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Draw which texts entries of some true scores have right, shape (k, texts)."""
+    """Sample which texts entries with given true scores have correct, shape (k, texts)."""
     latent = np.sqrt(0.5) * (rng.standard_normal(texts) + rng.standard_normal((len(skills), texts)))
     return np.asarray(latent < ndtri(skills)[:, None])
 

@@ -1,7 +1,7 @@
-"""A leaderboard under load: what ``python -m benchmarks load`` runs.
+"""A leaderboard under load, for ``python -m benchmarks load``.
 
-Readers wait about ``PAUSE_SECONDS`` between pages, as people do, while entries come in at a steady rate. The servers,
-the readers and the senders share one machine, so what is measured is what it carries with all of them.
+Readers pause about ``PAUSE_SECONDS`` between pages, like people, while entries arrive at a steady rate. The servers,
+the readers and the senders share one machine, so the results include the load of all of them.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
 
 PAUSE_SECONDS = 5.0
-"""Mean time between two pages of one reader, drawn from an exponential distribution."""
+"""Mean time between two pages of a reader, exponentially distributed."""
 _SMALL = 0.02
 """Test sizes, as a share of Table 2's: entries of the ordinary size of a small benchmark."""
 

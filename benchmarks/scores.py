@@ -84,7 +84,7 @@ def _depth_against_a_sum() -> Timing:
 
 
 def _peak_allocation(work: Callable[[], object]) -> int:
-    """Measure the bytes that a piece of work holds at its peak."""
+    """Measure the peak memory allocated by a function, in bytes."""
     tracemalloc.start()
     try:
         work()
@@ -94,7 +94,7 @@ def _peak_allocation(work: Callable[[], object]) -> int:
 
 
 def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: int) -> Timing:
-    """Measure the work that should be faster than its yardstick."""
+    """Build the timing of work that should be faster than its reference."""
     speedup = yardstick_seconds / seconds
     wanted = f"at least {times:,} times faster"
     return Timing(
@@ -109,7 +109,7 @@ def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float,
 
 
 def _timing_beside(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: float) -> Timing:
-    """Measure the work that may take as long as its yardstick, or a given multiple."""
+    """Build the timing of work that may take as long as its reference, or a given multiple."""
     ratio = seconds / yardstick_seconds
     wanted = "at most as long" if times == 1 else f"at most {times:g} times as long"
     return Timing(
@@ -146,7 +146,7 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     cpu = _processor_seconds(lambda: _score(folder, path))
     yield Timing(name=what, seconds=ours, cpu_seconds=cpu, wanted=f"under {_LIMIT:g} s", met=ours < _LIMIT)
     yield _timing_beside(what, ours, "reading, checking and joining them with gold alone", joined, 2.5)
-    # Joining predictions with gold is our work: a yardstick starts from the joined rows.
+    # Joining predictions with gold is our own work: a reference starts from the joined rows.
     cells, generated_cells = (list(_cells(folder, frame.filter(rows))) for rows in (~is_generated, is_generated))
     plain = _seconds_of(lambda: _plain_scores(cells))
     rouge = _seconds_of(lambda: _plain_rouge(generated_cells))
@@ -165,7 +165,7 @@ def _score(folder: DatasetFolder, path: Path) -> object:
 
 
 def _read_and_join(folder: DatasetFolder, path: Path) -> list[pl.DataFrame]:
-    """Read and check a submission and join it with gold, which every way of scoring has to do."""
+    """Read and validate a submission, and join it with gold, which every way of scoring requires."""
     joined = []
     for (task,), rows in checked_predictions(path, folder).group_by("task", maintain_order=True):
         gold = folder.test(str(task), columns=["id", "domain", "group", GOLD[folder.task(str(task)).kind]])
@@ -184,10 +184,10 @@ class _Cell:
 
 
 def _plain_scores(cells: Sequence[_Cell]) -> dict[tuple[str, str, str], float]:
-    """Score labels, tags and answers with the usual packages: one source and target at a time.
+    """Score labels, tags and answers with the usual packages, one source and target at a time.
 
-    Labels are weighted by depth too, as ours are; seqeval takes no weights, so of tags and answers only the plain
-    scores are made, which favours the yardstick.
+    Labels are also weighted by depth, like ours. seqeval supports no weights, so tags and answers get only unweighted
+    scores, which favours the reference.
     """
     scores = {}
     for cell in cells:
@@ -225,7 +225,7 @@ def _cells(folder: DatasetFolder, predictions: pl.DataFrame) -> Iterator[_Cell]:
 
 
 def _depth_weightings(folder: DatasetFolder, task: str, source: str, target: str, rows: pl.DataFrame) -> list[Any]:
-    """Compute the weights of each lambda, twice: TT is weighted like ST."""
+    """Compute the weights for each lambda, twice, because TT is weighted like ST."""
     table = rows.join(folder.depth(task, source, target), on="id", maintain_order="left")
     depth, weight = table["depth"].to_numpy(), table["weight"].to_numpy()
     return 2 * [weight * least_deep(depth, lambda_) for lambda_ in LAMBDAS]
@@ -247,7 +247,10 @@ def _sklearn(labels: Sequence[str], rows: pl.DataFrame, weightings: Sequence[Any
 
 
 def span_f1_by_seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
-    """Score tags by seqeval: micro span F1 of rows with ``tags`` (codes) and ``prediction`` (names, spaces between)."""
+    """Score tags with seqeval:
+
+    micro span F1 of rows with ``tags`` (codes) and ``prediction`` (names separated by spaces).
+    """
     from seqeval.metrics import f1_score
     from seqeval.scheme import IOB2
 
@@ -267,7 +270,7 @@ def span_f1_by_seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
 
 
 def answer_f1_by_squad(prediction: str, answers: Sequence[str]) -> float:
-    """Score an answer by SQuAD's rules: token F1 with the right answer that it is most like, one question at a time."""
+    """Score an answer by SQuAD's rules: the highest token F1 over the gold answers, one question at a time."""
     best = 0.0
     predicted_words = _squad_words(prediction)
     for answer in answers or [""]:
@@ -296,7 +299,7 @@ def _require_yardsticks() -> None:
 
 
 def _processor_seconds(work: Callable[[], object]) -> float:
-    """Return the processor time, over all threads, that a piece of work takes."""
+    """Return the CPU time of a function, over all threads."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -313,7 +316,7 @@ def _median(work: Callable[[], object], times: int) -> float:
 
 
 def _medians(*works: Callable[[], object], times: int = 5) -> list[float]:
-    """Time several pieces of work in turn, so that a slow phase of the machine affects all of them."""
+    """Time several functions alternately, so that slow phases of the machine affect all of them."""
     for work in works:
         work()  # the first run loads libraries and fills caches
     return [

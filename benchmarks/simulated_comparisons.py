@@ -1,7 +1,8 @@
-"""Studies that compare two recipes whose truth is known, by generators of their own.
+"""Studies that compare two recipes with known truth, from generators independent of the package.
 
-Whether a text is predicted right is a coin whose chance depends on the group, the text and the run (probit). Runs of a
-recipe differ by a normal or t amount, or fail now and then. Only the last step, the test, is the package's.
+Whether a text is predicted correctly is random, with a probability that depends on the group, the text and the run
+(probit). Runs of a recipe differ by a normal or t-distributed amount, or fail occasionally. Only the last step, the
+test, is the package's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -34,20 +35,21 @@ class Setting:
     """A kind of study.
 
     Attributes:
-        name: what it is called.
-        runs: of A and of B.
-        n_groups: of a test set.
-        size: texts of a group.
+        name: its name.
+        runs: number of runs of A and of B.
+        n_groups: number of groups in a test set.
+        size: texts per group.
         score: expected accuracy of both.
-        ahead: what A is better by, in accuracy.
-        run_sd: of A's and of B's runs, in accuracy; 0 of single runs, which are compared as they are.
+        ahead: how much better A is, in accuracy.
+        run_sd: standard deviations of A's and B's runs, in accuracy; 0 for single runs, which are compared as they are.
         heavy: whether runs differ by Student's t with 3 degrees of freedom.
-        shared_seeds: whether run k of A and run k of B differ from their recipes by the same.
-        failing: share of A's runs that lose ``lost``; the others are as much better as makes the means equal.
-        lost: what a run loses that fails.
+        shared_seeds: whether run k of A and run k of B have the same deviation from their recipes.
+        failing: share of A's runs that lose ``lost``; the others are better, so that the means are equal.
+        lost: loss of a failing run.
         figure: ``ST`` of one test set, ``TD`` (one test set, two sources) or ``mean ST`` over four.
-        first_class: share of the first of two classes; the score is macro-F1 then, accuracy where None.
-        differ: expected number of texts that B has otherwise than A, right as often as wrong; None: B is drawn as A is.
+        first_class: share of the first of two classes, with macro-F1 as the score; None: accuracy.
+        differ: expected number of texts on which B differs from A, in either direction equally often; None: B is
+            sampled like A.
     """
 
     name: str
@@ -68,13 +70,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Study:
-    """One drawn study.
+    """One simulated study.
 
     Attributes:
         difference: A minus B.
-        right: what A and what B have right on the first test set, shape (n_runs, n) each.
-        groups: of its texts, shape (n,).
-        first: which of them are of the first class, shape (n,).
+        right: texts that A and B have correct in the first test set, shape (n_runs, n) each.
+        groups: groups of its texts, shape (n,).
+        first: whether a text is of the first class, shape (n,).
     """
 
     difference: Figure
@@ -83,7 +85,7 @@ class Study:
     first: Bools
 
     def p_value(self) -> float:
-        """Return the p value that a comparison gives."""
+        """Return the p value of the comparison."""
         recipes = min(len(each) for each in self.right) >= MIN_RUNS
         return self.difference.p_value(recipes=recipes)
 
@@ -106,7 +108,7 @@ NULL = [
     Setting("5 runs, macro-F1", (5, 5), run_sd=_SPREAD, first_class=0.3),
     Setting("10 runs that hardly differ", (10, 10), run_sd=(0.002, 0.002)),
 ]
-"""Both recipes are equal; at least 25 groups of texts tell them apart."""
+"""Both recipes are equal, and differ on at least 25 groups of texts."""
 CAUTIOUS = [
     Setting("10 runs, shared seeds", (10, 10), run_sd=_SPREAD, shared_seeds=True),
     *(
@@ -114,9 +116,9 @@ CAUTIOUS = [
         for n in (1, 3, 10)
     ),
 ]  # fmt: skip
-"""Both are equal, and less is known: few texts tell them apart, or seeds that are shared make differences smaller."""
+"""Both are equal, with less information: they differ on few texts, or shared seeds make differences smaller."""
 FAILING = [Setting(f"{n} runs each", (n, n), n_groups=600, run_sd=_SPREAD, failing=0.1) for n in (5, 10, 29)]
-"""One run in ten of A loses 20 points, the others make up for it; B never fails."""
+"""One run in ten of A loses 20 points, and the others compensate; B never fails."""
 POWER = [
     Setting("300 groups of 3", ahead=0.05),
     Setting("50 groups of 10", n_groups=50, size=10, ahead=0.07),
@@ -128,7 +130,7 @@ POWER = [
 
 
 def draw_study(setting: Setting, rng: np.random.Generator) -> Study:
-    """Draw the test sets, the runs and their answers of one study."""
+    """Sample the test sets, the runs and their predictions of one study."""
     sources, n_sets = (("t", "s"), 1) if setting.figure == "TD" else (("s",), 4 if setting.figure == "mean ST" else 1)
     groups = np.repeat(np.arange(setting.n_groups), setting.size)
     levels = {source: _run_levels(setting, rng, source == sources[0]) for source in sources}
@@ -149,7 +151,7 @@ def draw_study(setting: Setting, rng: np.random.Generator) -> Study:
 
 
 def _run_levels(setting: Setting, rng: np.random.Generator, is_first: bool) -> list[Floats]:
-    """Draw the expected score of each run of A and of B."""
+    """Sample the expected score of each run of A and of B."""
     shapes = [
         rng.standard_t(3, size=n) / np.sqrt(3) if setting.heavy else rng.normal(size=n) for n in setting.runs
     ]  # fmt: skip
@@ -165,12 +167,13 @@ def _run_levels(setting: Setting, rng: np.random.Generator, is_first: bool) -> l
 
 
 def _answers(levels: Sequence[Floats], ease: Floats, setting: Setting, rng: np.random.Generator) -> tuple[Bools, Bools]:
-    """Draw what is right, of the runs of A and of B, shape (n_runs, n) each."""
+    """Sample the correct predictions of the runs of A and of B, shape (n_runs, n) each."""
     first, second = (
         rng.random((each.size, ease.size)) < ndtr(_LATENT_SD * ndtri(each)[:, None] + ease) for each in levels
     )
     if setting.differ is not None:
-        # Equal numbers of right and wrong answers change in expectation: those of a text that is right by a coin.
+        # In expectation, equal numbers of correct and wrong answers change: texts that are correct with probability
+        # 1/2.
         coin = rng.random(ease.size) < 2 * setting.differ / ease.size
         first = np.where(coin, rng.random(first.shape) < 0.5, first)
         second = np.where(coin, rng.random(first.shape) < 0.5, first)
@@ -216,9 +219,9 @@ class Claims:
 
     Attributes:
         setting: its name.
-        n: studies.
+        n: number of studies.
         claimed: share with p below 0.05.
-        a_better: share that claim that A is better.
+        a_better: share claiming that A is better.
         none: share without an interval.
     """
 

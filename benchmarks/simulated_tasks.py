@@ -1,8 +1,8 @@
-"""Tasks of known truth, drawn example by example and scored like a submission: what intervals are tested on.
+"""Simulated tasks with known truth, sampled example by example and scored like a submission, for testing intervals.
 
-Whether a model is right on a text depends on the text's group, the text itself and chance: three normal parts of one
-latent number that is compared with a threshold. The share of right answers on unlimited texts is so known without
-simulation, and so is every score made of it. Each task has three domains and one source for each of them.
+Whether a model is correct on a text depends on the group, the text and chance: three normal components of a latent
+variable that is compared with a threshold. The accuracy on infinitely many texts is therefore known exactly, and so is
+every score derived from it. Each task has three domains, and one source for each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,27 +30,28 @@ DOMAINS = ("a", "b", "c")
 NAMES = {"ss": "SS", "st": "ST", "sd": "SD", "td": "TD", "mean_st": "mean ST", "average_drop": "average drop"}
 """Figures of every simulated task, as a table names them."""
 _OF_TEXT = 0.3
-"""Share of the latent variance that is the text's own, so that models err on the same texts."""
+"""Share of the latent variance that is specific to the text, so that models err on the same texts."""
 _PARTIAL = 0.8
-"""Share of the answers not quite right that are partly right (token F1)."""
+"""Share of the not fully correct answers that are partly correct (token F1)."""
 _N_TRAIN = 40
-"""Train texts of a domain: the deepest of them gives the depth weights."""
+"""Training texts of a domain: the deepest of them defines the depth weights."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """The parameters that a simulated task is drawn from.
+    """The parameters of a simulated task.
 
     Attributes:
-        name: how its rows are named in the table.
-        home, away: share of right answers at home and under shift, in (0, 1); of token F1 the mean.
-        sizes: examples of each group of a test set.
-        alike: share of the latent variance that examples of one group have in common, in [0, 1).
+        name: its name in tables.
+        home, away: accuracy in-domain and under shift, in (0, 1); for token F1 the mean.
+        sizes: number of examples in each group of a test set.
+        alike: share of the latent variance that is common to a group, in [0, 1).
         metric: the score.
-        rare: share of the rarer of two classes, in (0, 0.5]; its examples are drawn, so their number varies.
-        n_runs: runs of each source.
+        rare: share of the rarer of two classes, in (0, 0.5]; its number of examples is random.
+        n_runs: runs per source.
         run_sd: standard deviation of a run's effect on the latent scale.
-        has_depth: whether scores are weighted by depth too (accuracy and token F1); depths say nothing of who is right.
+        has_depth: whether scores are also weighted by depth (accuracy and token F1); depths are independent of
+            correctness.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Setting:
 
 
 class Checked(NamedTuple):
-    """One interval beside the true value that it should contain; None without an interval."""
+    """One interval with the true value that it should contain; None without an interval."""
 
     figure: str
     truth: float
@@ -75,13 +76,13 @@ class Checked(NamedTuple):
 
 
 def simulate_task(setting: Setting, rng: np.random.Generator) -> list[Checked]:
-    """Simulate a task, score it, and return its intervals beside the truth.
+    """Simulate a task, score it, and return its intervals with the truth.
 
     Args:
-        setting: what it is drawn from.
+        setting: its parameters.
         rng: the generator.
-    Returns: every score, SD, TD, the mean ST, the average drop and the worst SD, in fractions; total intervals in place
-        of all but the last where runs differ, for those fixed runs have other truths.
+    Returns: every score, SD, TD, the mean ST, the average drop and the worst SD, in fractions; if runs differ, total
+        intervals replace all but the last, because fixed runs have another truth.
     """
     return list(_checked(task_scores(simulate_values(setting, rng)), setting))
 
@@ -160,7 +161,7 @@ def _manifest(setting: Setting) -> TaskInfo:
 
 
 def _target_runs(setting: Setting, target: str, rng: np.random.Generator) -> TargetRuns:
-    """Draw the test texts of a domain, and what the runs of every source predict on them."""
+    """Sample the test texts of a domain, and the predictions of every source's runs."""
     groups = np.repeat(np.arange(len(setting.sizes)), setting.sizes)
     n, runs = groups.size, [(source, seed) for source in DOMAINS for seed in range(setting.n_runs)]
     texts = np.sqrt(setting.alike) * rng.normal(size=len(setting.sizes))[groups]
@@ -208,7 +209,7 @@ def _labelled(right: NDArray[np.bool_], labels: NDArray[np.int64]) -> Outcomes:
 
 
 def _graded(latent: Floats, shares: Floats, setting: Setting, rng: np.random.Generator) -> Outcomes:
-    """Draw answers that are right, partly right (0.2 to 0.8) or wrong."""
+    """Sample answers that are correct, partly correct (0.2 to 0.8) or wrong."""
     partly = _PARTIAL * (1 - shares)
     right, some = _thresholds(shares - partly / 2, setting), _thresholds(shares + partly / 2, setting)
     graded = rng.uniform(0.2, 0.8, size=latent.shape)
@@ -225,7 +226,7 @@ def _graded(latent: Floats, shares: Floats, setting: Setting, rng: np.random.Gen
 
 
 def _truth(setting: Setting, share: float) -> float:
-    """Return the score on unlimited texts, over all possible runs."""
+    """Return the score on infinitely many texts, over all possible runs."""
     if setting.metric != "macro_f1":
         return share
     prior = np.array([1 - setting.rare, setting.rare])

@@ -1,8 +1,8 @@
-"""How often a search for unnamed domains is right: files whose errors are random, and sources whose names are hidden.
+"""Error rates of the search for unnamed domains: files with random errors, and mixed sources with hidden names.
 
-A placebo file's errors have nothing to do with its texts, lengths or columns; any slice that is named is a false one.
-Groups of texts depend on each other: each has its own chance of an error, a source, and a column that is constant
-within it. In recovery one source at a time is wrong more often, and its best match among the named slices counts.
+In a placebo file, errors are independent of texts, lengths and columns, so any named slice is false. Texts of a group
+are dependent: each group has its own error probability, source, and value of a column. In recovery, one source at a
+time has more errors, and its best match among the named slices counts.
 """
 
 import csv
@@ -28,22 +28,22 @@ WRONG, WRONG_THERE, ENOUGH = 0.1, 0.4, 0.75
 _LEAST = 30
 _TEXTS = 1500
 _FILES_EACH = 100
-"""Files whose errors are drawn for the same texts."""
+"""Number of files whose errors are sampled for the same texts."""
 _OF_SOURCE = 300
 _DRAWS = 3
-"""Draws of errors for each source of the same texts."""
+"""Number of error samples per source for the same texts."""
 _SETTINGS = {
     "no groups, 15% wrong": (0.15, None, 0.0),
     "no groups, 3% wrong": (0.03, None, 0.0),
     "groups of 10, correlation .2": (0.15, (10, 10), 0.2),
     "groups of 1 to 40, correlation .2": (0.15, (1, 40), 0.2),
 }
-"""Share of errors, smallest and largest group, correlation of errors within one."""
+"""Share of errors, smallest and largest group, within-group correlation of errors."""
 
 
 @dataclass(frozen=True)
 class PlaceboCell:
-    """Placebo files of one setting that name a slice, and those that name one that was searched for."""
+    """Placebo files of one setting that name a slice, and those that name one found by searching errors."""
 
     setting: str
     files: int
@@ -53,9 +53,9 @@ class PlaceboCell:
 
 @dataclass(frozen=True)
 class Recovery:
-    """The best match of one source among the slices that are named: means over files, and files in which it is found.
+    """The best match of one source among the named slices: means over files, and files in which it is recovered.
 
-    ``named`` are files that name any slice; purity and recall are 0 where none is named.
+    ``named`` counts files that name any slice; purity and recall are 0 if none is named.
     """
 
     source: str
@@ -71,9 +71,9 @@ def placebo_cells(n_files: int, seed: int, sources: Mapping[str, Sequence[str]])
     """Search placebo files of each setting.
 
     Args:
-        n_files: of each setting.
-        seed: of texts, groups and errors.
-        sources: texts by source; invented ones where it is empty.
+        n_files: files per setting.
+        seed: seed of texts, groups and errors.
+        sources: texts by source; synthetic ones if empty.
     """
     for number, (setting, (wrong, sizes, correlation)) in enumerate(_SETTINGS.items()):
         named, searched = [], []
@@ -94,11 +94,11 @@ def placebo_cells(n_files: int, seed: int, sources: Mapping[str, Sequence[str]])
 
 
 def recoveries(n_files: int, seed: int, sources: Mapping[str, Sequence[str]]) -> Iterator[Recovery]:
-    """Mix the sources without their names, let the model err on one at a time, and search.
+    """Mix the sources without their names, with more errors on one at a time, and search.
 
     Args:
-        n_files: of each source.
-        seed: of texts and errors.
+        n_files: files per source.
+        seed: seed of texts and errors.
         sources: texts by source, at least two.
     """
     found: dict[str, list[tuple[float, float, int]]] = {name: [] for name in sources}
@@ -144,7 +144,7 @@ def _draw(texts: Sequence[str], n: int, rng: np.random.Generator) -> list[str]:
 def _grouped_texts(
     sources: Mapping[str, Sequence[str]], sizes: tuple[int, int] | None, rng: np.random.Generator
 ) -> tuple[list[str], Ints, pl.DataFrame]:
-    """Draw texts, their groups, each of one source, and other columns, of which one is constant within groups."""
+    """Sample texts, their groups (each from one source), and other columns, one of which is constant within groups."""
     left = {name: _draw(texts, len(texts), rng) for name, texts in sources.items()}
     texts: list[str] = []
     groups: list[int] = []
@@ -165,7 +165,7 @@ def _grouped_texts(
 
 
 def invented_sources(rng: np.random.Generator, n_sources: int = 5, n_texts: int = 1000) -> dict[str, list[str]]:
-    """Invent texts of sources that differ in their words and lengths."""
+    """Generate texts of sources that differ in words and lengths."""
     letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))
     words = np.array(["".join(rng.choice(letters, rng.integers(2, 9))) for _ in range(500)])
     sources = {}
@@ -177,10 +177,10 @@ def invented_sources(rng: np.random.Generator, n_sources: int = 5, n_texts: int 
 
 
 def read_sources(folders: Sequence[Path]) -> dict[str, list[str]]:
-    """Read texts of seven sources from upstream files, those that are there; each text once, in their order.
+    """Read texts of up to seven sources from the available upstream files, without duplicates, in file order.
 
     Args:
-        folders: where upstream files lie, one folder for each source, as ``build --raw`` has them.
+        folders: folders of upstream files, with one folder per source, as for ``build --raw``.
     """
     readers: dict[str, tuple[str, Callable[[Path], Iterator[str]]]] = {
         "captions": ("snli/snli_1.0/snli_1.0_test.jsonl", _first_sentences),
@@ -237,13 +237,13 @@ def _tree_sentences(file: Path) -> Iterator[str]:
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Join tokens as a text is written, so that blanks before signs give no source away."""
+    """Join tokens like written text, so that spaces before punctuation do not reveal the source."""
     text = re.sub(r"\s+([,.;:!?%)\]'’]|n't\b)", r"\1", " ".join(words))
     return re.sub(r"([(\[$`])\s+", r"\1", text)
 
 
 def slice_tables(placebos: Sequence[PlaceboCell], found: Sequence[Recovery]) -> list[PlainTable]:
-    """Build the tables of placebo files and of sources that are recovered."""
+    """Build the tables of placebo files and of recovered sources."""
     heads = ("errors drawn", "files", "name a slice, %", "one searched for, %")
     rows = [[each.setting, f"{each.files:,}", str(each.named), str(each.searched)] for each in placebos]
     tables = [PlainTable("Placebo files that name a slice; wanted: at most 5%", heads, rows)]

@@ -1,4 +1,4 @@
-"""A page as plain files: the yardstick of ``python -m benchmarks app``, served by the standard library from memory."""
+"""A page as plain files, served from memory by the standard library: the reference of ``python -m benchmarks app``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,16 +12,16 @@ Answers = dict[str, tuple[str, bytes]]
 
 
 def record(page: Any, address: str) -> Answers:
-    """Open an address and return what the browser was given of its own server on the way.
+    """Open a URL, and return the responses that the browser received from its server.
 
     Args:
         page: a playwright page.
-        address: of the page to copy.
-    Returns: every answer but redirects and errors, as it was after decompression.
+        address: URL of the page to copy.
+    Returns: every response except redirects and errors, decompressed.
     """
     responses: list[Any] = []
 
-    # Playwright marks the handlers that it is given, which a built-in method does not allow.
+    # Playwright sets attributes on its handlers, which a built-in method does not allow.
     def note(response: Any) -> None:
         responses.append(response)
 
@@ -34,10 +34,10 @@ def record(page: Any, address: str) -> Answers:
 
 @contextmanager
 def serving(answers: Answers) -> Iterator[str]:
-    """Serve recorded answers on loopback; yields the server's address.
+    """Serve recorded responses on loopback; yields the server's URL.
 
     Args:
-        answers: what ``record`` returned.
+        answers: result of ``record``.
     """
 
     class Handler(BaseHTTPRequestHandler):

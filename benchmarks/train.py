@@ -1,10 +1,9 @@
-"""What ``python -m benchmarks train`` measures: our training and prediction beside transformers' own defaults.
+"""Our training and prediction compared with transformers' defaults, for ``python -m benchmarks train``.
 
-The same pretrained encoder, the same pairs of texts, the same machine and precision (bf16 on a GPU that has it): with
-``Trainer`` as it comes, with ``Trainer`` that puts texts of one length together (``train_sampling_strategy``), with
-``pipeline``, and with ours, taking turns. A ratio is that of the two medians that are shown. The texts are drawn from a
-list of words, their lengths from log-normal distributions like those of natural language inference (a premise of 20
-words, a hypothesis of 10, in the median).
+The same pretrained encoder, pairs of texts, machine and precision (bf16 if the GPU supports it), alternating between
+the default ``Trainer``, ``Trainer`` grouping texts by length (``train_sampling_strategy``), ``pipeline``, and ours. A
+ratio is that of the two medians shown. The texts are sampled from a list of words, with log-normal lengths like those
+of natural language inference (median 20 words for a premise, 10 for a hypothesis).
 """
 
 import tempfile
@@ -131,9 +130,9 @@ def run_training_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure training, then prediction.
 
     Args:
-        scale: rows as a share of the full number; only at 1 or more is said whether targets are met.
-    Returns: the timings one after the other, as they are made.
-    Raises: InvalidInput when the extra 'train' is not installed.
+        scale: rows as a share of the full number; targets are evaluated only at 1 or more.
+    Returns: an iterator of timings, as they are measured.
+    Raises: InvalidInput if the extra 'train' is not installed.
     """
     require("peft", "train")
     from shiftbench.baselines.training.models import Device, load_tokenizer
@@ -156,7 +155,7 @@ def run_training_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 
 def texts(n: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Draw n pairs of texts with labels: premise, hypothesis, label."""
+    """Generate n pairs of texts with labels: premise, hypothesis, label."""
 
     def column(median: float, spread: float) -> list[str]:
         lengths = np.clip(rng.lognormal(np.log(median), spread, n), 1, 200).astype(int)
@@ -206,7 +205,7 @@ def _their_training(tokenizer: Any, rows: pl.DataFrame, device: "Device", strate
             report_to="none",
             save_strategy="no",
             disable_tqdm=True,
-            dataloader_pin_memory=torch.cuda.is_available(),  # it is on by default, and warns without a GPU
+            dataloader_pin_memory=torch.cuda.is_available(),  # on by default, with a warning if there is no GPU
         )
         trainer = Trainer(_model(), arguments, train_dataset=features, processing_class=tokenizer)
         trainer.remove_callback(PrinterCallback)

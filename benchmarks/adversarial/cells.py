@@ -104,7 +104,7 @@ def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None 
 
 
 def score_and_drop(home: TestSet, away: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check a score, and that less the one of another test set, beside the intervals of known variances."""
+    """Check a score, and its difference from another test set's, compared with the intervals for known variances."""
     one, other = (drawn_scores(each, n_draws, rng) for each in (home, away))
     low, high = known_ends(one.value, home.p, home.variance)
     away_low, away_high = known_ends(other.value, away.p, away.variance)

@@ -69,7 +69,7 @@ class TestSet:
 
 
 def beta(p: Floats, alike: float, rng: np.random.Generator) -> Floats:
-    """Draw chances of mean ``p``, in (0, 1), such that two answers of one chance correlate by ``alike``, in [0, 1]."""
+    """Sample probabilities with mean ``p``, in (0, 1), whose answers have correlation ``alike``, in [0, 1]."""
     if alike <= 0:
         return p
     if alike >= 1:
