@@ -278,7 +278,7 @@ def spend(name: str, models: Sequence[Sequence[ShiftForecast]], repeats: int, se
 def _decide(
     known: Sequence[ShiftForecast], new: Sequence[ShiftForecast], budget: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the share decided wrongly, evenly and where it hangs, and the score that this costs, likewise."""
+    """Return the share decided wrongly for the even and the targeted allocation, and the score lost by each."""
 
     def forecasts_of(shifts: Sequence[ShiftForecast]) -> list[float]:
         return [made.value or 0.0 for shift in shifts if (made := shift.of("doc")) is not None]

@@ -165,7 +165,7 @@ def below(edge: Floats) -> Floats:
 
 
 def bayesian_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[int, Floats]]:
-    """Attack the feedback half with one account after the other; return the gains after some numbers of them."""
+    """Attack the feedback half with one account after the other; yield the gains at the given numbers of accounts."""
     n_texts = crowd.gold.shape[1]
     for account in range(1, max(accounts) + 1):
         ladders = Ladders(crowd.gold, crowd.rng)

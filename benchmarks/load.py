@@ -27,7 +27,7 @@ from shiftbench.validation.report import InvalidInput
 PAUSE_SECONDS = 5.0
 """Mean time between two pages of a reader, exponentially distributed."""
 _SMALL = 0.02
-"""Test sizes, as a share of Table 2's: entries of the ordinary size of a small benchmark."""
+"""Test sizes as a share of Table 2's, so that entries have the size of a small benchmark's."""
 
 
 def run_load(
@@ -36,15 +36,14 @@ def run_load(
     """Fill a store, serve it, and load it.
 
     Args:
-        n_entries: entries in the store before.
-        n_readers: people who read pages at once.
-        per_hour: new entries an hour.
-        minutes: how long.
-        n_servers: server processes on the one store, each with its share of readers and entries.
-        seed: of the readers' choices and pauses.
+        n_entries: initial entries in the store.
+        n_readers: concurrent readers.
+        per_hour: new entries per hour.
+        minutes: duration.
+        n_servers: server processes on the same store, each with its share of readers and entries.
+        seed: seed of the readers' choices and pauses.
 
-    Yields:
-        a table of requests (kind, n, failed, and the 50th, 95th and 99th percentile of seconds), and one of entries
+    Yields: a table of requests (kind, n, failed, and the 50th, 95th and 99th percentile of seconds), and one of entries
         (sent, accepted, seconds until accepted, seconds until all servers show them).
     """
     with tempfile.TemporaryDirectory(prefix="shiftbench-load-") as place, ExitStack() as servers:
@@ -120,7 +119,7 @@ async def _load(
 
 
 def _next_page(rng: np.random.Generator, name: str, identities: list[str]) -> tuple[str, str]:
-    """Draw what a reader opens next: mostly a board and its rows, then entries, now and then the rest."""
+    """Sample the page that a reader opens next: mostly a board and its rows, then entries, occasionally others."""
     kind = str(rng.choice(["front", "board", "rows", "entry", "domains"], p=[0.15, 0.3, 0.3, 0.2, 0.05]))
     addresses = {
         "front": BOARD,
@@ -133,7 +132,7 @@ def _next_page(rng: np.random.Generator, name: str, identities: list[str]) -> tu
 
 
 def _send(urls: list[str], folder: DatasetFolder, number: int, place: Path) -> dict[str, float | bool]:
-    """Send an entry to one server and wait until each of them shows it."""
+    """Send an entry to one server, and wait until all servers show it."""
     rows, path = noisy_predictions(folder, seed=100_000 + number), place / f"load-{number}.parquet"
     rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/nli/")).write_parquet(path)
     card = card_of(folder, 1_000_000 + number)

@@ -1,9 +1,8 @@
-"""How often tests over time are right: alarms, weeks until a drop is found, trends, change points; the truth is known.
+"""Error rates of tests over time, with known truth: alarms, weeks until a drop is found, trends, change points.
 
-Texts come in groups of 10 that correlate by 0.1; a model is right on 86%. Alarms look every week for a year, after a
-reference of 2,000 texts in 20 weeks, or in 4. Beside them stands a plain CUSUM (k = 1/2 on weekly means): it takes the
-reference's mean and the scatter of its groups for the truth, and its limit is such that 5% of years would alarm if they
-were.
+Texts are in groups of 10 with correlation 0.1, and the model's accuracy is 86%. Alarms are checked weekly for a year,
+after a reference of 2,000 texts in 20 weeks, or in 4. For comparison, a plain CUSUM (k = 1/2 on weekly means) treats
+the reference's mean and between-group variance as the truth; its limit gives alarms in 5% of years if they were.
 """
 
 from collections.abc import Iterator
@@ -21,13 +20,13 @@ ACCURACY, YEAR, DROPS = 0.86, 52, (0.05, 0.10)
 REFERENCE = 2000
 _CHUNK = 250
 _MONTH = 20
-"""Groups of a month in trends and changes: 200 texts."""
+"""Groups per month in trends and changes: 200 texts."""
 _SEVERAL = 20_000
 
 
 @dataclass(frozen=True)
 class Share:
-    """A share of draws, with its 95% Monte Carlo limits (Clopper and Pearson)."""
+    """A share of draws with its 95% Monte Carlo limits (Clopper and Pearson)."""
 
     share: float
     low: float
@@ -35,7 +34,7 @@ class Share:
 
     @classmethod
     def of(cls, hits: NDArray[np.bool_]) -> "Share":
-        """Count hits, shape (n,)."""
+        """Compute the share of hits, shape (n,)."""
         from scipy.special import betaincinv
 
         n, right = hits.size, int(np.count_nonzero(hits))
@@ -44,13 +43,13 @@ class Share:
         return cls(right / n, low, high)
 
     def __str__(self) -> str:
-        """Write it in percent."""
+        """Format the share in percent."""
         return f"{100 * self.share:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]"
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """Weeks until an alarm: median with 95% limits by rank, and 90% quantile; None beyond the last look."""
+    """Weeks until an alarm: median with 95% limits by rank, and 90% quantile; None beyond the last analysis."""
 
     median: int | None
     low: int | None
@@ -67,14 +66,17 @@ class Waiting:
         return cls(*(int(each) if np.isfinite(each) else None for each in ends))
 
     def __str__(self) -> str:
-        """Write it as ``median [limits], 90% quantile``."""
+        """Format as ``median [limits], 90% quantile``."""
         median, low, high, most = ("never" if each is None else str(each) for each in vars(self).values())
         return f"{median} [{low}, {high}], {most}"
 
 
 @dataclass(frozen=True)
 class AlarmCell:
-    """Alarms in one setting, of the bets and of a CUSUM: in a year without a drop, and weeks until drops are found."""
+    """Alarms in one setting, by betting tests and by a CUSUM:
+
+    in a year without a drop, and weeks until drops are found.
+    """
 
     texts: int
     reference_weeks: int
@@ -87,7 +89,10 @@ class AlarmCell:
 
 @dataclass(frozen=True)
 class CourseCell:
-    """Tests of one setting of months: a trend, beside a test on texts alone; a step, and whether its set holds it."""
+    """Tests in one setting of months:
+
+    a trend, compared with a test on texts only; a step, and whether its set covers it.
+    """
 
     months: int
     jitter: float
@@ -100,14 +105,14 @@ class CourseCell:
 
 
 def as_groups(right: Floats, size: int) -> Groups:
-    """Count alike groups: right texts (..., n_groups) of groups of one size."""
+    """Count identical groups: correct texts (..., n_groups) in groups of one size."""
     kinds = np.arange(size + 1.0)
     counts = np.stack([(right == kind).sum(axis=-1) for kind in kinds], axis=-1).astype(np.float64)
     return Groups(np.full(counts.shape, float(size)), np.broadcast_to(kinds / size, counts.shape), counts)
 
 
 def first_alarm(values: Floats, limit: float) -> Floats:
-    """Return the look of the first value that reaches a limit, from 1, infinite without one; shape (n_draws,)."""
+    """Return the 1-based index of the first value that reaches a limit, infinite without one; shape (n_draws,)."""
     hits = values >= limit
     return np.where(hits.any(axis=1), hits.argmax(axis=1) + 1.0, np.inf)
 
@@ -122,7 +127,7 @@ def cusum(deviations: Floats) -> Floats:
 
 
 def cusum_limit(rng: np.random.Generator) -> float:
-    """Return the limit that 5% of years of independent normal weeks reach."""
+    """Return the limit that is reached in 5% of years of independent normal weeks."""
     return float(np.quantile(cusum(rng.standard_normal((_SEVERAL, YEAR))).max(axis=1), 0.95))
 
 
@@ -130,11 +135,11 @@ def alarm_cell(texts: int, reference_weeks: int, jitter: float, n_draws: int, rn
     """Simulate one setting.
 
     Args:
-        texts: labelled each week.
-        reference_weeks: weeks that the reference's 2,000 texts are of.
-        jitter: standard deviation of weeks' accuracies, a fraction.
+        texts: labelled texts per week.
+        reference_weeks: number of weeks of the reference's 2,000 texts.
+        jitter: standard deviation of the weeks' accuracies, a fraction.
         n_draws: histories of each kind.
-        rng: draws them.
+        rng: the generator.
     """
     before = Periods(REFERENCE // reference_weeks // 10, jitter=jitter)
     after, limit = Periods(texts // 10, jitter=jitter), cusum_limit(rng)
@@ -170,20 +175,20 @@ def alarm_cell(texts: int, reference_weeks: int, jitter: float, n_draws: int, rn
 
 
 def _weeks(values: Floats, limit: float, name: str, half: int) -> Floats:
-    """Return the weeks from the drop to the alarm; histories that alarm before it are left out."""
+    """Return the weeks from the drop to the alarm, excluding histories with an earlier alarm."""
     first = first_alarm(values, limit)
     return first[first > half] - half if name.endswith("half a year") else first
 
 
 def course_cell(months: int, jitter: float, step: float, n_draws: int, rng: np.random.Generator) -> CourseCell:
-    """Simulate one setting of months, of 200 texts each; a step comes after a third of them.
+    """Simulate one setting of months with 200 texts each; a step occurs after a third of them.
 
     Args:
         months: number of periods.
-        jitter: standard deviation of months' accuracies, a fraction.
-        step: drop after a third of the months; 0 for none, so that every trend or step that is found is false.
-        n_draws: histories.
-        rng: draws them, and what steps chance makes.
+        jitter: standard deviation of the months' accuracies, a fraction.
+        step: drop after a third of the months; 0: every trend or step found is false.
+        n_draws: number of histories.
+        rng: generator of the histories and of the tests' randomness.
     """
     from scipy.special import ndtr
 

@@ -1,11 +1,10 @@
-"""What ``python -m benchmarks prompt`` measures: asking a server beside a bare loop, scoring labels beside one at a
-time.
+"""Speed of requests to a server, compared with a bare loop, and of label scoring, compared with one label at a time.
 
-The server is a stub in a process of its own that answers any chat after 20 ms, always the same. The bare loop is
-``asyncio`` over the package ``openai``, as many requests at once as ours, with nothing checked, counted or kept. The
-model whose labels are scored has random weights, so that nothing is downloaded; its prompts begin alike with 60 tokens,
-as an instruction does, and go on with 30 to 120 of their own. The other side reads each prompt once a label, and no
-more of the logits than it needs. Sides take turns, and a ratio is that of the two medians that are shown.
+For ``python -m benchmarks prompt``. The server is a stub in a separate process that returns the same response to any
+chat after 20 ms. The bare loop is ``asyncio`` with the package ``openai`` at the same concurrency, without checking,
+counting or caching. The model for label scoring has random weights, so nothing is downloaded; its prompts share a
+prefix of 60 tokens, like an instruction, followed by 30 to 120 of their own. The reference reads each prompt once per
+label, and only the logits that it needs. The two alternate; a ratio is that of the two medians shown.
 """
 
 import asyncio
@@ -65,12 +64,12 @@ asyncio.run(main())
 
 
 def run_prompt_bench(scale: float = 1.0) -> Iterator[Timing]:
-    """Measure asking a server, then scoring labels.
+    """Measure requests to a server, then label scoring.
 
     Args:
-        scale: requests as a share of the full number; only at 1 or more is said whether targets are met.
-    Returns: the timings one after the other, as they are made.
-    Raises: InvalidInput when the extras 'llm' and 'train' are not installed.
+        scale: requests as a share of the full number; targets are evaluated only at 1 or more.
+    Returns: an iterator of timings, as they are measured.
+    Raises: InvalidInput if the extras 'llm' and 'train' are not installed.
     """
     require("openai", "llm")
     require("peft", "train")
@@ -99,7 +98,7 @@ def _rate(n: int, work: Callable[[], object]) -> float:
 
 @contextmanager
 def _stub_server() -> Iterator[str]:
-    """Start the stub on a free port of the loopback interface; yields its address."""
+    """Start the stub on a free loopback port; yields its URL."""
     with subprocess.Popen([sys.executable, "-c", _STUB], stdout=subprocess.PIPE, text=True) as stub:
         try:
             assert stub.stdout is not None
@@ -114,7 +113,7 @@ def _request(place: int) -> Request:
 
 
 def _ask(url: str, requests: Sequence[Request]) -> None:
-    """Send requests as ``prompt-llm`` does, with an empty cache."""
+    """Send requests like ``prompt-llm``, with an empty cache."""
     server = ModelServer("m", base_url=url, api_key="none", concurrency=NEAR_CONCURRENCY)
     bar: tqdm[Any]
     with (
@@ -143,7 +142,7 @@ async def _ask_barely(url: str, requests: Sequence[Request]) -> list[str | None]
 
 
 def _model() -> Any:
-    """Build a decoder of 19 million random weights."""
+    """Build a decoder with 19 million random weights."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     from shiftbench.baselines.training.models import seeded
@@ -157,21 +156,21 @@ def _model() -> Any:
 
 
 def _prompts(n: int, rng: np.random.Generator) -> list[list[int]]:
-    """Draw prompts that begin alike, long ones first."""
+    """Generate prompts with a common prefix, long ones first."""
     start = rng.integers(100, _VOCABULARY, _INSTRUCTION).tolist()
     prompts = [[*start, *rng.integers(100, _VOCABULARY, size).tolist()] for size in rng.integers(_LEAST, _MOST, n)]
     return sorted(prompts, key=len, reverse=True)
 
 
 def score_together(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Score labels as ``--local --score-labels`` does."""
+    """Score labels like ``--local --score-labels``."""
     from shiftbench.baselines.prompting.label_scores import score_labels
 
     return [scores for batch in score_labels(model, prompts, _LABELS, _BATCH) for scores in batch]
 
 
 def score_apart(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Score each label in a prompt of its own, in batches of the same size."""
+    """Score each label in a separate prompt, in batches of the same size."""
     import torch
 
     rows = [([*prompt, *label], len(label)) for prompt in prompts for label in _LABELS]

@@ -1,8 +1,8 @@
-"""How often a page of equal models separates two of them, and what is found where models differ: ranks by units.
+"""False separations between equal models, and power between different ones, for ranks by units.
 
-Each page is a table of models by units, drawn so that all models are equally good (or lie on a line, for power). Units
-are what a claim is about: items, tasks, clusters of items, families of tasks. Beside it what Bonferroni's correction
-of the paired t test finds on the same page.
+Each page is a table of models by units, sampled so that all models are equally good (or on a line, for power). Units
+are the population of a claim: items, tasks, clusters of items, families of tasks. For comparison, the results of a
+paired t test with Bonferroni's correction on the same page.
 """
 
 import time
@@ -35,23 +35,23 @@ EQUAL = (
 IGNORED = ("families of 20% ignored", "families of 50% ignored")
 POWER = ("power, normal", "power, heavy tails", "power, binary items")
 _SHARES = {kind: 0.2 if "20%" in kind else 0.5 for kind in (*EQUAL, *IGNORED) if "famil" in kind}
-"""Share of the variance of a model's score on a task, beyond the task's own difficulty, that its family has."""
+"""Share of the variance of a model's score on a task, beyond the task's difficulty, that is due to its family."""
 _TASKS_OF_FAMILY = 5
 _MANY, _LARGE = 100, 10_000
-"""From so many models, or cells, on fewer pages are drawn."""
+"""Numbers of models and of cells from which fewer pages are simulated."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting and what was found.
+    """Results of one setting.
 
     Attributes:
-        kind: of the pages.
-        models: of a page.
-        units: of a page.
-        pages: drawn.
-        ours: pages with a false separation, or for power the share of truly different pairs that is found.
-        bonferroni: the same by Bonferroni-t.
+        kind: kind of the pages.
+        models: number of models per page.
+        units: number of units per page.
+        pages: number of simulated pages.
+        ours: pages with a false separation; for power, the share of truly different pairs found.
+        bonferroni: the same for Bonferroni-t.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Cell:
 
 
 def draw_page(kind: str, models: int, units: int, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
-    """Draw a table of equally good models.
+    """Simulate a table of equally good models.
 
     Args:
         kind: one of ``EQUAL`` or ``IGNORED``.
@@ -85,7 +85,7 @@ def draw_page(kind: str, models: int, units: int, rng: np.random.Generator) -> t
         lacking = rng.random(models) < 0.3
         lacking[0] = False
         table[lacking[:, None] & (rng.random(shape) < 0.2)] = np.nan
-    elif kind == "clusters":  # of right and wrong items; a model is better on some clusters
+    elif kind == "clusters":  # correct and wrong items; a model is better on some clusters
         weights = rng.geometric(0.25, size=units)
         table = rng.binomial(weights, rng.beta(1.5, 1.5, size=shape)) / weights
     elif kind in IGNORED:
@@ -102,9 +102,10 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
     """Simulate every setting.
 
     Args:
-        pages: of each setting; an eighth from 100 models on, else half from 10,000 cells on; a tenth for power.
-        seed: of the simulation.
-        resume: file of finished settings, which are not simulated again if of as many pages; new ones are added.
+        pages: pages per setting; an eighth of them from 100 models on, else half from 10,000 cells on; a tenth for
+            power.
+        seed: seed of the simulation.
+        resume: file of finished settings, which are reused if the number of pages is the same; new ones are appended.
     """
     found: dict[tuple[Any, ...], Cell] = {}
     if resume is not None and resume.exists():
@@ -130,7 +131,7 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
 
 
 def _cost(setting: tuple[str, int, int]) -> int:
-    """Return about how long a setting takes; models that lack cells are compared one by one."""
+    """Return the approximate time of a setting; models with missing cells are compared one by one."""
     kind, models, units = setting
     return models * units * (10 if kind == "missing cells" else 1)
 
@@ -141,7 +142,7 @@ def _simulate(kind: str, models: int, units: int, pages: int, rng: np.random.Gen
     for _ in range(pages):
         table, weights = draw_page(kind.removeprefix("power, "), models, units, rng)
         if kind in POWER:
-            # One end of the line is found against the other; of pairs near each other only some are.
+            # The ends of the line are always separated; of neighbouring pairs only some are.
             gap = table.std() * np.linspace(0, 12 / np.sqrt(units), models)[:, None]
             if kind == "power, binary items":
                 table = np.where(rng.random(table.shape) < np.minimum(gap, 0.9), 1.0, table)
@@ -184,9 +185,9 @@ def rank_lines(cells: list[Cell]) -> Iterator[PlainTable]:
 
 
 def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
-    """Simulate components of variance: how often limits hold the truth, and how wide they are for a standard deviation.
+    """Simulate variance components: coverage of their limits, and mean width for a standard deviation.
 
-    Items have a variance of 1, prompts .09, runs .04, items by prompts .25, and what is left 1.
+    Items have variance 1, prompts .09, runs .04, items by prompts .25, and the residual 1.
     """
     rows = []
     for n, k, r in ((200, 3, 1), (200, 5, 1), (200, 12, 1), (200, 5, 3), (50, 5, 3), (200, 1, 5)):
@@ -216,13 +217,13 @@ def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
 
 
 def plain_bootstrap(scores: Floats, rng: np.random.Generator, n_draws: int = 1000) -> NDArray[np.bool_]:
-    """Test pairs of models as scripts in the threads do: percentiles of resampled units, each pair by itself.
+    """Test pairs of models like common leaderboard scripts: percentile bootstrap over units, uncorrected.
 
     Args:
         scores: shape (n_models, n_units), finite.
         rng: the generator.
-        n_draws: resamples.
-    Returns: whether the 95% interval of a difference leaves out 0, shape (n_models, n_models).
+        n_draws: number of resamples.
+    Returns: whether the 95% interval of a difference excludes 0, shape (n_models, n_models).
     """
     n_units = scores.shape[1]
     counts = rng.multinomial(n_units, np.full(n_units, 1 / n_units), size=n_draws)
@@ -235,7 +236,7 @@ def plain_bootstrap(scores: Floats, rng: np.random.Generator, n_draws: int = 100
 
 
 def method_lines(table: ScoreTable, seed: int) -> Iterator[PlainTable]:
-    """Build the table of what two methods say of one board: the threads' bootstrap, and ours."""
+    """Build the table that compares the plain bootstrap and our method on one board."""
     ranking = rank_table(table)
     place = {name: row for row, name in enumerate(table.models)}
     order = [place[model.name] for model in ranking.models]
@@ -252,7 +253,7 @@ def method_lines(table: ScoreTable, seed: int) -> Iterator[PlainTable]:
 
 
 def run_rank_bench(scale: float) -> Iterator[Timing]:
-    """Time whole rankings beside a plain bootstrap over all pairs, which is uncorrected and has no ranks."""
+    """Time whole rankings, compared with a plain bootstrap over all pairs, which is uncorrected and gives no ranks."""
     for models, units, limit, binary in ((134, 500, 3.0, True), (180, 41, 10.0, False), (500, 2000, 10.0, False)):
         rng = np.random.default_rng([models, units])
         shape = (max(int(models * scale), 2), max(int(units * scale), 8))

@@ -1,8 +1,8 @@
-"""Speed of depths, scoring and comparing against yardsticks timed in the same run: what ``python -m benchmarks
-scores`` runs.
+"""Speed of depths, scoring and comparing, compared with reference implementations timed in the same run.
 
-Every figure is a median of several runs; yardsticks that take minutes are timed on a part and extrapolated, and say
-so. The submission is the synthetic grid: all source-target pairs of Domain Robustness at Table 2's sizes.
+For ``python -m benchmarks scores``. Every time is a median of several runs; references that take minutes are timed on a
+part and extrapolated, which is stated. The submission is the synthetic grid: all source-target pairs of Domain
+Robustness at Table 2's sizes.
 """
 
 import re
@@ -32,16 +32,16 @@ from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind
 DIMENSIONS = 384
 _LOOP_PAIRS = 20_000
 _LIMIT = 4.0
-"""Seconds that the paper's submission may take."""
+"""Time limit for the paper's submission, in seconds."""
 
 
 def run_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure everything, one timing at a time.
 
     Args:
-        scale: test sizes of the submission as a share of Table 2's; only at 1 is said whether targets are met.
-    Returns: the timings one after the other, as they are made.
-    Raises: InvalidInput when the yardsticks (extra 'dev') are not installed.
+        scale: test sizes of the submission as a share of Table 2's; targets are evaluated only at 1.
+    Returns: an iterator of timings, as they are measured.
+    Raises: InvalidInput if the reference packages (extra 'dev') are not installed.
     """
     _require_yardsticks()
     for timing in _timings(scale):

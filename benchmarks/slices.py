@@ -24,7 +24,7 @@ from shiftbench.scoring.scores.slices import Texts
 Ints = NDArray[np.int64]
 
 WRONG, WRONG_THERE, ENOUGH = 0.1, 0.4, 0.75
-"""Share of errors, that on the source where the model errs, and the purity and recall that count as recovered."""
+"""Shares of errors elsewhere, and on the source with more errors; minimum purity and recall for recovery."""
 _LEAST = 30
 _TEXTS = 1500
 _FILES_EACH = 100
