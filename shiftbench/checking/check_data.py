@@ -20,7 +20,7 @@ from shiftbench.builders.statistics.duplicates import input_text
 from shiftbench.builders.statistics.near_pairs import find_leaks
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.own_data import TASK, check_own_predictions, dataset_ids
-from shiftbench.checking.unlabelled_rows import SetApart, UnlabelledRows, set_unlabelled_apart
+from shiftbench.checking.unlabelled_rows import SetApart, UnlabelledRows, split_unlabelled
 from shiftbench.scoring.scores.shape import Leaks
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
@@ -218,7 +218,7 @@ def _open_file(
         ]
     apart = SetApart(tables[0])
     if len(tables) == 1:
-        apart = set_unlabelled_apart(tables[0], own.columns, own.kind)
+        apart = split_unlabelled(tables[0], own.columns, own.kind)
     tables, unlabelled = [apart.table, *tables[1:]], apart.unlabelled
     try:
         rows = own_rows(tables, own.columns, own.kind, min_domains=min_domains if unlabelled is None else 1)

@@ -13,7 +13,7 @@ from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import is_own, read_own_predictions, renamed_problems
 from shiftbench.checking.opened_data import OwnFile, opened_data
-from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
+from shiftbench.checking.unlabelled_rows import split_unlabelled
 from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_validation_beside
 from shiftbench.scoring.forecasting.methods import chosen_methods
 from shiftbench.scoring.forecasting.shape import Forecasts
@@ -84,7 +84,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
             yield ForecastData(opened.folder, frame, validation, titles=opened.titles)
         return
     (table,) = read_tables([data])
-    apart = set_unlabelled_apart(table, own.columns, own.kind)
+    apart = split_unlabelled(table, own.columns, own.kind)
     unlabelled = apart.unlabelled
     if unlabelled is None:
         with opened_data(data, own, predictions, subset) as opened:

@@ -23,7 +23,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.transforms import as_texts
 from shiftbench.checking.inputs import of_known_rows, read_own_predictions
-from shiftbench.checking.unlabelled_rows import set_unlabelled_apart
+from shiftbench.checking.unlabelled_rows import split_unlabelled
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import score_predictions
 from shiftbench.scoring.scores.shape import Scores
@@ -124,7 +124,7 @@ def open_own_data(
     """
     tables, left_out, said = read_tables([csv]), pl.Series(dtype=pl.String), []
     if columns.id is not None and len(tables) == 1:  # without ids, rows are those of a build, where all have labels
-        apart = set_unlabelled_apart(tables[0], columns, kind)
+        apart = split_unlabelled(tables[0], columns, kind)
         tables, left_out, said = [apart.table, *tables[1:]], apart.left_out, list(apart.notes)
         if (more := apart.unlabelled) is not None:
             said.append(f"domains without labels are not scored: {', '.join(more.titles.values())}")

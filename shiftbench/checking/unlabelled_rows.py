@@ -67,7 +67,7 @@ class UnlabelledRows:
         return Unlabelled(arranged, texts)
 
 
-def set_unlabelled_apart(table: OwnTable, columns: Columns, kind: TaskKind | None) -> SetApart:
+def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -> SetApart:
     """Split a table into the rows of labelled domains and of unlabelled domains.
 
     In labelled domains, rows without a label are dropped.
