@@ -118,7 +118,7 @@ def first_alarm(values: Floats, limit: float) -> Floats:
 
 
 def cusum(deviations: Floats) -> Floats:
-    """Sum how far standardised weekly means lie below the reference, less 1/2, never below 0; shape (n, n_looks)."""
+    """Compute the CUSUM of standardised weekly means below the reference, minus 1/2, at least 0; shape (n, n_looks)."""
     total, sums = np.zeros(len(deviations)), []
     for look in range(deviations.shape[1]):
         total = np.maximum(total + deviations[:, look] - 0.5, 0.0)

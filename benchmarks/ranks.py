@@ -31,7 +31,7 @@ MODELS, UNITS = (5, 20, 180), (8, 12, 41, 500)
 EQUAL = (
     "normal", "heavy tails", "binary items", "clusters", "missing cells", "families, 20%", "families, 50%", "skewed",
 )  # fmt: skip
-"""Kinds of pages of equal models; on skewed ones half of the models err seldom and much, which nothing promises."""
+"""Kinds of pages of equal models; on skewed ones half of the models err rarely but severely: no guarantee."""
 IGNORED = ("families of 20% ignored", "families of 50% ignored")
 POWER = ("power, normal", "power, heavy tails", "power, binary items")
 _SHARES = {kind: 0.2 if "20%" in kind else 0.5 for kind in (*EQUAL, *IGNORED) if "famil" in kind}

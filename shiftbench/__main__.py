@@ -1,4 +1,4 @@
-"""``python -m shiftbench`` and ``shiftbench`` are the command; it is loaded here, so that Ctrl-C may stop that, too."""
+"""Entry point of ``python -m shiftbench`` and ``shiftbench``; imports the command here, so Ctrl-C stops imports."""
 
 import sys
 

@@ -95,7 +95,7 @@ class KeptTrials:
         return sorted(packed.files) if packed else []
 
     def folder(self, trial: Trial) -> Path:
-        """Return the folder of a trial's own files; where it has none that are whole, the one that they will be in."""
+        """Return the folder of a trial's complete files; if there are none, the folder to write them to."""
         places = [self.runs / name for name in self._names(trial)]
         return next((place for place in places if is_whole(place / PREDICTIONS)), places[0])
 

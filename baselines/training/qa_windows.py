@@ -195,7 +195,7 @@ def null_threshold(
 
 
 def _answer_pieces(accepted: Mapping[str, Sequence[Any]], offsets: NDArray[np.int64]) -> tuple[int, int]:
-    """Find the first and last piece of a context that touch its first answer; the last is before the first if none."""
+    """Find the first and last context piece overlapping the first answer; without one, last is before first."""
     if not accepted["text"]:
         return 0, -1
     start = int(accepted["answer_start"][0])

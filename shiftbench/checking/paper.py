@@ -81,7 +81,7 @@ def _compare_with_best(
     checked: Mapping[str, pl.DataFrame],
     scores: Mapping[str, Scores],
 ) -> dict[str, dict[str, Comparison]]:
-    """Compare the best model of each task with each other one that shares a shift with it; all corrected together."""
+    """Compare the best model of each task with all that share a shift with it; p values are corrected together."""
     encoder = token_encoder(opened.folder)
     places: list[tuple[str, str]] = []
     comparisons: list[Comparison] = []

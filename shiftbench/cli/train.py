@@ -15,7 +15,7 @@ PROGRAMS = (
 
 
 class _Programs(Group):
-    """The programs; each is imported when it is run or listed. A file, a module or an entry point is one, too."""
+    """The programs, imported only when run or listed; user files, modules and entry points are programs, too."""
 
     sections: ClassVar = {"Commands": {name: f"shiftbench.baselines.{name.replace('-', '_')}" for name in PROGRAMS}}
 
