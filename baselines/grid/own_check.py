@@ -76,7 +76,7 @@ def _check_methods(command: Any, program: str, words: Sequence[str]) -> dict[str
 
 
 def main() -> None:
-    """Answer for one model, asked on standard input; nothing is left behind, whatever the user's code started."""
+    """Check the model described on standard input, print the result as JSON, and exit at once."""
     asked = json.load(sys.stdin)
     try:
         answer = _check(asked)

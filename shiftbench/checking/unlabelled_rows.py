@@ -51,7 +51,7 @@ class UnlabelledRows:
     titles: dict[str, str]
 
     def prediction_task(self, folder: DatasetFolder) -> PredictionTask:
-        """Return what checking predictions on these rows needs; the labels are those of the folder's one task."""
+        """Return the task description for validating predictions on these rows, with the task's labels."""
         (task,) = folder.manifest.tasks
         info = folder.task(task)
         tests = self.frame.select("id", "domain")
