@@ -16,6 +16,8 @@ PRINTERS = {
     "builders/fetching/status.py",
     "leaderboard/app/check_worker.py",
     "leaderboard/app/faults.py",
+    "leaderboard/app/request_log.py",
+    "baselines/grid/own_check.py",
 }
 """Files that print for all others, a program of its own, a child that answers through a pipe, a server's log."""
 COMMAND_FOLDERS = ("shiftbench/cli/", "benchmarks/")

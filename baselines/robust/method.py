@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 METHODS: Mapping[str, str] = {
     "eda": "eda:Eda",
     "freelb": "freelb:FreeLb",
-    "focal": "losses:Focal",
-    "smoothing": "losses:Smoothing",
+    "focal": "softened:Focal",
+    "smoothing": "softened:Smoothing",
     "ensemble": "bias:Ensemble",
     "group-dro": "group_dro:WorstDomain",
     "coral": "coral:Coral",

@@ -17,19 +17,17 @@ import json
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from filelock import FileLock, Timeout
 
-from shiftbench.leaderboard.store.entries import COMPARISONS, ENTRIES, LOCAL_SUBMITTER, SCORES, now
-from shiftbench.leaderboard.store.hosting import Act, Order, perform
-from shiftbench.leaderboard.store.local import Listed
+from shiftbench.leaderboard.store.entries import COMPARISONS, ENTRIES, SCORES, now
+from shiftbench.leaderboard.store.local import Listed, Listing
 from shiftbench.leaderboard.store.log import ERASED, EventLog
-from shiftbench.leaderboard.store.store import Store
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import (
     PRIVATE_FILE,
@@ -103,7 +101,21 @@ class BackedUp:
     revision: str | None
 
 
-def back_up(store: Store, file: Path) -> BackedUp:
+class Listable(Protocol):
+    """A store, as far as a backup reads it."""
+
+    @property
+    def log(self) -> EventLog:
+        """Return its log."""
+
+    def listing(self, choose: Callable[[Mapping[str, Listed]], Collection[str]] = ...) -> Listing:
+        """List its files, and read those that ``choose`` returns, while nobody writes."""
+
+    def listed_content(self, path: str, listing: Listing) -> bytes | None:
+        """Read a file of a listing; None where it has gone since."""
+
+
+def back_up(store: Listable, file: Path) -> BackedUp:
     """Write a store to a backup file, or append what is new to an existing one; servers may keep running.
 
     Returns once the file is on disk and the written data have been read back and compared.
@@ -227,7 +239,7 @@ class _Writer:
         self.to.write(content)
 
 
-def _append(store: Store, file: Path, before: Backup) -> BackedUp | None:
+def _append(store: Listable, file: Path, before: Backup) -> BackedUp | None:
     """Append what is new to a backup file; if it must be rewritten, write nothing and return None."""
     listing, erasures = store.listing(), _erasures(store)
     wanted = _files_to_back_up(listing.files)
@@ -260,22 +272,10 @@ def _cut(opened: BinaryIO, end: int) -> None:
     opened.write(_END)
 
 
-def _erasures(store: Store) -> int:
+def _erasures(store: Listable) -> int:
     """Count the persons whom the host has erased; files read after this no longer contain their names."""
     store.log.refresh()
     return sum(event.act == ERASED for event in store.log.events)
-
-
-def erase_again(store: Store, newer: EventLog) -> list[str]:
-    """Erase from a restored store the persons whom the host has erased since its backup, according to a newer log.
-
-    Returns: one sentence per erasure.
-    """
-    known = {event.hash for event in store.log.events}
-    keys = [event.whom or "" for event in newer.events if event.act == ERASED and event.hash not in known]
-    people = [store.log.people[key] for key in keys if key in store.log.people]
-    reason = "erased before the store was restored from an older backup"
-    return [perform(store, Order(Act.ERASE, each, reason), LOCAL_SUBMITTER) for each in people]
 
 
 def _must_be_rewritten(before: Backup, wanted: Mapping[str, Listed]) -> bool:
@@ -286,7 +286,7 @@ def _must_be_rewritten(before: Backup, wanted: Mapping[str, Listed]) -> bool:
 
 
 def _add_new(
-    store: Store, writer: _Writer, there: Mapping[str, StoredFile]
+    store: Listable, writer: _Writer, there: Mapping[str, StoredFile]
 ) -> tuple[str | None, bool, int, list[str], int] | None:
     """Append a store's new files; None if a file in ``there`` (except scores) has vanished."""
     n_bytes, new = 0, 0
@@ -317,7 +317,7 @@ def _add_new(
             return listing.revision, listing.is_private, new, gone, n_bytes
 
 
-def _rewrite(store: Store, file: Path, before: Backup | None) -> BackedUp:
+def _rewrite(store: Listable, file: Path, before: Backup | None) -> BackedUp:
     """Rewrite a backup file; unchanged content is copied from the old file instead of the store."""
     part = file.with_name(f".{file.name}.part")
     while True:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from shiftbench.leaderboard.store.entries import ENTRIES, record_path, tombstone_bytes, tombstone_path
+from shiftbench.leaderboard.store.entries import ENTRIES, LOCAL_SUBMITTER, record_path, tombstone_bytes, tombstone_path
 from shiftbench.leaderboard.store.log import (
     ANNOTATED,
     BANNED,
@@ -26,6 +26,7 @@ from shiftbench.leaderboard.store.log import (
     UNBANNED,
     UNHIDDEN,
     Draft,
+    EventLog,
 )
 from shiftbench.leaderboard.store.store import Change, Erasure, Store
 from shiftbench.validation.cards import parse_card
@@ -212,3 +213,15 @@ def _refuse_hidden_characters(text: str, where: str) -> str:
     if (escaped := escape_invisible(text, "")) != text:
         raise InvalidInput(Problem("some characters do not show", where, f"'{escaped[:80]}'", "take them out"))
     return text
+
+
+def erase_again(store: Store, newer: EventLog) -> list[str]:
+    """Erase from a restored store the persons whom the host has erased since its backup, according to a newer log.
+
+    Returns: one sentence per erasure.
+    """
+    known = {event.hash for event in store.log.events}
+    keys = [event.whom or "" for event in newer.events if event.act == ERASED and event.hash not in known]
+    people = [store.log.people[key] for key in keys if key in store.log.people]
+    reason = "erased before the store was restored from an older backup"
+    return [perform(store, Order(Act.ERASE, each, reason), LOCAL_SUBMITTER) for each in people]

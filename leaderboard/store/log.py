@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from shiftbench.builders.checksums import file_state
 from shiftbench.validation.report import InvalidInput, Problem
 
 LOG = "log"
@@ -156,7 +157,7 @@ class EventLog:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._lock = threading.RLock()
-        self._seen: tuple[int, ...] | None = None
+        self._seen: list[int] | None = None
         self._events: list[Event] = []
         self._head = Head()
         self._people: dict[str, str] = {}
@@ -191,13 +192,12 @@ class EventLog:
         path = self._root / HEAD
         with self._lock:
             try:
-                state = path.stat()
+                seen = file_state(path)
             except (FileNotFoundError, NotADirectoryError):
                 if (self._root / segment_path(1)).exists():
                     raise _damaged(HEAD, "no such file") from None
                 self._forget()
                 return
-            seen = (state.st_ino, state.st_mtime_ns, state.st_size)
             if seen != self._seen:
                 self._load()
                 self._seen = seen

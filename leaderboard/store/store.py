@@ -19,6 +19,7 @@ import polars as pl
 from shiftbench.builders.cache import cache_folder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import is_transient
+from shiftbench.leaderboard.store.backup import back_up
 from shiftbench.leaderboard.store.entries import (
     COMPARISONS,
     ENTRIES,
@@ -610,8 +611,6 @@ class Store:
         if self.log.head.n or isinstance(self._place, HubPlace) or saved.exists():
             return
         if self._place.ids() or self._place.records():
-            from shiftbench.leaderboard.store.backup import back_up  # which is of stores
-
             back_up(self, saved)
 
     def _beginning(self) -> dict[str, Any]:

@@ -46,8 +46,9 @@ def restore(
     Example: shiftbench board restore store.tar --store restored
     """
     from shiftbench.leaderboard.store import open_store
-    from shiftbench.leaderboard.store.backup import check_backup, erase_again
+    from shiftbench.leaderboard.store.backup import check_backup
     from shiftbench.leaderboard.store.backup import restore as restore_store
+    from shiftbench.leaderboard.store.hosting import erase_again
 
     log = None if newer is None else open_store(newer, must_exist=True).log
     found = check_backup(file) if dry_run else restore_store(file, store)

@@ -247,7 +247,7 @@ def artifact(
         typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
     ] = None,
 ) -> None:
-    """Write a claim with all that it takes to verify it: files, cards, data, a read-me.
+    """Write a claim and all that verifies it into one archive.
 
     The claim is verified first. Rows whose licences do not allow it are left out; the read-me says how to build them.
 

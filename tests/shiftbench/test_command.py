@@ -360,6 +360,6 @@ def test_benchmarks_are_a_program_of_their_own() -> None:
         [sys.executable, "-m", "benchmarks", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert re.findall(r"^  (\w+)  ", done.stdout, flags=re.M) == [
-        "scores", "build", "app", "train", "check", "prompt", "coverage", "comparisons", "install", "advice", "time",
-        "forecasts", "ranks", "slices",
+        "scores", "build", "app", "train", "check", "prompt", "coverage", "comparisons", "install", "advice", "load",
+        "time", "forecasts", "ranks", "slices", "labels",
     ]  # fmt: skip

@@ -89,7 +89,7 @@ def test_how_answers_ended_is_told_and_a_missing_one_refused(
 
     server.reply = reply
     model = load(server.url, settings=ModelSettings(timeout=9))
-    assert model.server.client().timeout == 9
+    assert model.server._options["timeout"] == 9
     gold = pl.Series([1, 1])
     found = model.predict(pl.DataFrame({"text": ["a fine kettle", "a lamp"]}))["prediction"]
     assert "of 2 answers not all ended by themselves: 1 truncated" in list_doubts(
