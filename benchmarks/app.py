@@ -188,7 +188,7 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     n = f"{len(store.ids()):,} local entries"
     first, _ = _start_seconds(folders, store)
     with serving(folders, store):
-        _wait_until_saved(store)
+        wait_until_saved(store)
     starts = [_start_seconds(folders, store) for _ in range(5)]
     again, worked = (statistics.median(start[part] for start in starts) for part in (0, 1))
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
@@ -352,7 +352,7 @@ def serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]
         process.wait(timeout=30)
 
 
-def _wait_until_saved(store: Store) -> None:
+def wait_until_saved(store: Store) -> None:
     """Wait until the server has cached all entries."""
     deadline = time.monotonic() + 900
     while index_cache.read_rows(store)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:

@@ -16,7 +16,7 @@ import httpx
 import numpy as np
 import polars as pl
 
-from benchmarks.app import card_of, fill, serving
+from benchmarks.app import card_of, fill, serving, wait_until_saved
 from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.client import submit_to_url
@@ -52,6 +52,7 @@ def run_load(
         store = Store(Path(place) / "store")
         fill(store, folder, n_entries, Path(place))
         urls = [servers.enter_context(serving([folder.path], store))[0] for _ in range(n_servers)]
+        wait_until_saved(store)
         requests, entries = asyncio.run(_load(urls, folder, store, n_readers, per_hour, minutes, seed, Path(place)))
     yield requests
     yield entries
