@@ -171,7 +171,7 @@ def run_score(right: Counts, groups: Counts, name: str) -> Score:
 
 
 def texts_of(tables: Counts) -> tuple[Counts, Counts]:
-    """Expand the texts of one draw: index in its group's table, and group.
+    """Expand a table of counts into texts: return the kind (column) and the group (row) of each, shape (n_texts,).
 
     Args:
         tables: counts per group by kind of text, shape (n_groups, n_kinds).

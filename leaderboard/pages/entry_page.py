@@ -297,7 +297,7 @@ def _draw_ranks(place: BoardPlace) -> Markup:
 
 
 def gone_page(identity: str, what: str, since: str) -> Markup:
-    """Build the page of an entry that is withdrawn, hidden or erased: only since when, if known."""
+    """Build the page of a withdrawn, hidden or erased entry: only that status and, if known, its date."""
     return render("entry_gone.html", id=identity, what=what, day=since[:10])
 
 

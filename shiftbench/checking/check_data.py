@@ -264,7 +264,7 @@ def _open_file(
 
 
 def _cured(problem: Problem) -> Problem:
-    """Extend the suggestion for a missing column of domains by --find-domains."""
+    """If the domain column is missing, also suggest ``--find-domains``."""
     is_missing = problem.what == NO_COLUMN and problem.column == "domain"
     return replace(problem, cure=f"{problem.cure}; or look for them with --find-domains") if is_missing else problem
 

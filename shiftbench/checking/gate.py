@@ -294,7 +294,7 @@ def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str
 def _test_limits(
     opened: OpenedData, rows: pl.DataFrame, source: str, homes: Sequence[str], limits: Limits
 ) -> tuple[TaskValues, list[LimitTest], dict[str, int]]:
-    """Test scores and drops; return also the scores, and the sizes of domains too small for a decision."""
+    """Test the limits; return the scores, the tests, and the sizes of domains too small for a decision."""
     values = _values(opened, rows)
     targets = sorted({target for _, target in values.rows})
     left_out = small_domains(values.info, targets)

@@ -360,9 +360,9 @@ def _column_names(path: Path) -> list[str]:
 
 @contextmanager
 def prediction_file(predictions: Any, argument: str = "predictions") -> Iterator[Path]:
-    """Return predictions as a file: the given one, or a temporary one written from a table.
+    """Yield the path of a prediction file: the given one, or a temporary one written from a table.
 
-    Problems found in the temporary file name the argument instead.
+    Problems in the temporary file are reported under the argument's name.
     """
     if isinstance(predictions, str | Path):
         yield Path(predictions)

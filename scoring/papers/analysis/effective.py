@@ -44,7 +44,9 @@ score is outside the range of theirs, so that the line is extrapolated. Rows by 
 
 
 def find_effective(results: Sequence[Result]) -> Findings:
-    """Compare each entry's OOD score (mean ST without an ID domain) with the prediction of the other entries' line.
+    """Compare each entry's OOD score with the score that a line through all other entries predicts.
+
+    Without an ID domain the OOD score is the mean ST.
 
     Returns: rows of ``SCHEMA``.
     """
@@ -75,7 +77,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
 
 
 def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
-    """Draw a mark with its interval for each entry; the vertical line is the prediction of the others' line."""
+    """Plot each entry's effective robustness with its interval; the vertical line (0) is what the others predict."""
     boards = rows.partition_by("board", maintain_order=True)
     heights = [1.0 + 0.24 * min(mine.height, _MOST_ENTRIES) for mine in boards]
     panels = [Panel(partial(_panel, rows=mine)) for mine in boards]
