@@ -155,7 +155,8 @@ def act_at_url(url: str, order: Order) -> str:
         cure = "is 'shiftbench serve' running there, and is the address right?"
         raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
     if not isinstance(content, dict) or not isinstance(content.get("problems"), list):
-        raise InvalidInput(Problem("unexpected response: is this a shiftbench leaderboard?", url, cure="check the URL"))
+        cure = "a board without hosts in its configuration is moderated through its store: --to FOLDER"
+        raise InvalidInput(Problem("nobody can moderate through this address", url, cure=cure))
     if content["problems"]:
         raise InvalidInput(Problem(str(text), "leaderboard") for text in content["problems"])
     return str(content["done"])

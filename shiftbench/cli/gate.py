@@ -138,13 +138,13 @@ def gate(
     more = {"baseline": baseline, "trained_on": trained_on, "subset": subset, "task": task}
     own = own_file(columns, min_texts, label_map).with_defaults(own_file(context.meta[_COLUMNS], None))
     report = run_gate(predictions, data, own, limits, strict=strict, **more)  # type: ignore[arg-type]
-    if json_ != "-":
-        show(gate_lines(report))
-    if junit is not None:
+    if junit is not None:  # files come first: whoever reads the lines may close the pipe early
         junit.write_text(junit_xml(report), encoding="utf-8")
     if summary is not None:
         with summary.open("a", encoding="utf-8") as page:  # keeps the summaries of other steps
             page.write(f"{markdown_summary(report)}\n")
     write_json({"passed": report.passed, **report.model_dump(mode="json")}, json_)
+    if json_ != "-":
+        show(gate_lines(report))
     if not report.passed:
         raise typer.Exit(FAILED)

@@ -51,8 +51,8 @@ except over all shifts, and there if no interval is known.
 def find_drops_by_difficulty(results: Sequence[Result]) -> Findings:
     """Average SD and TD over an increasing number of shifts, largest IDD first, for one or two entries per board.
 
-    With more than two entries, the best (by mean ST) of up to two paradigms is used, fine-tuned and few-shot first; with
-    a single paradigm, its two best. Only the last step, over all shifts, has intervals.
+    With more than two entries, the best (by mean ST) of up to two paradigms is used, fine-tuned and few-shot first;
+    with a single paradigm, its two best. Only the last step, over all shifts, has intervals.
 
     Returns: rows of ``SCHEMA``.
     """
