@@ -16,6 +16,7 @@ The folder appears when it is complete. Until then a hidden folder next to it ho
 command resumes there. The same store gives the same bytes with the same library versions.
 """
 
+import io
 import json
 import shutil
 import tempfile
@@ -195,8 +196,10 @@ def _figure_rows(scores: Scores) -> pl.DataFrame:
 def _write(frame: pl.DataFrame, schema: pl.Schema, path: Path) -> None:
     missing = [pl.lit(None, dtype).alias(name) for name, dtype in schema.items() if name not in frame.columns]
     rows = frame.with_columns(missing).select(schema.names()).cast(schema).rechunk()
+    content = io.BytesIO()  # polars would report a full disk as a fault of the file's format
+    rows.write_parquet(content, compression="zstd", statistics=False)
     with replace_file(path) as new:
-        rows.write_parquet(new, compression="zstd", statistics=False)
+        new.write_bytes(content.getbuffer())
 
 
 def _finish(part: Path, out: Path, ids: Sequence[str], describe: Describe) -> int:

@@ -126,6 +126,7 @@ def test_every_board_has_the_files_that_its_rows_need() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.long
 def test_the_table_of_files_is_that_of_the_builds(real_raw: Path, real_whole: Path, tmp_path: Path) -> None:
     for benchmark in ("dr", "boss", "df1"):
         build(benchmark, None, [real_whole, real_raw], tmp_path / benchmark, partial=True, placebo=False)

@@ -168,6 +168,7 @@ def test_published_nli_trials_need_the_nli_files_alone(real_raw: Path, tmp_path:
 
 
 @pytest.mark.real
+@pytest.mark.long
 def test_published_trials_have_the_rows_of_the_table(real_raw: Path, real_whole: Path, tmp_path: Path) -> None:
     for benchmark in ("dr", "boss", "df1"):
         build(benchmark, None, [real_whole, real_raw], tmp_path / benchmark, partial=True)
