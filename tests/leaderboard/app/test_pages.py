@@ -196,7 +196,9 @@ def test_few_stops_of_the_keyboard_come_before_the_first_row(pages_served: tuple
     for words in ("Skip to content", "Skip to the table"):
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == words
+        before = page.url
         page.keyboard.press("Enter")
+        until(page, lambda before=before: page.url != before)  # type: ignore[misc]
     for _ in range(8):
         page.keyboard.press("Tab")
         if page.evaluate(in_row):

@@ -117,7 +117,7 @@ def healthy(port: int) -> bool:
 
 @pytest.mark.skipif(not allowed(), reason="this machine lets nobody mount")
 def test_it_serves_from_a_read_only_root(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    """Its volume and /tmp alone can be written; SIGTERM, which ends containers, ends it in time."""
+    """Its volume and a temporary folder alone can be written; SIGTERM, which ends containers, ends it in time."""
     store, root, port = tmp_path / "store", tmp_path / "root", free_port()
     for folder in (store, root):
         folder.mkdir()
@@ -125,11 +125,11 @@ def test_it_serves_from_a_read_only_root(synthetic: DatasetFolder, tmp_path: Pat
     command += ["--data", "/mnt/data"]
     shell = f"""
         mount --rbind / {root} && mount -o remount,ro,bind {root}
-        mount -t tmpfs tmpfs {root}/mnt && mkdir {root}/mnt/store {root}/mnt/data
+        mount -t tmpfs tmpfs {root}/mnt && mkdir {root}/mnt/store {root}/mnt/data {root}/mnt/tmp
         mount --bind {store} {root}/mnt/store && mount --bind -o ro {synthetic.path} {root}/mnt/data
-        mount -t tmpfs tmpfs {root}/tmp
         touch {root}/etc/written 2>/dev/null && exit 9
-        HOME=/tmp PYTHONPATH={ROOT} PYTHONDONTWRITEBYTECODE=1 exec chroot {root} {shlex.join(command)}
+        export HOME=/mnt/tmp TMPDIR=/mnt/tmp PYTHONPATH={ROOT} PYTHONDONTWRITEBYTECODE=1
+        exec chroot {root} {shlex.join(command)}
     """
     with serving(["unshare", "-m", "sh", "-c", shell], port, tmp_path / "log") as process:
         assert healthy(port)
