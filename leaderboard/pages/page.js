@@ -26,7 +26,7 @@ addEventListener('resize', sayWide);
   const form = document.getElementById('board-form'), rows = document.getElementById('board-rows');
   if (!form || !rows) return;
   const said = document.getElementById('board-said'), board = form.getAttribute('action');
-  let asked = 0;
+  let asked = 0, shown = location.search;
 
   // As the links on the page are written (with_query in addresses.py): slash, colon and @ stay as they are.
   const question = (pairs) => '?' + String(pairs).replace(/%(?:2F|3A|40)/g, decodeURIComponent);
@@ -55,6 +55,7 @@ addEventListener('resize', sayWide);
     }
     said.textContent = rows.querySelector('.sb-count')?.textContent || 'Nothing matches';
     if (remember) remember.call(history, null, '', board + search);
+    shown = location.search;
   }
 
   // What the search adds to what is shown: the form's hidden fields name the board, the address all else.
@@ -92,6 +93,7 @@ addEventListener('resize', sayWide);
     });
   });
   addEventListener('popstate', () => {
+    if (location.search === shown) return; // a link within the page, as to the table
     form.elements.q.value = new URLSearchParams(location.search).get('q') || '';
     show(location.search, null);
   });
