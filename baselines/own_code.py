@@ -21,6 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from shiftbench.builders.checksums import file_sha256
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, first_line
 
 METHODS_GROUP, PROGRAMS_GROUP = "shiftbench.methods", "shiftbench.programs"
@@ -77,10 +78,10 @@ def program_files() -> dict[str, str]:
 def _files_of(module: ModuleType) -> dict[str, str]:
     own = Path(str(module.__file__)).resolve()
     if module.__name__.startswith(_PREFIX):
-        return {path.relative_to(own.parent).as_posix(): file_hash(path) for path in _loaded_below(own.parent)}
+        return {path.relative_to(own.parent).as_posix(): file_sha256(path) for path in _loaded_below(own.parent)}
     package = module.__name__.partition(".")[0]
     return {
-        name: file_hash(Path(str(each.__file__)))
+        name: file_sha256(Path(str(each.__file__)))
         for name, each in sorted(sys.modules.items())
         if name.partition(".")[0] == package and getattr(each, "__file__", None)
     }
@@ -121,11 +122,6 @@ def _as_running(name: str, main: Callable[..., None]) -> Callable[..., None]:
             _RUNNING.reset(before)
 
     return run
-
-
-def file_hash(file: Path) -> str:
-    """Return the sha256 of a file."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def _entry_points(group: str) -> dict[str, EntryPoint]:

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from shiftbench.baselines.own_code import METHODS_GROUP, PROGRAMS_GROUP, file_hash, is_own
+from shiftbench.baselines.own_code import METHODS_GROUP, PROGRAMS_GROUP, is_own
+from shiftbench.builders.checksums import file_sha256
 from shiftbench.validation.report import InvalidInput, Problem
 
 CODE_FOLDER = "SHIFTBENCH_GRID_CODE"
@@ -98,7 +99,7 @@ def check_files(files: Sequence[str], code: Path) -> None:
     for line in files:
         name, _, sha256 = line.rpartition(" ")
         file = code / name if name.endswith(".py") else _module_file(name)
-        found = file_hash(file) if file is not None and file.is_file() else "no such file"
+        found = file_sha256(file) if file is not None and file.is_file() else "no such file"
         if found != sha256:
             cure = "the same command makes trials of the file as it is now"
             raise InvalidInput(Problem("this file has changed since the grid began", name, f"sha256 {found}", cure))

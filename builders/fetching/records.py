@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pydantic
 
@@ -45,12 +45,6 @@ class Fetched(pydantic.BaseModel):
 
 
 _RECORDS = pydantic.TypeAdapter(dict[str, Fetched])
-
-
-class _FormerFile(NamedTuple):
-    pattern: str
-    sha256: str
-    rows: int
 
 
 def today() -> str:

@@ -152,8 +152,7 @@ def act_at_url(url: str, order: Order) -> str:
         answer = httpx.post(f"{base}{HOST}", data={**order._asdict(), "confirm": "yes"}, headers=headers, timeout=120)
         content = answer.json()
     except (httpx.HTTPError, ValueError) as error:
-        cure = "is 'shiftbench serve' running there, and is the address right?"
-        raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
+        raise _no_answer(url, error) from error
     if not isinstance(content, dict) or not isinstance(content.get("problems"), list):
         cure = "a board without hosts in its configuration is moderated through its store: --to FOLDER"
         raise InvalidInput(Problem("nobody can moderate through this address", url, cure=cure))
@@ -168,9 +167,8 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     from gradio_client import Client, handle_file
     from gradio_client.exceptions import AppError
 
-    url = (
-        url.rstrip("/").removesuffix(SUBMIT).removesuffix(GRADIO_PAGE)
-    )  # as the address bar has it where people submit
+    # As copied from the address bar of the page where people submit.
+    url = url.rstrip("/").removesuffix(SUBMIT).removesuffix(GRADIO_PAGE)
     token = token_for(url, any_token=any_token)
     try:
         # False keeps Gradio from sending a saved token by itself.
@@ -180,13 +178,17 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
         sent = (handle_file(str(each)) if isinstance(each, Path) else each for each in content)
         answer = client.predict(*sent, api_name=f"/{endpoint}")
     except (httpx.HTTPError, AppError, ValueError, OSError) as error:
-        cure = "is 'shiftbench serve' running there, and is the address right?"
-        raise InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure)) from error
+        raise _no_answer(url, error) from error
     if not isinstance(answer, dict) or not isinstance(answer.get("problems"), list):
         raise InvalidInput(Problem("unexpected response: is this a shiftbench leaderboard?", url, cure="check the URL"))
     if not answer.get("ok"):
         raise InvalidInput(Problem(str(text), "leaderboard") for text in answer["problems"])
     return answer
+
+
+def _no_answer(url: str, error: Exception) -> InvalidInput:
+    cure = "is 'shiftbench serve' running there, and is the address right?"
+    return InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure))
 
 
 def token_for(url: str, *, any_token: bool) -> str | None:

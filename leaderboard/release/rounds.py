@@ -10,7 +10,6 @@ Boards are computed from entries, with one exception: a round's results are read
 rescoring or round changes them.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 
@@ -35,7 +34,7 @@ from shiftbench.leaderboard.release.releases import (
     today,
 )
 from shiftbench.leaderboard.store import Entry, Store, find_folder, has_folder
-from shiftbench.leaderboard.store.log import RELEASED, Draft
+from shiftbench.leaderboard.store.log import RELEASED, Draft, digests_of
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -133,7 +132,7 @@ def close_round(
     file, content = f"round-{name}.json", record_bytes(done.model_dump(mode="json"))
     store.add_records(
         lambda: {file: content, **{each: keys for each, keys in labels.items() if not store.records(each)}},
-        Draft(RELEASED, facts={"rounds": {file: hashlib.sha256(content).hexdigest()}}),
+        Draft(RELEASED, facts={"rounds": digests_of({file: content})}),
     )
     return done
 

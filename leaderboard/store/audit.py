@@ -1,11 +1,19 @@
 """Print a store's log for its host, and verify it against its hashes and the store's files."""
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from shiftbench.leaderboard.store.log import ACCEPTED, BEGUN, ERASED, RELEASED, WITHDRAWN, Event, digest_of_names
+from shiftbench.leaderboard.store.log import (
+    ACCEPTED,
+    BEGUN,
+    ERASED,
+    RELEASED,
+    WITHDRAWN,
+    Event,
+    digest_of_names,
+    digests_of,
+)
 from shiftbench.leaderboard.store.store import Store
 from shiftbench.validation.plain_text import escape_invisible
 from shiftbench.validation.report import InvalidInput
@@ -58,7 +66,7 @@ def _differences(store: Store) -> Iterator[str]:
     released = dict(begun.get("rounds", {}))
     for event in events:
         released |= event.facts.get("rounds", {}) if event.act in (RELEASED, ERASED) else {}
-    rounds = {name: hashlib.sha256(content).hexdigest() for name, content in store.records("round-").items()}
+    rounds = digests_of(store.records("round-"))
     for name in sorted(released | rounds):
         if released.get(name) != rounds.get(name):
             yield f"records/{name}: it is not what the log says was released"

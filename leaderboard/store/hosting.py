@@ -10,7 +10,6 @@ On withheld labels, the feedback records of an erased account stay without its n
 account that returns would get its yearly feedback again.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
@@ -27,6 +26,7 @@ from shiftbench.leaderboard.store.log import (
     UNHIDDEN,
     Draft,
     EventLog,
+    digests_of,
 )
 from shiftbench.leaderboard.store.store import Change, Erasure, Store
 from shiftbench.validation.cards import parse_card
@@ -156,7 +156,7 @@ def _erase(store: Store, order: Order, by: str) -> str:
     def make() -> Change:
         erased[:] = erasable(store, account)
         records = dict(_records_without(store, account))
-        rounds = {name: hashlib.sha256(each).hexdigest() for name, each in records.items() if name.startswith("round-")}
+        rounds = digests_of({name: content for name, content in records.items() if name.startswith("round-")})
         withdrawn = sorted(store.withdrawn_ids().intersection(erased))
         facts = {"entries": erased, "withdrawn": withdrawn, "rounds": rounds}
         files: dict[str, bytes | None] = {record_path(name): content for name, content in records.items()}

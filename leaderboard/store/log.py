@@ -318,6 +318,11 @@ def digest_of_names(names: Collection[str]) -> str:
     return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
 
+def digests_of(records: Mapping[str, bytes]) -> dict[str, str]:
+    """Compute the digests by which the log knows records of rounds: sha256 by name."""
+    return {name: hashlib.sha256(content).hexdigest() for name, content in records.items()}
+
+
 def _event(draft: Draft, head: Head) -> Event:
     words, salt, digest = dict(draft.words) or None, None, None
     if words is not None:

@@ -1,6 +1,5 @@
 """``Store``, the interface to a store's files, local or on the Hub."""
 
-import hashlib
 import json
 import re
 import sys
@@ -67,6 +66,7 @@ from shiftbench.leaderboard.store.log import (
     EventLog,
     Moderation,
     digest_of_names,
+    digests_of,
 )
 from shiftbench.leaderboard.store.log import (
     WITHDRAWN as WITHDRAWAL,
@@ -616,11 +616,10 @@ class Store:
     def _beginning(self) -> dict[str, Any]:
         """Return the store's content when its log begins: counts, and digests of the ids."""
         ids, withdrawn = self._place.ids(), self._place.withdrawn()
-        rounds = self.records("round-")
         return {
             "entries": {"n": len(ids), "digest": digest_of_names(ids)},
             "withdrawn": {"n": len(withdrawn), "digest": digest_of_names(withdrawn)},
-            "rounds": {name: hashlib.sha256(content).hexdigest() for name, content in rounds.items()},
+            "rounds": digests_of(self.records("round-")),
         }
 
     def _refresh_log(self) -> None:

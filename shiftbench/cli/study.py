@@ -156,6 +156,18 @@ def analyse(
     answer(analysis_lines(analyses, out, notes), as_json(analyses, len(entries), out, notes), json_)
 
 
+ClaimDataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR_OR_FILE",
+        help="Dataset folder, or file of your own. Default: as claimed, in its folder.",
+    ),
+]
+ClaimFilesOption = Annotated[
+    Path | None,
+    typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
+]
 _FORMER_CLAIM = "goes in 0.4: claims say how their file was read, but for those of former versions"
 
 
@@ -163,18 +175,8 @@ def verify(
     claim: Annotated[
         Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' or 'logs ranks --json' wrote.")
     ],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="DIR_OR_FILE",
-            help="Dataset folder, or file of your own. Default: as claimed, in its folder.",
-        ),
-    ] = None,
-    files: Annotated[
-        Path | None,
-        typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
-    ] = None,
+    data: ClaimDataOption = None,
+    files: ClaimFilesOption = None,
     store: Annotated[
         str | None,
         typer.Option("--store", metavar="S", help="Store of the entries: a folder, or hf://datasets/ORG/NAME."),
@@ -234,18 +236,8 @@ def verify(
 def artifact(
     claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Archive to write.", rich_help_panel=OUTPUT)],
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="DIR_OR_FILE",
-            help="Dataset folder, or file of your own. Default: as claimed, in its folder.",
-        ),
-    ] = None,
-    files: Annotated[
-        Path | None,
-        typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
-    ] = None,
+    data: ClaimDataOption = None,
+    files: ClaimFilesOption = None,
 ) -> None:
     """Write a claim and all that verifies it into one archive.
 

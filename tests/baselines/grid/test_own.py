@@ -13,7 +13,7 @@ from shiftbench.baselines.grid.kept import KeptTrials
 from shiftbench.baselines.grid.own import check_files
 from shiftbench.baselines.grid.plan import GridPlan, read_plan
 from shiftbench.baselines.grid.trial import Trial
-from shiftbench.baselines.own_code import file_hash
+from shiftbench.builders.checksums import file_sha256
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.help import imported_command
 from shiftbench.validation.cards import read_card
@@ -45,7 +45,7 @@ def plan(synthetic: DatasetFolder, place: Path) -> Any:
 
 def test_a_file_is_part_of_the_key_by_its_hash_and_not_by_its_place(plan: Any, place: Path) -> None:
     (trial,) = plan(OWN).trials
-    sha256 = file_hash(place / "longest.py")
+    sha256 = file_sha256(place / "longest.py")
     assert trial.files == (f"longest.py {sha256}",)
     assert json.loads(trial.record)["files"] == [f"longest.py {sha256}"]
     assert str(place) not in trial.record

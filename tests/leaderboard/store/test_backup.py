@@ -11,22 +11,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from huggingface_hub import HfApi
 from typer.testing import CliRunner
 
 from shiftbench.cli.command import app
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.release import close_round, nominate
-from shiftbench.leaderboard.store import Store, backup, open_store
+from shiftbench.leaderboard.store import Store, backup
 from shiftbench.leaderboard.store.audit import verify
 from shiftbench.leaderboard.store.backup import back_up, check_backup, read_lists, restore
 from shiftbench.leaderboard.store.hosting import Act, Order, perform
 from shiftbench.leaderboard.store.log import Draft
 from shiftbench.validation.report import InvalidInput
-from tests.hub.server import WRITE, LoopbackHub, running_hub
+from tests.hub.server import LoopbackHub
 from tests.leaderboard.release import gold as gold_files
 from tests.leaderboard.sending import Sender
+from tests.leaderboard.store.repository import opened
 
 
 def contents(root: Path) -> dict[str, bytes]:
@@ -229,16 +229,9 @@ def test_the_commands_say_what_they_did(store: Store, sender: Sender, tmp_path: 
     assert read_lists(file).is_finished is True
 
 
-@pytest.fixture
-def hub(tmp_path: Path, basic_uploads: None) -> Iterator[LoopbackHub]:
-    with running_hub(tmp_path / "hub") as running:
-        running.stored.create("org/entries", private=True)
-        yield running
-
-
 def test_a_store_on_the_hub_is_backed_up_at_one_commit(hub: LoopbackHub, sender: Sender, tmp_path: Path) -> None:
-    place, file = "hf://datasets/org/entries", tmp_path / "store.tar"
-    store = open_store(place, cache=tmp_path / "copy", api=HfApi(endpoint=hub.url, token=WRITE))
+    file = tmp_path / "store.tar"
+    store = opened(hub, tmp_path / "copy")
     sender.send(store, "first", "ada")
     first = back_up(store, file)
     hub.faults.plan()

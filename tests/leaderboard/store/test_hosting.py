@@ -1,7 +1,6 @@
 """What a host does to entries and accounts: boards, pages, archives and comparisons follow at once."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +10,14 @@ from huggingface_hub import HfApi
 from shiftbench.leaderboard.archive.open_archive import write_archive
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_table import store_notes
-from shiftbench.leaderboard.store import Store, open_store
+from shiftbench.leaderboard.store import Store
 from shiftbench.leaderboard.store.audit import verify
 from shiftbench.leaderboard.store.hosting import Act, Order, perform
 from shiftbench.validation.report import InvalidInput
-from tests.hub.server import WRITE, LoopbackHub, running_hub
+from tests.hub.server import LoopbackHub
 from tests.leaderboard.conftest import Filled, fill
 from tests.leaderboard.sending import Sender
-
-REPO = "org/entries"
+from tests.leaderboard.store.repository import REPO, opened
 
 
 @pytest.fixture
@@ -179,17 +177,6 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(
     with pytest.raises(InvalidInput, match=words):
         perform(store, order._replace(target=entry.id) if order.target == "ENTRY" else order, "hal")
     assert len(Store(store.root).log.events) == n_events
-
-
-@pytest.fixture
-def hub(tmp_path: Path, basic_uploads: None) -> Iterator[LoopbackHub]:
-    with running_hub(tmp_path / "hub") as running:
-        running.stored.create(REPO, private=True)
-        yield running
-
-
-def opened(hub: LoopbackHub, cache: Path) -> Store:
-    return open_store(f"hf://datasets/{REPO}", cache=cache, api=HfApi(endpoint=hub.url, token=WRITE))
 
 
 def test_hiding_and_erasing_reach_every_machine_of_a_repository(

@@ -15,17 +15,16 @@ from typing import Any
 import pytest
 from huggingface_hub import HfApi
 
-from shiftbench.leaderboard.store import Store, open_store
 from shiftbench.leaderboard.store import hub as hub_module
+from shiftbench.leaderboard.store import open_store
 from shiftbench.leaderboard.store.log import Draft
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 from tests.hub.faults import Fault, random_faults
 from tests.hub.server import READ, WRITE, LoopbackHub, running_hub
 from tests.leaderboard.sending import Sender
+from tests.leaderboard.store.repository import PLACE, REPO, opened
 
-REPO = "org/entries"
-PLACE = f"hf://datasets/{REPO}"
 LONG = pytest.mark.long
 
 pytestmark = [pytest.mark.xdist_group("store_hub"), pytest.mark.usefixtures("basic_uploads")]
@@ -53,10 +52,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A timeout of a second for requests without an answer."""
     for name in ("PATIENCE", "COMMIT_PATIENCE"):
         monkeypatch.setattr(hub_module, name, 1.0)
-
-
-def opened(hub: LoopbackHub, cache: Path, token: str = WRITE) -> Store:
-    return open_store(PLACE, cache=cache, api=HfApi(endpoint=hub.url, token=token))
 
 
 def entry_ids(hub: LoopbackHub) -> list[str]:

@@ -16,32 +16,20 @@ from pathlib import Path
 import httpx
 import polars as pl
 import pytest
-from huggingface_hub import HfApi
 
 from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.analysed import read_entries
-from shiftbench.leaderboard.store import Store, open_store
+from shiftbench.leaderboard.store import Store
 from shiftbench.leaderboard.store import store as store_module
 from shiftbench.leaderboard.store.rescore import rescore
 from shiftbench.validation.report import InvalidInput
-from tests.hub.server import WRITE, LoopbackHub, running_hub
+from tests.hub.server import LoopbackHub
 from tests.leaderboard.crowd import check_whole
 from tests.leaderboard.sending import Sender
+from tests.leaderboard.store.repository import REPO, opened
 
 GONE = "the store's folder is gone, or is another one"
-REPO = "org/entries"
-
-
-@pytest.fixture
-def hub(tmp_path: Path, basic_uploads: None) -> Iterator[LoopbackHub]:
-    with running_hub(tmp_path / "hub") as running:
-        running.stored.create(REPO, private=True)
-        yield running
-
-
-def opened(hub: LoopbackHub, cache: Path) -> Store:
-    return open_store(f"hf://datasets/{REPO}", cache=cache, api=HfApi(endpoint=hub.url, token=WRITE))
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty folder", "another store"])
