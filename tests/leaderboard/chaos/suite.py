@@ -308,6 +308,8 @@ class Suite:
 
     def backup(self, act: Act, rng: random.Random) -> None:
         """Back up the store into a file that takes many backups; then restore it."""
+        if not Store(self.work.store).ids():  # what is no store yet is refused
+            self.again(act, submitter, self.work.store, self.work, "ada", [f"ada {act.number}"])
         file, out = self.work.root / "secret.tar", self.work.root / "restored"
         finished = check_backup(file).number if file.exists() else 0
         for _ in range(4):
