@@ -1,9 +1,8 @@
 """A host's day, with the page alone: an advertisement hidden, a copycat renamed, a person erased, a forged log found.
 
-The commands are those of ``docs/host/moderate.md``, in its order; what it shows must be printed.
+The commands are those of ``docs/host/moderate.md``, in its order.
 """
 
-import re
 import shlex
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from tests.leaderboard.conftest import Filled, fill
 from tests.readme_walk import Step, steps
 
 PAGE = "docs/host/moderate.md"
-ID = re.compile(r"\b[0-9a-f]{16}\b")
 
 
 def run(command: str, code: int = 0) -> str:
@@ -56,8 +54,10 @@ def test_a_hosts_day_with_the_page_alone(filled: Filled, tmp_path: Path, monkeyp
     assert index.host_notes(copycat)[1:] == ["Trained on the test texts"]
     run(the_step("board ban").text)
     step = the_step("board erase")
-    printed = [ID.sub("ID", line) for line in run(step.text).splitlines()]
-    assert printed == [ID.sub("ID", line) for line in step.shown]
+    assert run(step.text).splitlines() == [
+        f"would erase entry {person.id}",
+        "nothing was erased: run it again with --yes to erase 'ann' for good",
+    ]
     assert person.id in store.ids()
     run(f"{step.text} --yes")
     assert person.id not in Store(store.root).ids()
