@@ -49,9 +49,8 @@ from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_
 from shiftbench.leaderboard.pages.shell import about_page, script
 from shiftbench.leaderboard.store import Entry, find_folder
 from shiftbench.scoring.comparing.entries import MAX_ENTRIES
-from shiftbench.scoring.forecasting.methods import TITLES
 from shiftbench.scoring.reports.frame.site import style_sheet
-from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem
 
 A_YEAR = "public, max-age=31536000, immutable"
 
@@ -169,12 +168,7 @@ def _resolve_request(request: Request, live: LiveIndex) -> tuple[Shown, Forecast
     index, name = live.index, request.query_params.get("board")
     boards = index.boards()
     board = find_board(name, boards) if name else None
-    method = request.query_params.get("method", "")
-    if method and method not in TITLES:
-        raise InvalidInput(
-            Problem("there is no such method", "forecast", f"'{method[:80]}'", did_you_mean(method[:80], list(TITLES)))
-        )
-    shown = Shown(board, boards, index.benchmarks(), method)
+    shown = Shown(board, boards, index.benchmarks())
     return shown, live.forecasts.on([board] if board else boards)
 
 

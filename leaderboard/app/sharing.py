@@ -107,7 +107,6 @@ def _of_entry(page: EntryPage, name: str, of: str) -> SharedPicture:
         rows = [(shift_name(each), Gap.of(shift_name(each), each.ss, each.st, each.sd)) for each in worst]
         return SharedPicture(title, page.it.sentence, gap_picture(rows, title), of)
     drawn = [*page.it.pictures, *page.it.confidence_pictures]
-    drawn += [page.ranks_over_time] if page.ranks_over_time else []
     for each in drawn:
         if each.id == name:
             return SharedPicture(f"{each.title}: {title}", each.caption, each.drawn, of)

@@ -1,4 +1,4 @@
-"""An entry's position on its board: its rank on each day, and its effective robustness (distance above the line)."""
+"""An entry's position on its board: its rank, and its effective robustness (distance above the line)."""
 
 from dataclasses import dataclass
 
@@ -14,37 +14,22 @@ from shiftbench.scoring.scores.shape import Estimate
 
 @dataclass(frozen=True)
 class BoardPlace:
-    """An entry's rank among the complete entries of a board (ties share a rank), with its 95% interval, if any.
-
-    ``history`` has (day in ISO format, UTC; rank; number of complete entries): one row for each day, from the entry's
-    own on, on which the board got a complete entry.
-    """
+    """An entry's rank among the complete entries of a board (ties share a rank), with its 95% interval, if any."""
 
     rank: int
     low: int | None
     high: int | None
     n_ranked: int
-    history: tuple[tuple[str, int, int], ...]
 
 
 def place_of(rows: pl.DataFrame, identity: str) -> BoardPlace | None:
-    """Find an entry's rank and rank history on a board (a frame of ``Index.frame``); None if it is not ranked.
-
-    Entries withdrawn since then are not in the frame, so they do not count on earlier days either.
-    """
+    """Find an entry's rank on a board (a frame of ``Index.frame``); None if it is not ranked."""
     ranked = rows.filter(pl.col("rank").is_not_null())
     own = ranked.filter(pl.col("id") == identity)
     if own.is_empty():
         return None
     facts = own.row(0, named=True)
-    days = (
-        ranked.group_by("date")
-        .agg(better=(pl.col("rank") < facts["rank"]).sum(), n_ranked=pl.len())
-        .sort("date")
-        .select("date", pl.col("better").cum_sum() + 1, pl.col("n_ranked").cum_sum())
-        .filter(pl.col("date") >= facts["date"])
-    )
-    return BoardPlace(facts["rank"], facts["rank_low"], facts["rank_high"], ranked.height, tuple(days.iter_rows()))
+    return BoardPlace(facts["rank"], facts["rank_low"], facts["rank_high"], ranked.height)
 
 
 _PAIRS = (("id_score", "mean_ood"), ("mean_ss", "mean_st"))

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 
-import polars as pl
-
 from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import SourceFacts, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -19,7 +17,6 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Choice, Matrix, MatrixCell
 from shiftbench.scoring.reports.numbers import MISSING
-from shiftbench.scoring.reports.pictures.rows import QUANTILES, depth_boxes
 from shiftbench.scoring.reports.pictures.words import ARROW
 from shiftbench.scoring.scores.examples import SampleRow, sample_rows
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -28,7 +25,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 @dataclass(frozen=True)
 class DataPage:
-    """Content of ``templates/data.html``; matrices, depths and statistics may be missing."""
+    """Content of ``templates/data.html``; matrices and statistics may be missing."""
 
     menu: Sequence[tuple[str, Sequence[Choice]]]
     notices: Markup
@@ -39,7 +36,6 @@ class DataPage:
     samples: dict[str, tuple[SampleRow, ...]]
     divergence: Matrix | None
     q: Matrix | None
-    depths: Sequence[tuple[str, Markup]]
 
     @property
     def sources(self) -> list[tuple[SourceFacts, list[int], list[str]]]:
@@ -82,7 +78,6 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
         samples=_samples(place, folder.content_hash, task),
         divergence=_matrix("Divergence of words", "", apart) if apart else None,
         q=_matrix("Q of every pair", f"from {ARROW} to", q) if q else None,
-        depths=_depths(folder, task) if folder.has_depth else (),
     )
     return render("data.html", page=page, MISSING=MISSING)
 
@@ -123,28 +118,6 @@ def _matrix(caption: str, corner: str, cells: dict[tuple[str, str], float]) -> M
         return MatrixCell(f"{value:.2f}", "much", round(MOST_COLOUR * value, 1), f"{row}, {column}: {value:.4f}")
 
     return Matrix(caption, corner, columns, [(row, [cell(row, column) for column in columns]) for row in rows])
-
-
-def _depths(folder: DatasetFolder, task: str) -> list[tuple[str, Markup]]:
-    quantiles = _quantiles(folder.path.as_posix(), folder.content_hash, task)
-    every = [value for targets in quantiles.values() for values in targets.values() for value in values]
-    return [(source, depth_boxes(source, targets, (min(every), max(every)))) for source, targets in quantiles.items()]
-
-
-@lru_cache(maxsize=64)
-def _quantiles(path: str, content_hash: str, task: str) -> dict[str, dict[str, list[float]]]:
-    """Compute quantiles of the depths of each target's test texts, by source and target (cached)."""
-    folder = DatasetFolder.open(path)
-    pairs = folder.manifest.tasks[task].depth_pairs
-    quantiles: dict[str, dict[str, list[float]]] = {}
-    for source, target in pairs:
-        ids = f"{folder.manifest.benchmark}/{task}/{target}/test/"
-        depths = folder.depth(task, source, target).filter(pl.col("id").str.starts_with(ids))["depth"]
-        if len(depths):
-            quantiles.setdefault(source, {})[target] = [
-                float(depths.quantile(part, "linear") or 0) for part in QUANTILES
-            ]
-    return quantiles
 
 
 @lru_cache(maxsize=64)

@@ -21,10 +21,9 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import CardFact, Choice, card_facts
 from shiftbench.scoring.reports.numbers import count
-from shiftbench.scoring.reports.pictures.axes import LEFT, RIGHT, TOP, WIDTH, chart, mark, path, round_axis
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.plain_tables import html_table
-from shiftbench.scoring.reports.task_page import AboveLine, Asked, Picture, TaskPage, find_task, shown_tasks
+from shiftbench.scoring.reports.task_page import AboveLine, Asked, TaskPage, find_task, shown_tasks
 from shiftbench.scoring.scores.controls import Unseen
 from shiftbench.scoring.scores.examples import WrongExample
 from shiftbench.scoring.scores.shape import Scores, TaskScores
@@ -183,14 +182,6 @@ class EntryPage:
         """Return the URL of this tab's pictures, with KIND in place of svg or png."""
         return picture_address("KIND", self.query.address())
 
-    @property
-    def ranks_over_time(self) -> Picture | None:
-        """Draw the rank over time; None unless there are several days."""
-        if self.place is None or len(self.place.history) < 2:
-            return None
-        caption = "Entries that have been withdrawn do not count."
-        return Picture("ranks", "Rank over time", caption, _draw_ranks(self.place))
-
 
 WrongTexts = Callable[[str, str, str, int], Sequence[WrongExample]]
 """Function from task, source, target and maximum number to misclassified texts."""
@@ -276,24 +267,6 @@ def _fact_words(value: str | int | bool) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return count(value) if isinstance(value, int) else value
-
-
-_HEIGHT = 130
-
-
-def _draw_ranks(place: BoardPlace) -> Markup:
-    x = round_axis((1, len(place.history)), LEFT, WIDTH - RIGHT, whole=True)
-    # The best rank is at the top.
-    y = round_axis((1, *(rank for _, rank, _ in place.history)), TOP, TOP + _HEIGHT, n_ticks=4, whole=True)
-    where = [(x.at(number), y.at(rank)) for number, (_, rank, _) in enumerate(place.history, 1)]
-    marks = [
-        mark(*at, "circle", "sb-c0", size=3, words=f"{day}: {rank} of {total}")
-        for at, (day, rank, total) in zip(where, place.history, strict=True)
-    ]
-    first, last = place.history[0], place.history[-1]
-    words = f"Rank {first[1]} of {first[2]} on {first[0]}, {last[1]} of {last[2]} on {last[0]}."
-    names = (f"days with new entries, {first[0]} to {last[0]}", "rank")
-    return chart("Rank over time", words, (x, y), names, [path(where, "sb-curve sb-c0"), *marks], [])
 
 
 def gone_page(identity: str, what: str, since: str) -> Markup:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shiftbench.leaderboard.board import Benchmark, Board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound, forecast_rows
-from shiftbench.leaderboard.pages.addresses import FORECAST, forecast_address, with_query
+from shiftbench.leaderboard.pages.addresses import FORECAST, forecast_address
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
 from shiftbench.metrics.new_domain import MIN_DOMAINS
@@ -22,8 +22,7 @@ from shiftbench.scoring.reports.forecast import method_table
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Choice
-from shiftbench.scoring.reports.numbers import metric_name, points
-from shiftbench.scoring.reports.pictures.charts import MOST_MARKS, ForecastMark, forecast_plane
+from shiftbench.scoring.reports.numbers import points
 from shiftbench.scoring.reports.plain_tables import table_box
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import counted
@@ -33,12 +32,11 @@ _FLOOR_NAMES = dict(zip(FLOORS, ("source accuracy", "mean drop"), strict=True))
 
 
 class Shown(NamedTuple):
-    """Selection of the page: a board (None: all), the available boards, and the method of the picture."""
+    """Selection of the page: a board (None: all), and the available boards."""
 
     board: Board | None
     boards: Sequence[Board]
     benchmarks: Sequence[Benchmark]
-    method: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,6 @@ class ForecastPage:
 
     concept_shift = CONCEPT_SHIFT
     boards_are_alike = BOARDS_ARE_ALIKE
-    most_marks = MOST_MARKS
 
     @property
     def title(self) -> str:
@@ -122,42 +119,6 @@ class ForecastPage:
         assert self.part is not None
         return table_box(method_table("Methods, in points, by mean error; those that lack domains last",
                                       self.part.standings))  # fmt: skip
-
-    @cached_property
-    def marks(self) -> dict[str, list[ForecastMark]]:
-        """List each method's forecasts with the true scores."""
-        drawn: dict[str, list[ForecastMark]] = {}
-        for each in self.found.found:
-            for shift in each.task.shifts:
-                for one in shift.forecasts:
-                    if one.value is not None and shift.truth is not None:
-                        mark = ForecastMark(each.model, shift.source, shift.target, one.value, shift.truth)
-                        drawn.setdefault(one.method, []).append(mark)
-        return drawn
-
-    @cached_property
-    def method(self) -> str:
-        """Return the method of the picture: the requested one, else the best one."""
-        assert self.part is not None
-        best = next(each.method for each in sort_methods(self.part.standings) if each.method in self.marks)
-        return self.shown.method if self.shown.method in self.marks else best
-
-    @property
-    def methods(self) -> list[Choice]:
-        """List the methods that the picture can show."""
-        board = [("board", self.shown.board.name)] if self.shown.board else []
-        return [
-            Choice(title, f"{with_query(FORECAST, [*board, ('method', name)])}#picture", name == self.method)
-            for name, title in TITLES.items()
-            if name in self.marks
-        ]
-
-    @property
-    def picture(self) -> Markup:
-        """Draw the method's forecasts against the true scores."""
-        metrics = {metric_name(each.task.metric) for each in self.found.found}
-        metric = metrics.pop() if len(metrics) == 1 else "score"
-        return forecast_plane(TITLES[self.method], self.marks[self.method], metric)
 
 
 def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:

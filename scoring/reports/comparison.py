@@ -20,7 +20,7 @@ from shiftbench.scoring.comparing.shape import (
 )
 from shiftbench.scoring.comparing.words import about_lines, apart_words, failure_words, floor_words
 from shiftbench.scoring.reports.numbers import drop_text
-from shiftbench.scoring.reports.pictures.rows import draw_forest, run_dots
+from shiftbench.scoring.reports.pictures.rows import draw_forest
 from shiftbench.scoring.reports.pictures.words import ARROW, source_name
 from shiftbench.scoring.reports.task_page import Picture
 
@@ -165,14 +165,3 @@ class ComparisonPage:
         apart = [each.sentence for each in self.pairs if each.ranked is None]
         first = [apart_words(len(apart), len(self.pairs))] if apart and len(self.pairs) > 1 else []
         return [*first, *apart, *(each.sentence for each in self.pairs if each.ranked is not None)]
-
-    @property
-    def runs(self) -> Picture | None:
-        """Draw the runs of all entries, if one of them has several."""
-        if not self.pairs or not all(each.pair.tasks for each in self.pairs):
-            return None
-        names = [self.pairs[0].names[0], *(each.names[1] for each in self.pairs)]
-        tasks = [each.pair.tasks[0] for each in self.pairs]
-        drawn = run_dots(names, [tasks[0].run_scores_a, *(task.run_scores_b for task in tasks)])
-        caption = "Score under shift of each run, by what it was trained on: the mean hides a run that fails."
-        return Picture("runs", "Runs", caption, drawn) if drawn is not None else None

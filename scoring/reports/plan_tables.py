@@ -1,9 +1,8 @@
-"""Power analysis before training, as tables for a terminal and as a plot."""
+"""Power analysis before training, as sentences and tables."""
 
 from collections.abc import Iterator, Sequence
 from math import inf
 from statistics import median
-from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
@@ -11,12 +10,6 @@ from shiftbench.metrics.precision import MIN_RUNS
 from shiftbench.scoring.reports.numbers import plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.plan import OVER_CLASSES, DetectionPlan, Need, PlannedDrop, TaskPlan
-from shiftbench.validation.png import draw_panels
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_COLOURS = {"SD": "#0072B2", "TD": "#D55E00", "average drop": "#000000"}
 
 
 def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
@@ -89,32 +82,3 @@ def _assumed(task: TaskPlan) -> str:
         f" standard deviation over runs {plain_points(assumed.run_sd, 2)} points{origin};"
         f" {sizes[0]:,} to {sizes[-1]:,} test texts a domain."
     )
-
-
-def plan_picture(plan: DetectionPlan) -> bytes:
-    """Draw each task's minimum detectable drops: a dot per shift, a bar at the median, and the average drop."""
-    panels = [lambda axis, task=task: _panel(axis, task, plan.runs) for task in plan.tasks]
-    columns = min(2, len(panels))
-    return draw_panels(panels, columns=columns, width=5.5 * columns, heights=[3.2] * -(-len(panels) // columns))
-
-
-def _panel(axis: "Axes", task: TaskPlan, runs: int) -> None:
-    kinds = [("models", "these trained models"), ("recipe", f"the recipe, {runs} runs")]
-    labels: list[str] = []
-    for kind, words in kinds:
-        for figure in _figures(task):
-            drops = [getattr(item, kind) for item in task.detectable if item.figure == figure]
-            values = [100 * value for value in drops if value is not None]
-            if not values:
-                continue
-            place = len(labels)
-            labels.append(f"{figure}\n{words}")
-            axis.plot(values, [place] * len(values), "o", color=_COLOURS[figure], alpha=0.5, markersize=5)
-            axis.plot([median(values)] * 2, [place - 0.3, place + 0.3], color=_COLOURS[figure], linewidth=2)
-    for drop in (1, 2, 5):
-        axis.axvline(drop, color="#BBBBBB", linewidth=0.8, zorder=0)
-    axis.set_yticks(range(len(labels)), labels)
-    axis.set_ylim(len(labels) - 0.5, -0.5)
-    axis.set_xlim(left=0)
-    axis.set_xlabel("smallest true drop found with 80% probability, points")
-    axis.set_title(task.task, loc="left")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.validation.command_line import OUTPUT, DataOption, JsonOption, answer, writable_picture
+from shiftbench.validation.command_line import DataOption, JsonOption, answer
 
 
 def plan(
@@ -26,16 +26,6 @@ def plan(
             "group (0.05); run_sd: standard deviation of a score over training runs (0.01).",
         ),
     ] = None,
-    picture: Annotated[
-        Path | None,
-        typer.Option(
-            "--picture",
-            metavar="FILE",
-            help="Draw drops by runs and by texts as PNG.",
-            callback=writable_picture,
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
     json_: JsonOption = None,
 ) -> None:
     """Compute before training which drops can be detected.
@@ -45,7 +35,7 @@ def plan(
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.scoring.reports.plan_tables import plan_lines, plan_picture
+    from shiftbench.scoring.reports.plan_tables import plan_lines
     from shiftbench.scoring.scores.plan import parse_assumptions
     from shiftbench.scoring.scores.plan import plan as make_plan
     from shiftbench.scoring.scores.score import token_encoder
@@ -53,6 +43,4 @@ def plan(
     given = parse_assumptions(assume or ())
     folder = DatasetFolder.open(data)
     detection = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
-    if picture is not None:
-        picture.write_bytes(plan_picture(detection))
     answer(plan_lines(detection), detection.model_dump(mode="json"), json_)

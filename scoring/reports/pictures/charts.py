@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
-from typing import NamedTuple
 
 from shiftbench.metrics.depth import LAMBDAS
 from shiftbench.scoring.reports.frame.html import Markup, tag
@@ -215,49 +214,6 @@ def _identity(axes: tuple[Axis, Axis]) -> Markup:
 def _mean(places: Sequence[tuple[float, float]], which: int) -> str:
     """Format the mean over equal-mass bins."""
     return points(fmean(place[which] for place in places) / 100)
-
-
-MOST_MARKS = 400
-"""Maximum number of marks; with more shifts, every second, third ... is drawn."""
-
-
-class ForecastMark(NamedTuple):
-    """One forecast: entry, source, target, forecast and true score, as fractions."""
-
-    entry: str
-    source: str
-    target: str
-    value: float
-    truth: float
-
-
-def forecast_plane(method: str, found: Sequence[ForecastMark], metric: str) -> Markup:
-    """Draw one method's forecasts (y) against the true scores (x), one mark per shift.
-
-    Args:
-        method: its title.
-        found: at least one forecast; targets have colours if there are few of them.
-        metric: display name of the forecast metric.
-    """
-    axes = across, up = draw.square_axes(100 * end for each in found for end in (each.value, each.truth))
-    targets = sorted({each.target for each in found})
-    few = len(targets) <= draw.N_COLOURS
-    looks = {name: draw.look(number) if few else ("circle", "sb-accent") for number, name in enumerate(targets)}
-    marks = []
-    for each in found[:: -(-len(found) // MOST_MARKS)]:
-        values = f"forecast {points(each.value)}, true score {points(each.truth)}"
-        words = f"{each.entry}\n{each.source} to {each.target}: {values}"
-        at = across.at(100 * each.truth), up.at(100 * each.value)
-        marks.append(draw.mark(*at, *looks[each.target], size=3.6, words=words))
-    said = (
-        f"{len(found):,} forecasts by {method}: off by {points(fmean(abs(each.value - each.truth) for each in found))} "
-        f"points on average, too high on {sum(each.value > each.truth for each in found):,} of them, above the dashed "
-        "line."
-    )
-    keys = [(draw.mark_sign(*looks[name]), name) for name in targets] if few else []
-    keys.append((draw.line_sign("sb-identity"), "forecast is right"))
-    title, names = f"Forecasts by {method} over the truth", (f"true {metric}, points", "forecast, points")
-    return draw.chart(title, said, axes, names, [_identity(axes), *marks], keys, heading="tested on" if few else "")
 
 
 _SERIES_HEIGHT = 210

@@ -1,16 +1,16 @@
 """Plots with one row per domain, slice, shift or model: ticks above, names to the left."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from shiftbench.scoring.comparing.shape import Difference, SourceRuns, p_text, winner
+from shiftbench.scoring.comparing.shape import Difference, p_text, winner
 from shiftbench.scoring.comparing.unit_ranks import Ranking
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
 from shiftbench.scoring.reports.frame.parts import Gap
 from shiftbench.scoring.reports.numbers import drop_text, points, score_text
 from shiftbench.scoring.reports.pictures import axes as draw
 from shiftbench.scoring.reports.pictures.axes import Axis
-from shiftbench.scoring.reports.pictures.words import shorten, source_name
+from shiftbench.scoring.reports.pictures.words import shorten
 from shiftbench.scoring.scores.shape import DomainScore, Estimate, SlicesFound
 
 _ROW, _TOP = 22, 26
@@ -174,29 +174,6 @@ def scores_by_slice(found: SlicesFound) -> Markup:
     return row_picture("Scores by slice", about, rows, keys, names=220)
 
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-def depth_boxes(source: str, quantiles: Mapping[str, Sequence[float]], span: tuple[float, float]) -> Markup:
-    """Draw box plots of one source's depths, one row per target.
-
-    Args:
-        source: the source.
-        quantiles: quantiles of each target's depths, at ``QUANTILES``; the source itself is one of the targets.
-        span: lowest and highest depth over all of the task's plots, so that they share a scale.
-    """
-    rows = []
-    for target, (low, left, median, right, high) in quantiles.items():
-        shares = zip(QUANTILES, (low, left, median, right, high), strict=True)
-        words = ", ".join(f"{100 * part:.0f}% below {value:.3f}" for part, value in shares)
-        box = Stroke(left, right, "sb-depth-own" if target == source else "sb-depth", _ROW - 8)
-        parts = [Stroke(low, high, "sb-axis"), box, Stroke(median, median, "sb-median")]
-        rows.append(Row(target, parts, f"{target}: {words}"))
-    said = "; ".join(f"{target} median {values[2]:.2f}" for target, values in quantiles.items())
-    axis = draw.round_axis(span, 120, draw.WIDTH - draw.RIGHT, n_ticks=5)
-    return row_picture(f"Depth of test texts in {source}", said, rows, names=120, axis=axis)
-
-
 class ForecastRow(NamedTuple):
     """A domain's forecast with its interval, if any, and its true score if labels are known; fractions."""
 
@@ -238,31 +215,6 @@ def draw_forest(differences: Sequence[tuple[str, Difference | None]], title: str
         rows.append(Row(name, [Dot(each.estimate, colour, symbol, decided is not None)], words))
     said = [f"{name}: {drop_text(each.estimate)}" for name, each in differences if each is not None]
     return row_picture(title, "; ".join(said) or "Nothing to compare.", rows, names=160, has_zero=True)
-
-
-def run_dots(names: Sequence[str], runs: Sequence[Sequence[SourceRuns]]) -> Markup | None:
-    """Draw the mean score of each run of all entries, one row per source; None if no entry has two runs.
-
-    Args:
-        names: names of the entries.
-        runs: runs of each entry.
-    """
-    if max((len(source.scores) for each in runs for source in each), default=0) < 2:
-        return None
-    rows = []
-    for name in dict.fromkeys(source.source for each in runs for source in each):
-        shown = source_name(name)
-        dots = [
-            Dot(Estimate(value=score), colour, symbol, words=f"{entry}, {shown}: run at {points(score)}")
-            for (symbol, colour), entry, each in zip(map(draw.look, range(len(names))), names, runs, strict=True)
-            for source in each
-            if source.source == name
-            for score in source.scores
-        ]
-        rows.append(Row(shown, dots))
-    keys = [(draw.mark_sign(*draw.look(number)), name) for number, name in enumerate(names)]
-    said = "Each mark is a run: its mean score over the shifts that rank."
-    return row_picture("Runs by source", said, rows, keys, names=160)
 
 
 MOST_ROWS = 12

@@ -115,8 +115,6 @@ def test_a_browser_shows_it_wide_and_narrow_light_and_dark(served: Served, open_
             assert (wrong["found"] if isinstance(wrong, dict) else wrong) == []
         about = page.get_by_role("columnheader", name="Mean error").get_attribute("title")
         assert about.startswith("how far forecasts are off")
-        page.get_by_role("link", name="ATC, confidence").click()
-        page.get_by_role("img", name="Forecasts by ATC, confidence").wait_for()
         page.goto(f"{served.url}/entry?id={served.entry}&tab=statistics")
         page.get_by_role("heading", name="Forecasts beside the truth").wait_for()
         page.get_by_text("All methods on all entries of this board").wait_for()
@@ -129,9 +127,6 @@ def test_it_works_without_script(browser: Any, served: Served) -> None:
     try:
         page = context.new_page()
         page.goto(served.url + BOARD)
-        with page.expect_navigation():
-            page.get_by_role("link", name="source accuracy (floor)").click()
-        assert "method=source-accuracy" in page.url
         page.locator("summary").filter(has_text="How to read this page").click()
         page.get_by_text("A forecast uses no label of its target").wait_for()
     finally:

@@ -1,4 +1,4 @@
-"""The forecast page: its table with explanations, pictures, what fills it, and what it never shows."""
+"""The forecast page: its table with explanations, what fills it, and what it never shows."""
 
 import csv
 import io
@@ -16,7 +16,6 @@ from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
 from shiftbench.scoring.forecasting.shape import Forecast, ShiftForecast, TaskForecast
-from shiftbench.scoring.reports.pictures import charts
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.release.gold import build_gold
 
@@ -127,17 +126,6 @@ def test_all_boards_together_name_the_assumption(shown: Shown) -> None:
     page = Visible(forecast_page(shown._replace(board=None), found(7)))
     assert "it is assumed that domains of different tasks are alike" in page.text
     assert "all boards" in page.text
-
-
-def test_the_picture_has_the_method_that_was_asked_for(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
-    markup = str(forecast_page(shown._replace(method="mean-drop"), found(7)))
-    assert "7 forecasts by less mean drop (floor): off by 5.3 points on average, too high on 7 of them" in markup
-    assert "method=doc#picture" in markup
-    default = str(forecast_page(shown._replace(method="magic"), found(7)))
-    assert "7 forecasts by difference of confidences" in default, "the best one, as the sentence says"
-    monkeypatch.setattr(charts, "MOST_MARKS", 3)
-    many = [charts.ForecastMark("m", "a", "b", 0.5, 0.4)] * 7
-    assert str(charts.forecast_plane("x", many, "accuracy")).count("<title>m") == 3
 
 
 def test_the_csv_has_every_forecast_beside_the_truth() -> None:
