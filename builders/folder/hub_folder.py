@@ -22,6 +22,11 @@ def check_repository(name: str, where: str) -> str:
     return name
 
 
+def open_folder(place: Path | str, revision: str = "main") -> DatasetFolder:
+    """Open a dataset folder, local or, for ``ORG/NAME``, on the Hub (see ``names_repository``)."""
+    return download_folder(str(place), revision) if names_repository(place) else DatasetFolder.open(Path(place))
+
+
 def download_folder(repo_id: str, revision: str = "main") -> DatasetFolder:
     """Download a published dataset folder into the Hub cache; cached files are not downloaded again.
 

@@ -22,6 +22,7 @@ from shiftbench.leaderboard.app.jobs import SECONDS_KEPT as SECONDS_RESULT_KEPT
 from shiftbench.leaderboard.app.line import AT_ONCE, MAX_CLIENTS, MORE_PLACES
 from shiftbench.leaderboard.app.middleware import BYTES_A_SECOND, MAX_BODY_BYTES, SECONDS_TO_BEGIN
 from shiftbench.leaderboard.app.request_log import SLOW_SECONDS
+from shiftbench.leaderboard.app.space import CONFIG
 from shiftbench.leaderboard.app.sub_path import checked_root_path
 from shiftbench.leaderboard.app.uploads import MAX_KEPT as MAX_UPLOADS
 from shiftbench.leaderboard.app.uploads import MIN_FREE_BYTES, SECONDS_KEPT
@@ -32,7 +33,6 @@ from shiftbench.leaderboard.store.store import MAX_REFUSALS
 from shiftbench.validation.plain_text import refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
-CONFIG = "board.toml"
 _MIB = 2**20
 
 Text = Annotated[str, pydantic.StringConstraints(max_length=2_000), pydantic.AfterValidator(refuse_invisible)]
@@ -132,7 +132,7 @@ class BoardConfig(_Table):
 
     title: Annotated[Text, pydantic.Field(description="heading of the front page; empty for shiftbench's own")] = ""
     text: Annotated[Text, pydantic.Field(description="a sentence below it")] = ""
-    data: Annotated[list[str], pydantic.Field(description="dataset folders")] = []
+    data: Annotated[list[str], pydantic.Field(description="dataset folders, or ORG/NAME on the Hub")] = []
     store: Annotated[str, pydantic.Field(description="a folder, or hf://datasets/ORG/NAME")] = ""
     hosts: Annotated[
         list[Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,96}$")]],

@@ -2,6 +2,7 @@
 
     create_app   the whole application, for any ASGI server
     serve        run it until Ctrl-C
+    serve_board  the same, from a configuration
 
 Pages (``shiftbench.leaderboard.app.pages``) need no script and respond in milliseconds. Gradio has the form at
 ``/gradio``, the named endpoints (``shiftbench.leaderboard.app.endpoints``), their OpenAPI document and the MCP server.
@@ -23,9 +24,10 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 
+from shiftbench.builders.folder.hub_folder import open_folder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.checking import Checker
-from shiftbench.leaderboard.app.config import BoardConfig, Limits, Log, Retention
+from shiftbench.leaderboard.app.config import BoardConfig, Limits, Log, Retention, configuration
 from shiftbench.leaderboard.app.connections import bounded_connections
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
 from shiftbench.leaderboard.app.host_page import HostPage
@@ -42,7 +44,7 @@ from shiftbench.leaderboard.app.submitting import SubmitPage
 from shiftbench.leaderboard.app.uploads import Uploads, add_upload
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.release import refuse_split_twice
-from shiftbench.leaderboard.store import Store
+from shiftbench.leaderboard.store import Store, open_store
 from shiftbench.validation.report import InvalidInput, Problem
 
 log = logging.getLogger(__name__)
@@ -218,6 +220,16 @@ class Server:
         """Stop after the requests in progress."""
         self._server.should_exit = True
         self._thread.join(timeout=10)
+
+
+def serve_board(config: BoardConfig) -> None:
+    """Open the data and the store of a configuration, and serve them until Ctrl-C."""
+    folders = [open_folder(each) for each in config.data]
+    for folder in folders:
+        folder.refuse_withheld()
+    store = open_store(config.store)
+    store.note_configuration(configuration(config), config.hosts)
+    serve(folders, store, host=config.server.host, port=config.server.port, settings=ServerSettings.of(config))
 
 
 def serve(

@@ -4,8 +4,10 @@ The Space contains a copy of this installation's source, so both compute the sam
 """
 
 import importlib
+import json
 import os
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distributions, requires, version
@@ -15,8 +17,7 @@ from typing import Any
 import yaml
 from packaging.requirements import Requirement
 
-from shiftbench.builders.folder.hub_folder import download_folder
-from shiftbench.builders.hub_access import writing_to_hub
+from shiftbench.builders.hub_access import reaching_hub, writing_to_hub
 from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -29,13 +30,26 @@ PORT = 7860
 """The default port of a Space's application."""
 PROXIES = ("10.0.0.0/8",)
 """Address range of Hugging Face's proxy, the only way to reach a Space."""
+CONFIG = "board.toml"
+"""The file with a leaderboard's configuration (``shiftbench.leaderboard.app.config``)."""
 
 _PROGRAM = '''"""The leaderboard; made by ``shiftbench board publish-space``."""
 
+from pathlib import Path
+
 from shiftbench.leaderboard.app.space import run_space
 
-run_space({data!r}, {store!r}, daily_quota={quota})
+run_space(Path(__file__).with_name("board.toml"))
 '''
+_BOARD = """# The leaderboard's configuration; 'shiftbench board config' prints all that can be written here.
+data = {data}
+store = {store}
+
+[submissions]
+sign_in = true
+quota = 10
+"""
+_STORE = "hf://datasets/"
 
 
 @dataclass(frozen=True)
@@ -43,26 +57,47 @@ class SpaceConfig:
     """Settings of a Space.
 
     Attributes:
-        data: dataset repositories on the Hub, published with ``shiftbench data publish``; private ones with the gold of
-            withheld labels are read with the Space's secret ``HF_TOKEN``.
-        store: dataset repository of the entries; the secret ``HF_TOKEN`` must have write access.
-        title: the Space's title.
-        daily_quota: number of entries per submitter and UTC day.
+        board: its ``board.toml``. ``data`` are dataset repositories, published with ``shiftbench data publish``;
+            private ones with the gold of withheld labels are read with the Space's secret ``HF_TOKEN``, which must have
+            write access to the ``store``, ``hf://datasets/ORG/NAME``.
         bert_score: whether to score generated text as well, which installs PyTorch.
     """
 
-    data: tuple[str, ...]
-    store: str
-    title: str = "shiftbench leaderboard"
-    daily_quota: int = 10
+    board: str
     bert_score: bool = False
+
+    @property
+    def data(self) -> list[str]:
+        """Return the dataset repositories."""
+        return [str(each) for each in self._table.get("data", [])]
+
+    @property
+    def store(self) -> str:
+        """Return the name of the repository of the entries."""
+        return str(self._table.get("store", "")).removeprefix(_STORE)
+
+    @property
+    def title(self) -> str:
+        """Return the Space's title."""
+        return str(self._table.get("title") or "shiftbench leaderboard")
+
+    @property
+    def _table(self) -> Mapping[str, Any]:
+        return tomllib.loads(self.board)
+
+
+def new_board(data: Sequence[str], store: str) -> str:
+    """Return the ``board.toml`` of a new Space; ``store`` may be the bare name of a repository."""
+    place = store if "://" in store else f"{_STORE}{store}"
+    return _BOARD.format(data=json.dumps(list(data)), store=json.dumps(place))
 
 
 def space_files(config: SpaceConfig) -> dict[str, bytes]:
-    """Build the files of a Space: its card, program, requirements, and the source of the required packages."""
+    """Build the files of a Space: its card, program, configuration, requirements, and the required packages' source."""
     return {
         "README.md": _readme(config).encode(),
-        "app.py": _PROGRAM.format(data=list(config.data), store=config.store, quota=config.daily_quota).encode(),
+        "app.py": _PROGRAM.encode(),
+        CONFIG: config.board.encode(),
         "requirements.txt": "".join(f"{line}\n" for line in requirements(bert_score=config.bert_score)).encode(),
         **dict(_sources()),
     }
@@ -100,6 +135,17 @@ def _gradio_version() -> str:
     return _installed_version("gradio") or next(each.version for each in need.specifier if each.operator == ">=")
 
 
+def published_board(repo_id: str) -> str | None:
+    """Read the ``board.toml`` of an existing Space; None if there is none."""
+    from huggingface_hub import HfApi
+
+    api = HfApi()
+    with reaching_hub(repo_id, "check the Space's name, and that HF_TOKEN may read it"):
+        if not api.file_exists(repo_id, CONFIG, repo_type="space"):
+            return None
+        return Path(api.hf_hub_download(repo_id, CONFIG, repo_type="space")).read_text(encoding="utf-8")
+
+
 def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -> str:
     """Create or update a Space in one commit; files of earlier versions that are no longer needed are removed.
 
@@ -126,18 +172,26 @@ def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -
     return str(url)
 
 
-def run_space(data: Sequence[str], store: str, *, daily_quota: int) -> None:
-    """Download the datasets and serve the leaderboard; called by a Space's ``app.py``."""
-    from shiftbench.leaderboard.app.server import ServerSettings, serve
-    from shiftbench.leaderboard.store import open_store
+def run_space(file: Path) -> None:
+    """Serve the leaderboard of a ``board.toml``; called by a Space's ``app.py``.
 
-    folders = [download_folder(repo_id) for repo_id in data]
-    for folder in folders:
-        folder.refuse_withheld()
-    settings = ServerSettings(sign_in=True, daily_quota=daily_quota, proxies=PROXIES)
-    host, port = os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"), int(os.environ.get("GRADIO_SERVER_PORT", PORT))
+    On a Space submitters always sign in, and its address and proxy are Hugging Face's.
+    """
+    from shiftbench.leaderboard.app.config import read_config
+    from shiftbench.leaderboard.app.server import serve_board
+
+    config = read_config(file)
+    server = {
+        "host": os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0"),
+        "port": int(os.environ.get("GRADIO_SERVER_PORT", PORT)),
+        "proxies": config.server.proxies or list(PROXIES),
+    }
+    tables = {
+        "server": config.server.model_copy(update=server),
+        "submissions": config.submissions.model_copy(update={"sign_in": True}),
+    }
     with heard_notes():
-        serve(folders, open_store(f"hf://datasets/{store}"), host=host, port=port, settings=settings)
+        serve_board(config.model_copy(update=tables))
 
 
 def _readme(config: SpaceConfig) -> str:

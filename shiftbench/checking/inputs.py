@@ -18,7 +18,7 @@ import polars as pl
 from shiftbench.builders.building.own_columns import Columns
 from shiftbench.builders.building.own_labels import respell
 from shiftbench.builders.building.own_tables import OwnTable, read_tables, table_of, with_lists
-from shiftbench.builders.folder.hub_folder import download_folder, names_repository
+from shiftbench.builders.folder.hub_folder import open_folder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, parse_card, read_card
 from shiftbench.validation.csv_text import csv_text, separator_of
@@ -61,7 +61,7 @@ def as_folder(data: Any, argument: str = "data", revision: str = "main") -> Data
         return data
     if not isinstance(data, str | Path):
         _refuse_type(data, argument, "a folder's path, ORG/NAME on the Hub, or what open_dataset returned")
-    return download_folder(str(data), revision) if names_repository(data) else DatasetFolder.open(data)
+    return open_folder(data, revision)
 
 
 def as_card(card: Any) -> Card:

@@ -26,9 +26,7 @@ from shiftbench.cli.data_options import (
     ReasonOption,
     SpaceArgument,
     SpaceDryRunOption,
-    SpaceQuotaOption,
     StoreOption,
-    TitleOption,
     ToOption,
 )
 from shiftbench.cli.help import group_of
@@ -242,10 +240,9 @@ def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None
 
 def publish_space(
     repo_id: SpaceArgument,
-    data: PublishedDataOption,
-    store: HubStoreOption,
-    title: TitleOption = "shiftbench leaderboard",
-    quota: SpaceQuotaOption = 10,
+    config: ConfigOption = None,
+    data: PublishedDataOption = None,
+    store: HubStoreOption = None,
     bert_score: BertScoreOption = False,
     private: PrivateSpaceOption = False,
     dry_run: SpaceDryRunOption = False,
@@ -253,16 +250,17 @@ def publish_space(
 ) -> None:
     """Create or update a leaderboard's Space on the Hub.
 
-    It is one commit. The Space needs a secret HF_TOKEN that may write to the entries' repository.
+    It is one commit. The Space needs a secret HF_TOKEN that may write to the entries' repository. Its board.toml is
+    --config, one made from --data and --store, or without any of them the Space's own: so to update, give its name.
 
     Example: shiftbench board publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
     """
     from shiftbench.leaderboard.app.space import SpaceConfig, check_names, space_files
     from shiftbench.leaderboard.app.space import publish_space as create
 
-    config = SpaceConfig(tuple(data), store, title, quota, bert_score)
-    check_names(repo_id, config)
-    files = space_files(config)
+    settings = SpaceConfig(_board_of_space(repo_id, config, data, store, ask_hub=not dry_run), bert_score)
+    check_names(repo_id, settings)
+    files = space_files(settings)
     size = sum(map(len, files.values()))
     if dry_run:
         for path, content in sorted(files.items()):
@@ -270,9 +268,34 @@ def publish_space(
         typer.echo(f"{len(files)} files, {size:,} bytes; nothing was sent", err=True)
         write_json({"url": None, "files": sorted(files)}, json_)
         return
-    url = create(repo_id, config, private=private)
+    url = create(repo_id, settings, private=private)
     typer.echo(f"the Space is at {url}; give it the secret HF_TOKEN in its settings", err=True)
     write_json({"url": url, "files": sorted(files)}, json_)
+
+
+def _board_of_space(
+    repo_id: str, file: Path | None, data: Sequence[str] | None, store: str | None, *, ask_hub: bool
+) -> str:
+    """Return the content of a Space's configuration file."""
+    from shiftbench.leaderboard.app.space import CONFIG, new_board, published_board
+    from shiftbench.validation.report import InvalidInput, Problem
+
+    if file is not None and (data or store):
+        raise typer.BadParameter("--config has the data and the store: leave out --data and --store")
+    if file is not None:
+        configured(file)  # reports every problem
+        return file.read_text(encoding="utf-8")
+    if bool(data) != bool(store):
+        raise typer.BadParameter("give both --data and --store, or neither")
+    made = new_board(data, store) if data and store else None
+    there = published_board(repo_id) if ask_hub or made is None else None
+    if there is None and made is None:
+        cure = "give --config, or --data and --store"
+        raise InvalidInput(Problem(f"this Space has no {CONFIG} yet", repo_id, cure=cure))
+    if there is not None and made not in (None, there):
+        cure = "leave out --data and --store to keep it, or give --config FILE to replace it"
+        raise InvalidInput(Problem(f"this Space has another {CONFIG}", repo_id, cure=cure))
+    return made or there or ""
 
 
 def nominate(

@@ -82,10 +82,6 @@ ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why
 EntryTaskOption = Annotated[
     str, typer.Option("--task", metavar="NAME", help="One of the entry's tasks; default: all of them.")
 ]
-_QUOTA = typer.Option(
-    "--quota", metavar="N", help="Entries a submitter may send a day (UTC); needed on withheld labels.", min=1
-)
-SpaceQuotaOption = Annotated[int, _QUOTA]
 FromArchiveOption = Annotated[
     Path | None,
     typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
@@ -96,10 +92,11 @@ EveryEntryOption = Annotated[
 NewFolderOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")]
 SpaceArgument = Annotated[str, typer.Argument(metavar="ORG/NAME", help="The Space.")]
 PublishedDataOption = Annotated[
-    list[str], typer.Option("--data", metavar="ORG/NAME", help="Published dataset; may be given several times.")
+    list[str] | None, typer.Option("--data", metavar="ORG/NAME", help="Published dataset; may be given several times.")
 ]
-HubStoreOption = Annotated[str, typer.Option("--store", metavar="ORG/NAME", help="Dataset repository of the entries.")]
-TitleOption = Annotated[str, typer.Option("--title", metavar="TEXT", help="The Space's title.")]
+HubStoreOption = Annotated[
+    str | None, typer.Option("--store", metavar="ORG/NAME", help="Dataset repository of the entries.")
+]
 BertScoreOption = Annotated[
     bool, typer.Option("--bert-score", help="Score generated text, too: the Space installs PyTorch.")
 ]

@@ -46,7 +46,10 @@ GONE_OPTIONS = {
     ),
     "--set-on": (("study score-forecasts",), "intervals of a board are set on its own domains"),
     "--sign-in": (("serve",), "write it in board.toml, [submissions] sign_in = true; serve --config board.toml"),
-    "--quota": (("serve",), "write it in board.toml, [submissions] quota = 10; serve --config board.toml"),
+    "--quota": (
+        ("serve", "board publish-space"), "write it in board.toml, [submissions] quota = 10; give --config board.toml"
+    ),
+    "--title": (("board publish-space",), "write it in board.toml, title = '...'; give --config board.toml"),
     "--proxy": (("serve",), "write it in board.toml, [server] proxies = [...]; serve --config board.toml"),
 }  # fmt: skip
 """Removed options: the commands that had them, and the replacement."""

@@ -48,7 +48,10 @@ def serve(
     # Garbage collection would scan hundreds of imported modules in vain, which takes a sixth of the start-up time.
     gc.disable()
     try:
-        _serve(_effective(config, data, store, host, port))
+        found = _effective(config, data, store, host, port)
+        from shiftbench.leaderboard.app.server import serve_board
+
+        serve_board(found)
     finally:
         gc.enable()
 
@@ -74,22 +77,6 @@ def _effective(
         if not getattr(config, name):
             raise typer.BadParameter(f"give --{name}, or '{name}' in --config")
     return config
-
-
-def _serve(config: "BoardConfig") -> None:
-    from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.app.config import configuration
-    from shiftbench.leaderboard.app.server import ServerSettings
-    from shiftbench.leaderboard.app.server import serve as serve_page
-    from shiftbench.leaderboard.store import open_store
-
-    folders = [DatasetFolder.open(Path(folder)) for folder in config.data]
-    for folder in folders:
-        folder.refuse_withheld()
-    opened = open_store(config.store)
-    opened.note_configuration(configuration(config), config.hosts)
-    settings = ServerSettings.of(config)
-    serve_page(folders, opened, host=config.server.host, port=config.server.port, settings=settings)
 
 
 def config(file: ConfigOption = None) -> None:

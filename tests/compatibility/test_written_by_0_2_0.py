@@ -30,7 +30,7 @@ from shiftbench.baselines.grid.trial import EndedTrial, Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.command import app
 from shiftbench.leaderboard.app.server import serve
-from shiftbench.leaderboard.app.space import SpaceConfig, publish_space, space_files
+from shiftbench.leaderboard.app.space import SpaceConfig, new_board, publish_space, space_files
 from shiftbench.leaderboard.board import Index, find_board, index_cache
 from shiftbench.leaderboard.pages.board_data import board_rows
 from shiftbench.leaderboard.release import close_round
@@ -440,6 +440,6 @@ def test_updating_a_space_leaves_none_of_its_old_files(written: Path, monkeypatc
                 (files.add if added else files.remove)(operation.path_in_repo)
 
     monkeypatch.setattr(huggingface_hub, "HfApi", Hub)
-    config = SpaceConfig(("acme/data",), "acme/entries")
+    config = SpaceConfig(new_board(["acme/data"], "acme/entries"))
     publish_space("acme/board", config)
     assert files == {*space_files(config), ".gitattributes"}

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from shiftbench.leaderboard.app.space import SpaceConfig, space_files
+from shiftbench.leaderboard.app.space import SpaceConfig, new_board, space_files
 from tests.shiftbench.elsewhere import PACKAGES, ROOT, build_sdist, build_wheel, install, make_environment, run
 
 
@@ -173,7 +173,7 @@ assert importlib.util.find_spec("gradio") is None
 assert importlib.util.find_spec("gradio_client") is not None
 
 import shiftbench as sb
-from shiftbench.leaderboard.app.space import SpaceConfig, space_files
+from shiftbench.leaderboard.app.space import SpaceConfig, new_board, space_files
 from shiftbench.cli.command import app
 
 url, out = sys.argv[1:]
@@ -181,7 +181,7 @@ app(f"submit preds.parquet --card preds.card.yaml --to {url}".split(), standalon
 assert sb.submit("preds.parquet", "preds.card.yaml", url)["new"] is False
 names = "acme/board --data acme/data --store acme/entries --dry-run --json listed.json"
 app(["publish-space", *names.split()], standalone_mode=False)
-for path, content in space_files(SpaceConfig(("acme/data",), "acme/entries")).items():
+for path, content in space_files(SpaceConfig(new_board(["acme/data"], "acme/entries"))).items():
     file = pathlib.Path(out, path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
@@ -194,7 +194,7 @@ def test_without_gradio_one_submits_and_makes_the_space(
 ) -> None:
     run(installed.without_gradio, "-c", WITHOUT_GRADIO, url, tmp_path, cwd=worked)
     assert "1 ranked" in httpx.get(f"{url}/rows", params={"board": "synthetic/nli"}).text
-    expected = space_files(SpaceConfig(("acme/data",), "acme/entries"))
+    expected = space_files(SpaceConfig(new_board(["acme/data"], "acme/entries")))
     assert json.loads((worked / "listed.json").read_text())["files"] == sorted(expected)
     made = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     # Where Gradio is not installed there is no version of it to pin.
@@ -205,7 +205,7 @@ def test_without_gradio_one_submits_and_makes_the_space(
 
 
 def test_the_space_has_every_file_of_its_rooms() -> None:
-    held = set(space_files(SpaceConfig(("acme/data",), "acme/entries")))
+    held = set(space_files(SpaceConfig(new_board(["acme/data"], "acme/entries"))))
     for package in ("validation", "metrics", "builders", "scoring", "leaderboard"):
         read = {name for name in files_of(package) if not name.endswith((".md", ".png", "py.typed"))}
         assert read <= held

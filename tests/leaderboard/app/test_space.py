@@ -25,7 +25,15 @@ from gradio_client import Client, handle_file
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.signing_in import own_path
-from shiftbench.leaderboard.app.space import ROOMS, SpaceConfig, check_names, requirements, space_files
+from shiftbench.leaderboard.app.space import (
+    ROOMS,
+    SpaceConfig,
+    check_names,
+    new_board,
+    requirements,
+    run_space,
+    space_files,
+)
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
 from tests.hub.clients import finish, start, start_publish
@@ -37,7 +45,21 @@ from tests.leaderboard.conftest import predict
 from tests.shiftbench.elsewhere import make_environment
 
 SPACE, DATA, ENTRIES = "acme/board", "acme/data", "acme/entries"
-CONFIG = SpaceConfig((DATA,), ENTRIES, daily_quota=2)
+BOARD = f"""
+title = "Ours"
+text = "For the group."
+data = ["{DATA}"]
+store = "hf://datasets/{ENTRIES}"
+hosts = ["tester"]
+
+[submissions]
+sign_in = true
+quota = 2
+
+[limits]
+upload_mib = 1
+"""
+CONFIG = SpaceConfig(BOARD)
 
 
 FILES_OF_0_2_0 = Path(__file__).parents[2] / "compatibility" / "written_by_0_2_0" / "files.tar.xz"
@@ -57,7 +79,7 @@ def test_its_files_are_the_rooms_and_what_starts_them() -> None:
     inside = {f"shiftbench/{home.name}/{file.relative_to(home).as_posix()}" for home in homes for file in read
               if file.is_relative_to(home)}  # fmt: skip
     assert inside | {"shiftbench/__init__.py"} <= set(files)
-    assert {path for path in files if "/" not in path} == {"README.md", "app.py", "requirements.txt"}
+    assert {path for path in files if "/" not in path} == {"README.md", "app.py", "board.toml", "requirements.txt"}
     assert {tuple(path.split("/")[:2]) for path in files if "/" in path} == {
         ("shiftbench", name) for name in (*ROOMS, "__init__.py", "__init__.pyi", "version.py")
     }
@@ -73,7 +95,7 @@ def test_its_requirements_are_pinned_and_leave_out_what_it_does_not_need() -> No
 
 def test_names_that_are_none_are_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
-        check_names("board", SpaceConfig(("../data",), "acme/entries"))
+        check_names("board", SpaceConfig(new_board(["../data"], "acme/entries")))
     assert [problem.found for problem in refused.value.problems] == ["'board'", "'../data'"]
 
 
@@ -143,10 +165,14 @@ def space(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) ->
     with running_hub(home / "hub") as hub:
         assert finish(start_publish(hub, home, synthetic.path, "--repo-id", DATA))[0] == 0
         keep_old_space(hub)
-        words = ["-m", "shiftbench", "publish-space", SPACE, "--data", DATA, "--store", ENTRIES, "--quota", "2"]
-        code, _, said = finish(start(hub, home, *words))
+        (home / "board.toml").write_text(BOARD)
+        words = ["-m", "shiftbench", "board", "publish-space", SPACE]
+        assert "has no board.toml yet" in finish(start(hub, home, *words))[2]
+        code, _, said = finish(start(hub, home, *words, "--config", str(home / "board.toml")))
         assert code == 0, said
-        assert finish(start(hub, home, *words))[0] == 0, "a second time it is brought up to date"
+        assert finish(start(hub, home, *words))[0] == 0, "a second time it is brought up to date, with its own file"
+        other = finish(start(hub, home, *words, "--data", DATA, "--store", ENTRIES))
+        assert (other[0] != 0, "this Space has another board.toml" in other[2]) == (True, True)
         hub.stored.create(ENTRIES, private=False)
         with running_space(hub, home) as url:
             gradio_of(url)
@@ -183,6 +209,29 @@ def test_a_space_of_version_0_2_0_is_brought_up_to_date(space: tuple[str, Loopba
     assert set(held) == {*space_files(CONFIG), "notes/of_ours.md"}
     assert [path for path, content in held.items() if b"of version 0.2.0" in content] == ["notes/of_ours.md"]
     assert b"from shiftbench.leaderboard.app.space import run_space" in held["app.py"]
+
+
+def test_its_configuration_is_the_file_in_its_repository(space: tuple[str, LoopbackHub]) -> None:
+    url, hub = space
+    held = hub.stored.files(stored_name(SPACE))
+    assert held["board.toml"].decode() == BOARD
+    assert yaml.safe_load(held["README.md"].decode().split("---")[1])["title"] == "Ours"
+    front = httpx.get(url).text
+    assert ("<h1>Ours</h1>" in front, "For the group." in front) == (True, True)
+    assert "Up to 2 entries a day" in httpx.get(f"{url}/submit").text
+    big = {"files": ("a.csv", b"x" * (3 * 2**20))}
+    assert httpx.post(f"{url}/gradio_api/upload", files=big).status_code == 413
+    form = {"act": "annotate", "target": "0" * 16, "reason": "r", "text": "n", "confirm": "yes"}
+    for token, status in ((READ, 422), ("hf_ada", 403)):
+        headers = {"authorization": f"Bearer {token}", "accept": "application/json"}
+        assert httpx.post(f"{url}/host", data=form, headers=headers).status_code == status, "hosts alone moderate"
+
+
+def test_a_space_with_a_faulty_configuration_says_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "board.toml").write_text("titel = 'x'\nquota = 3\n")
+    with pytest.raises(InvalidInput) as refused:
+        run_space(tmp_path / "board.toml")
+    assert [problem.key for problem in refused.value.problems] == ["titel", "quota"]
 
 
 def test_who_says_no_is_told_so_on_a_page(space: tuple[str, LoopbackHub]) -> None:
