@@ -34,9 +34,7 @@ METHODS: Mapping[str, str] = {
     "irm": "irm:InvariantRisk",
     "dann": "dann:DomainAdversarial",
     "lisa": "lisa:Lisa",
-    "soup": "averages:Soup",
     "swad": "swad:Swad",
-    "wise-ft": "averages:WiseFt",
     "dfr": "dfr:Dfr",
     "temperature": "temperature:Temperature",
 }
@@ -118,7 +116,6 @@ class TrainingMethod:
         reads_targets: whether it uses unlabelled texts of the targets; recorded in the card.
         of_words: whether it also works for taggers and models that generate text.
         models: the models that it supports.
-        apart: methods that it cannot be combined with.
     """
 
     of_domains: ClassVar[bool] = False
@@ -126,7 +123,6 @@ class TrainingMethod:
     reads_targets: ClassVar[bool] = False
     of_words: ClassVar[bool] = False
     models: ClassVar[Literal["all", "encoders and encoder-decoders", "encoders"]] = "all"
-    apart: ClassVar[frozenset[str]] = frozenset()
 
     def check(self, options: "TrainingOptions", synonyms: SynonymSource) -> None:
         """Raise InvalidInput, before any work, if a required option is missing."""
@@ -389,13 +385,6 @@ def _check_combination(classes: Mapping[str, type[TrainingMethod]], *, of_words:
     if losses and (len(losses) > 1 or softened):
         found = " with ".join(f"'{each}'" for each in [*losses, *softened])
         raise InvalidInput(Problem("each of these replaces the loss", "--method", found, "leave all but one out"))
-    for name, method in classes.items():
-        for other in sorted(method.apart & set(classes)):
-            found, what = (
-                " with ".join(f"'{each}'" for each in sorted((name, other))),
-                "these methods contradict each other",
-            )
-            raise InvalidInput(Problem(what, "--method", found, "leave one of them out"))
 
 
 def _typed_strengths(

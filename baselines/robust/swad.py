@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 from transformers import TrainerCallback
 
-from shiftbench.baselines.robust.averages import mean_state
 from shiftbench.baselines.robust.method import MethodTraining, TrainingMethod, strength
 from shiftbench.baselines.training.trainer import Trajectory
 from shiftbench.validation.output_files import replace_file
@@ -28,7 +27,6 @@ class Swad(TrainingMethod):
     """SWAD: averages the weights of all steps while the validation loss is in its valley."""
 
     of_validation = True
-    apart = frozenset({"wise-ft"})
     looks: int = strength(LOOKS, "every 50 to 300 steps (Cha et al. 2021)", least=1)
     to_start: int = strength(TO_START, "3 (Cha et al. 2021)", least=1)
     to_end: int = strength(TO_END, "6 (Cha et al. 2021)", least=1)
@@ -157,6 +155,11 @@ class Stretches(TrainerCallback):
         first, last = find_valley([look["loss"] for look in looks], own.to_start, own.to_end, own.tolerance)
         chosen = looks[first : last + 1]
         n_steps = [look["n_steps"] for look in chosen]
-        mean = mean_state([look["weights"] for look in chosen], [n / sum(n_steps) for n in n_steps])
+        shares = [n / sum(n_steps) for n in n_steps]
+        names = chosen[0]["weights"].keys()
+        weights = {
+            name: [share * look["weights"][name] for share, look in zip(shares, chosen, strict=True)] for name in names
+        }
+        mean = {name: torch.stack(parts).sum(dim=0) for name, parts in weights.items()}
         ends = [int(file.stem.rpartition("-")[2]) for file in files]
         return mean, ends[first] - looks[first]["n_steps"], ends[last]

@@ -73,8 +73,6 @@ class Place:
 
 def _with(method: str) -> Callable[[Place], None]:
     options: dict[str, Any] = {"source": ["lamps+tents"]} if method_class(method).of_domains else {}
-    if method == "soup":
-        options = {"epochs": 2, "keep_state": [1, 2]}
     return lambda place: place.classify(place.bert(), method, **options)
 
 

@@ -19,17 +19,13 @@ def typed(*settings: str) -> TrainingOptions:
 def test_a_strength_changes_what_it_names(name: str) -> None:
     for key, each in strengths_of(method_class(name)).items():
         value = each.default + 1 if isinstance(each.default, int) else each.default / 2 + 0.5 * each.metadata["least"]
-        robustness = Robustness.of([name], SynonymSource.EMBEDDINGS, _kept(f"{name}.{key}={value}"))
+        robustness = Robustness.of([name], SynonymSource.EMBEDDINGS, typed(f"{name}.{key}={value}"))
         (method,) = robustness.methods.values()
         changed = [other.name for other in fields(method) if getattr(method, other.name) != other.default]
         assert changed == [each.name]
         assert getattr(method, each.name) == pytest.approx(value)
         assert robustness.settings["strengths"][name][key] == pytest.approx(value)
         assert robustness.card_facts["methods"] == [f"{name} ({key} {value:g})"]
-
-
-def _kept(*settings: str) -> TrainingOptions:
-    return TrainingOptions(settings=list(settings), keep_state=[1, 2])  # what a soup asks for
 
 
 def test_settings_of_the_training_stand_before_the_recipes() -> None:
@@ -82,4 +78,4 @@ def test_ends_of_a_search_are_allowed_values(name: str) -> None:
         ends: Any = each.metadata["draws"] or (each.default,)
         for value in ends:
             shown = int(value) if isinstance(each.default, int) else value
-            Robustness.of([name], SynonymSource.EMBEDDINGS, _kept(f"{name}.{key}={shown}"))
+            Robustness.of([name], SynonymSource.EMBEDDINGS, typed(f"{name}.{key}={shown}"))
