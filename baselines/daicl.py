@@ -70,7 +70,7 @@ BaseDtypeOption = Annotated[
     BaseDtype,
     typer.Option(
         "--base-dtype",
-        help="Number format of the frozen weights: bf16 halves the memory, 4bit (a GPU, bitsandbytes) takes an eighth.",
+        help="Number format of the frozen weights: bf16 halves the memory.",
     ),
 ]
 

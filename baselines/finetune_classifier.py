@@ -12,11 +12,10 @@ with both kinds. An interrupted training resumes where it stopped. Not supported
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import typer
 from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import CLASSIFIER, Head
@@ -27,7 +26,6 @@ from shiftbench.baselines.runs import Predict, Run, Trained, require_two_labels
 from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import TrainingOptions
 from shiftbench.baselines.training.program import finetune
-from shiftbench.builders.encoder import find_prompt
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
 from shiftbench.validation.report import InvalidInput, Problem
@@ -36,29 +34,14 @@ if TYPE_CHECKING:
     from shiftbench.baselines.training.batches import Features
 
 log = logging.getLogger(__name__)
-Prompt = Annotated[
-    str,
-    typer.Option(
-        "--prompt",
-        metavar="NAME_OR_WORDS",
-        help="Put this before each row's first text: a prompt of the sentence encoder by its name, as 'query', or "
-        "words with a space, as 'query: '. Default: nothing.",
-    ),
-]
 
 
 class ClassifierFinetuner(Finetuner):
     """Trains classifiers of one task, with or without robustness methods."""
 
-    def __init__(
-        self,
-        info: TaskInfo,
-        options: TrainingOptions,
-        robustness: Robustness,
-        prompt: str = "",
-    ) -> None:
+    def __init__(self, info: TaskInfo, options: TrainingOptions, robustness: Robustness) -> None:
         super().__init__(info, options)
-        self._robustness, self._prompt = robustness, prompt
+        self._robustness = robustness
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)
         self._head = Head.of(self.config, CLASSIFIER, info.labels)
@@ -177,7 +160,6 @@ class ClassifierFinetuner(Finetuner):
         from shiftbench.baselines.training.pieces import text_features
         from shiftbench.baselines.training.text_to_text import encode_form, label_form
 
-        rows = rows.with_columns((self._prompt + pl.col(self.info.inputs[0])).alias(self.info.inputs[0]))
         if not self._writes:
             return text_features(self.tokenizer, rows, self.info.inputs, max_length)
         form = label_form(self.info.inputs, self.info.labels)
@@ -206,7 +188,6 @@ def main(
     *,
     method: Methods = None,
     synonyms: Synonyms = SynonymSource.WORDNET,
-    prompt: Prompt = "",
     training: TrainingOptions,
 ) -> None:
     """Fine-tune an encoder, or T5, as a classifier.
@@ -215,16 +196,13 @@ def main(
 
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
-    robustness, words = Robustness.of(method, synonyms, training), find_prompt(training.model, prompt)
-    if words and training.save_model is not None:
-        what, cure = "a saved model would lose its prompt", "leave out one of them"
-        raise InvalidInput(Problem(what, "--prompt, --save-model", cure=cure))
+    robustness = Robustness.of(method, synonyms, training)
     finetune(
         "finetune-classifier",
-        partial(ClassifierFinetuner, robustness=robustness, prompt=words),
+        partial(ClassifierFinetuner, robustness=robustness),
         runs,
         training,
-        settings={**robustness.settings, **({"prompt": words} if words else {})},
+        settings=robustness.settings,
         facts=robustness.card_facts,
     )
 

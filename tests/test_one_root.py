@@ -100,7 +100,7 @@ def test_every_name_is_there_beside_modules_of_the_same_names(project: Path) -> 
 
 WITH_MODEL = """
 import pickle
-from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.loading import load_model
 from shiftbench.validation import cards
 from shiftbench.validation.vocabulary import TaskKind
 

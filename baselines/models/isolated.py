@@ -14,7 +14,6 @@ import warnings
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
-from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -75,7 +74,7 @@ class IsolatedClassifier:
         raise AttributeError(name)
 
     def predict(self, rows: Any) -> list[str]:
-        """Return the predicted class name of each row; rows are texts, a frame of columns, or an array of vectors."""
+        """Return the predicted class name of each row; rows are texts, or a frame of columns."""
         _, body = self._ask_rows(rows, is_probabilities=False)
         names = json.loads(body)
         if not isinstance(names, list) or len(names) != len(rows) or any(not isinstance(name, str) for name in names):
@@ -99,7 +98,7 @@ class IsolatedClassifier:
         return self._ask({"form": form, "is_probabilities": is_probabilities}, content, seconds, "predicting")
 
     def _ask(
-        self, request: Mapping[str, Any], content: bytes | memoryview, seconds: float, doing: str
+        self, request: Mapping[str, Any], content: bytes, seconds: float, doing: str
     ) -> tuple[dict[str, Any], bytes]:
         """Send a request and return the response; raise InvalidInput if there is none, or it is an error."""
         bounds = {"memory_mib": self._memory_mib, "seconds": seconds}
@@ -137,12 +136,8 @@ class IsolatedClassifier:
         return Problem("the model does not answer each row", str(self._path), found, cure)
 
 
-def _pack_rows(rows: Any) -> tuple[str, bytes | memoryview]:
+def _pack_rows(rows: Any) -> tuple[str, bytes]:
     """Serialise rows as plain data without objects; return the format's name and the bytes."""
-    if isinstance(rows, np.ndarray):
-        file = BytesIO()
-        np.save(file, rows, allow_pickle=False)
-        return "vectors", file.getbuffer()
     if isinstance(rows, list):
         return "texts", json.dumps(rows).encode()
     return "columns", json.dumps(rows.to_dict(orient="list")).encode()

@@ -12,7 +12,6 @@ import signal
 import sys
 import warnings
 from collections.abc import Mapping
-from io import BytesIO
 from typing import Any, BinaryIO
 
 from shiftbench.baselines.models.confinement import leave_network, limit, refuse_in_python, refuse_writing
@@ -87,15 +86,11 @@ def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tupl
 
     from shiftbench.baselines.models.classes import class_names
 
-    rows: Any
-    if request["form"] == "vectors":
-        rows = np.load(BytesIO(content), allow_pickle=False)
-    elif request["form"] == "texts":
-        rows = json.loads(content)
-    else:
+    rows = json.loads(content)
+    if request["form"] == "columns":
         import pandas as pd
 
-        rows = pd.DataFrame(json.loads(content))
+        rows = pd.DataFrame(rows)
     if request["is_probabilities"]:
         values = np.ascontiguousarray(estimator.predict_proba(rows), dtype=np.float64)
         return {"shape": list(values.shape)}, values.tobytes()
@@ -127,7 +122,7 @@ def read_message(stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
     return header, body
 
 
-def write_message(stream: BinaryIO, header: Mapping[str, Any], body: bytes | memoryview = b"") -> None:
+def write_message(stream: BinaryIO, header: Mapping[str, Any], body: bytes = b"") -> None:
     """Write a line of JSON, followed by bytes."""
     stream.write(json.dumps({**header, "n_bytes": len(body)}).encode() + b"\n")
     stream.write(body)

@@ -49,9 +49,9 @@ def load_model(
     """Load a model for a task. Predicts nothing, but raises all errors that can be found beforehand.
 
     Args:
-        spec: a Hub id or folder (transformers: sequence classifier, tagger, extractive QA, encoder-decoder; a SetFit
-            folder), ``module:callable``, a ``.skops`` file, a pickle, or the URL of an OpenAI-compatible server; or the
-            model itself: a fitted classifier with scikit-learn's interface, or a function that maps a list of inputs.
+        spec: a Hub id or folder (transformers: sequence classifier, tagger, extractive QA, encoder-decoder),
+            ``module:callable``, a ``.skops`` file, a pickle, or the URL of an OpenAI-compatible server; or the model
+            itself: a fitted classifier with scikit-learn's interface, or a function that maps a list of inputs.
         kind: the task's kind.
         inputs: its input columns.
         labels: its labels or tags; empty for other kinds.
@@ -85,8 +85,6 @@ def require_loader(spec: str) -> None:
     path = Path(spec)
     if is_url(spec):
         require("openai", "llm")
-    elif (path / "modules.json").is_file():
-        require("sentence_transformers", "encoder")
     elif (path / "config.json").is_file() or (not path.exists() and _is_hub_id(spec)):
         require("peft", "train")
 
@@ -138,13 +136,13 @@ def _wrap(model: Any, request: LoadRequest) -> LoadedModel:
 
 def _load_folder(request: LoadRequest, folder: Path) -> LoadedModel:
     from shiftbench.baselines.models.pretrained import load_pretrained
-    from shiftbench.baselines.models.sentence_model import find_head, load_sentence_model
 
     if (folder / "adapter_config.json").is_file():  # it names its base model, which may be anywhere
         cure = "merge the adapter into its model (peft: merge_and_unload) and give that folder"
         raise InvalidInput(Problem("the folder holds an adapter without its model", request.spec, cure=cure))
-    if (folder / "modules.json").is_file() and find_head(folder) is not None:
-        return load_sentence_model(request, folder)
+    if any(folder.glob("model_head.*")):
+        cure = "load it in a file of your own, and give that file's 'module:model.predict_proba'"
+        raise InvalidInput(Problem("a SetFit model is read by the package setfit", request.spec, cure=cure))
     if not (folder / "config.json").is_file():
         there = ", ".join(sorted(file.name for file in folder.iterdir())[:8]) or "nothing"
         raise InvalidInput(Problem("the folder holds no model", request.spec, there, FORMS))

@@ -5,8 +5,6 @@ A skops file lists types and parameter values: all types are checked against an 
 (``skops_check``), and the model runs in a separate process (``isolated``).
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,9 +40,25 @@ class Pipeline(LoadedModel):
 
 
 def load_pipeline_file(request: "LoadRequest", path: Path) -> Pipeline:
-    """Load a pipeline from a skops file or a trusted pickle; see ``load_model``."""
+    """Load a pipeline from a skops file, in a process of its own, or from a trusted pickle; see ``load_model``."""
     request.settings.refuse_unread(request.spec, PICKLES)
-    estimator = load_estimator(path, trust_pickle=request.settings.trust_pickle)
+    if not path.is_file():
+        raise InvalidInput(Problem("there is no such file", str(path), cure="give the path of a file on this machine"))
+    if path.suffix == ".skops":
+        from shiftbench.baselines.models.isolated import IsolatedClassifier
+
+        return pipeline_of(IsolatedClassifier(path), request, path.stem, file_state(path))
+    if not request.settings.trust_pickle:
+        what = "a pickle can run any code on this machine when it is loaded"
+        cure = "save the model with skops.io.dump, or give --model-arg trust_pickle=yes if you know who made the file"
+        raise InvalidInput(Problem(what, str(path), cure=cure))
+    import joblib
+
+    try:
+        estimator = joblib.load(path)
+    except Exception as error:  # code in a pickle may raise anything
+        cure, found = "load it with the versions of the libraries that it was saved with", describe_error(error)
+        raise InvalidInput(Problem("the pickle cannot be loaded", str(path), found, cure)) from error
     return pipeline_of(estimator, request, path.stem, file_state(path))
 
 
@@ -64,45 +78,3 @@ def pipeline_of(estimator: Any, request: "LoadRequest", name: str, version: Any 
         name=name, inputs=request.inputs, notes=(*match.notes, *getattr(estimator, "notes", ())),
         estimator=estimator, match=match, part_rows=8192, version=version, libraries=("scikit-learn",),
     )  # fmt: skip
-
-
-def load_estimator(path: Path, *, trust_pickle: bool) -> Any:
-    """Load an object from a file, after checking that it may be loaded.
-
-    Args:
-        path: a ``.skops`` file, or a pickle written by ``pickle`` or ``joblib``.
-        trust_pickle: whether pickles are trusted.
-    Returns: the object in a pickle; for a skops file, a classifier in a separate process.
-    Raises: InvalidInput if there is no such file, it cannot be read, or it contains untrusted types.
-    """
-    if not path.is_file():
-        raise InvalidInput(Problem("there is no such file", str(path), cure="give the path of a file on this machine"))
-    if path.suffix == ".skops":
-        from shiftbench.baselines.models.isolated import IsolatedClassifier
-
-        return IsolatedClassifier(path)
-    import joblib
-
-    with reading_pickle(path, trust_pickle=trust_pickle):
-        return joblib.load(path)
-
-
-@contextmanager
-def reading_pickle(path: Path, *, trust_pickle: bool) -> Iterator[None]:
-    """Check that a pickle is trusted before this block reads it, and report any error of the block.
-
-    Args:
-        path: the pickle, for the error message.
-        trust_pickle: whether pickles are trusted.
-    Raises: InvalidInput if it is not trusted, or the block fails: code in a pickle may raise anything.
-    """
-    if not trust_pickle:
-        what = "a pickle can run any code on this machine when it is loaded"
-        cure = "save the model with skops.io.dump, or give --model-arg trust_pickle=yes if you know who made the file"
-        raise InvalidInput(Problem(what, str(path), cure=cure))
-    try:
-        yield
-    except Exception as error:
-        cure = "load it with the versions of the libraries that it was saved with"
-        found = describe_error(error)
-        raise InvalidInput(Problem("the pickle cannot be loaded", str(path), found, cure)) from error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 OPTION = "--model-arg"
 TRANSFORMERS, HUB, WRITERS = "models of transformers", "models on the Hub", "models that write texts"
-READERS, SERVED, PICKLES = "models that mark answers in a text", "models on a server", "pickles and SetFit folders"
+READERS, SERVED, PICKLES = "models that mark answers in a text", "models on a server", "pickles"
 """Kinds of models, named in the settings that they support."""
 _BOOLEANS = {"yes": True, "true": True, "no": False, "false": False}
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +122,6 @@ def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype =
     transformers = _transformers()
     # AdamW does not work with weights in half precision.
     dtype = torch.float32 if base_dtype is BaseDtype.FP32 else torch.bfloat16
-    if base_dtype is BaseDtype.FOUR_BITS:
-        config["quantization_config"] = _four_bits(transformers)
     with _report_load_errors(name), seeded(seed):
         kind = getattr(transformers, auto_class)
         return kind.from_pretrained(model_path(name), trust_remote_code=False, dtype=dtype, **config)
@@ -320,22 +317,6 @@ def determinism(*, asked: bool) -> Iterator[None]:
 
 
 _WORKSPACE = "CUBLAS_WORKSPACE_CONFIG"
-
-
-def _four_bits(transformers: Any) -> Any:
-    """Return the settings for loading weights in four bits, as in QLoRA (Dettmers et al. 2023, sec. 3)."""
-    import torch
-
-    if find_spec("bitsandbytes") is None or not torch.cuda.is_available():
-        found = "no GPU" if find_spec("bitsandbytes") else "the package bitsandbytes is not installed"
-        cure = "give --base-dtype bf16, or install bitsandbytes on a machine with a GPU"
-        raise InvalidInput(Problem("weights in four bits need a GPU and bitsandbytes", "--base-dtype", found, cure))
-    return transformers.BitsAndBytesConfig(
-        load_in_4bit=True,
-        bnb_4bit_quant_type="nf4",
-        bnb_4bit_use_double_quant=True,
-        bnb_4bit_compute_dtype=torch.bfloat16,
-    )
 
 
 def _transformers() -> Any:

@@ -34,7 +34,6 @@ class BaseDtype(StrEnum):
 
     FP32 = "fp32"
     BF16 = "bf16"
-    FOUR_BITS = "4bit"
 
 
 class Schedule(StrEnum):

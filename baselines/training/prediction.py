@@ -45,7 +45,7 @@ def predict_rows(
     for index, key in enumerate(keys):
         first.setdefault(key, index)
     value_of: dict[Any, Any] = {}
-    place_model(model, device)
+    model.to(device.name).eval()
     # Longest first, so that running out of memory shows at once.
     order = sorted(first.values(), key=lambda index: (-len(rows[index]["input_ids"]), index))
     most = tokens or _TOKENS[device.name]
@@ -100,13 +100,6 @@ def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[A
     """
     output = model(**batch)
     return list(torch.stack([output.start_logits, output.end_logits], dim=-1).float().cpu().numpy())
-
-
-def place_model(model: Any, device: Device) -> None:
-    """Move a model to a device, for prediction; 4-bit models are already there and cannot be moved."""
-    if not getattr(model, "is_loaded_in_4bit", False):
-        model.to(device.name)
-    model.eval()
 
 
 @contextmanager

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import polars as pl
 
-from shiftbench.baselines.models import LoadedModel, TextCounts, list_doubts, predict_in_parts
+from shiftbench.baselines.models.doubts import list_doubts
+from shiftbench.baselines.models.loaded import LoadedModel, TextCounts
+from shiftbench.baselines.models.parts import predict_in_parts
 from shiftbench.baselines.runs import WorkFolder
 from shiftbench.checking.check_data import CheckData
 from shiftbench.scoring.forecasting.files import forecast_predictions

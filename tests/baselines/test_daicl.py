@@ -84,14 +84,6 @@ def test_the_frozen_base_may_be_in_half_precision_and_the_updates_elsewhere(
     assert {facts for name, facts in seen.items() if "lora" not in name} == {(torch.bfloat16, False)}
 
 
-def test_weights_in_four_bits_need_what_this_machine_has_not(
-    llama: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    with pytest.raises(InvalidInput, match="--base-dtype: weights in four bits need a GPU and bitsandbytes; found"):
-        run(synthetic, tmp_path / "p.parquet", llama, base_dtype=BaseDtype.FOUR_BITS)
-
-
 def test_source_texts_with_labels_are_learned_after_target_texts_without(
     llama: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

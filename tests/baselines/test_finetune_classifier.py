@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines import finetune_classifier
-from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.loading import load_model
 from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training import trainer

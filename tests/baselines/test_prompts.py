@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from sentence_transformers import SentenceTransformer
 
-from shiftbench.baselines import finetune_classifier, sbert_lr
+from shiftbench.baselines import sbert_lr
 from shiftbench.builders.encoder import Encoder, find_prompt
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.report import InvalidInput
@@ -65,16 +65,13 @@ def test_prompts_are_found_by_name_or_stand_for_themselves(encoder: str, tmp_pat
         find_prompt(encoder, "qeury")
 
 
-def test_programs_put_prompts_before_texts(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
+def test_a_program_puts_its_prompt_before_texts(encoder: str, synthetic: DatasetFolder, tmp_path: Path) -> None:
     options: dict[str, Any] = {"source": ["lamps"], "target": ["lamps"]}
 
-    def confidences(program: Any, name: str, **more: Any) -> list[float]:
-        program.main("sa", synthetic.path, tmp_path / f"{name}.parquet", **options, **more)
+    def confidences(name: str, **more: Any) -> list[float]:
+        sbert_lr.main("sa", synthetic.path, tmp_path / f"{name}.parquet", encoder=encoder, **options, **more)
         return pl.read_parquet(tmp_path / f"{name}.parquet")["confidence"].to_list()
 
-    for program, more in ((sbert_lr, {"encoder": encoder}), (finetune_classifier, {"model": encoder, "epochs": 1})):
-        named = confidences(program, "named", **more, prompt="query")
-        assert named == confidences(program, "typed", **more, prompt="query: ")
-        assert named != confidences(program, "bare", **more)
-    with pytest.raises(InvalidInput, match="a saved model would lose its prompt"):
-        confidences(finetune_classifier, "saved", model=encoder, prompt="query", save_model=tmp_path / "models")
+    named = confidences("named", prompt="query")
+    assert named == confidences("typed", prompt="query: ")
+    assert named != confidences("bare")

@@ -7,7 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shiftbench.baselines.models import RowFailure, load_model, predict_in_parts
+from shiftbench.baselines.models.loaded import RowFailure
+from shiftbench.baselines.models.loading import load_model
+from shiftbench.baselines.models.parts import predict_in_parts
 from shiftbench.baselines.runs import WorkFolder
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from shiftbench.baselines import finetune_classifier
-from shiftbench.baselines.models import load_model
 from shiftbench.baselines.models.heads import CLASSIFIER, TAGGER, Head
+from shiftbench.baselines.models.loading import load_model
 from shiftbench.baselines.training.models import load_config
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.vocabulary import TaskKind

@@ -4,16 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from safetensors.numpy import save_file
 
-from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.loading import load_model
 from shiftbench.baselines.training.models import load_config
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import save_classifier
-from tests.baselines.tiny_models import save_sentence_encoder
 
 
 def load(folder: Path) -> Any:
@@ -68,29 +65,3 @@ def test_training_does_not_ask_whether_to_run_a_models_program(tmp_path: Path, m
     with pytest.raises(InvalidInput, match="the model cannot be loaded"):
         load_config(str(folder))
     assert not mark.exists()
-
-
-def test_setfit_folders(tmp_path: Path) -> None:
-    folder = Path(save_sentence_encoder(tmp_path / "sorter", ["red", "cup"]))
-    settings, head = folder / "config_setfit.json", folder / "model_head.safetensors"
-
-    def refused(said: str) -> None:
-        with pytest.raises(InvalidInput, match=said):
-            load(folder)
-
-    head.write_bytes(b"none")
-    refused("this is no linear head; found Error while deserializing header")
-    save_file({"weight": np.zeros(32), "bias": np.zeros(2)}, head)
-    refused(r"this is no linear head; found 'weight' of shape \(32,\)")
-    save_file({"weight": np.zeros((2, 31)), "bias": np.zeros(2)}, head)
-    settings.write_text('{"labels": 5}', encoding="utf-8")
-    refused("the model numbers its labels")
-    settings.write_text('{"labels": ["yes", "no"]}', encoding="utf-8")
-    refused("the head is another encoder's; found vectors of 32 numbers, and a head for 31")
-    save_file({"weight": np.zeros((2, 32)), "bias": np.zeros(2)}, head)
-    load(folder)
-    change(folder / "sentence_bert_config.json", max_seq_length=-1)
-    refused("key 'max_seq_length': .*found -1")
-    for module in ([{"type": "sentence_transformers.none.X", "path": "", "name": "0"}], 5, [{"type": 5}]):
-        (folder / "modules.json").write_text(json.dumps(module), encoding="utf-8")
-        refused("the sentence encoder cannot be loaded")

@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from safetensors.torch import load_file, save_file
 
-from shiftbench.baselines.models import RowFailure, load_model
+from shiftbench.baselines.models.loaded import RowFailure
+from shiftbench.baselines.models.loading import load_model
 from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind

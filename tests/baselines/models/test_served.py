@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 from fastapi.responses import JSONResponse
 
-from shiftbench.baselines.models import list_doubts, load_model
+from shiftbench.baselines.models.doubts import list_doubts
+from shiftbench.baselines.models.loading import load_model
 from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind

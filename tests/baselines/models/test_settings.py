@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shiftbench.baselines.models import load_model
+from shiftbench.baselines.models.loading import load_model
 from shiftbench.baselines.models.settings import (
     HUB,
     SETTINGS,
