@@ -79,15 +79,8 @@ class Daicl:
     """Trains one model per source and target; each predicts its target.
 
     Args:
-        folder: the dataset.
-        task: a classification task of it.
         targets: domains to predict, each with train rows.
-        model: Hub id or path of a causal language model.
-        encoder: embeds texts, to find similar ones.
         settings: hyperparameters; warm-up always takes 20 steps.
-        precision: number format of computations on a GPU.
-        base_dtype: number format of the frozen weights.
-        lora_targets: linear layers that get low-rank updates.
     """
 
     def __init__(

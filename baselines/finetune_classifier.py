@@ -120,10 +120,7 @@ class ClassifierFinetuner(Finetuner):
         return prepare(self._head.load(self.options.model, seed), self.options, "SEQ_CLS")
 
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
-        """Build the features of each row:
-
-        word pieces and label and, for robustness methods, the row's index and domain.
-        """
+        """Build each row's word pieces and label and, for robustness methods, its index and domain."""
         more = pl.DataFrame({"labels": rows["label"]})
         if self._robustness.methods:
             more = more.with_row_index("row")

@@ -43,11 +43,8 @@ def load_own(name: str, group: str, option: str, base: type | None = None, hooks
 
     Args:
         name: as typed, such as ``my_losses.py:Penalty``.
-        group: the entry point group.
-        option: the option or key that names it, for error messages.
         base: required base class; None requires a function.
         hooks: methods, at least one of which the class must override with the same arguments.
-    Returns: the class or function.
     Raises: InvalidInput if the file is missing or cannot be imported, the name is missing, or it is not such an object.
     """
     place, attribute = _place_of(name, group, option)
@@ -90,9 +87,6 @@ def _files_of(module: ModuleType) -> dict[str, str]:
 def own_program(name: str, command_of: Callable[[Any], Any]) -> Any:
     """Load a program, and turn it into a command.
 
-    Args:
-        name: as typed, such as ``my_program.py``.
-        command_of: turns a function into a command.
     Raises: InvalidInput as ``load_own``; also if the function cannot become a command, or lacks options that ``train``
         and ``grid`` pass to every program.
     """

@@ -112,9 +112,6 @@ def open_work_folder(
     """Return the folder for finished runs, next to a prediction file, with everything that they depend on.
 
     Args:
-        out: the future prediction file.
-        program: name of the program.
-        folder: the dataset.
         libraries: distributions whose versions matter, in addition to shiftbench.
         **settings: everything else that the predictions depend on, as JSON data, except sources and seeds.
     """
@@ -126,12 +123,8 @@ def train_runs(fit: Fit, folder: DatasetFolder, options: AnswerOptions, **more: 
     """Train and predict according to the options.
 
     Args:
-        fit: trains one run.
-        folder: the dataset.
-        options: task, sources, targets, seeds and additional predictions.
         **more: further arguments of ``train_and_predict``.
     Returns: the predictions of all runs, with a record of each.
-    Raises: InvalidInput as ``train_and_predict``.
     """
     named: dict[str, Any] = {"sources": options.source, "targets": options.target, "seeds": options.seed}
     return train_and_predict(fit, folder, options.task, **named, **options.prediction_settings(), **more)
@@ -141,10 +134,7 @@ def write_results(results: Results, card: Card, out: Path) -> None:
     """Write the prediction file of all runs, and the one of validation rows if there are any, each with the card.
 
     Args:
-        results: results of the runs.
-        card: the card of both files.
         out: the prediction file; validation rows are written to ``<stem>.validation<suffix>`` next to it.
-    Raises: InvalidInput if a file cannot be written.
     """
     if results.validation is not None:
         write_outputs(results.validation, card, out.with_name(f"{out.stem}.validation{out.suffix}"))
@@ -156,7 +146,6 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 
     Args:
         predictions: columns of ``shiftbench.validation.schemas.prediction_schema``; tags may be lists.
-        card: the card.
         out: the prediction file: .parquet, .jsonl or .csv.
     Returns: the card's path, ``<name>.card.yaml``.
     Raises: InvalidInput if ``out`` cannot be written.
@@ -181,8 +170,6 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 def check_out_path(out: Path) -> None:
     """Raise InvalidInput, before any training, if an output cannot be written.
 
-    Args:
-        out: the future prediction file: .parquet, .jsonl or .csv.
     Raises: InvalidInput if it has another suffix, or its folder is not writable.
     """
     refuse_folder(out, "--out")
@@ -199,10 +186,7 @@ def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: 
     """Build a card with the common fields: command, versions of libraries, data, and hashes of user code.
 
     Args:
-        folder: the dataset.
         libraries: distributions whose versions matter, in addition to shiftbench, numpy and polars.
-        **facts: the other fields of the card.
-    Returns: the card.
     """
     versions = {name: version(name) for name in ("shiftbench", "numpy", "polars", *libraries)}
     own = {f"code {name}": f"sha256 {sha256}" for name, sha256 in program_files().items()}

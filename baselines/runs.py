@@ -43,8 +43,6 @@ class Run:
 
     Attributes:
         source: the training domain, or several joined by ``+``.
-        seed: seed of all randomness.
-        train: training rows of the source.
         validation: its validation rows; None if it has none.
         scratch: folder for resuming an unfinished run; None if nothing is saved.
     """
@@ -174,9 +172,6 @@ def train_and_predict(
     """Train a model on every source, and predict every target's test split with each.
 
     Args:
-        fit: trains one model.
-        folder: the dataset.
-        task: a task of it, of one of the kinds.
         sources: training domains; ``a+b`` trains on both. Default: the task's ID domain, the joined source of a
             pairing, or else every domain that has training rows.
         targets: domains to predict; default: all.
@@ -184,7 +179,6 @@ def train_and_predict(
         candidates: also predict all domains of tasks with candidates for this task.
         probabilities: store the probabilities of all labels, as float32; confidences are then taken from them.
         validation: also predict the validation rows of each run's own source.
-        kinds: kinds of task that the program supports.
         work: folder for finished runs, until all are finished.
     """
     info = folder.task(task)
@@ -225,8 +219,6 @@ def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
     """Choose the sources to train on.
 
     Args:
-        folder: the dataset.
-        task: its task.
         sources: the requested ones; None or empty: the ID domain, a pairing's joined source, or every domain.
     Returns: the sources; a joined source has its domains joined by ``+``.
     Raises: InvalidInput if there is nothing to train on or no such domain.

@@ -47,10 +47,6 @@ def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], s
 
     Args:
         train: rows with the inputs and ``label``.
-        encoder: computes the embeddings.
-        inputs: the input columns.
-        seed: seed of the solver.
-    Returns: a classifier of rows with these input columns.
     Raises: InvalidInput if all rows have the same label.
     """
     from sklearn.linear_model import LogisticRegression

@@ -29,9 +29,6 @@ def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> Fitte
 
     Args:
         train: rows with the inputs and ``label``.
-        inputs: the input columns.
-        seed: seed of the solver.
-    Returns: a classifier of rows with these input columns.
     Raises: InvalidInput if all rows have the same label, or no words to learn from.
     """
     from scipy.sparse import hstack

@@ -26,9 +26,6 @@ def version_table() -> dict[str, dict[str, dict[str, Any]]]:
 def code_versions(program: str, options: Sequence[str]) -> tuple[str, ...]:
     """Return the versions of a program and of the methods among its options, such as ('programs 1', 'group-dro 2').
 
-    Args:
-        program: its name.
-        options: command-line words.
     Returns: the program's version, and those of methods above version 1: trials from before methods had versions keep
         their keys.
     """

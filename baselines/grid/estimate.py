@@ -58,11 +58,9 @@ class TrialWork:
     """The work of one trial.
 
     Attributes:
-        rows: training rows per epoch.
         epochs: epochs, summed over all candidates of a sweep.
         steps: optimizer steps, summed over all candidates.
         held_out: validation rows read after each epoch.
-        predicted: test rows.
     """
 
     rows: int
@@ -105,7 +103,6 @@ class GridEstimate:
     """Estimated cost of an entry (one model on one task).
 
     Attributes:
-        trials: number of trials.
         left: number of unfinished trials.
         steps: optimizer steps of the unfinished trials; None if the program does not train by steps.
         seconds: sequential run time of the unfinished trials; None if unknown.

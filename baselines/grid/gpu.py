@@ -28,10 +28,7 @@ class Architecture:
     """A model's dimensions.
 
     Attributes:
-        kind: architecture, as in ``architectures.toml``.
         layers: number of layers; encoder plus decoder for an encoder-decoder.
-        width: width of the hidden states.
-        inner: width of the feed-forward layer.
         attention: total width of all attention heads; 0 means the hidden states' width.
     """
 
@@ -81,10 +78,7 @@ def step_seconds(model: Architecture, rows: int, length: int, gpu: str) -> float
     """Estimate the seconds of a training step.
 
     Args:
-        model: the model's dimensions.
-        rows: batch size.
         length: word pieces per row, including padding.
-        gpu: a GPU of ``architectures.toml``.
     """
     return max(3 * model.operations(rows, length) / _rate(gpu), model.least_seconds)
 

@@ -189,7 +189,6 @@ def pack_board(board: Path) -> tuple[Path, ...]:
 
     Args:
         board: a folder with ``runs``, and ``<name>.card.yaml`` with ``<name>.scores.json`` for each result.
-    Returns: the two files.
     Raises: InvalidInput if a value could not be restored exactly.
     """
     import pyarrow.parquet as pq
@@ -238,7 +237,6 @@ def unpack_board(board: Path, out: Path) -> None:
     """Write packed trials and results as the files that a grid and ``shiftbench score`` write.
 
     Args:
-        board: a folder with packed trials or results.
         out: folder for ``runs/<task>/<model>/<trial>`` and the results' cards and scores.
     """
     kept = KeptTrials(board)

@@ -26,10 +26,7 @@ class CheckedModel(NamedTuple):
     """A model of a grid, as checked in a separate process.
 
     Attributes:
-        words: its command-line options.
         files: files of user code, each with its sha256.
-        problems: problems found.
-        names: names of the program's options.
         draws: by name, the search range of each method's strength, and whether it is an integer.
     """
 
@@ -46,14 +43,7 @@ def needs_own_process(program: str, options: Mapping[str, Any]) -> bool:
 
 
 def check_in_own_process(program: str, options: Mapping[str, Any], file: str, key: str) -> CheckedModel:
-    """Check a model's program, methods and options in a separate process.
-
-    Args:
-        program: program, as in the grid file.
-        options: options, as in the grid file.
-        file: the grid file.
-        key: key of the model in the grid file.
-    """
+    """Check a model's program, methods and options in a separate process."""
     code = Path(file).parent
     outside = [name for name in own_names(program, options) if _is_outside(name)]
     if outside:
@@ -94,7 +84,6 @@ def check_files(files: Sequence[str], code: Path) -> None:
 
     Args:
         files: files of a trial, each with its sha256.
-        code: base folder of their paths.
     """
     for line in files:
         name, _, sha256 = line.rpartition(" ")

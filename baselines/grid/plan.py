@@ -85,7 +85,6 @@ class GridModel(_GridTable):
 
     Attributes:
         vary: values of options or settings; each combination is a separate model.
-        search: the search that selects its settings.
     """
 
     name: ModelName
@@ -127,7 +126,6 @@ class GridPlan:
     Attributes:
         code: base folder of the paths of user code.
         trials: trials to run first: all except those with the selected settings of searches.
-        searches: models whose settings are searched.
     """
 
     data: Path
@@ -375,11 +373,7 @@ class _Checks(OptionChecks):
         """Build the trials of a search on one task and source, and register the search.
 
         Args:
-            grid_file: the grid.
-            model: the model.
-            key: key of the model in the grid file.
             start: the model's own options, the task and the source.
-            seeds: seeds on which the selected settings run.
         """
         words, task, source = start
         search = grid_file.searches.get(str(model.search))

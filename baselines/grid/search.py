@@ -36,10 +36,7 @@ def draw_settings(space: Space, whole: Iterable[str], trials: int, seed: int) ->
     Each setting has its own random stream, so different models get the same values for the settings they share.
 
     Args:
-        space: the search space.
         whole: names of the settings that are integers.
-        trials: number of sets of settings.
-        seed: seed of the sampling.
     """
     drawn: list[dict[str, Any]] = [{} for _ in range(trials)]
     for name, values in sorted(space.items()):
@@ -57,11 +54,6 @@ def draw_settings(space: Space, whole: Iterable[str], trials: int, seed: int) ->
 def add_settings(words: Sequence[str], drawn: Mapping[str, Any], own: Iterable[str]) -> tuple[str, ...]:
     """Return options with the sampled settings replacing their values: as an option of the program, else by ``--set``.
 
-    Args:
-        words: command-line options of a grid's model.
-        drawn: sampled values by name of the setting.
-        own: names of the program's options.
-
     >>> add_settings(("--epochs=1", "--set=clip=1"), {"clip": 0.5, "epochs": 2}, ["epochs", "set"])
     ('--epochs=2', '--set=clip=0.5')
     """
@@ -77,7 +69,6 @@ class SearchedModel:
     Attributes:
         tries: one trial per sampled set of settings, in order.
         options: options of each set, as they run on new seeds if the set is selected.
-        seeds: the new seeds.
     """
 
     tries: tuple[Trial, ...]

@@ -58,7 +58,6 @@ class Searched(NamedTuple):
     """The search that a trial is part of.
 
     Attributes:
-        name: its name in the grid file.
         rule: selection rule: 'source-validation' or 'oracle'.
         trials: number of settings tried for each task and source.
         number: 1-based index of the trial; None for a trial that runs the selected settings on a new seed.
@@ -75,7 +74,6 @@ class Trial:
     """Everything that determines a trial's predictions, and its model's name in the grid.
 
     Attributes:
-        options: command-line options of the program.
         source: training domains joined with '+', or 'none' for a program that does not train.
         data: hash of the rows of its task (see ``trial_data``); for trials from before 0.3, the content hash of the
             whole dataset folder.
@@ -138,8 +136,6 @@ class Trial:
         """Return the arguments of the ``shiftbench`` command that runs only this trial from the working directory.
 
         Args:
-            data: the dataset folder.
-            out: the prediction file.
             code: base folder of the paths of user code; None means the working directory.
         """
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
@@ -179,8 +175,6 @@ def trial_data(folder: DatasetFolder, task: str, options: Sequence[str]) -> str:
 
     Args:
         folder: the dataset; other tasks count only if they contain candidates for this task that are predicted, too.
-        task: the trial's task.
-        options: options of the trial's program.
     """
     candidates = [name for name, info in folder.manifest.tasks.items() if info.candidates_for == task]
     return folder.tasks_hash([task, *(candidates if "--candidates" in options else [])])
@@ -213,12 +207,9 @@ def start_trial(
     """Start a trial's process; its output is appended to the log in its folder.
 
     Args:
-        trial: the trial to run.
         folder: folder for its files; unfinished work of an earlier process is resumed.
-        data: the dataset folder.
         threads: threads of each library that computes.
         gpu: the only GPU visible to the process; None: the same GPUs as in this process.
-        code: base folder of the paths of user code.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / RECORD).write_text(trial.record, encoding="utf-8")

@@ -57,7 +57,6 @@ def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[
         gold: codes or names of the gold labels, shape (n,).
         predicted: codes or names of the predicted labels, shape (n,), or probabilities, shape (n, n_labels). Names that
             are not labels count as wrong under any permutation.
-        labels: the task's labels.
     Returns: a sentence, with the ``--label-map`` that undoes the permutation; None without a warning.
 
     >>> permutation_warning([0] * 50 + [1] * 50, [1] * 50 + [0] * 50, ["no", "yes"])

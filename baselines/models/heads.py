@@ -21,8 +21,6 @@ class Head:
     """How the head of a checkpoint is used.
 
     Attributes:
-        auto_class: class of transformers that loads the model.
-        labels: the task's labels.
         names: the checkpoint's labels; None if it has no such head.
         order: index of the checkpoint's output for each of the task's labels; None: a new head is initialised.
     """
@@ -37,9 +35,7 @@ class Head:
         """Decide from a checkpoint's configuration how its head is used.
 
         Args:
-            config: configuration of transformers.
             kind: ``CLASSIFIER`` or ``TAGGER``.
-            labels: the task's labels.
         """
         architecture, auto_class = kind
         if not any(name.endswith(architecture) for name in getattr(config, "architectures", None) or ()):
@@ -62,10 +58,6 @@ class Head:
     def load(self, name: str, seed: int) -> Any:
         """Load the checkpoint with a head for the task's labels, in their order.
 
-        Args:
-            name: Hub id or path.
-            seed: seed of a new head.
-        Returns: a model of transformers.
         Raises: InvalidInput as ``training.models.load_model``, or if the outputs cannot be reordered.
         """
         from shiftbench.baselines.training.models import load_model, new_model
@@ -106,7 +98,6 @@ def permute_outputs(model: Any, order: Sequence[int], name: str) -> None:
     Args:
         model: a classifier or tagger of transformers; changed in place.
         order: old index of each new output.
-        name: the model's name, for the error message.
     Raises: InvalidInput if the model's outputs do not follow the reordered layer; it cannot be trained then.
     """
     import torch

@@ -40,13 +40,9 @@ _GRACE = 30
 class IsolatedClassifier:
     """A fitted classifier in a separate process.
 
-    Args:
-        path: the skops file.
-
     Attributes:
         classes_: the names of its classes; None if it has none, and so is not a classifier.
         notes: protections that the system does not provide, one sentence each.
-        type_name: the class of the object in the file.
     """
 
     def __init__(self, path: Path) -> None:

@@ -32,7 +32,6 @@ class LabelMatch:
     """The task's label for each output of a model.
 
     Attributes:
-        labels: the task's labels.
         codes: index of the label of each output; -1 for an output that counts as no answer.
     """
 

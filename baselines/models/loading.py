@@ -59,7 +59,6 @@ def load_model(
         served_model: the model's name on the server.
         prompt: how rows are formatted for a served model; by default a general prompt for the kind of task.
         settings: how the model is loaded and called, such as ``ModelSettings(max_length=64)``.
-    Returns: the model.
     Raises: InvalidInput if there is no such model, it is for another kind of task, its labels do not match, or it does
         not support a setting.
     """

@@ -19,9 +19,6 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
 
     Args:
         values_by_row: probabilities of the model's labels, shape (n, n_outputs).
-        match: the label of each output.
-        name: the model's name, for the error message.
-    Returns: prediction, confidence and probabilities of n rows.
     Raises: RowFailure at the first row with NaN, a number outside [0, 1], or a sum that is not 1.
     """
     values = np.asarray(values_by_row, dtype=np.float64)
@@ -50,8 +47,6 @@ def predict_labels(estimator: Any, rows: Any, match: LabelMatch, name: str) -> p
     Args:
         estimator: has ``predict`` and ``classes_``, or ``predict_proba``.
         rows: n rows, in the classifier's input format; it is not called if n is 0.
-        match: the label of each class.
-        name: the model's name, for the error message.
     """
     if not len(rows):
         return match.frame(np.zeros((0, len(match.codes))))
@@ -67,9 +62,6 @@ def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: L
     Args:
         labels_by_row: the model's label name for each of n rows, or ``__unparsed__``.
         names: the model's label names, in the order of ``match``.
-        match: the task's label for each name.
-        name: the model's name, for the error message.
-    Returns: prediction of n rows.
     Raises: RowFailure at the first label that is not in ``names``.
     """
     labels = [*match.labels, UNPARSED]

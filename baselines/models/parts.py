@@ -25,9 +25,7 @@ def predict_in_parts(
     """Predict rows in parts, and save each finished part.
 
     Args:
-        model: the model.
         rows: n rows with the input columns, in any order; an ``id`` column is used in error messages.
-        inputs: the input columns.
         work: folder for finished parts; existing parts are reused. The caller clears it.
     Returns: n predictions in the order of the rows, as ``LoadedModel.predict`` returns them.
     Raises: RowFailure with the row's index in ``rows``; the predictions made before are saved, and included in the

@@ -304,10 +304,7 @@ def _match(config: Any, request: "LoadRequest") -> LabelMatch:
 
 
 def _max_length(config: Any, tokenizer: Any, head: str, request: "LoadRequest") -> int:
-    """Return the maximum word pieces per input:
-
-    the requested number, capped by the model's positions and the tokenizer.
-    """
+    """Return the requested number of word pieces per input, capped by the model's positions and the tokenizer."""
     from shiftbench.baselines.training.options import TrainingOptions
     from shiftbench.baselines.training.pieces import usable_token_length
 

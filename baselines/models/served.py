@@ -31,8 +31,6 @@ class ServedModel(LoadedModel):
     Prediction raises InvalidInput if requests remain unanswered, naming their rows.
 
     Attributes:
-        server: the server.
-        prompt: formats rows as prompts.
         label_map: the task's label by the model's word for it, if the model uses other words.
     """
 

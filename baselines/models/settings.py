@@ -66,7 +66,6 @@ class ModelSettings:
         """Raise InvalidInput listing each setting that was given but is not supported by a model.
 
         Args:
-            spec: the model.
             kinds: the model's kinds, from the constants above.
         """
         problems = [

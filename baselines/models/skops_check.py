@@ -84,9 +84,6 @@ def read_list() -> SkopsList:
 def check_skops(content: bytes, place: str) -> bytes:
     """Check a skops file, and rewrite it from the checked parts.
 
-    Args:
-        content: bytes of the file.
-        place: its name, for error messages.
     Returns: a skops file with only listed types, no shared objects, and null for the parts that are not loaded.
     Raises: InvalidInput if it is not a skops file, is too large, or contains unlisted types or values.
     """
@@ -140,7 +137,6 @@ class _Check:
     """The state of checking one file.
 
     Attributes:
-        archive: the file.
         members: members of the rewritten file, by name.
     """
 
@@ -303,13 +299,7 @@ _BUILDERS = {
 
 
 def _unlisted_names(value: Any, depth: int, *, is_left_out: bool) -> Iterator[str]:
-    """Find unlisted types and loaders anywhere in the schema, including parts that are not loaded.
-
-    Args:
-        value: any part of the schema.
-        depth: its nesting depth.
-        is_left_out: whether it is in a part that is not loaded.
-    """
+    """Find unlisted types and loaders anywhere in the schema, including parts that are not loaded."""
     if depth > MAX_DEPTH:
         raise ValueError(f"schema.json is nested deeper than {MAX_DEPTH}")
     if isinstance(value, list):
@@ -441,10 +431,7 @@ def _load_array(content: bytes, kinds: str) -> NDArray[Any]:
 
 
 def _check_sparse(content: bytes) -> None:
-    """Check a sparse matrix in scipy's format:
-
-    its indices must be in range, because scipy's reader does not check them.
-    """
+    """Check a sparse matrix in scipy's format, whose reader does not check that indices are in range."""
     with zipfile.ZipFile(BytesIO(content)) as archive:
         members = archive.infolist()
         names = [member.filename.removesuffix(".npy") for member in members]

@@ -130,8 +130,6 @@ def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -
 
     Args:
         missing: a name for each unanswered request, such as the id of its row.
-        n: number of all requests.
-        server: the server.
         again: the command that sends only the unanswered requests.
     """
     if missing:

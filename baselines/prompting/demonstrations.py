@@ -18,8 +18,6 @@ def random_demonstrations(shots: int) -> ChooseDemonstrations:
     A sample depends only on the seed and the test row's id, so neither order nor concurrency changes it. With labels
     and more than one shot, every label occurs; with more labels than shots, no label occurs twice.
 
-    Args:
-        shots: demonstrations per test row, 1 or more.
     Returns: a function (training rows, test rows, seed) -> for each test row, the indices of its demonstrations in the
         training rows.
     """
@@ -49,13 +47,7 @@ def fixed_demonstrations(shots: int) -> ChooseDemonstrations:
 
 
 def require_rows(train: pl.DataFrame, shots: int) -> None:
-    """Raise InvalidInput if there are more demonstrations than training rows.
-
-    Args:
-        train: the source's training rows, with ``domain``.
-        shots: demonstrations per test row.
-    Raises: InvalidInput naming both numbers.
-    """
+    """Raise InvalidInput if there are more demonstrations than training rows."""
     if shots > len(train):
         found, cure = f"{shots} shots, {len(train):,} train rows", "ask for fewer shots"
         domains = " and ".join(train["domain"].unique(maintain_order=True))

@@ -11,8 +11,6 @@ GGUF_SUFFIX = ".gguf"
 def find_gguf(name: str) -> Path | None:
     """Find the GGUF file of a model.
 
-    Args:
-        name: a file, a folder, or any other name.
     Returns: the file itself, or the one in a folder without a model in another format; None for other names.
     Raises: InvalidInput if there is no such file, the folder has several, or the package ``gguf`` is not installed.
     """

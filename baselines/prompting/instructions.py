@@ -155,9 +155,7 @@ def wordings(benchmark: str, task: str, info: TaskInfo, instruction: str | None 
     """Return the wording of a task, followed by its paraphrases if there are any.
 
     Args:
-        benchmark: the manifest's benchmark.
         task: the task's name; a placebo has the wording of its original task, candidates that of the task they are for.
-        info: the task's facts.
         instruction: a user instruction that replaces all of ours; ``{labels}`` is replaced in it, too.
     """
     name = info.candidates_for or task.removesuffix(PLACEBO)
@@ -170,13 +168,7 @@ def wordings(benchmark: str, task: str, info: TaskInfo, instruction: str | None 
 
 
 def numbered_wording(benchmark: str, task: str, info: TaskInfo) -> Wording:
-    """Return the wording of a task in which the model replies with the label's number.
-
-    Args:
-        benchmark: the manifest's benchmark.
-        task: the task's name.
-        info: its facts.
-    """
+    """Return the wording of a task in which the model replies with the label's number."""
     words = wording(benchmark, task, info)
     numbers = ", ".join(f"{code} {label}" for code, label in enumerate(info.labels))
     reply = f"Reply with one line and nothing else: ANSWER: and the number of one of these labels: {numbers}."
@@ -197,9 +189,6 @@ def general_wording(
     """Return the wording of a task by its kind, inputs and labels.
 
     Args:
-        kind: the task's kind.
-        inputs: its input columns.
-        labels: its labels.
         instruction: a user instruction that replaces ours; ``{labels}`` is replaced in it, too.
         words: the task's own wording, if it has one.
     """

@@ -25,10 +25,8 @@ def score_labels(
     """Compute the log-probability of each label after each prompt.
 
     Args:
-        model: a causal language model of transformers.
         prompts: tokens of each prompt, not empty.
         labels: tokens of each of C labels, not empty.
-        batch: prompts per batch.
     Yields: for each batch of prompts, in order, the summed natural log-probabilities of the labels: a list of C for
         each prompt.
     """

@@ -30,8 +30,6 @@ class LocalModel:
     Args:
         name: folder, GGUF file, or id on the Hub. Quantised weights are dequantised, and compute in the usual
             precision.
-        batch: prompts per batch.
-        scores_labels: respond with the log-probabilities of a request's labels, if it has labels.
         precision: number format of weights and computation; by default single precision on a CPU, and on a GPU the
             format stated in the model's files. Label scoring always uses a last layer in single precision.
     """
@@ -46,10 +44,7 @@ class LocalModel:
         self._files = _files_digest(where) if where.exists() else self._revision()
 
     def identity(self, request: Request) -> Mapping[str, Any]:
-        """Return everything that the response depends on:
-
-        the model's files, device and precision, messages and parameters.
-        """
+        """Return what the response depends on: the model's files, device, precision, messages and parameters."""
         ran: dict[str, Any] = {"files": self._files, "device": self._device, "precision": self._precision}
         if self._scores_labels and request.labels:
             return {**ran, "messages": list(request.messages), "labels": list(request.labels)}
@@ -223,10 +218,7 @@ class LocalModel:
 
 
 def _use_float_head(model: Any) -> None:
-    """Replace the last layer by one in single precision:
-
-    bf16 has only two or three digits, so similar labels would tie.
-    """
+    """Replace the last layer by one in single precision: in bf16, of two or three digits, labels would tie."""
     import torch
 
     if model.get_output_embeddings().weight.dtype == torch.float32:

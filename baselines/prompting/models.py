@@ -14,8 +14,6 @@ class Request:
     """A conversation to continue.
 
     Attributes:
-        messages: its messages.
-        max_tokens: maximum tokens of the response.
         labels: the allowed labels; empty for free text.
         ends_open: whether the last message ends where the answer starts, as in "Sentiment:".
     """

@@ -25,11 +25,8 @@ class PromptingProgram:
     """The validated options of a prompting program, with the data and model opened.
 
     Attributes:
-        options: as typed.
-        folder: the dataset.
         prompts: format rows as prompts; several wordings with ``--draws``.
         model: the model, not loaded or called yet.
-        subset: the test rows to predict.
     """
 
     options: PromptingOptions
@@ -57,10 +54,7 @@ class PromptingProgram:
         return cls(options, folder, (prompt, *others), model, subset)
 
     def check_draws(self) -> None:
-        """Raise InvalidInput if there are more draws than wordings, and demonstrations are not sampled.
-
-        Raises: InvalidInput naming both numbers.
-        """
+        """Raise InvalidInput if there are more draws than wordings, and demonstrations are not sampled."""
         draws, known = self.options.draws or 1, len(self.prompts)
         if draws > known:
             what, found = "no demonstrations are drawn, so draws differ in the task's words alone", f"{draws} draws"
@@ -74,8 +68,6 @@ class PromptingProgram:
 
         Args:
             choose: selects demonstrations; None for zero-shot.
-            libraries: additional libraries of the program, for the card.
-            facts: the program's fields of the card, including its name.
         Raises: InvalidInput if the model fails, its budget is spent, or requests remain unanswered; the message names
             these requests and the command that repeats them. Responses received so far are saved.
         """

@@ -173,9 +173,7 @@ def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilit
     that, the unknown probability is divided equally among a row's labels.
 
     Args:
-        asked: the result of ``prompt_and_predict`` with scored labels.
         gold: codes of the gold labels by id; empty if they are withheld.
-        probabilities: also return the probabilities of all labels.
     Returns: source, id, prediction, seed, and possibly confidence and probabilities.
     """
     plain = asked.drop("shares", "unlisted")
@@ -207,12 +205,7 @@ def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilit
 
 
 def log_account(asker: Asker, asked: pl.DataFrame) -> None:
-    """Log the numbers of answered requests, tokens and cost, and how many responses were unusable, by reason.
-
-    Args:
-        asker: sends the requests.
-        asked: the result of ``prompt_and_predict``.
-    """
+    """Log the numbers of answered requests, tokens and cost, and how many responses were unusable, by reason."""
     missing = sum(answer.text is None for answer in asker.answers.values())
     known = len(asker.answers) - asker.asked - missing
     line = f"{counted(asker.asked, 'request')} answered now, {known:,} answered before"

@@ -104,7 +104,6 @@ def read_listed_tokens(positions: Sequence[Mapping[str, Any]], labels: Sequence[
             alternatives (``top_logprobs``, each with ``token`` and ``logprob``).
         labels: the labels; case is ignored, and an underscore is a space.
         ended: whether the response was complete after the last position.
-    Returns: the labels' scores.
     Raises: KeyError, TypeError or ValueError if the alternatives are missing.
     """
     folded = [_folded(label) for label in labels]

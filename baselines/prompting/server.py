@@ -53,15 +53,8 @@ class ModelServer:
     """A model of an OpenAI-compatible server.
 
     Args:
-        model: its name on the server.
-        base_url: the server's URL.
-        api_key: the key; any text for servers without keys.
-        concurrency: number of concurrent requests.
         parameters: sent with each request, overriding the defaults (temperature, max_tokens); None omits a default.
-        api: the endpoint.
         scores_labels: request the log-probabilities of labels instead of text, if a request has labels.
-        guided: restrict the response to the labels (guided decoding).
-        timeout: seconds to wait for a response.
         first_wait: maximum seconds before the second try; doubled for each further one.
     """
 
@@ -245,10 +238,7 @@ class ModelServer:
 
 
 def _prefix(request: Request) -> str:
-    """Return the prefix that a prompt may share:
-
-    all messages but the last, or all lines but the last of a single message.
-    """
+    """Return the prefix that a prompt may share: all but its last message, or but the last line of a single one."""
     *before, last = [message["content"] for message in request.messages]
     return "\n".join(before) if before else last.rpartition("\n")[0]
 

@@ -54,10 +54,7 @@ class TaskPrompt:
     """The prompt of one task, and the parsing of responses.
 
     Attributes:
-        kind: the task's kind.
-        labels: its labels or tags.
         words: its instruction, and the names of its fields in prompts.
-        protocol: the layout.
         max_tokens: maximum tokens of a response; None: a default for the kind of task.
     """
 

@@ -85,9 +85,7 @@ def plain_text(messages: Sequence[Message], *, ends_open: bool = False) -> str:
     """Format a conversation for a base model, which continues a text.
 
     Args:
-        messages: the chat messages.
         ends_open: whether the last message already ends with the prompt for the answer.
-    Returns: the text up to the start of the answer.
 
     >>> plain_text([{"role": "system", "content": "Decide."}, {"role": "user", "content": "Text: it broke"}])
     'Decide.\\n\\nText: it broke\\nAnswer:'
@@ -103,14 +101,10 @@ def request_body(
     """Build the body of a request, without the model's name.
 
     Args:
-        request: the request.
-        api: the endpoint.
         parameters: override the defaults; None omits a parameter.
         scores_labels: request the log-probabilities of the labels instead of text. For completions, the prompt is sent
             once with each label appended, and the server returns the scores of its tokens (``echo``). A chat requests
             the most likely tokens of its response, for as many positions as may be needed to distinguish the labels.
-        guided: restrict the response to the labels (guided decoding).
-    Returns: JSON data.
     """
     asks: dict[str, Any] = {"temperature": 0.0, "max_tokens": request.max_tokens}
     text = plain_text(request.messages, ends_open=request.ends_open)
@@ -135,9 +129,6 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
     """Parse a server's response.
 
     Args:
-        text: the body of a response of status 200.
-        request: the request.
-        api: the endpoint.
         scores_labels: whether labels are scored: the answer's text is then a ``LabelScores`` as JSON.
     Returns: the answer, its tokens and how it ended. The text of a refused answer is the model's reason.
     Raises: NoAnswerError if the response contains no answer; UnscoredError if the log-probabilities are missing.

@@ -170,11 +170,8 @@ def beside_paper(
     """Compare the scores of one result with the numbers printed in a paper.
 
     Args:
-        row: the table.
-        task: our name of the task.
         models: the paper's names of models, optionally with a setting: 'Turbo|ICL'.
         scores: a task's scores, from ``shiftbench score --json``.
-        result: the name of our result.
         figures: scores to compare; default: the row's, or all that the paper prints for the task.
     Yields: a row for each score that the paper prints for any of the models and that our result contains.
     """

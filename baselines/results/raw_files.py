@@ -21,8 +21,6 @@ def raw_files(folders: list[DatasetFolder]) -> list[str]:
     """Format the table: one line for boards with the same rows, with the command that builds them and the files it
     reads.
 
-    Args:
-        folders: the built benchmarks of all boards.
     Returns: its lines. Each file is listed with its rows and the first 8 digits of its SHA-256.
     """
     by_name = {folder.manifest.benchmark: folder for folder in folders}

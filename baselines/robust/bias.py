@@ -53,9 +53,6 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
     Args:
         rows: training rows with ``group``, ``label`` (codes) and the inputs; augmented copies have the group of their
             originals.
-        inputs: names of the text columns.
-        n_classes: number of labels of the task, C.
-        seed: seed of the folds and the trees.
     Returns: log-probabilities, shape (n, C), finite.
     Raises: InvalidInput if all rows are of one group, or contain no word.
     Source: BOSS paper, sec. 4.1; Clark et al. 2019, sec. 3.2.4. The code of BOSS fits and predicts on the same rows.
@@ -99,10 +96,6 @@ class LearnedMixin(nn.Module):
 
     Args:
         log_bias: the bias model's log-probabilities of all training rows, shape (n, C).
-        width: size of the model's hidden states.
-        seed: seed of the layer's initial weights.
-        read: returns the labels' logits from a model's output.
-        entropy_weight: weight of the entropy term.
     Source: Clark et al. 2019, sec. 3.2.4; BOSS paper, sec. 4.1.
     """
 

@@ -38,7 +38,6 @@ def supervised_contrastive(
         labels: shape (B,).
         memory: earlier z, shape (M, d).
         memory_labels: shape (M,); ``EMPTY`` in unused slots of the memory.
-        temperature: t, above 0.
         base_temperature: b, above 0; the factor ``t / b`` keeps the scale of gradients independent of the temperature.
     Returns: the mean over anchors with positives, at least 0; 0 if there are none.
     Source: Khosla et al. 2020, eq. 2 (positives averaged outside the logarithm); Tan et al. 2022, sec. 3; factor and
@@ -68,9 +67,6 @@ class MemoryClassifier(nn.Module):
 
     The memory is part of the model's state, so it is saved in checkpoints.
 
-    Args:
-        encoder: returns ``last_hidden_state``.
-        n_classes: number of labels.
     Source: Tan et al. 2022, sec. 3.
     """
 
@@ -101,13 +97,7 @@ class MemoryClassifier(nn.Module):
 
 
 def mscl_loss(model: Any, batch: Batch) -> Tensor:
-    """Compute cross entropy plus the contrastive loss of a batch, and add the batch to the model's memory.
-
-    Args:
-        model: a classifier with a memory of earlier rows.
-        batch: tensors of B rows, including ``labels``.
-    Returns: the loss, a scalar.
-    """
+    """Compute cross entropy plus the contrastive loss of a batch, and add the batch to the model's memory."""
     output, labels = model(**inputs_of(batch)), batch["labels"]
     contrastive = supervised_contrastive(output.z, labels, model.memory, model.memory_labels)
     model.remember(output.z, labels)

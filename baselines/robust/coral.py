@@ -28,14 +28,7 @@ class Coral(TrainingMethod):
 
 
 def coral_loss(model: Any, batch: Batch, weight: float = 1.0) -> Tensor:
-    """Compute cross entropy plus ``coral_penalty`` of the last layer's input.
-
-    Args:
-        model: a classifier.
-        batch: tensors of B rows, including ``labels`` and ``domain``.
-        weight: weight of the penalty.
-    Returns: the loss, a scalar.
-    """
+    """Compute cross entropy plus ``coral_penalty`` of the last layer's input."""
     logits, features = logits_and_features(model, batch)
     return cross_entropy(logits, batch["labels"]) + weight * coral_penalty(features.float(), batch["domain"])
 

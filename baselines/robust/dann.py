@@ -50,12 +50,6 @@ class Dann(nn.Module):
     Attributes:
         progress: completed share of the training, in [0, 1]; set by ``Progress``.
 
-    Args:
-        width: size of the features.
-        n_domains: number of domains.
-        seed: seed of the initial weights.
-        weight: final weight of the reversed gradient.
-        steepness: steepness of its schedule.
     Source: Ganin et al. 2016, eq. 10 and sec. 5.2.2.
     """
 

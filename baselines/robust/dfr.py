@@ -55,12 +55,6 @@ def fit_balanced_layer(
 
     Args:
         features: features of the source's validation rows, never of a target, shape (n, d).
-        labels: shape (n,).
-        domains: shape (n,).
-        n_classes: number of labels of the task, C.
-        generator: samples the rows.
-        inverse_penalty: C of the logistic regressions.
-        draws: number of fits to average.
     Returns: weights, shape (C, d), and biases, shape (C,).
     Raises: InvalidInput if a label has no row.
     Source: Kirichenko et al. 2023, sec. 5, with L2 in place of L1, as scikit-learn's L1 is for two classes.

@@ -53,12 +53,8 @@ def add_noisy_copies(
     one); deletion drops each word with probability 0.1, but never all. A text that cannot be changed is copied as is.
 
     Args:
-        rows: training rows of a classification task.
         inputs: its text columns. In a pair only the last text is changed (in NLI the hypothesis); the first stays. (The
             code of BOSS paired the hypotheses with other premises, which explains its drop in NLI.)
-        generator: samples operations, words and positions.
-        synonyms: returns the synonyms of a word.
-        share: share of the words to change.
     Returns: all original rows, then their copies in the same order; a copy's id ends in ``/eda``, and all other
         columns, including the group, are its original's.
     """
@@ -79,9 +75,6 @@ def add_noisy_tagged_copies(
     Args:
         rows: training rows of a tagging task, with ``tokens`` and ``tags`` (codes), one tag per word.
         outside: the code of the tag for words outside spans.
-        generator: samples operations, words and positions.
-        synonyms: returns the synonyms of a word.
-        share: share of the words to change.
     Returns: all original rows, then their copies in the same order; a copy's id ends in ``/eda``.
     Source: BOSS has no such copies of tagged words; Dai and Adel 2020, sec. 3, also change words and keep the tags.
     """

@@ -48,10 +48,6 @@ def freelb_step(
     Args:
         model: accepts ``inputs_embeds`` in place of ``input_ids``; its embeddings may be frozen.
         batch: ``input_ids`` and ``attention_mask``, shape (B, T), and whatever else ``loss`` needs.
-        loss: returns the mean loss of a batch from one forward pass.
-        backward: runs the backward pass of one step's loss.
-        steps: forward and backward passes, at least 1.
-        step_size: length of an ascent step.
         start: the initial perturbation is uniform, at most ``start / sqrt(n_tokens * d)`` per dimension, so that its
             norm over an example is below ``start`` whatever the length.
         generator: samples the initial perturbations, on its own device; None: torch's default generator, which dropout

@@ -33,10 +33,6 @@ class GroupDro(nn.Module):
     renormalised. With a loss of 0 for absent domains, as in the authors' code, a domain would lose weight because it is
     rare. The weights are part of the model's state, so they are saved in checkpoints.
 
-    Args:
-        n_domains: number of domains.
-        read: returns the labels' logits from a model's output.
-        step_size: step size of the weights.
     Source: Sagawa et al. 2020, algorithm 1; step size and even sampling as in their code (``kohpangwei/group_DRO``,
         which they run with ``--reweight_groups``), without its adjustments by group size.
     """

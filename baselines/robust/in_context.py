@@ -39,9 +39,6 @@ class Layout:
     Each part is tokenized separately, so that training and prediction use the same tokens.
 
     Args:
-        tokenizer: tokenizer of a causal language model.
-        inputs: text columns.
-        labels: names of the labels.
         max_tokens: maximum length of a sequence. If the texts do not fit, the query is truncated to its first
             ``max_tokens // 2`` tokens, and the texts before it are dropped, least similar first.
     """
@@ -100,7 +97,6 @@ def label_scores(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
     tensor.
 
     Args:
-        model: a causal language model.
         batch: ``input_ids``, ``attention_mask`` and ``labels``, shape (B, T) each.
     Returns: natural logarithms, shape (B,).
     """

@@ -34,10 +34,6 @@ class Irm(nn.Module):
     ``weight``, to keep the scale of gradients. A training of fewer steps is fine-tuning with a small penalty. The step
     count is part of the model's state.
 
-    Args:
-        read: returns the labels' logits from a model's output.
-        weight: weight of the penalty after the warm-up.
-        warm_up: number of warm-up steps.
     Source: Arjovsky et al. 2019, eq. IRMv1; weight and warm-up are DomainBed's, the division is from the authors' code.
     """
 
@@ -65,7 +61,6 @@ def irm_penalty(logits: Tensor, labels: Tensor) -> Tensor:
 
     Args:
         logits: logits of one domain, shape (B, C).
-        labels: shape (B,).
     Returns: a scalar, at least 0.
     """
     wrong = torch.softmax(logits, dim=-1) - functional.one_hot(labels, logits.shape[-1])

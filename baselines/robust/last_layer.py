@@ -18,9 +18,6 @@ from shiftbench.validation.report import InvalidInput, Problem
 def last_layer(model: Any) -> nn.Linear:
     """Find the layer that maps a text's features to logits: the last linear layer of the model's head.
 
-    Args:
-        model: a classifier of transformers.
-    Returns: the layer.
     Raises: InvalidInput if the model has no such layer, or has an adapter.
     """
     heads = [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS]
@@ -48,9 +45,6 @@ def reading_features(model: Any) -> Iterator[list[Tensor]]:
 def logits_and_features(model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
     """Compute logits and features of a batch.
 
-    Args:
-        model: a classifier.
-        batch: tensors of B rows.
     Returns: logits, shape (B, C), and features, shape (B, d), both attached to the graph.
     """
     with reading_features(model) as seen:
@@ -79,8 +73,6 @@ def fit_layer(
     Args:
         features: shape (n, d).
         labels: shape (n,), with all classes.
-        n_classes: C.
-        inverse_penalty: C of the regression.
     Returns: weights, shape (C, d), and biases, shape (C,), for the original features.
     """
     from sklearn.linear_model import LogisticRegression

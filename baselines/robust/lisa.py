@@ -1,7 +1,4 @@
-"""LISA:
-
-mixup of rows with the same label and different domains, or the same domain and different labels (Yao et al. 2022).
-"""
+"""LISA: mixup of rows with one label and different domains, or one domain and different labels (Yao et al. 2022)."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -39,12 +36,9 @@ def lisa_loss(model: Any, batch: Batch, alpha: float = ALPHA, same_label: float 
     Random numbers are from torch's global generator, which dropout also uses and checkpoints save.
 
     Args:
-        model: a classifier.
-        batch: tensors of B rows, including ``labels`` and ``domain``.
         alpha: mixing shares are from Beta(alpha, alpha).
         same_label: probability of mixing rows of one label across domains, rather than rows of one domain across
             labels.
-    Returns: the loss, a scalar.
     Source: Yao et al. 2022, eq. 3 and 4, algorithm 1; one share per row, from Beta(2, 2), at the input of the last
         layer, as for texts in their code (``huaxiuyao/LISA``). There a row's partner is from the whole data set, here
         from its batch.
@@ -61,9 +55,7 @@ def mixed_loss(layer: Any, features: Tensor, labels: Tensor, partner: Tensor, sh
     """Compute the cross entropy of mixtures of each row and its partner, against both of their labels.
 
     Args:
-        layer: maps features to logits.
         features: shape (B, d).
-        labels: shape (B,).
         partner: index of each row's partner, shape (B,).
         share: share of the row itself in the mixture, in [0, 1], shape (B,).
     """
@@ -77,10 +69,6 @@ def mixed_loss(layer: Any, features: Tensor, labels: Tensor, partner: Tensor, sh
 def draw_partners(labels: Tensor, domains: Tensor, *, across_domains: bool) -> Tensor:
     """Sample a partner for each row: same label and another domain, or same domain and another label.
 
-    Args:
-        labels: shape (B,).
-        domains: shape (B,).
-        across_domains: whether to sample the same label and another domain.
     Returns: indices, shape (B,); a row's own index if there is no such row.
     """
     same_label = labels.unsqueeze(1) == labels

@@ -60,8 +60,6 @@ def loss_of(
     """Build a loss function of a model's output and the batch's ``labels``.
 
     Args:
-        logits_loss: the loss of logits.
-        read: returns the logits from a model's output.
         reads_labels: whether the model gets the labels as input, as an encoder-decoder does for teacher forcing.
     """
 

@@ -179,8 +179,6 @@ def strength(
     Args:
         default: its default value; an integer for counts.
         paper: the paper's value, and the paper.
-        least: smallest value.
-        most: largest value.
         draws: range of a search, log-uniform; None: not searched.
     """
     return field(default=default, metadata={"paper": paper, "least": least, "most": most, "draws": draws})
@@ -225,7 +223,6 @@ class Robustness:
 
     Attributes:
         methods: the methods by name, in the order in which they change a trained model.
-        synonyms: source of EDA's synonyms.
     """
 
     methods: Mapping[str, TrainingMethod] = field(default_factory=dict)
@@ -243,9 +240,6 @@ class Robustness:
         """Build the combination of methods from ``--method`` and ``--set``.
 
         Args:
-            names: names of the methods.
-            synonyms: source of EDA's synonyms.
-            training: the program's options.
             of_words: whether it trains taggers or models that generate text.
         Raises: InvalidInput if two methods cannot be combined, one lacks a required option or is for other models, or a
             strength does not exist.

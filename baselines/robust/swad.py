@@ -68,11 +68,6 @@ def find_valley(
     The valley starts at the first evaluation whose loss is the lowest of ``to_start`` evaluations starting with it. It
     ends before ``to_end`` consecutive evaluations above ``tolerance`` times the mean of those.
 
-    Args:
-        losses: one per evaluation, at least one.
-        to_start: evaluations without a lower loss that start the valley.
-        to_end: evaluations above the threshold that end it.
-        tolerance: the threshold's factor.
     Returns: indices of the first and last evaluation of the valley; the last evaluation twice if no valley starts.
     Source: Cha et al. 2021, algorithm 1.
     """
@@ -126,8 +121,6 @@ class Stretches(TrainerCallback):
     Args:
         model: the model, which gets the mean as ``stretch_mean``.
         folder: folder for the files, each as large as the trained weights.
-        loss: computes the model's loss on validation rows.
-        strengths: number of evaluations, and the definition of the valley.
     """
 
     def __init__(self, model: Any, folder: Path, loss: Callable[[Any], float], strengths: Swad | None = None) -> None:

@@ -54,9 +54,7 @@ def nearest_pieces(words: Iterable[str], tokenizer: Any, vectors: "Tensor", n: i
 
     Args:
         words: words in lower case; other words get no synonyms.
-        tokenizer: the model's tokenizer.
         vectors: the model's input embeddings, shape (vocabulary, d).
-        n: neighbours per word.
     """
     import torch
     from torch.nn import functional

@@ -34,7 +34,6 @@ def fit_temperature(logits: NDArray[np.float64], labels: NDArray[np.int64]) -> f
 
     Args:
         logits: logits of the source's validation rows, shape (n, C).
-        labels: shape (n,).
     Returns: T, between 0.05 and 20; above 1 if the model is overconfident.
     Source: Guo et al. 2017, sec. 4.2.
     """

@@ -35,7 +35,6 @@ class LengthBatches(Sampler[list[int]]):
     Args:
         lengths: length of each row, shape (n,).
         batch_size: rows per batch; the last batch of an epoch may have fewer.
-        seed: seed of the shuffling.
         domains: domain of each row, consecutive codes from 0, shape (n,), for losses that compare domains: the numbers
             of rows per domain in a batch then differ by at most one, and each of G domains gets n / G of an epoch's n
             rows. Rows of small domains are repeated, and some of a large one are skipped (GroupDRO's and WILDS's
@@ -90,7 +89,6 @@ class BatchParts:
     """Splits a batch into parts of similar size, each padded separately; rows of similar length are in the same part.
 
     Args:
-        padding: turns rows into tensors.
         n: parts per batch, at least 1; a batch with fewer rows gets one part per row.
     """
 

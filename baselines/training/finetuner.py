@@ -43,10 +43,6 @@ class Finetuner(ABC):
     """Trains models of one task. Subclasses define the model, its features, its score, and its predictions.
 
     Args:
-        info: the task.
-        options: the options of the program.
-        recipes: settings by the name of a recipe.
-        sweeps: candidate settings by the name of a sweep.
         tokenizer: settings of the tokenizer that override those in its files.
     """
 
@@ -107,10 +103,7 @@ class Finetuner(ABC):
         """Train on the given rows, with the best of the candidate settings.
 
         Args:
-            run: the run.
-            rows: training rows.
             objective: builds the objective for a model; default: the model's own loss.
-            stages: hooks before and after each training.
         """
         from shiftbench.baselines.training.tuning import Recipe, train_candidates
 

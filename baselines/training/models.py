@@ -22,10 +22,6 @@ def model_path(name: str) -> str:
 def load_tokenizer(name: str, **settings: Any) -> Any:
     """Load a model's fast tokenizer.
 
-    Args:
-        name: Hub id or path.
-        **settings: override the tokenizer's own settings.
-    Returns: a tokenizer of transformers.
     Raises: InvalidInput if there is no such model, it has no tokenizer, or the extra 'train' is not installed.
     """
     require("peft", "train")
@@ -49,8 +45,6 @@ def padding_token(tokenizer: Any, name: str) -> int:
 
     Args:
         tokenizer: the model's tokenizer; without a padding token, its end-of-text or else its unknown token is used.
-        name: the model's name, for the error message.
-    Returns: the token's id.
     Raises: InvalidInput if the tokenizer has none of the three.
     """
     if tokenizer.pad_token_id is None:
@@ -66,10 +60,6 @@ def set_padding(model: Any, token: int) -> None:
 
     A decoder used as a classifier reads the label at the last non-padding token, so its configuration must contain the
     token that the batches are padded with.
-
-    Args:
-        model: a model of transformers, or of peft around one; its configuration is changed.
-        token: id of the token.
     """
     for config in {id(each): each for each in (model.config, model.config.get_text_config())}.values():
         config.pad_token_id = token
@@ -78,8 +68,6 @@ def set_padding(model: Any, token: int) -> None:
 def model_version(name: str) -> Any:
     """Return the current version of a model.
 
-    Args:
-        name: Hub id or path.
     Returns: JSON data: the states of a folder's files (``shiftbench.builders.checksums.file_state``), or a Hub
         revision; None if neither is known.
     """
@@ -92,10 +80,6 @@ def model_version(name: str) -> Any:
 def load_config(name: str, **settings: Any) -> Any:
     """Load a model's configuration.
 
-    Args:
-        name: Hub id or path.
-        **settings: arguments for loading, such as ``revision``.
-    Returns: a configuration of transformers.
     Raises: InvalidInput if there is no such model, or the extra 'train' is not installed.
     """
     require("peft", "train")
@@ -110,11 +94,8 @@ def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype =
 
     Args:
         auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
-        name: Hub id or path.
-        seed: seed of the new weights.
         base_dtype: number format of the weights: single precision, unless they stay frozen under an adapter.
         **config: override the model's configuration, for example ``num_labels``.
-    Returns: a model of transformers.
     Raises: InvalidInput if there is no such model, or the extra 'train' is not installed.
     """
     import torch
@@ -128,15 +109,7 @@ def load_model(auto_class: str, name: str, seed: int, *, base_dtype: BaseDtype =
 
 
 def new_model(auto_class: str, config: Any, seed: int) -> Any:
-    """Initialise all weights of a model at random, in single precision.
-
-    Args:
-        auto_class: class of transformers, such as ``AutoModelForSequenceClassification``.
-        config: a configuration of transformers.
-        seed: seed of the weights.
-    Returns: a model of transformers.
-    Raises: InvalidInput if the extra 'train' is not installed.
-    """
+    """Initialise all weights of a model at random, in single precision."""
     import torch
 
     transformers = _transformers()
@@ -148,10 +121,7 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
     """Freeze the weights that are not trained: token embeddings, or everything except an adapter.
 
     Args:
-        model: a pretrained model.
-        options: the program's options.
         task_type: peft's name of the kind of task, such as ``SEQ_CLS``; new heads are always trained.
-    Returns: the model, or a peft model around it.
     Raises: InvalidInput if the model does not support the adapter.
     """
     if options.freeze_embeddings:
@@ -178,11 +148,8 @@ def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequenc
     """Add low-rank updates (LoRA) to a model's linear layers; only they and a new head are trained.
 
     Args:
-        model: a pretrained model.
-        task_type: peft's name of the kind of task, such as ``SEQ_CLS``.
         rank: rank of the updates, also used as alpha.
         targets: names of the layers, for example 'q_proj'; None: peft's defaults for the model type.
-    Returns: a model of peft.
     Raises: InvalidInput if the model has no such layers, or peft has no defaults for it; the message lists the layers.
     """
     import peft
@@ -211,7 +178,6 @@ class Device:
     """The device that models run on.
 
     Attributes:
-        name: torch's name of the device.
         bf16: whether it computes in bfloat16.
     """
 
@@ -252,23 +218,14 @@ def enough_memory(what: str, device: Device, found: str, cure: str) -> Iterator[
 
 
 def n_parameters(model: Any) -> tuple[int, int]:
-    """Count a model's parameters.
-
-    Args:
-        model: a model of PyTorch.
-    Returns: all parameters, and those that training changes.
-    """
+    """Count a model's parameters: all, and those that training changes."""
     sizes = [(parameter.numel(), parameter.requires_grad) for parameter in model.parameters()]
     return sum(size for size, _ in sizes), sum(size for size, trained in sizes if trained)
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Seed the global generators that torch and transformers use, and restore their states afterwards.
-
-    Args:
-        seed: 0 to 2^32 - 1.
-    """
+    """Seed the global generators that torch and transformers use, and restore their states afterwards."""
     import random
 
     import numpy as np

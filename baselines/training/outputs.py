@@ -20,15 +20,7 @@ _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
 def training_work(
     program: str, folder: DatasetFolder, runs: AnswerOptions, options: TrainingOptions, more: Mapping[str, Any]
 ) -> WorkFolder:
-    """Return the folder for finished runs, next to the prediction file, with everything that they depend on.
-
-    Args:
-        program: name of the program.
-        folder: the dataset.
-        runs: the data to train on and predict.
-        options: the training options.
-        more: options of this program only.
-    """
+    """Return the folder for finished runs, next to the prediction file, with everything that they depend on."""
     options.check()
     settings = {"options": asdict(replace(options, name=None)), "model": model_version(options.model), **more}
     return open_work_folder(runs.out, program, folder, _LIBRARIES, **runs.settings(), **settings)
@@ -48,10 +40,6 @@ def write_training(
 
     Args:
         results: results of the trainings; some fields of their records are copied to the card.
-        folder: the dataset.
-        options: as typed.
-        out: the prediction file.
-        work: removed at the end, because its contents are then written.
         methods: names of the robustness methods, for the model's default name.
         more: fields of the card that override the options.
     """
@@ -80,10 +68,7 @@ def write_trained(results: Results, card: Card, out: Path, work: WorkFolder) -> 
     """Write the record of each training to ``<stem>.training.json``, then the prediction files, and clean up.
 
     Args:
-        results: results of the trainings.
-        card: the card of the prediction files.
         out: the prediction file; its folder is created.
-        work: removed at the end, because its contents are then written.
     """
     out.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(out.with_name(f"{out.stem}.training.json")) as new:
@@ -94,10 +79,6 @@ def write_trained(results: Results, card: Card, out: Path, work: WorkFolder) -> 
 
 def default_name(options: TrainingOptions) -> str:
     """Build a model's default name from its base model and non-default training; sizes are in other fields of the card.
-
-    Args:
-        options: the program's options.
-    Returns: a name for the card.
 
     >>> default_name(TrainingOptions(model="microsoft/deberta-v3-small", freeze_embeddings=True))
     'deberta-v3-small, frozen embeddings'

@@ -16,9 +16,7 @@ def usable_token_length(config: Any, options: TrainingOptions, asked: int) -> in
     """Return the number of word pieces of a text that the model can read.
 
     Args:
-        config: the model's configuration.
         options: the program's options; a soft prompt takes up some positions.
-        asked: the requested number.
     Returns: the requested number, capped by the model's positions, rounded down to a multiple of 8 (as are batch
         lengths on a GPU).
     """
@@ -35,9 +33,6 @@ def text_features(tokenizer: Any, rows: pl.DataFrame, inputs: Sequence[str], max
     """Tokenize one text per row, or a pair of texts; the longer text of a pair is truncated first.
 
     Args:
-        tokenizer: a fast tokenizer.
-        rows: n rows.
-        inputs: one or two text columns.
         max_length: maximum pieces per row, including special tokens.
     Returns: n rows of ``input_ids``, ``attention_mask`` and the tokenizer's other outputs.
     """

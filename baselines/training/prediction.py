@@ -29,10 +29,6 @@ def predict_rows(
     """Run a model on rows of features without gradients; its head computes in single precision.
 
     Args:
-        model: a model of transformers.
-        rows: n rows of features.
-        padding: collates them into tensors.
-        device: where to run.
         read: maps model and batch to one value per row.
         description: label of the progress bar; "" for none.
         tokens: tokens per forward pass; default: a value for the device. If memory runs out, it is halved, down to one
@@ -82,9 +78,6 @@ def predict_rows(
 def logits(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
     """Return the logits of a batch.
 
-    Args:
-        model: a classifier or tagger of transformers.
-        batch: tensors of B rows.
     Returns: B arrays of float32, shape (n_classes,), or (n_tokens, n_classes) for a tagger.
     """
     return list(model(**batch).logits.float().cpu().numpy())
@@ -93,9 +86,6 @@ def logits(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
 def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
     """Return each piece's scores as start and as end of an answer.
 
-    Args:
-        model: an extractive question answering model of transformers.
-        batch: tensors of B rows.
     Returns: B arrays of float32, shape (n_pieces, 2).
     """
     output = model(**batch)

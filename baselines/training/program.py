@@ -30,11 +30,6 @@ def finetune(
     """Train one model per source and seed, and write prediction file, card and record.
 
     Args:
-        program: the program's name, as typed.
-        trainer: builds the object that trains models of a task.
-        runs: the data to train on and predict.
-        training: the training options.
-        kinds: kinds of task that the program supports.
         settings: further options that predictions depend on, as JSON data.
         facts: fields of the card that override the options.
     Raises: InvalidInput if an option, the data or the model is unsuitable; nothing is written then.

@@ -36,7 +36,6 @@ class QaWindows:
         first: position in the window of its first context piece, shape (n_windows,).
         parts: range of the context's pieces in each window.
         offsets: character range of each context piece, shape (n_context_pieces, 2) per question.
-        contexts: the contexts.
     """
 
     features: list[dict[str, list[int]]]
@@ -107,11 +106,7 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
     A question longer than a quarter of a window is truncated.
 
     Args:
-        questions: n texts.
-        contexts: n texts.
-        tokenizer: a fast tokenizer.
         max_length: pieces per window, 32 or more.
-    Returns: the windows, with the row and the context characters of each.
     """
     features: list[dict[str, list[int]]] = []
     rows: list[int] = []
@@ -141,10 +136,7 @@ def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any
 def _split_pair(
     sides: NDArray[np.int64], longest_question: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Split an encoded pair:
-
-    positions before the context (with the question truncated), of the context, and after it.
-    """
+    """Return positions before the context (with the question truncated), of the context, and after it."""
     body = np.flatnonzero(sides == _CONTEXT)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(sides), len(sides))
     lost = np.flatnonzero(sides == _QUESTION)[longest_question:]

@@ -32,10 +32,6 @@ _OPINIONS = {
 def input_form(inputs: Sequence[str]) -> str:
     """Return the template of a generation or question answering task's input.
 
-    Args:
-        inputs: the input columns.
-    Returns: a format string with the columns as fields.
-
     >>> input_form(("source_text", "answer")), input_form(("context", "question"))
     ('{source_text} answer: {answer}', 'question: {question} context: {context} answer:')
     """
@@ -49,9 +45,7 @@ def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
     """Return the template of a classification task, ending in the sentinel.
 
     Args:
-        inputs: the input columns.
         labels: the task's labels, which determine the question.
-    Returns: a format string with the columns as fields.
 
     >>> label_form(("text",), ("benign", "toxic"))
     '{text} Overall, the tone is <extra_id_0>'
@@ -68,11 +62,7 @@ def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) 
     """Fill in a template and encode it, truncating fields so that each input has at most ``max_length`` tokens.
 
     Args:
-        form: text with the names of columns in braces.
-        rows: n rows.
-        tokenizer: any tokenizer.
         max_length: maximum tokens of an input, including special tokens; more than the template itself has.
-    Returns: n lists of token ids.
     """
     names = [name for name in rows.columns if f"{{{name}}}" in form]
     fields = rows.select(names).to_dicts()
@@ -90,9 +80,6 @@ def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) 
 def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
     """Return the target texts for training.
 
-    Args:
-        rows: n rows with their gold.
-        kind: the task kind: generation or extractive question answering.
     Returns: n texts; for questions the first accepted answer, or ``No answer``.
     """
     if kind is TaskKind.GENERATION:
@@ -103,9 +90,6 @@ def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
 def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
     """Parse predictions from generated texts.
 
-    Args:
-        written: n texts.
-        kind: the task kind.
     Returns: n texts, stripped; ``""`` if the model states that a question has no answer.
     """
     texts = [text.strip() for text in written]
@@ -123,10 +107,6 @@ def label_words(labels: Sequence[str]) -> list[str]:
 def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
     """Return the first token of each label's word.
 
-    Args:
-        labels: the task's labels.
-        tokenizer: the model's tokenizer.
-    Returns: a token id for each label, all different.
     Raises: InvalidInput if two labels have the same first token, so that a model could not distinguish them.
     """
     words = label_words(labels)
@@ -141,10 +121,6 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
 def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
     """Return the decoder's input before the label's word: its start token (T5: padding) and the sentinel.
 
-    Args:
-        start: ``decoder_start_token_id`` of the model's config.
-        tokenizer: the model's tokenizer.
-    Returns: two token ids.
     Raises: InvalidInput if the tokenizer has no sentinel; T5's and its descendants' have one.
     """
     # By id: T5's tokenizer would insert a space piece before it.
@@ -160,7 +136,6 @@ def class_logits(logits: Any, tokens: Sequence[int]) -> Any:
 
     Args:
         logits: logits of the decoder, shape (n, 2, vocabulary); array or tensor.
-        tokens: first token of each label's word.
     Returns: shape (n, n_labels).
 
     >>> import numpy as np

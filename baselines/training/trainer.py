@@ -51,15 +51,7 @@ def plain_loss(model: Any, batch: Batch) -> Tensor:
 
 
 def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor], None]) -> Tensor:
-    """Run one forward and one backward pass.
-
-    Args:
-        model: the model in training.
-        batch: tensors of B rows.
-        loss: computes the loss of the batch.
-        backward: runs the backward pass.
-    Returns: the loss, a detached scalar.
-    """
+    """Run one forward and one backward pass."""
     value = loss(model, batch)
     backward(value)
     return value.detach()
@@ -81,7 +73,6 @@ class Objective:
 
     Attributes:
         loss: the loss of a batch, a mean over what ``weight`` counts.
-        step: processes a batch.
         weight: weight of a part of a batch in the mean over the batch.
     """
 
@@ -127,17 +118,11 @@ def train(
     Args:
         model: a model of transformers (or peft); trained in place.
         rows: training rows with ``labels``.
-        padding: collates them into tensors.
-        settings: hyperparameters.
-        seed: seed of batches and dropout.
-        device: where to train.
         scratch: folder for checkpoints, so that a training can be resumed; None: no checkpoints.
         validate: scores a model on validation rows, higher is better; the epoch with the highest score is used (the
             first in a tie). None: the last epoch.
         objective: what to minimise; default: the model's own loss.
         keep: states to save, in epochs; 0 is before training.
-        callbacks: additional callbacks.
-    Returns: the trained model, its validation score, the saved states and a record of the training.
     Raises: InvalidInput if the device's memory is too small.
     """
     found = f"batches of {settings.batch_size} rows of up to {settings.max_length} word pieces"
@@ -192,18 +177,12 @@ def load_state(model: Any, file: Path) -> None:
 
     Args:
         model: the model that was trained; its other weights are not changed.
-        file: a file written by ``save_state``.
     """
     model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True), strict=False)
 
 
 def save_state(model: Any, file: Path) -> None:
-    """Write the trainable weights of a model atomically.
-
-    Args:
-        model: the model.
-        file: the file to write; its folder is created.
-    """
+    """Write the trainable weights of a model atomically."""
     trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     weights = {name: tensor for name, tensor in model.state_dict().items() if name in trained}
     with replace_file(file) as new:

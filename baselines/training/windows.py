@@ -8,9 +8,6 @@ def windows(length: int, size: int) -> list[range]:
 
     Ranges are spread evenly, so that all are full and each position has as much context as possible.
 
-    Args:
-        length: number of pieces of the text, 0 or more.
-        size: pieces per window, 1 or more.
     Returns: the ranges in order; a single range if the text fits, even if it is empty.
     Raises: ValueError if the size is less than 1.
 

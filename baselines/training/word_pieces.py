@@ -47,7 +47,6 @@ class WordPieces:
 
         Args:
             codes: predicted code of each piece of each window, shape (n_pieces,) each.
-            outside: code of the tag ``O``.
         Returns: the codes of each sentence, shape (n_words,) each.
         """
         by_sentence = [np.full(length, outside, dtype=np.int64) for length in self.n_words]
@@ -61,10 +60,7 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
     """Split sentences into windows of at most ``max_length`` pieces, including special tokens.
 
     Args:
-        sentences: the words of each sentence.
         tokenizer: a fast tokenizer; RoBERTa's must be loaded with ``add_prefix_space=True``.
-        max_length: pieces per window.
-    Returns: the windows, with the sentence and the words of each.
     """
     if not sentences:
         return WordPieces([], np.zeros(0, dtype=np.int64), [], np.zeros(0, dtype=np.int64))
@@ -84,10 +80,7 @@ def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: 
 
 
 def _cut_sentence(word_of: NDArray[np.int64], max_length: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Split one sentence's pieces into windows, with special tokens at both ends:
-
-    the pieces, and the word each one tags.
-    """
+    """Return the pieces of a sentence's windows, with special tokens at both ends, and the word that each tags."""
     body = np.flatnonzero(word_of != _NO_WORD)
     first, end = (int(body[0]), int(body[-1]) + 1) if body.size else (len(word_of), len(word_of))
     before, after = np.arange(first), np.arange(end, len(word_of))
