@@ -12,10 +12,9 @@ supported: sampling.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import typer
 
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import Methods, Robustness, Synonyms
@@ -29,6 +28,7 @@ from shiftbench.baselines.training.text_to_text import encode_form, input_form, 
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.metrics.generation import rouge_l
 from shiftbench.metrics.qa import qa_scores
+from shiftbench.validation.command_line import option
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
@@ -44,16 +44,11 @@ _MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_i
 class WritingOptions(TrainingOptions):
     """The options of a fine-tuning program, and those of generation."""
 
-    model: Annotated[str, typer.Option("--model", help="Hub id or path of the encoder-decoder.")] = "google-t5/t5-base"
-    beams: Annotated[int, typer.Option("--beams", help="Beams of the beam search; 1: greedy decoding.", min=1)] = 1
-    max_target: Annotated[
-        int | None,
-        typer.Option(
-            "--max-target",
-            help="Tokens of a written text, at most. Default: 128; of an answer to a question 20.",
-            min=2,
-        ),
-    ] = None
+    model: str = option("google-t5/t5-base", "Hub id or path of the encoder-decoder.")
+    beams: int = option(1, "Beams of the beam search; 1: greedy decoding.", min=1)
+    max_target: int | None = option(
+        None, "Tokens of a written text, at most. Default: 128; of an answer to a question 20.", min=2
+    )
 
 
 class Seq2seqFinetuner(WordFinetuner):
@@ -132,11 +127,7 @@ def _generated_tokens(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
 
 @with_options
 def main(
-    runs: AnswerOptions,
-    *,
-    method: Methods = None,
-    synonyms: Synonyms = SynonymSource.WORDNET,
-    training: WritingOptions,
+    runs: AnswerOptions, *, method: Methods = None, synonyms: Synonyms = SynonymSource.WORDNET, training: WritingOptions
 ) -> None:
     """Fine-tune an encoder-decoder that writes its answer.
 

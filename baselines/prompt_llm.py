@@ -11,15 +11,13 @@ BOSS.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
-
-import typer
 
 from shiftbench.baselines.program import run_alone, with_options
 from shiftbench.baselines.prompting.demonstrations import fixed_demonstrations, random_demonstrations
 from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.program import PromptingProgram
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol
+from shiftbench.validation.command_line import option
 
 
 class Demonstrations(StrEnum):
@@ -33,17 +31,12 @@ class Demonstrations(StrEnum):
 class FewShotOptions(PromptingOptions):
     """Options of a prompting program, and the layout of the prompts."""
 
-    protocol: Annotated[
-        PromptProtocol | None,
-        typer.Option("--protocol", help="Layout of the prompts. Default: 'boss' for the benchmark boss, else 'dr'."),
-    ] = None
-    demonstrations: Annotated[
-        Demonstrations | None,
-        typer.Option(
-            "--demonstrations",
-            help="Drawn for each test row, or one fixed set for all. Default: 'fixed' with the protocol 'boss'.",
-        ),
-    ] = None
+    protocol: PromptProtocol | None = option(
+        None, "Layout of the prompts. Default: 'boss' for the benchmark boss, else 'dr'."
+    )
+    demonstrations: Demonstrations | None = option(
+        None, "Drawn for each test row, or one fixed set for all. Default: 'fixed' with the protocol 'boss'."
+    )
 
 
 @with_options

@@ -11,10 +11,8 @@ choice of demonstrations, which may all have the same one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
 import polars as pl
-import typer
 
 from shiftbench.baselines.program import run_alone, with_options
 from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations, require_rows
@@ -24,15 +22,14 @@ from shiftbench.baselines.prompting.task_prompt import PromptProtocol
 from shiftbench.baselines.robust.in_context import find_nearest
 from shiftbench.baselines.sbert_lr import EncoderName
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, require_encoder
+from shiftbench.validation.command_line import option
 
 
 @dataclass(frozen=True)
 class RetrievalOptions(PromptingOptions):
     """Options of a prompting program, and those of retrieval."""
 
-    shots: Annotated[
-        int, typer.Option("--shots", metavar="N", help="Nearest source texts that are shown.", min=1, max=1000)
-    ] = 3
+    shots: int = option(3, "Nearest source texts that are shown.", metavar="N", min=1, max=1000)
     encoder: EncoderName = DEFAULT_ENCODER
 
 

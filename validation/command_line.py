@@ -4,7 +4,7 @@ import inspect
 import json
 import warnings
 from collections.abc import Callable
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
@@ -231,6 +231,18 @@ def write_report(path: Path | None, text: Callable[[], str]) -> None:
         typer.echo(f"{path}: the report", err=True)
 
 
+def option(default: Any, about: str, name: str | None = None, **more: Any) -> Any:
+    """Declare a field of a dataclass of options, for ``with_options``.
+
+    Args:
+        default: the default; ``MISSING`` if there is none.
+        about: its line in ``--help``.
+        name: its name as typed, if it is not the field's.
+        **more: further arguments of ``typer.Option``.
+    """
+    return field(default=default, metadata={"name": name, "help": about, **more})
+
+
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Expand the dataclass parameters of a command into options, one per field.
 
@@ -247,7 +259,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         given = signature.bind(*args, **kwargs).arguments
         for name, options in classes.items():
-            typed = {field.name: given.pop(field.name) for field in fields(options) if field.name in given}
+            typed = {each.name: given.pop(each.name) for each in fields(options) if each.name in given}
             given[name] = options(**typed)
         command(**given)
 
@@ -261,10 +273,18 @@ def _fields_as(parameter: inspect.Parameter) -> list[inspect.Parameter]:
     """Return the fields of a parameter's dataclass as parameters of the same kind."""
     return [
         inspect.Parameter(
-            field.name,
+            each.name,
             parameter.kind,
-            annotation=field.type,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=_annotation(each),
+            default=inspect.Parameter.empty if each.default is MISSING else each.default,
         )
-        for field in fields(parameter.annotation)
+        for each in fields(parameter.annotation)
     ]
+
+
+def _annotation(each: "Field[Any]") -> Any:
+    """Return the type of a field, with its option if it was declared by ``option``."""
+    if "help" not in each.metadata:
+        return each.type
+    more = {key: value for key, value in each.metadata.items() if key != "name"}
+    return Annotated[each.type, typer.Option(each.metadata["name"] or f"--{each.name.replace('_', '-')}", **more)]

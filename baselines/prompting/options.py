@@ -2,13 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import urlsplit
-
-import typer
 
 from shiftbench.baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets, TaskName
 from shiftbench.baselines.prompting.gguf import GGUF_SUFFIX
@@ -16,7 +14,7 @@ from shiftbench.baselines.prompting.local import LocalModel
 from shiftbench.baselines.prompting.server import TIMEOUT, ModelServer
 from shiftbench.baselines.prompting.wire import Api, Guided
 from shiftbench.baselines.training.options import Precision
-from shiftbench.validation.command_line import require
+from shiftbench.validation.command_line import option, require
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
@@ -36,134 +34,75 @@ class PromptingOptions:
     task: TaskName
     data: Data
     out: Out
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            metavar="NAME",
-            help="The model's name on the server; with --local a folder, a GGUF file or a Hub id.",
-        ),
-    ]
-    base_url: Annotated[
-        str | None,
-        typer.Option(
-            "--base-url", metavar="URL", help="An OpenAI-compatible server. Default: OPENAI_BASE_URL, or OpenAI's."
-        ),
-    ] = None
-    local: Annotated[bool, typer.Option("--local", help="Run the model on this machine, through transformers.")] = False
-    precision: Annotated[
-        Precision,
-        typer.Option(
-            "--precision",
-            help="With --local: number format. Default: fp32 on a CPU, though some are "
-            "faster in bf16; on a GPU what the model's files say.",
-        ),
-    ] = Precision.AUTO
-    shots: Annotated[
-        int | None,
-        typer.Option(
-            "--shots",
-            metavar="N",
-            help="Demonstrations per prompt; 0: none. Default: DR 4; BOSS one per label, entities 7, questions 1.",
-            min=0,
-            max=1000,
-        ),
-    ] = None
-    instruction: Annotated[
-        str | None,
-        typer.Option(
-            "--instruction",
-            metavar="TEXT",
-            help="Your own instruction for the task; '{labels}' is replaced by its labels.",
-        ),
-    ] = None
+    model: str = option(
+        MISSING, "The model's name on the server; with --local a folder, a GGUF file or a Hub id.", metavar="NAME"
+    )
+    base_url: str | None = option(
+        None, "An OpenAI-compatible server. Default: OPENAI_BASE_URL, or OpenAI's.", metavar="URL"
+    )
+    local: bool = option(False, "Run the model on this machine, through transformers.")
+    precision: Precision = option(
+        Precision.AUTO,
+        "With --local: number format. Default: fp32 on a CPU, though some are "
+        "faster in bf16; on a GPU what the model's files say.",
+    )
+    shots: int | None = option(
+        None,
+        "Demonstrations per prompt; 0: none. Default: DR 4; BOSS one per label, entities 7, questions 1.",
+        metavar="N",
+        min=0,
+        max=1000,
+    )
+    instruction: str | None = option(
+        None, "Your own instruction for the task; '{labels}' is replaced by its labels.", metavar="TEXT"
+    )
     source: Sources = None
     target: Targets = None
     seed: Seeds = None
-    draws: Annotated[
-        int | None,
-        typer.Option(
-            "--draws",
-            metavar="N",
-            help="Make N runs (seeds 0 to N - 1), each with other demonstrations and, if there are "
-            "paraphrases, another wording of the task.",
-            min=1,
-            max=1000,
-        ),
-    ] = None
-    subset: Annotated[
-        str | None,
-        typer.Option("--subset", metavar="NAME", help="Test rows to ask about. Default: 'fewshot' where there is one."),
-    ] = None
-    api_key_env: Annotated[
-        str, typer.Option("--api-key-env", metavar="VARIABLE", help="Environment variable that holds the server's key.")
-    ] = API_KEY_ENV
-    api: Annotated[
-        Api, typer.Option("--api", help="How the server is asked: base models, which do not chat, need 'completions'.")
-    ] = Api.CHAT
-    score_labels: Annotated[
-        bool,
-        typer.Option(
-            "--score-labels",
-            help="Choose the label with the highest log-probability instead of reading an answer; gives confidences.",
-        ),
-    ] = False
-    calibrate: Annotated[
-        bool,
-        typer.Option(
-            "--calibrate",
-            help="With --score-labels: divide by the label's probability for contentless inputs such as 'N/A' (Zhao et "
-            "al. 2021).",
-        ),
-    ] = False
+    draws: int | None = option(
+        None,
+        "Make N runs (seeds 0 to N - 1), each with other demonstrations and, if there are "
+        "paraphrases, another wording of the task.",
+        metavar="N",
+        min=1,
+        max=1000,
+    )
+    subset: str | None = option(None, "Test rows to ask about. Default: 'fewshot' where there is one.", metavar="NAME")
+    api_key_env: str = option(API_KEY_ENV, "Environment variable that holds the server's key.", metavar="VARIABLE")
+    api: Api = option(Api.CHAT, "How the server is asked: base models, which do not chat, need 'completions'.")
+    score_labels: bool = option(
+        False, "Choose the label with the highest log-probability instead of reading an answer; gives confidences."
+    )
+    calibrate: bool = option(
+        False,
+        "With --score-labels: divide by the label's probability for contentless inputs such as 'N/A' (Zhao et "
+        "al. 2021).",
+    )
     probabilities: Probabilities = False
-    guided: Annotated[
-        Guided | None,
-        typer.Option(
-            "--guided", help="Make the server answer with one of the labels; the value is the kind of server."
-        ),
-    ] = None
-    concurrency: Annotated[
-        int | None,
-        typer.Option(
-            "--concurrency",
-            metavar="N",
-            help="Requests sent at the same time. Default: 8; 64 for a server on this machine or network.",
-            min=1,
-            max=1024,
-        ),
-    ] = None
-    timeout: Annotated[
-        float, typer.Option("--timeout", metavar="SECONDS", help="How long to wait for one answer of a server.", min=1)
-    ] = TIMEOUT
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--param",
-            metavar="NAME=JSON",
-            help="Sent with each request, as 'reasoning_effort=low'; null leaves a default out, as 'temperature=null'. "
-            "Repeat for more.",
-        ),
-    ] = None
-    max_tokens: Annotated[
-        int | None,
-        typer.Option(
-            "--max-tokens", metavar="N", help="Tokens of an answer. Default: what the kind of task needs.", min=1
-        ),
-    ] = None
-    price_in: Annotated[
-        float | None, typer.Option("--price-in", metavar="USD", help=f"{_PRICE} that the model reads.", min=0)
-    ] = None
-    price_out: Annotated[
-        float | None, typer.Option("--price-out", metavar="USD", help=f"{_PRICE} that the model writes.", min=0)
-    ] = None
-    max_requests: Annotated[
-        int | None, typer.Option("--max-requests", metavar="N", help="Stop after N requests; answers are kept.", min=0)
-    ] = None
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", metavar="USD", help="Stop when this much is spent; answers are kept.", min=0),
-    ] = None
+    guided: Guided | None = option(
+        None, "Make the server answer with one of the labels; the value is the kind of server."
+    )
+    concurrency: int | None = option(
+        None,
+        "Requests sent at the same time. Default: 8; 64 for a server on this machine or network.",
+        metavar="N",
+        min=1,
+        max=1024,
+    )
+    timeout: float = option(TIMEOUT, "How long to wait for one answer of a server.", metavar="SECONDS", min=1)
+    param: list[str] | None = option(
+        None,
+        "Sent with each request, as 'reasoning_effort=low'; null leaves a default out, as 'temperature=null'. "
+        "Repeat for more.",
+        metavar="NAME=JSON",
+    )
+    max_tokens: int | None = option(
+        None, "Tokens of an answer. Default: what the kind of task needs.", metavar="N", min=1
+    )
+    price_in: float | None = option(None, f"{_PRICE} that the model reads.", metavar="USD", min=0)
+    price_out: float | None = option(None, f"{_PRICE} that the model writes.", metavar="USD", min=0)
+    max_requests: int | None = option(None, "Stop after N requests; answers are kept.", metavar="N", min=0)
+    max_cost: float | None = option(None, "Stop when this much is spent; answers are kept.", metavar="USD", min=0)
 
     @property
     def model_name(self) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from shiftbench.builders.encoder import DEFAULT_ENCODER
+from shiftbench.validation.command_line import option
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 
@@ -136,63 +137,37 @@ Deterministic = Annotated[
 class TrainingOptions:
     """The options of a fine-tuning program, as typed."""
 
-    model: Annotated[str, typer.Option("--model", help="Hub id or path of the pretrained model.")] = DEFAULT_ENCODER
-    recipe: Annotated[
-        str, typer.Option("--recipe", help="Hyperparameters to start from: 'default', or a paper's: 'dr', 'boss'.")
-    ] = "default"
-    sweep: Annotated[
-        str, typer.Option("--sweep", help="Choose hyperparameters on validation rows: 'none', or the grid of 'dr'.")
-    ] = "none"
+    model: str = option(DEFAULT_ENCODER, "Hub id or path of the pretrained model.")
+    recipe: str = option("default", "Hyperparameters to start from: 'default', or a paper's: 'dr', 'boss'.")
+    sweep: str = option("none", "Choose hyperparameters on validation rows: 'none', or the grid of 'dr'.")
     epochs: Epochs = None
     batch_size: BatchSize = None
     learning_rate: LearningRate = None
-    max_length: Annotated[
-        int | None, typer.Option("--max-length", help="Most word pieces of a text that training reads.", min=8)
-    ] = None
-    eval_max_length: Annotated[
-        int | None, typer.Option("--eval-max-length", help="Most word pieces of a text that prediction reads.", min=8)
-    ] = None
+    max_length: int | None = option(None, "Most word pieces of a text that training reads.", min=8)
+    eval_max_length: int | None = option(None, "Most word pieces of a text that prediction reads.", min=8)
     accumulate: Accumulate = None
-    select: Annotated[
-        bool, typer.Option("--select/--no-select", help="Keep the epoch that is best on the source's validation rows.")
-    ] = True
-    freeze_embeddings: Annotated[
-        bool, typer.Option("--freeze-embeddings", help="Do not train the token embeddings.")
-    ] = False
-    adapter: Annotated[Adapter, typer.Option("--adapter", help="Train low-rank updates or a soft prompt only.")] = (
-        Adapter.NONE
-    )
-    adapter_size: Annotated[
-        int, typer.Option("--adapter-size", help="Rank of low-rank updates, or tokens of a soft prompt.", min=1)
-    ] = 16
+    select: bool = option(True, "Keep the epoch that is best on the source's validation rows.", "--select/--no-select")
+    freeze_embeddings: bool = option(False, "Do not train the token embeddings.")
+    adapter: Adapter = option(Adapter.NONE, "Train low-rank updates or a soft prompt only.")
+    adapter_size: int = option(16, "Rank of low-rank updates, or tokens of a soft prompt.", min=1)
     lora_targets: LoraTargets = None
-    train_size: Annotated[
-        int | None, typer.Option("--train-size", help="Train on this many rows of a source, drawn by seed.", min=1)
-    ] = None
-    shots: Annotated[
-        int | None, typer.Option("--shots", help="Train on this many rows of each label, drawn by seed.", min=1)
-    ] = None
-    keep_state: Annotated[
-        list[float] | None,
-        typer.Option("--keep-state", help="Also write predictions after this many epochs; repeat for more.", min=0),
-    ] = None
-    save_model: Annotated[
-        Path | None,
-        typer.Option(
-            "--save-model", metavar="DIR", help="Write each trained model to DIR/SOURCE-SEED, as transformers reads it."
-        ),
-    ] = None
+    train_size: int | None = option(None, "Train on this many rows of a source, drawn by seed.", min=1)
+    shots: int | None = option(None, "Train on this many rows of each label, drawn by seed.", min=1)
+    keep_state: list[float] | None = option(
+        None, "Also write predictions after this many epochs; repeat for more.", min=0
+    )
+    save_model: Path | None = option(
+        None, "Write each trained model to DIR/SOURCE-SEED, as transformers reads it.", metavar="DIR"
+    )
     precision: PrecisionOption = Precision.AUTO
     deterministic: Deterministic = False
-    name: Annotated[str | None, typer.Option("--name", help="The model's name on the board.")] = None
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set weight-decay, warmup, clip, schedule, or a method's strength, as 'irm.weight=10'; repeat.",
-        ),
-    ] = None
+    name: str | None = option(None, "The model's name on the board.")
+    settings: list[str] | None = option(
+        None,
+        "Set weight-decay, warmup, clip, schedule, or a method's strength, as 'irm.weight=10'; repeat.",
+        "--set",
+        metavar="NAME=VALUE",
+    )
 
     def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
         """Return the recipe's settings, overridden by the given options.
