@@ -14,14 +14,12 @@ rows (there is nothing to adapt to), and one model for several targets.
 
 import json
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import MISSING, asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
-import typer
 from numpy.typing import NDArray
 
 from shiftbench.baselines.program import (
@@ -36,22 +34,11 @@ from shiftbench.baselines.robust.in_context import Layout, find_nearest, label_s
 from shiftbench.baselines.runs import Run, Trained, require_two_labels, train_and_predict
 from shiftbench.baselines.sbert_lr import EncoderName
 from shiftbench.baselines.training.models import determinism, model_version
-from shiftbench.baselines.training.options import (
-    Accumulate,
-    BaseDtype,
-    BatchSize,
-    Deterministic,
-    Epochs,
-    Hyperparameters,
-    LearningRate,
-    LoraTargets,
-    Precision,
-    PrecisionOption,
-)
-from shiftbench.baselines.training.outputs import write_trained
+from shiftbench.baselines.training.options import BaseDtype, Hyperparameters, OptimizerOptions
+from shiftbench.baselines.training.program import write_trained
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.validation.command_line import require
+from shiftbench.validation.command_line import option, require
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem
@@ -65,14 +52,18 @@ WARMUP_STEPS = 20
 SETTINGS = Hyperparameters(epochs=3, batch_size=256, learning_rate=3e-4, weight_decay=0, max_length=512, accumulate=64)
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft", "sentence-transformers")
 
-ModelName = Annotated[str, typer.Option("--model", help="Hub id or path of a causal language model.")]
-BaseDtypeOption = Annotated[
-    BaseDtype,
-    typer.Option(
-        "--base-dtype",
-        help="Number format of the frozen weights: bf16 halves the memory.",
-    ),
-]
+
+@dataclass(frozen=True, kw_only=True)
+class DaiclOptions(OptimizerOptions):
+    """The options of a training, and what is adapted."""
+
+    model: str = option(MISSING, "Hub id or path of a causal language model.")
+    encoder: EncoderName = DEFAULT_ENCODER
+    batch_size: int | None = option(None, "Rows per optimizer step.", min=1)
+    base_dtype: BaseDtype = option(BaseDtype.FP32, "Number format of the frozen weights: bf16 halves the memory.")
+    lora_targets: list[str] = option(
+        PROJECTIONS, "Linear layers that get low-rank updates; repeat. Default: q, k, v and o.", show_default=False
+    )
 
 
 class Daicl:
@@ -84,17 +75,7 @@ class Daicl:
     """
 
     def __init__(
-        self,
-        folder: DatasetFolder,
-        task: str,
-        targets: list[str],
-        model: str,
-        encoder: Encoder,
-        settings: Hyperparameters,
-        precision: Precision,
-        *,
-        base_dtype: BaseDtype = BaseDtype.FP32,
-        lora_targets: Sequence[str] = PROJECTIONS,
+        self, folder: DatasetFolder, task: str, targets: list[str], options: DaiclOptions, settings: Hyperparameters
     ) -> None:
         from shiftbench.baselines.training.batches import Padding
         from shiftbench.baselines.training.models import Device, load_tokenizer
@@ -107,10 +88,9 @@ class Daicl:
             what, cure = "a target has no train texts to adapt to", "name other targets with --target"
             raise InvalidInput(Problem(what, str(folder.path), ", ".join(f"'{target}'" for target in lacking), cure))
         self._folder, self._task, self._targets, self._inputs = folder, task, targets, info.inputs
-        self._model, self._encoder, self._settings = model, encoder, settings
-        self._base_dtype, self._lora_targets = base_dtype, lora_targets
-        self._device = Device.best(precision)
-        tokenizer = load_tokenizer(model)
+        self._options, self._encoder, self._settings = options, Encoder(options.encoder), settings
+        self._device = Device.best(options.precision)
+        tokenizer = load_tokenizer(options.model)
         self._layout = Layout(tokenizer, info.inputs, info.labels, settings.max_length)
         self._padding = Padding(tokenizer.pad_token_id or 0)
 
@@ -168,9 +148,9 @@ class Daicl:
         """Load the language model and add low-rank updates (LoRA) to its attention layers."""
         from shiftbench.baselines.training.models import add_low_rank_updates, load_model, seeded
 
-        model = load_model("AutoModelForCausalLM", self._model, seed, base_dtype=self._base_dtype)
+        model = load_model("AutoModelForCausalLM", self._options.model, seed, base_dtype=self._options.base_dtype)
         with seeded(seed):
-            return add_low_rank_updates(model, "CAUSAL_LM", RANK, self._lora_targets)
+            return add_low_rank_updates(model, "CAUSAL_LM", RANK, self._options.lora_targets)
 
     def _predict(
         self, model: Any, files: dict[str, Path], source: pl.DataFrame, rows: pl.DataFrame
@@ -217,67 +197,37 @@ class Daicl:
 
 
 @with_options
-def main(
-    domains: DomainOptions,
-    *,
-    model: ModelName,
-    probabilities: Probabilities = False,
-    encoder: EncoderName = DEFAULT_ENCODER,
-    epochs: Epochs = SETTINGS.epochs,
-    batch_size: BatchSize = SETTINGS.batch_size,
-    learning_rate: LearningRate = SETTINGS.learning_rate,
-    accumulate: Accumulate = SETTINGS.accumulate,
-    precision: PrecisionOption = Precision.AUTO,
-    base_dtype: BaseDtypeOption = BaseDtype.FP32,
-    lora_targets: LoraTargets = None,
-    deterministic: Deterministic = False,
-) -> None:
+def main(domains: DomainOptions, *, probabilities: Probabilities = False, options: DaiclOptions) -> None:
     """Adapt a language model to each target (DAICL).
 
-    It learns from labelled source texts in the context of similar target texts.
+    It learns from labelled source texts in the context of similar target texts. By default 3 epochs, a batch of 256
+    rows in 64 parts and a rate of 3e-4.
 
     Example: shiftbench train daicl nli --data build/dr --out daicl.parquet --model meta-llama/Llama-2-7b-hf
     """
     require("peft", "train")
     folder, task = domains.open_folder(), domains.task
-    settings = SETTINGS.with_typed(
-        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, accumulate=accumulate
-    )
+    typed = {name: getattr(options, name) for name in ("epochs", "batch_size", "learning_rate", "accumulate")}
+    settings = SETTINGS.with_typed(**typed)
     targets = domains.target or [name for name, facts in folder.task(task).domains.items() if "test" in facts.splits]
-    layers = list(dict.fromkeys(lora_targets or PROJECTIONS))
-    frozen: dict[str, Any] = {"base_dtype": base_dtype, "lora_targets": layers}
-    program = Daicl(folder, task, targets, model, Encoder(encoder), settings, precision, **frozen)
-    work = open_work_folder(
-        domains.out,
-        "daicl",
-        folder,
-        _LIBRARIES,
-        task=task,
-        targets=targets,
-        probabilities=probabilities,
-        model=[model, model_version(model)],
-        encoder=encoder,
-        settings=asdict(settings),
-        precision=precision,
-        **frozen,
-        deterministic=deterministic,
-    )
+    program = Daicl(folder, task, targets, options, settings)
+    asked: dict[str, Any] = {"options": asdict(options), "settings": asdict(settings)}
+    asked |= {"task": task, "targets": targets, "probabilities": probabilities, "model": model_version(options.model)}
+    work = open_work_folder(domains.out, "daicl", folder, _LIBRARIES, **asked)
     named: dict[str, Any] = {"sources": domains.source, "targets": targets, "seeds": domains.seed}
-    with determinism(asked=deterministic):
+    with determinism(asked=options.deterministic):
         results = train_and_predict(program.fit, folder, task, **named, probabilities=probabilities, work=work)
     record = results.records[0]
     card = make_card(
         folder,
         libraries=_LIBRARIES,
         name="DAICL",
-        base_model=model,
-        family=record["family"],
-        parameters=record["parameters"],
-        tunable_parameters=record["tunable_parameters"],
+        base_model=options.model,
         paradigm="retrieval",
         shots=SHOTS,
         tuning_trials=1,
         extra_data="train texts of the target domain, without labels",
+        **{name: record[name] for name in ("family", "parameters", "tunable_parameters")},
     )
     write_trained(results, card, domains.out, work)
 

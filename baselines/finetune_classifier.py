@@ -24,7 +24,7 @@ from shiftbench.baselines.robust.method import Methods, MethodStages, MethodTrai
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.runs import Predict, Run, Trained, require_two_labels
 from shiftbench.baselines.training.finetuner import Finetuner, Score
-from shiftbench.baselines.training.options import TrainingOptions
+from shiftbench.baselines.training.options import RECIPES, Hyperparameters, TrainingOptions
 from shiftbench.baselines.training.program import finetune
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
@@ -39,8 +39,14 @@ log = logging.getLogger(__name__)
 class ClassifierFinetuner(Finetuner):
     """Trains classifiers of one task, with or without robustness methods."""
 
-    def __init__(self, info: TaskInfo, options: TrainingOptions, robustness: Robustness) -> None:
-        super().__init__(info, options)
+    def __init__(
+        self,
+        info: TaskInfo,
+        options: TrainingOptions,
+        robustness: Robustness,
+        recipes: Mapping[str, Hyperparameters] = RECIPES,
+    ) -> None:
+        super().__init__(info, options, recipes)
         self._robustness = robustness
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)

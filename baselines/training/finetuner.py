@@ -105,20 +105,36 @@ class Finetuner(ABC):
         Args:
             objective: builds the objective for a model; default: the model's own loss.
         """
-        from shiftbench.baselines.training.tuning import Recipe, train_candidates
+        from shiftbench.baselines.training.trainer import train
+        from shiftbench.baselines.training.tuning import train_candidates
 
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
-        recipe = Recipe(
-            build=lambda: (
-                stages.begin(self._build_with_padding(run.seed)) if stages else self._build_with_padding(run.seed)
-            ),
-            train=lambda model, settings, folder: self._train(
-                model, rows, run, settings, folder, score, objective, stages
-            ),
-            predictor=lambda model: self._predictor_of_saved(run, model),
+
+        def build() -> Any:
+            model = self._build_with_padding(run.seed)
+            return stages.begin(model) if stages else model
+
+        def train_new(settings: Hyperparameters, folder: Path | None) -> "Trajectory":
+            model = build()
+            trajectory = train(
+                model,
+                self.labelled_features(rows, self._token_length(settings.max_length)),
+                self._padding,
+                settings,
+                seed=run.seed,
+                device=self._device,
+                scratch=folder,
+                validate=score,
+                objective=objective(model) if objective else None,
+                keep=self.options.keep_state or (),
+                callbacks=stages.callbacks(model, folder) if stages else (),
+            )
+            return stages.finish(trajectory) if stages else trajectory
+
+        return train_candidates(
+            run, self._candidates, build, train_new, lambda model: self._predictor_of_saved(run, model)
         )
-        return train_candidates(run, self._candidates, recipe)
 
     def _predictor_of_saved(self, run: Run, model: Any) -> Predict:
         """Return a function that predicts with a trained model; save the model first if requested."""
@@ -142,11 +158,6 @@ class Finetuner(ABC):
         from shiftbench.baselines.training.models import load_model
 
         return load_model("AutoModel", self.options.model, 0).get_input_embeddings().weight.detach()
-
-    @property
-    def train_length(self) -> int:
-        """Return the maximum word pieces per text in training."""
-        return self._token_length(self._candidates[0].max_length)
 
     @property
     def eval_length(self) -> int:
@@ -173,34 +184,6 @@ class Finetuner(ABC):
             model = self.build(seed)
         set_padding(model, self._pad)
         return model
-
-    def _train(
-        self,
-        model: Any,
-        rows: pl.DataFrame,
-        run: Run,
-        settings: Hyperparameters,
-        folder: Path | None,
-        score: Score | None,
-        objective: "Callable[[Any], Objective] | None",
-        stages: "Stages | None",
-    ) -> "Trajectory":
-        from shiftbench.baselines.training.trainer import train
-
-        trajectory = train(
-            model,
-            self.labelled_features(rows, self._token_length(settings.max_length)),
-            self._padding,
-            settings,
-            seed=run.seed,
-            device=self._device,
-            scratch=folder,
-            validate=score,
-            objective=objective(model) if objective else None,
-            keep=self.options.keep_state or (),
-            callbacks=stages.callbacks(model, folder) if stages else (),
-        )
-        return stages.finish(trajectory) if stages else trajectory
 
     def _token_length(self, asked: int) -> int:
         from shiftbench.baselines.training.pieces import usable_token_length

@@ -5,9 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from shiftbench.builders.encoder import DEFAULT_ENCODER
 from shiftbench.validation.command_line import option
@@ -106,51 +104,35 @@ GENERATION_SWEEPS: Mapping[str, tuple[Mapping[str, Any], ...]] = {"none": ({},),
 _MOST = {"weight-decay": math.inf, "warmup": 1.0, "clip": math.inf}
 """The settings of ``--set`` that are numbers from 0 on, and their largest values."""
 
-Epochs = Annotated[float | None, typer.Option("--epochs", help="Passes over the train rows.", min=0)]
-BatchSize = Annotated[int | None, typer.Option("--batch-size", help="Rows per optimizer step.", min=1)]
-LearningRate = Annotated[
-    float | None, typer.Option("--learning-rate", help="The optimizer's highest learning rate.", min=0)
-]
-Accumulate = Annotated[
-    int | None, typer.Option("--accumulate", help="Compute each batch in this many parts, to save memory.", min=1)
-]
-LoraTargets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lora-targets",
-        help="Linear layers that get low-rank updates, as 'q_proj'; repeat. Default: those that peft knows; of daicl "
-        "q, k, v and o.",
-    ),
-]
-PrecisionOption = Annotated[
-    Precision, typer.Option("--precision", help="Number format on a GPU; 'auto': bf16 if the GPU has it.")
-]
-Deterministic = Annotated[
-    bool,
-    typer.Option(
-        "--deterministic", help="Use deterministic algorithms only, so that a GPU gives the same result again."
-    ),
-]
+
+@dataclass(frozen=True)
+class OptimizerOptions:
+    """The options of every program that trains weights, as typed; None: the program's or recipe's own value."""
+
+    epochs: float | None = option(None, "Passes over the train rows.", min=0)
+    learning_rate: float | None = option(None, "The optimizer's highest learning rate.", min=0)
+    accumulate: int | None = option(None, "Compute each batch in this many parts, to save memory.", min=1)
+    precision: Precision = option(Precision.AUTO, "Number format on a GPU; 'auto': bf16 if the GPU has it.")
+    deterministic: bool = option(False, "Use deterministic algorithms only, so that a GPU gives the same result again.")
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
+class TrainingOptions(OptimizerOptions):
     """The options of a fine-tuning program, as typed."""
 
     model: str = option(DEFAULT_ENCODER, "Hub id or path of the pretrained model.")
     recipe: str = option("default", "Hyperparameters to start from: 'default', or a paper's: 'dr', 'boss'.")
     sweep: str = option("none", "Choose hyperparameters on validation rows: 'none', or the grid of 'dr'.")
-    epochs: Epochs = None
-    batch_size: BatchSize = None
-    learning_rate: LearningRate = None
+    batch_size: int | None = option(None, "Rows per optimizer step.", min=1)
     max_length: int | None = option(None, "Most word pieces of a text that training reads.", min=8)
     eval_max_length: int | None = option(None, "Most word pieces of a text that prediction reads.", min=8)
-    accumulate: Accumulate = None
     select: bool = option(True, "Keep the epoch that is best on the source's validation rows.", "--select/--no-select")
     freeze_embeddings: bool = option(False, "Do not train the token embeddings.")
     adapter: Adapter = option(Adapter.NONE, "Train low-rank updates or a soft prompt only.")
     adapter_size: int = option(16, "Rank of low-rank updates, or tokens of a soft prompt.", min=1)
-    lora_targets: LoraTargets = None
+    lora_targets: list[str] | None = option(
+        None, "Linear layers that get low-rank updates, as 'q_proj'; repeat. Default: those that peft knows."
+    )
     train_size: int | None = option(None, "Train on this many rows of a source, drawn by seed.", min=1)
     shots: int | None = option(None, "Train on this many rows of each label, drawn by seed.", min=1)
     keep_state: list[float] | None = option(
@@ -159,8 +141,6 @@ class TrainingOptions:
     save_model: Path | None = option(
         None, "Write each trained model to DIR/SOURCE-SEED, as transformers reads it.", metavar="DIR"
     )
-    precision: PrecisionOption = Precision.AUTO
-    deterministic: Deterministic = False
     name: str | None = option(None, "The model's name on the board.")
     settings: list[str] | None = option(
         None,

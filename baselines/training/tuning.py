@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +16,11 @@ from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.report import InvalidInput, Problem
 
+Build = Callable[[], Any]
+"""Returns the pretrained model, ready to train."""
 
-@dataclass(frozen=True)
-class Recipe:
-    """How one kind of model is trained for one run.
-
-    Attributes:
-        build: returns the pretrained model, ready to train.
-        train: trains it with settings, and a folder for checkpoints (None: no checkpoints).
-        predictor: turns a trained model into a prediction function.
-    """
-
-    build: Callable[[], Any]
-    train: Callable[[Any, Hyperparameters, Path | None], Trajectory]
-    predictor: Callable[[Any], Predict]
+Train = Callable[[Hyperparameters, Path | None], Trajectory]
+"""Trains a new model with settings, and a folder for checkpoints (None: no checkpoints)."""
 
 
 def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.DataFrame:
@@ -53,61 +43,52 @@ def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.Data
     return rows[np.sort(kept)]
 
 
-def train_candidates(run: Run, candidates: Sequence[Hyperparameters], recipe: Recipe) -> Trained:
+def train_candidates(
+    run: Run, candidates: Sequence[Hyperparameters], build: Build, train: Train, predictor: Callable[[Any], Predict]
+) -> Trained:
     """Train with each candidate's settings, and return the model with the highest validation score.
+
+    Candidates that are finished are not trained again; only the weights of the best one so far are stored.
 
     Args:
         run: the run; its scratch folder stores the state of an unfinished sweep.
         candidates: candidate settings; the first wins a tie.
-        recipe: how to train.
     """
     if len(candidates) == 1:
-        return _with_states(recipe.train(recipe.build(), candidates[0], run.scratch), recipe, run)
+        return _with_states(train(candidates[0], run.scratch), predictor, run)
     if run.validation is None:
         what, cure = f"source '{run.source}' has no validation rows to choose by", "leave out --sweep"
         raise InvalidInput(Problem(what, "--sweep", cure=cure))
     if run.scratch is None:
         raise ValueError("a sweep needs a scratch folder")
+    weights = [run.scratch / f"candidate-{number}.pt" for number in range(len(candidates))]
     trials: list[dict[str, Any]] = []
     for number, settings in enumerate(candidates):
-        highest = max((each["score"] for each in trials), default=-1.0)
-        trials.append(_train_candidate(run.scratch, number, settings, recipe, highest))
+        note, folder = weights[number].with_suffix(".json"), weights[number].with_suffix("")
+        if not note.is_file():
+            trajectory = train(settings, folder)
+            assert trajectory.score is not None
+            is_best = trajectory.score > max((each["score"] for each in trials), default=-1.0)
+            if is_best:
+                save_state(trajectory.model, weights[number])
+            with replace_file(note) as new:
+                trial = {"number": number, "score": trajectory.score, "record": dict(trajectory.record)}
+                new.write_text(json.dumps(trial), encoding="utf-8")
+            shutil.rmtree(folder)
+            for earlier in weights[:number] if is_best else ():
+                earlier.unlink(missing_ok=True)
+        trials.append(parse_json(note.read_text(encoding="utf-8")))
     best = max(trials, key=lambda each: float(each["score"]))
-    model = recipe.build()
-    load_state(model, _weights(run.scratch, best["number"]))
-    return Trained(recipe.predictor(model), record={**best["record"], "tuning_trials": len(trials), "sweep": trials})
+    model = build()
+    load_state(model, weights[best["number"]])
+    return Trained(predictor(model), record={**best["record"], "tuning_trials": len(trials), "sweep": trials})
 
 
-def _train_candidate(
-    scratch: Path, number: int, settings: Hyperparameters, recipe: Recipe, highest: float
-) -> dict[str, Any]:
-    """Train one candidate unless it is finished; save its weights if it scores higher than all earlier ones."""
-    note, folder = scratch / f"candidate-{number}.json", scratch / f"candidate-{number}"
-    if note.is_file():
-        return dict(parse_json(note.read_text(encoding="utf-8")))
-    trajectory = recipe.train(recipe.build(), settings, folder)
-    assert trajectory.score is not None
-    if trajectory.score > highest:
-        save_state(trajectory.model, _weights(scratch, number))
-    trial = {"number": number, "score": trajectory.score, "record": dict(trajectory.record)}
-    with replace_file(note) as new:
-        new.write_text(json.dumps(trial), encoding="utf-8")
-    shutil.rmtree(folder)
-    if trajectory.score > highest:
-        for earlier in range(number):
-            _weights(scratch, earlier).unlink(missing_ok=True)
-    return trial
-
-
-def _weights(scratch: Path, number: int) -> Path:
-    return scratch / f"candidate-{number}.pt"
-
-
-def _with_states(trajectory: Trajectory, recipe: Recipe, run: Run) -> Trained:
+def _with_states(trajectory: Trajectory, predictor: Callable[[Any], Predict], run: Run) -> Trained:
     """Build the result of a training whose saved states are loaded when they are needed for prediction."""
     model, states = trajectory.model, trajectory.states
     if not states:
-        return Trained(recipe.predictor(model), record=trajectory.record)
+        return Trained(predictor(model), record=trajectory.record)
     assert run.scratch is not None
     last = run.scratch / "last.pt"
     save_state(model, last)
@@ -115,7 +96,7 @@ def _with_states(trajectory: Trajectory, recipe: Recipe, run: Run) -> Trained:
     def at(file: Path) -> Predict:
         def predict(rows: pl.DataFrame) -> Any:
             load_state(model, file)
-            return recipe.predictor(model)(rows)
+            return predictor(model)(rows)
 
         return predict
 

@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import nn
 
-from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.runs import Predict, Run, Trained
 from shiftbench.baselines.training.options import Hyperparameters, TrainingOptions
 from shiftbench.baselines.training.trainer import Trajectory
-from shiftbench.baselines.training.tuning import Recipe, cut_rows, train_candidates
+from shiftbench.baselines.training.tuning import cut_rows, train_candidates
 from shiftbench.validation.report import InvalidInput
 
 ROWS = pl.DataFrame({"id": [str(n) for n in range(100)], "label": [n % 3 for n in range(100)]})
@@ -25,7 +25,8 @@ class Lab:
         self.rates: list[float] = []
         self.fail_at = fail_at
 
-    def train(self, model: Any, settings: Hyperparameters, folder: Path | None) -> Trajectory:
+    def train(self, settings: Hyperparameters, folder: Path | None) -> Trajectory:
+        model = nn.Linear(1, 1)
         if len(self.rates) == self.fail_at:
             raise KeyboardInterrupt
         assert folder is not None
@@ -35,11 +36,11 @@ class Lab:
             model.weight.fill_(settings.learning_rate)
         return Trajectory(model, settings.learning_rate, {}, {"rate": settings.learning_rate})
 
-    def recipe(self) -> Recipe:
+    def sweep(self, run: Run) -> Trained:
         def predictor(model: Any) -> Predict:
             return lambda rows: ([round(model.weight.item(), 3)] * len(rows), None)
 
-        return Recipe(lambda: nn.Linear(1, 1), self.train, predictor)
+        return train_candidates(run, CANDIDATES, lambda: nn.Linear(1, 1), self.train, predictor)
 
 
 def run(scratch: Path, validation: pl.DataFrame | None = ROWS) -> Run:
@@ -47,7 +48,7 @@ def run(scratch: Path, validation: pl.DataFrame | None = ROWS) -> Run:
 
 
 def test_the_first_of_the_best_candidates_predicts(tmp_path: Path) -> None:
-    found = train_candidates(run(tmp_path), CANDIDATES, Lab().recipe())
+    found = Lab().sweep(run(tmp_path))
     assert found.predict(ROWS.head(1))[0] == [0.4]
     assert found.record["rate"] == 0.4
     assert [each["score"] for each in found.record["sweep"]] == [0.1, 0.4, 0.3, 0.4]
@@ -59,16 +60,16 @@ def test_the_first_of_the_best_candidates_predicts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fail_at", [0, 1, 2, 3])
 def test_a_stopped_sweep_trains_no_candidate_again(fail_at: int, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        train_candidates(run(tmp_path), CANDIDATES, Lab(fail_at).recipe())
+        Lab(fail_at).sweep(run(tmp_path))
     lab = Lab()
-    found = train_candidates(run(tmp_path), CANDIDATES, lab.recipe())
+    found = lab.sweep(run(tmp_path))
     assert lab.rates == [0.1, 0.4, 0.3, 0.4][fail_at:]
     assert found.predict(ROWS.head(1))[0] == [0.4]
 
 
 def test_a_sweep_needs_validation_rows(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="--sweep: source 'a' has no validation rows to choose by"):
-        train_candidates(run(tmp_path, None), CANDIDATES, Lab().recipe())
+        Lab().sweep(run(tmp_path, None))
 
 
 def test_smaller_draws_are_part_of_larger_ones() -> None:
