@@ -34,13 +34,13 @@ docs: setup
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers $(JOBS)
 	$(BIN)/lint-imports --no-cache
 
 # One thread of torch a process: more than there are cores would wait for each other. And bytecode is kept, whatever
 # the environment says: otherwise each of the processes that tests start compiles all of it anew.
 test: lint
-	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+	OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # The tests whose floating-point figures cross a machine or an array's shape, with the instructions of a processor that
 # has AVX2 and no AVX-512: matrix products above all (OpenBLAS), exponentials and sums (numpy), networks (torch).

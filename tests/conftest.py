@@ -1,10 +1,11 @@
 """Fixtures that all tests share. Every text in them is invented."""
 
+import gc
 import hashlib
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,16 @@ settings.load_profile("no deadline")
 # A shell that runs the tests in the background has their programs ignore Ctrl-C, which is what some tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep what is imported and collected out of garbage collection: it is never freed, and is millions of objects."""
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
 
 
 class WordEncoder:

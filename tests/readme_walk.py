@@ -121,7 +121,8 @@ def pages_before(page: str) -> list[str]:
 def walk(pages: list[str], folder: Path) -> None:
     """Run the steps of pages, one after the other, in a folder.
 
-    Raises: AssertionError with what was printed, if a step fails or does not print what its page shows.
+    Raises: AssertionError with what was printed: at the step that fails, or at the end for all steps that do not print
+        what their page shows.
     """
     wanted = {key for page in pages for key in WALKS.get(page, {})}
     _link_upstream_files(folder / "RAW")
@@ -140,6 +141,7 @@ def walk(pages: list[str], folder: Path) -> None:
             for step in steps(page):
                 if reason_not_to_run(page, step) is None:
                     _do_step(page, step, reader)
+        assert reader.differences == [], "\n\n".join(reader.differences)
 
 
 def _do_step(page: str, step: Step, reader: "_Reader") -> None:
@@ -149,7 +151,9 @@ def _do_step(page: str, step: Step, reader: "_Reader") -> None:
     left = iter(_without_ids(line.rstrip()) for line in printed.splitlines())
     for line in step.shown:
         wanted = _without_ids(line.replace(_PORT, reader.port))
-        assert wanted in left, f"{page}: {step.text}\nshows: {line}\nand printed:\n{printed}"
+        if wanted not in left:
+            reader.differences.append(f"{page}: {step.text}\nshows: {line}\nand printed:\n{printed}")
+            break
 
 
 def _without_ids(line: str) -> str:
@@ -172,6 +176,7 @@ class _Reader:
         self.folder, self.stack = folder, stack
         self.variables: list[str] = []
         self.entry = ""
+        self.differences: list[str] = []
         self.notebook: subprocess.Popen[bytes] | None = None
         self.server = stack.enter_context(ExitStack())
         self.port = ""
@@ -205,7 +210,8 @@ class _Reader:
         streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         done = subprocess.run(["bash", "-c", lines], check=False, cwd=self.folder, env=self.env, **streams)
         printed = done.stdout.decode()
-        assert done.returncode == expected, f"{command}\nexit code {done.returncode}\n{printed}"
+        before = "\n\n".join([*self.differences, command])
+        assert done.returncode == expected, f"{before}\nexit code {done.returncode}\n{printed}"
         entries = re.findall(r"entry ([0-9a-f]{16})", printed)
         self.entry = entries[-1] if entries else self.entry
         return printed
