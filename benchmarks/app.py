@@ -42,7 +42,7 @@ from shiftbench.leaderboard.pages.addresses import (
     entry_address,
 )
 from shiftbench.leaderboard.store import Entry, Store
-from shiftbench.leaderboard.store.entries import entry_bytes
+from shiftbench.leaderboard.store.entries import entry_bytes, forecasts_path
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.timing import Timing
@@ -51,8 +51,10 @@ N_ENTRIES = 10_000
 TIMES = 20
 _TEMPLATES = 4
 _TASK = "nli"
-_SMALL = 0.02
-"""Test sizes behind the many entries, as a share of Table 2's; pages show scores whatever the sizes."""
+SMALL = 0.03
+"""Test sizes behind the many entries, as a share of Table 2's: the smallest on which every shift has replicates."""
+_NOISE = 0.005
+"""Standard deviation of what a copy's replicates have of their own: equal ones would be slower to rank than real."""
 _ROW = "table.sb-board tbody tr"
 _COMPARED = "main table"
 """Selector of a finished comparison page; before, it shows a progress bar."""
@@ -97,7 +99,7 @@ def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
     with tempfile.TemporaryDirectory(prefix="shiftbench-bench-") as place:
         full, small = Path(place) / "full", Path(place) / "small"
         build_grid(full, scale=scale)
-        build_grid(small, scale=_SMALL, seed=1)
+        build_grid(small, scale=SMALL, seed=1)
         store = Store(Path(place) / "store")
         fill(store, DatasetFolder.open(small), max(_TEMPLATES, round(N_ENTRIES * scale)), Path(place))
         for timing in _timings([small, full], store, chromium, Path(place)):
@@ -118,7 +120,7 @@ def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
     for number in tqdm(range(_TEMPLATES, n), desc="writing entries", unit="entry", leave=False, disable=None):
         template = templates[number % _TEMPLATES]
         identity = sha256(f"entry {number}".encode()).hexdigest()[:16]
-        _copy(store, folder, template, identity, number, float(rng.normal(0, 0.02)))
+        _copy(store, folder, template, identity, number, rng)
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class _Template:
 
     entry: Entry
     scores: dict[str, Any]
+    forecasts: bytes
     table: pl.DataFrame
     metadata: dict[str, str]
 
@@ -139,24 +142,33 @@ def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> 
     files = store.entry_files(entry.id)
     table = files.table
     scores = msgspec.json.decode(files.scores.read_bytes())
+    forecasts = store.forecast_again(entry, folder).model_dump_json().encode()
     metadata = {key: value for key, value in pl.read_parquet_metadata(table).items() if key != "ARROW:schema"}
-    return _Template(entry, scores, pl.read_parquet(table), metadata)
+    return _Template(entry, scores, forecasts, pl.read_parquet(table), metadata)
 
 
-def _copy(store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, moved: float) -> None:
-    """Write a copy of a template entry with another card, and ranked scores raised by ``moved``."""
+def _copy(
+    store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, rng: np.random.Generator
+) -> None:
+    """Write a copy of a template entry with another card, and moved scores and replicates."""
+    moved = float(rng.normal(0, 0.02))
     files = store.entry_files(identity)
     for path in (files.card, files.table):
         path.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(store.predictions(template.entry), files.predictions)
     primary = pl.col("replicates").is_not_null()
+    drawn = [
+        None if each is None else each.to_numpy() + moved + rng.normal(0, _NOISE, each.len())
+        for each in template.table["replicates"]
+    ]
     table = template.table.with_columns(
+        pl.Series("replicates", drawn, template.table.schema["replicates"]),
         value=pl.when(primary).then(pl.col("value") + moved).otherwise("value"),
-        replicates=pl.col("replicates").list.eval(pl.element() + moved),
     )
     table.write_parquet(files.table, metadata=template.metadata)
     scores = {**template.scores, "tasks": [_moved(task, moved) for task in template.scores["tasks"]]}
     files.scores.write_bytes(msgspec.json.encode(scores))
+    (store.root / forecasts_path(identity)).write_bytes(template.forecasts)
     at = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
     entry = Entry(identity, f"user{number % 700}", at, card_of(folder, number))
     files.card.write_bytes(entry_bytes(entry))

@@ -16,7 +16,7 @@ import httpx
 import numpy as np
 import polars as pl
 
-from benchmarks.app import card_of, fill, serving, wait_until_saved
+from benchmarks.app import SMALL, card_of, fill, serving, wait_until_saved
 from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.client import submit_to_url
@@ -26,8 +26,6 @@ from shiftbench.validation.report import InvalidInput
 
 PAUSE_SECONDS = 5.0
 """Mean time between two pages of a reader, exponentially distributed."""
-_SMALL = 0.02
-"""Test sizes as a share of Table 2's, so that entries have the size of a small benchmark's."""
 
 
 def run_load(
@@ -47,7 +45,7 @@ def run_load(
         (sent, accepted, seconds until accepted, seconds until all servers show them).
     """
     with tempfile.TemporaryDirectory(prefix="shiftbench-load-") as place, ExitStack() as servers:
-        build_grid(Path(place) / "data", scale=_SMALL, seed=1)
+        build_grid(Path(place) / "data", scale=SMALL, seed=1)
         folder = DatasetFolder.open(Path(place) / "data")
         store = Store(Path(place) / "store")
         fill(store, folder, n_entries, Path(place))

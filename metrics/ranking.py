@@ -117,6 +117,9 @@ class RankedReplicates:
         self._per_df: Floats = np.empty(0)
         self._kinds: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self._largest: NDArray[np.float32] = np.empty(0, dtype=np.float32)
+        # For the first entries: how many are significantly better and worse, counted at a multiple.
+        self._better, self._worse = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self._counted_at = 0.0
 
     def add(
         self,
@@ -158,17 +161,28 @@ class RankedReplicates:
                 self._compare(block, slice(other, min(other + _BLOCK_ENTRIES, block.stop)))
 
     def intervals(self, level: float = 0.95) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Compute best and worst ranks as in ``rank_intervals``, in the order in which entries were added."""
-        critical = self._critical(level)
-        scores = self._scores
-        best, worst = np.empty(scores.size, dtype=np.int64), np.empty(scores.size, dtype=np.int64)
-        for start in range(0, scores.size, _BLOCK_ENTRIES):
+        """Compute best and worst ranks as in ``rank_intervals``, in the order in which entries were added.
+
+        Entries that were counted before are compared with new ones only, unless these changed the multiple, which few
+        of many entries do.
+        """
+        critical, scores = self._critical(level), self._scores
+        first = self._better.size if critical == self._counted_at else 0
+        self._better, self._worse = (
+            np.concatenate([counts[:first], np.zeros(scores.size - first, dtype=np.int64)])
+            for counts in (self._better, self._worse)
+        )
+        for start in range(first, scores.size, _BLOCK_ENTRIES):
             block = slice(start, min(start + _BLOCK_ENTRIES, scores.size))
             apart = scores[None, :] - scores[block, None]
             clear = self._exceeds_critical(block, critical)
-            best[block] = 1 + np.count_nonzero(clear & (apart > 0), axis=1)
-            worst[block] = scores.size - np.count_nonzero(clear & (apart < 0), axis=1)
-        return best, worst
+            better, worse = clear & (apart > 0), clear & (apart < 0)
+            self._better[block] = np.count_nonzero(better, axis=1)
+            self._worse[block] = np.count_nonzero(worse, axis=1)
+            self._better[:first] += np.count_nonzero(worse[:, :first], axis=0)
+            self._worse[:first] += np.count_nonzero(better[:, :first], axis=0)
+        self._counted_at = critical
+        return 1 + self._better, scores.size - self._worse
 
     def leader(self, level: float = 0.95) -> Leader:
         """Find the entry with the highest score, the entries tied with it, and its score corrected for selection.

@@ -56,8 +56,13 @@ def test_entries_added_one_by_one_get_the_intervals_of_the_definition(df):
     replicates = points[:, None] + noise + 0.003
     together = rank_intervals(points, replicates, df=df)
     ranked = RankedReplicates()
-    for part in (slice(0, 1), slice(1, 90), slice(90, 150)):
+    n_counted_anew = 0
+    for part in (slice(0, 1), slice(1, 90), *(slice(n, n + 1) for n in range(90, 150))):
         ranked.add(points[part], replicates[part], df=df)
+        n_counted_anew += ranked._counted_at != ranked._critical(0.95)
+        so_far = rank_intervals(points[: part.stop], replicates[: part.stop], df=df)
+        np.testing.assert_array_equal(ranked.intervals(), so_far)
+    assert 2 < n_counted_anew < 60, "few entries change the multiple"
     np.testing.assert_array_equal(ranked.intervals(), together)
     np.testing.assert_array_equal(together, slow_rank_intervals(points, replicates, df))
     assert (together[0] > 1).any()

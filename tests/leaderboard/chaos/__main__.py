@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.leaderboard.chaos.suite import Suite, table
+from tests.leaderboard.chaos.suite import KINDS, Suite, table
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -24,10 +24,11 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--acts", type=int, required=True, help="how many acts there are in the end")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--state", type=Path, required=True, help="the state file; .work beside it is the folder")
+    parser.add_argument("--only", nargs="+", choices=list(KINDS), help="these kinds of acts, in turn")
     asked = parser.parse_args(words)
     suite = Suite(asked.state, asked.seed)
     try:
-        suite.run(asked.acts)
+        suite.run(asked.acts, asked.only)
     finally:
         acts = [*suite.acts, suite.whole_store()]
         print(table(acts))

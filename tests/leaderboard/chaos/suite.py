@@ -38,6 +38,8 @@ from tests.hub.server import running_hub
 from tests.leaderboard.app.test_server import free_port
 from tests.leaderboard.chaos.victims import (
     ACCOUNTS,
+    MODELS,
+    N_FILES,
     N_TICKETS,
     How,
     Victim,
@@ -358,16 +360,26 @@ class Suite:
 
     def publish(self, act: Act, rng: random.Random) -> None:
         """Publish a dataset, killed while the Hub holds one of its requests; a reader sees a version or none."""
-        folder, repo = self.work.open, f"org/tickets-{act.number}"
+        folder = self.work.open
         if not hasattr(self, "published"):
             self.hub.faults.plan()
             self.again(act, publisher, self.hub.url, folder.path, "org/first")
             self.published = self.hub.faults.kinds()
-        wanted = published_files(folder, self.hub, repo)
-        for _ in range(2):
-            kind = sorted(self.published)[sum(len(each.held) for each in (*self.acts, act)) % len(self.published)]
+        faults = []
+        for number in range(2):
+            n_held = sum(len(each.held) for each in self.acts)
+            kind = sorted(self.published)[(n_held + number) % len(self.published)]
             nth, landed = rng.randint(1, self.published[kind]), rng.random() < 0.5
-            self.hub.faults.plan(Fault(kind, nth=nth, does="hold", landed=landed))
+            faults.append(Fault(kind, nth=nth, does="hold", landed=landed))
+        self.publish_held(act, folder, faults)
+
+    def publish_held(self, act: Act, folder: DatasetFolder, faults: Sequence[Fault]) -> None:
+        """Publish a dataset, killed at each of some faults, and then to the end."""
+        repo = f"org/tickets-{act.number}"
+        wanted = published_files(folder, self.hub, repo)
+        for fault in faults:
+            kind = fault.kind
+            self.hub.faults.plan(fault)
             victim = Victim(publisher, How(), self.hub.url, folder.path, repo)
             act.held.append(self.held(kind, victim))
             act.add(victim, victim.kill())
@@ -395,14 +407,22 @@ class Suite:
             shutil.rmtree(copy, ignore_errors=True)
         self.hub.stored.by_name.pop(name, None)
         self.hub.stored.create(name, private=True)
-        sender = Sender(self.work.root / "tiny" / "majority.parquet", self.tiny_card, self.tiny)
+        senders = [Sender(self.work.root / "tiny" / "majority.parquet", self.tiny_card, self.tiny)]
         kind = sorted(HELD)[sum(each.kind == act.kind for each in self.acts) % len(HELD)]
-        self.hub.faults.plan(Fault(kind, nth=rng.randint(1, HELD[kind]), does="hold", landed=rng.random() < 0.5))
+        fault = Fault(kind, nth=rng.randint(1, HELD[kind]), does="hold", landed=rng.random() < 0.5)
+        if act.kind == LFS_UPLOAD:
+            self.empty_hub()
+            self.hub.stored.create(name, private=True)
+            card = Card.model_validate({"name": "m", "paradigm": "other", "data": self.work.open.content_hash})
+            files = [self.work.root / f"{number}.parquet" for number in range(N_FILES)]
+            senders = [Sender(path, card, self.work.open) for path in files]
+            kind, fault = "lfs_put", part_of_upload(rng, MODELS, files[0].stat().st_size)
+        self.hub.faults.plan(fault)
         victims = [
-            Victim(hub_submitter, How(clock=rng.choice((0, 300))), self.hub.url, copy, sender, "ada")
+            Victim(hub_submitter, How(clock=rng.choice((0, 300))), self.hub.url, copy, senders, "ada")
             for copy in copies[:2]
         ]
-        if rng.random() < 0.7:
+        if rng.random() < 0.7 or act.kind == LFS_UPLOAD:
             act.held.append(self.held(kind, victims[0]))
             at_work = [victim.kill() for victim in victims]
         else:
@@ -422,6 +442,22 @@ class Suite:
             title for title, n in Counter(titles).items() if n > 1 and title.startswith(("Entry", "Withdraw"))
         ]
         act.half += [f"{each}: {why}" for each in there if (why := why_half(store, each))]
+
+    def lfs_upload(self, act: Act, rng: random.Random) -> None:
+        """A dataset or entries, killed with a part of a file sent, to a Hub that has no file yet."""
+        if rng.random() < 0.5:
+            self.hub_store(act, rng)
+            return
+        self.empty_hub()
+        files = sorted(self.work.long.path.rglob("*.parquet"))
+        largest = max(path.stat().st_size for path in files)
+        self.publish_held(act, self.work.long, [part_of_upload(rng, n, largest) for n in (len(files), 1, 1)])
+
+    def empty_hub(self) -> None:
+        """Make the Hub forget all that was uploaded, so that each file is sent again."""
+        self.hub.stored.by_name.clear()
+        for path in self.hub.stored.objects.iterdir():
+            path.unlink()
 
     @property
     def tiny(self) -> DatasetFolder:
@@ -530,6 +566,14 @@ RIGHTLY = re.compile("was withdrawn|cannot be written|File too large|has changed
 """Reasons for which a client may be refused: the other one has withdrawn the entry, or the disk is full."""
 HELD = {"commit": 6, "info": 8, "tree": 4, "preupload": 6, "lfs_batch": 2, "lfs_put": 2, "resolve": 4}
 """Requests of clients of a repository at which the Hub holds them, with the last number that is tried."""
+LFS_UPLOAD = "LFS upload"
+
+
+def part_of_upload(rng: random.Random, n_files: int, size: int) -> Fault:
+    """Draw at which file's upload the Hub takes no more, and after how many bytes."""
+    return Fault("lfs_put", nth=rng.randint(1, n_files), does="hold", after=rng.randint(1, size))
+
+
 AT_THE_END = "at the end"
 """The kind of the last look at the whole store."""
 KINDS: dict[str, tuple[Callable[[Suite, Act, random.Random], None], float]] = {
@@ -540,6 +584,7 @@ KINDS: dict[str, tuple[Callable[[Suite, Act, random.Random], None], float]] = {
     "rescore": (Suite.rescore, 2),
     "publish": (Suite.publish, 3),
     "Hub store": (Suite.hub_store, 3),
+    LFS_UPLOAD: (Suite.lfs_upload, 3),
     "server": (Suite.serve, 2),
     "two servers": (Suite.serve_two, 1),
     "SIGTERM": (Suite.terminate, 1),

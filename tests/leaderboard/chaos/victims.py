@@ -1,5 +1,6 @@
 """What the suite kills: everything that writes to a store, a backup, an archive or the Hub, as processes."""
 
+import base64
 import contextlib
 import ctypes
 import functools
@@ -20,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
+import polars as pl
 
 from shiftbench.builders.building import own
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -85,12 +88,14 @@ def told(store: Store, gold: DatasetFolder, identity: str) -> str:
     return json.dumps([(each.task, each.target, each.best if each.is_new else None) for each in answers])
 
 
-def hub_submitter(say: Callable[..., None], how: "How", url: str, copy: Path, sender: Sender, client: str) -> None:
+def hub_submitter(
+    say: Callable[..., None], how: "How", url: str, copy: Path, senders: Sequence[Sender], client: str
+) -> None:
     """Submit models to a repository, and withdraw every second one."""
     store = open_hub_store(url, copy)
     begin(say, how.limit, how.clock)
     for number in range(MODELS):
-        entry, _ = sender.send(store, f"model {number}", client)
+        entry, _ = senders[number % len(senders)].send(store, f"model {number}", client)
         say("accepted", entry.id)
         if number % 2:
             store.withdraw(entry.id, client)
@@ -218,7 +223,24 @@ class Work:
             store.submit(self.root / f"{number}.parquet", card, [data])
         rescore(store, [data])  # makes forecasts, too
         tiny_sender(self.root / "tiny")
+        self._make_long()
         (self.root / "made").touch()
+
+    def _make_long(self) -> None:
+        """Build tickets of which one domain's texts are so long that no socket takes its file at once: about 9 MB."""
+        rng = np.random.default_rng(1)
+        rows = pl.read_csv(self.root / "tickets" / "rows.csv")
+        first = rows["domain"] == rows["domain"][0]
+        ends = pl.Series([base64.b64encode(rng.bytes(2_200)).decode() for _ in range(rows.height)])
+        longer = pl.when(first).then(pl.concat_str("text", pl.lit(" "), ends)).otherwise("text")
+        (self.root / "long").mkdir()
+        rows.with_columns(text=longer).write_csv(self.root / "long" / "rows.csv")
+        own.build_own(TASK, self.root / "long" / "rows.csv", self.root / "long" / "open")
+
+    @property
+    def long(self) -> DatasetFolder:
+        """Open the folder of the tickets with long texts."""
+        return opened(self.root / "long" / "open")
 
     @property
     def gold(self) -> DatasetFolder:
