@@ -158,7 +158,7 @@ def _copy(
     shutil.copyfile(store.predictions(template.entry), files.predictions)
     primary = pl.col("replicates").is_not_null()
     drawn = [
-        None if each is None else each.to_numpy() + moved + rng.normal(0, _NOISE, each.len())
+        None if each is None else each + moved + rng.normal(0, _NOISE, each.len())
         for each in template.table["replicates"]
     ]
     table = template.table.with_columns(

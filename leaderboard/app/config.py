@@ -20,6 +20,7 @@ from shiftbench.leaderboard.app.connections import IDLE_SECONDS, MAX_CONNECTIONS
 from shiftbench.leaderboard.app.jobs import MAX_KEPT, MAX_KEPT_OF_CLIENT
 from shiftbench.leaderboard.app.jobs import SECONDS_KEPT as SECONDS_RESULT_KEPT
 from shiftbench.leaderboard.app.line import AT_ONCE, MAX_CLIENTS, MORE_PLACES
+from shiftbench.leaderboard.app.live_index import COMPARISON_BYTES
 from shiftbench.leaderboard.app.middleware import BYTES_A_SECOND, MAX_BODY_BYTES, SECONDS_TO_BEGIN
 from shiftbench.leaderboard.app.request_log import SLOW_SECONDS
 from shiftbench.leaderboard.app.space import CONFIG
@@ -112,11 +113,14 @@ class Rounds(_Table):
 
 
 class Retention(_Table):
-    """How long data outside the store is kept."""
+    """How long, and how much, is kept of what visitors cause without submitting."""
 
     upload_seconds: Annotated[Seconds, pydantic.Field(description="a file that was uploaded and not submitted")] = (
         SECONDS_KEPT
     )
+    comparisons_mib: Annotated[
+        int, pydantic.Field(ge=1, description="comparisons of entries in the store; the oldest are computed again")
+    ] = COMPARISON_BYTES // _MIB
 
 
 class Log(_Table):

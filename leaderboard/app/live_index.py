@@ -1,5 +1,6 @@
 """Background work of a running server: find entries that others added, score them, and compute forecasts."""
 
+import math
 import threading
 import time
 from contextlib import suppress
@@ -12,14 +13,18 @@ from shiftbench.validation.report import InvalidInput
 SECONDS_BETWEEN_LOOKS = 60
 """Seconds between checks of the store for entries added elsewhere; a Hub repository is slow to query."""
 SECONDS_AFTER_FAULT = 5.0
+COMPARISON_BYTES = 2**30
+"""Most that cached comparisons may take in the store."""
+_SECONDS_BETWEEN_TRIMS = 600
 _SECONDS_FRESH = 1.0
 
 
 class LiveIndex:
     """Keeps an index up to date while a server runs; the application's lifespan calls ``start`` and ``stop``."""
 
-    def __init__(self, index: Index, faults: FaultLog | None = None) -> None:
-        self._index = index
+    def __init__(self, index: Index, faults: FaultLog | None = None, comparison_bytes: int = COMPARISON_BYTES) -> None:
+        self._index, self._comparison_bytes = index, comparison_bytes
+        self._trimmed = -math.inf
         self.forecasts = ForecastIndex(index)
         self.faults = faults or FaultLog()
         self._looked = time.monotonic()
@@ -83,6 +88,9 @@ class LiveIndex:
     def _look(self) -> None:
         try:
             self._index.store.flush_notes()
+            if time.monotonic() - self._trimmed > _SECONDS_BETWEEN_TRIMS:
+                self._index.store.trim_comparisons(self._comparison_bytes)
+                self._trimmed = time.monotonic()
             self._index.store.refresh()
         except InvalidInput:
             return  # the store records the error (``Store.behind``), and the board shows it

@@ -100,10 +100,11 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     index = Index(folders, store, background=True)
     limits, logged = settings.limits or Limits(), settings.log or Log()
     kept = settings.retention.upload_seconds if settings.retention else None
+    comparison_bytes = (settings.retention or Retention()).comparisons_mib * 2**20
     uploads = Uploads(kept, limits.free_mib * 2**20 if settings.limits else None)
     faults, checker = FaultLog(as_json=logged.json_lines), Checker(AT_ONCE)
     line, callers, sign_ins = Line(AT_ONCE, limits.clients_in_line, limits.more_places), Callers(), SignIns()
-    live = LiveIndex(index, faults)
+    live = LiveIndex(index, faults, comparison_bytes)
     sign_in, quota = settings.sign_in, settings.daily_quota
 
     def mount() -> FastAPI:

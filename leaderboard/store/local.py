@@ -200,6 +200,11 @@ class LocalPlace:
                 else:
                     yield Path(item.path).relative_to(self.root).as_posix(), _listed(item.stat())
 
+    def stats(self, folder: str) -> dict[str, Listed]:
+        """Return size and modification time of the files below a folder of this machine's copy."""
+        there = self.root / folder
+        return dict(self._files(there)) if there.is_dir() else {}
+
     def drop(self, paths: Collection[str]) -> None:
         """Delete files and folders."""
         with self.locked():

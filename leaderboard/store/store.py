@@ -438,6 +438,24 @@ class Store:
         """Cache the comparison of two entries; InvalidInput if the store cannot be written."""
         self._place.write_local({comparison_path(first, other): content})
 
+    def trim_comparisons(self, max_bytes: int) -> int:
+        """Delete the oldest cached comparisons if all take more than ``max_bytes``; return how many were deleted.
+
+        Anybody may compare any two entries, so only they grow without submissions. At most nine tenths are left.
+        """
+        sizes = self._place.stats(COMPARISONS)
+        total = sum(each.size for each in sizes.values())
+        if total <= max_bytes:
+            return 0
+        gone = []
+        for path, each in sorted(sizes.items(), key=lambda item: int(item[1].mark)):
+            if total <= 0.9 * max_bytes:
+                break
+            gone.append(path)
+            total -= each.size
+        self._place.drop(gone)
+        return len(gone)
+
     def forecasts(self, identity: str) -> EntryForecasts | None:
         """Return an entry's stored forecasts; None if there are none, or they cannot be read."""
         content = self._bytes(forecasts_path(identity))
