@@ -34,6 +34,7 @@ from shiftbench.scoring.reports.numbers import drop_text, score_text
 from shiftbench.scoring.reports.pictures.files import card_svg, png_file, svg_file
 from shiftbench.scoring.reports.pictures.rows import MOST_ROWS, gap_picture
 from shiftbench.scoring.reports.pictures.words import shift_name
+from shiftbench.scoring.reports.score_words import verdict
 from shiftbench.validation.report import InvalidInput, Problem
 
 SECONDS_FRESH = 300
@@ -105,7 +106,7 @@ def _of_entry(page: EntryPage, name: str, of: str) -> SharedPicture:
     if not name:
         worst = page.it.worst(MOST_ROWS)
         rows = [(shift_name(each), Gap.of(shift_name(each), each.ss, each.st, each.sd)) for each in worst]
-        return SharedPicture(title, page.it.sentence, gap_picture(rows, title), of)
+        return SharedPicture(title, verdict(page.it.task), gap_picture(rows, title), of)
     drawn = [*page.it.pictures, *page.it.confidence_pictures]
     for each in drawn:
         if each.id == name:

@@ -23,7 +23,6 @@ from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Matrix, MatrixCell
 from shiftbench.scoring.reports.numbers import MISSING, drop_points, drop_text
-from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown
 from shiftbench.scoring.reports.terminal import comparison_lines
 from shiftbench.scoring.scores.examples import Disagreements
@@ -286,7 +285,6 @@ def compare_page(
         share=share,
         picture=picture_address("KIND", share.of) if share else "",
         most=(MAX_ENTRIES, MAX_PAIRWISE),
-        source_name=source_name,
     )
 
 

@@ -21,7 +21,6 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import CardFact, Choice, card_facts
 from shiftbench.scoring.reports.numbers import count
-from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.plain_tables import html_table
 from shiftbench.scoring.reports.task_page import AboveLine, Asked, TaskPage, find_task, shown_tasks
 from shiftbench.scoring.scores.controls import Unseen
@@ -97,7 +96,7 @@ class EntryPage:
     @property
     def tabs(self) -> list[Choice]:
         """List the tabs with content."""
-        chosen, has_scores = self.query.chosen_tab, self.it is not None and bool(self.it.shifts)
+        chosen, has_scores = self.query.chosen_tab, self.it is not None and bool(self.it.task.shifts)
         has_confidence = self.it is not None and self.it.task.confidence is not None
         kept = {"Overview": has_scores, "Errors": has_scores, "Confidence": has_confidence}
         keys = {tab: "" if tab == TABS[0] else tab.lower() for tab in TABS}
@@ -239,7 +238,7 @@ def entry_page(
 def entry_html(page: EntryPage) -> Markup:
     """Render the page of an entry."""
     about = notices([page.folder] if page.folder else [])
-    return render("entry.html", page=page, notices=about, source_name=source_name, short_count=short_count)
+    return render("entry.html", page=page, notices=about, short_count=short_count)
 
 
 def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:

@@ -22,8 +22,8 @@ from shiftbench.leaderboard.pages.addresses import (
     with_query,
 )
 from shiftbench.scoring.reports import exports
-from shiftbench.scoring.reports.frame.html import Markup, load_templates
-from shiftbench.scoring.reports.frame.site import ICON, style_sheet
+from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.site import ICON, load_templates, style_sheet
 from shiftbench.scoring.reports.numbers import count
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 

@@ -15,6 +15,7 @@ from shiftbench.scoring.reports.forecast import unlabelled_lines, unlabelled_pic
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Section
+from shiftbench.scoring.reports.frame.sentences import sentence
 from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.numbers import (
     MINUS,
@@ -28,7 +29,6 @@ from shiftbench.scoring.reports.numbers import (
 from shiftbench.scoring.reports.pictures.charts import depth_curves, has_depth
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable
-from shiftbench.scoring.reports.score_words import loss_words
 from shiftbench.scoring.reports.slice_words import slice_lines, slice_section, slice_table
 from shiftbench.scoring.reports.time_words import time_lines, time_section
 from shiftbench.scoring.scores.examples import WrongExample
@@ -215,7 +215,7 @@ def _loss_words(found: Estimate, check: DomainCheck) -> str:
 
 def _drop_words(drop: Estimate, home: str | None) -> str:
     if drop.low is None or drop.high is None:
-        return loss_words(drop, f"away from '{home}'")
+        return sentence("scores", "loss", drop, f"away from '{home}'")
     if drop.low > 0:
         return f"Loses {plain_score(drop)} points on average away from '{home}'"
     if drop.high < 0:

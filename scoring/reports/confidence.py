@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from shiftbench.scoring.reports.numbers import drop_points
 from shiftbench.scoring.scores.shape import Confidence, ConfidenceFigures, Estimate
 
 NAMES = ("In domain", "Out of domain", "Difference")
@@ -64,24 +63,3 @@ def mean_rows(confidence: Confidence) -> Iterator[tuple[Named, tuple[Estimate, E
     for figure in FIGURES:
         in_domain, out, difference = (figure.of(each) for each in means)
         yield figure, (in_domain, out, difference)
-
-
-def brier_note(confidence: Confidence) -> str:
-    """Describe which Brier score is used."""
-    if confidence.given == "probabilities":
-        return "Brier score of the probabilities of all labels, from 0 to 200."
-    return "Brier score of the confidence of the predicted label alone, from 0 to 100."
-
-
-def label_shift_words(confidence: Confidence) -> str:
-    """Write how much of the drops reweighting by the target's class prior explains."""
-    known = [shift.label_shift for shift in confidence.shifts if shift.label_shift is not None]
-    rest = f", the rest of TD {drop_points(confidence.mean_rest.value)}" if confidence.mean_rest else ""
-    mean = drop_points(confidence.mean_label_shift.value if confidence.mean_label_shift else None)
-    low, high = (f"{choose(each.temperature for each in known):.2f}" for choose in (min, max))
-    return (
-        f"Mean label shift {mean}{rest}: TD = label shift + rest. Probabilities were reweighted by the target's class "
-        f"shares over those in training, at temperatures from {low} to {high} set on each model's predictions at "
-        "home. It explains a drop and is no score that the model could have had: the target's class shares were not "
-        "known to it."
-    )

@@ -14,8 +14,7 @@ from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import card_facts
 from shiftbench.scoring.reports.frame.site import render, report_file
-from shiftbench.scoring.reports.pictures.words import source_name
-from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks, task_report
+from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks
 from shiftbench.scoring.reports.titles import domain_key, domain_titles, with_titles
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.score import checked_predictions
@@ -66,6 +65,11 @@ def report_html(
         has_task_names=not own_ids,  # rows of a CSV are of one task, which has no name
     )
     return report_file(title, [body], "shiftbench score --report", class_="sb-entry")
+
+
+def task_report(it: TaskPage) -> Markup:
+    """Render one task for a report, with all sections expanded."""
+    return render("task_report.html", it=it)
 
 
 def _numbered(report: Markup, number: int) -> Markup:
@@ -128,6 +132,5 @@ def comparison_report(pairs: Sequence[Comparison], names: Sequence[str], folder:
         title=title,
         about=f"{folder.manifest.title}, {folder.version}",
         notices=notices([folder]),
-        source_name=source_name,
     )
     return report_file(title, [body], "shiftbench compare --report")

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.confidence import brier_note, label_shift_words, mean_rows
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import Choice, Matrix, MatrixCell
-from shiftbench.scoring.reports.frame.site import render
-from shiftbench.scoring.reports.numbers import drop_points, drop_text, metric_name, points
+from shiftbench.scoring.reports.frame.sentences import sentence
+from shiftbench.scoring.reports.numbers import drop_points, drop_text, points
 from shiftbench.scoring.reports.pictures.charts import (
     depth_curves,
     has_depth,
@@ -17,17 +16,15 @@ from shiftbench.scoring.reports.pictures.charts import (
     risk_by_coverage,
     scenario_plane,
 )
-from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK, shift_name, source_name, sources, with_drops
-from shiftbench.scoring.reports.score_words import (
-    annotator_words,
-    detectable_text,
-    is_it_real,
-    margin_lines,
-    mean_flip_words,
-    near_duplicate_words,
-    tail_lines,
-    verdict,
+from shiftbench.scoring.reports.pictures.words import (
+    ELSEWHERE_MARK,
+    shift_key,
+    shift_name,
+    source_name,
+    sources,
+    with_drops,
 )
+from shiftbench.scoring.reports.score_words import detectable_text, mean_flip_words, tail_lines
 from shiftbench.scoring.scores.controls import Unseen
 from shiftbench.scoring.scores.coverage import LAMBDAS, is_ranked, missing_lines, task_scores, unranked_lines
 from shiftbench.scoring.scores.examples import WrongExample, why_hidden
@@ -73,20 +70,12 @@ class Tile:
 
 @dataclass(frozen=True)
 class ShiftDetail:
-    """One shift: its drop by name, whether it is significant, and misclassified texts (or why they are hidden)."""
+    """One shift: the drop to show (``st`` without one), and misclassified texts, or why they are hidden."""
 
     shift: Shift
-    name: str
     drop: str
-    reality: str
     examples: Sequence[WrongExample]
     hidden: str
-
-    @property
-    def estimate(self) -> Estimate:
-        """Return the drop or score that the detail is about."""
-        found: Estimate = getattr(self.shift, self.drop)
-        return found
 
 
 @dataclass(frozen=True)
@@ -136,21 +125,6 @@ class TaskPage:
     asked: Asked = Asked()
 
     @property
-    def name(self) -> str:
-        """Return the task with its benchmark, such as dr/nli."""
-        return f"{self.scores.benchmark}/{self.task.task}"
-
-    @property
-    def metric(self) -> str:
-        """Return the metric's name."""
-        return metric_name(self.task.metric)
-
-    @property
-    def sentence(self) -> str:
-        """Return the summary of the scores."""
-        return verdict(self.task)
-
-    @property
     def placebo(self) -> TaskScores | None:
         """Return the scores of the task's placebo, if the entry has them."""
         return task_scores(self.scores, self.task.task + PLACEBO)
@@ -160,17 +134,16 @@ class TaskPage:
         """Write the placebo's average drop (texts assigned to domains at random), or that it was not measured."""
         drop = self.placebo.summary.average_drop if self.placebo and self.placebo.summary.complete else None
         if drop is not None and drop.value is not None:
-            return f"With texts assigned to domains at random (placebo) the average drop is {drop_text(drop)}."
+            return sentence("scores", "placebo", self.task.task, drop)
         has_one = self.folder is not None and self.task.task + PLACEBO in self.folder.manifest.tasks
-        if self.placebo is None and has_one and _has_drops(self.task.summary):
-            return f"Without predictions of {self.task.task}{PLACEBO} no placebo value stands beside the drops."
-        return ""
+        is_missing = self.placebo is None and has_one and _has_drops(self.task.summary)
+        return sentence("scores", "placebo", self.task.task, None) if is_missing else ""
 
     @property
     def measures(self) -> list[str]:
         """List the measures that the matrix can show: known drops, and scores."""
-        known = [name for name in ("sd", "td") if any(getattr(each, name).value is not None for each in self.shifts)]
-        return [*known, "st"]
+        shifts = self.task.shifts
+        return [name for name in ("sd", "td") if any(getattr(each, name).value is not None for each in shifts)] + ["st"]
 
     @property
     def measure(self) -> str:
@@ -185,29 +158,14 @@ class TaskPage:
         address, shift = self.asked.address, self.asked.shift
         return [Choice(MEASURES[each], address(each, shift), each == self.measure) for each in self.measures]
 
-    @property
-    def shifts(self) -> Sequence[Shift]:
-        """List the task's shifts."""
-        return self.task.shifts
+    @cached_property
+    def chosen(self) -> Shift | None:
+        """Return the shift next to the matrix: the requested one, else the worst one; None without any."""
+        found = (shift for shift in self.task.shifts if shift_key(shift) == self.asked.shift)
+        return next(found, next(iter(self.worst(1)), None))
 
-    @property
-    def chosen(self) -> ShiftDetail | None:
-        """Return the shift next to the matrix: the requested one, else the worst one."""
-        found = [shift for shift in self.shifts if shift_key(shift) == self.asked.shift] or self.worst(1)
-        return self.detail(found[0]) if found else None
-
-    @property
-    def details(self) -> list[ShiftDetail]:
-        """List the three worst shifts, for a report."""
-        return [self.detail(shift) for shift in self.worst(3)]
-
-    @property
-    def shift_choices(self) -> list[tuple[str, str]]:
-        """List the keys of all shifts with their names, the worst first."""
-        return [(shift_key(shift), shift_name(shift)) for shift in self.worst(len(self.shifts))]
-
-    def worst(self, n: int) -> list[Shift]:
-        """List the worst shifts by the measure; drops with a score at the floor come last."""
+    def worst(self, n: int | None = None) -> list[Shift]:
+        """List the worst shifts (by default all) by the measure; drops with a score at the floor come last."""
 
         def rank(shift: Shift) -> tuple[bool, bool, float, str, str]:
             value = getattr(shift, self.measure).value
@@ -215,20 +173,17 @@ class TaskPage:
             low = self.measure != "st" and is_drop_at_floor(shift, self.measure)
             return value is None, low, float(lost), shift.source, shift.target
 
-        return sorted(self.shifts, key=rank)[:n]
+        return sorted(self.task.shifts, key=rank)[:n]
 
     def detail(self, shift: Shift) -> ShiftDetail:
         """Return the details of one shift."""
-        hidden = ""
-        found: tuple[WrongExample, ...] = ()
-        if self.folder is None or self.examples is None:
-            hidden = "the dataset is not here"
-        else:
-            hidden = why_hidden(self.folder, self.task.task, self.names.get(shift.target, shift.target))
-            found = () if hidden else tuple(self.examples(self.task.task, shift.source, shift.target))
         has_drop = self.measure != "st" and getattr(shift, self.measure).value is not None
         drop = self.measure if has_drop else "sd" if shift.sd.value is not None else "st"
-        return ShiftDetail(shift, shift_name(shift), drop, is_it_real(shift, drop), found, hidden)
+        if self.folder is None or self.examples is None:
+            return ShiftDetail(shift, drop, (), "the dataset is not here")
+        hidden = why_hidden(self.folder, self.task.task, self.names.get(shift.target, shift.target))
+        found = () if hidden else tuple(self.examples(self.task.task, shift.source, shift.target))
+        return ShiftDetail(shift, drop, found, hidden)
 
     @property
     def matrix(self) -> Matrix:
@@ -239,44 +194,30 @@ class TaskPage:
         known = [each for each in task.shifts if measure == "st" or not is_drop_at_floor(each, measure)]
         values = [getattr(each, measure).value for each in known]
         most = max((abs(value) for value in values if value is not None), default=0.0)
-        rows = [
-            (
-                source_name(source),
-                [self._cell(cells.get((source, target)), source, target, most, own) for target in task.domains],
-            )
-            for source in sources(task)
-        ]
-        return Matrix(
-            f"{MEASURES[measure]}, points: trained on (rows), tested on (columns)", "from → to", task.domains, rows
-        )
 
-    def _cell(
-        self, shift: Shift | None, source: str, target: str, most: float, own: Mapping[str, Estimate]
-    ) -> MatrixCell:
-        if shift is None:
-            is_own = source == target and target in own
-            return MatrixCell(
-                points(own[target].value) if is_own else "", "own" if target in source_parts(source) else ""
-            )
-        key = shift_key(shift)
-        link = self.asked.address(self.measure, key) if self.asked.address else ""
-        more = {
-            "address": link,
-            "is_chosen": key == self.chosen_key,
-            "title": f"{shift_name(shift)}: {_cell_words(shift)}",
-        }
+        def cell(source: str, target: str) -> MatrixCell:
+            if (source, target) in cells:
+                return self._cell(cells[source, target], most)
+            words = points(own[target].value) if source == target and target in own else ""
+            return MatrixCell(words, "own" if target in source_parts(source) else "")
+
+        rows = [(source_name(source), [cell(source, target) for target in task.domains]) for source in sources(task)]
+        caption = f"{MEASURES[measure]}, points: trained on (rows), tested on (columns)"
+        return Matrix(caption, "from → to", task.domains, rows)
+
+    def _cell(self, shift: Shift, most: float) -> MatrixCell:
+        kind = "at chance, so no scenario" if shift.at_floor else shift.scenario
         estimate: Estimate = getattr(shift, self.measure)
+        more = {
+            "address": self.asked.address(self.measure, shift_key(shift)) if self.asked.address else "",
+            "is_chosen": shift == self.chosen,
+            "title": f"{shift_name(shift)}: SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}, {kind}",
+        }
         if self.measure == "st":
             return MatrixCell(points(estimate.value), **more)  # type: ignore[arg-type]
         if is_drop_at_floor(shift, self.measure) and estimate.value is not None:
             return MatrixCell(drop_points(estimate.value), "faint", **more)  # type: ignore[arg-type]
         return MatrixCell.of_drop(estimate, most, **more)
-
-    @cached_property
-    def chosen_key(self) -> str:
-        """Return the key of the shift next to the matrix."""
-        keys = [shift_key(shift) for shift in self.shifts]
-        return self.asked.shift if self.asked.shift in keys else next(map(shift_key, self.worst(1)), "")
 
     @property
     def tiles(self) -> list[Tile]:
@@ -286,7 +227,14 @@ class TaskPage:
     @property
     def basis(self) -> str:
         """Describe the shifts that the means cover."""
-        return _basis(self.task)
+        summary, id_ood = self.task.summary, self.task.id_ood
+        if id_ood is not None and id_ood.source != id_ood.id_domain:
+            return f"trained on {source_name(id_ood.source)}"
+        if summary.complete:
+            return "every pair of domains" if summary.basis == "single-source" else summary.basis
+        if summary.basis == OUTSIDE_BASES[ELSEWHERE]:
+            return f"{ELSEWHERE_MARK}: drops do not apply"
+        return "partial" if summary.basis in ("single-source", "id-ood") else f"{summary.basis} only"
 
     @property
     def has_totals(self) -> bool:
@@ -297,18 +245,12 @@ class TaskPage:
     def notes(self) -> list[str]:
         """List explanations of these scores."""
         task = self.task
-        lines = [*tail_lines(task)]
-        lines += [self.placebo_words] if self.placebo_words else []
+        lines = [*tail_lines(task), self.placebo_words]
         lines += [mean_flip_words(task)] if any(shift.flips for shift in task.shifts) else []
-        lines += [annotator_words(task.annotators, task.metric)] if task.annotators is not None else []
+        lines += [sentence("scores", "annotators", task.annotators, task.metric)] if task.annotators is not None else []
         if task.near_duplicates is not None and _has_drops(task.summary):
-            lines.append(near_duplicate_words(task.near_duplicates))
-        return lines
-
-    @property
-    def margins(self) -> list[str]:
-        """List the results of testing drops against the margin."""
-        return list(margin_lines(self.task))
+            lines.append(sentence("scores", "near_duplicates", task.near_duplicates))
+        return [line for line in lines if line]
 
     @property
     def missing(self) -> list[str]:
@@ -317,51 +259,26 @@ class TaskPage:
         return missing_lines(self.scores, task.task) if is_ranked(task) else unranked_lines(self.scores, task)
 
     @property
-    def pictures(self) -> list[Picture]:
-        """List the plots available for these scores."""
-        return list(_pictures(self.task, self.placebo))
+    def pictures(self) -> Iterator[Picture]:
+        """Draw the plots available for these scores."""
+        if with_drops(self.task):
+            caption = "Each mark is a shift. Filled: the 95% intervals of both drops leave out 0, each shift by itself."
+            yield Picture("scenarios", "Scenarios", caption, scenario_plane(self.task, self.placebo))
+        if has_depth(self.task):
+            caption = "Micro F1 as more of the texts that are like the source are left out."
+            yield Picture("depth", "Depth F1", caption, depth_curves(self.task))
 
     @property
-    def confidence_pictures(self) -> list[Picture]:
-        """List the plots of confidences."""
+    def confidence_pictures(self) -> Iterator[Picture]:
+        """Draw the plots of confidences."""
         found = self.task.confidence
-        if found is None:
-            return []
-        return [
-            Picture("reliability", "Reliability", _RELIABILITY, reliability(found)),
-            Picture("risk", "Risk by coverage", _RISK, risk_by_coverage(found)),
-        ]
-
-    @property
-    def brier_note(self) -> str:
-        """Return which Brier score is used; the task must have confidences."""
-        assert self.task.confidence is not None
-        return brier_note(self.task.confidence)
-
-    @property
-    def label_shift_words(self) -> str:
-        """Write how much of the drops label shift explains; the task must have confidences."""
-        assert self.task.confidence is not None
-        return label_shift_words(self.task.confidence)
-
-    @property
-    def confidence_rows(self) -> list[tuple[object, tuple[Estimate, Estimate, Estimate]]]:
-        """List the means of the confidence metrics."""
-        return list(mean_rows(self.task.confidence)) if self.task.confidence else []
-
-
-_RELIABILITY = "Accuracy by confidence, in bins of equal size over all texts."
-_RISK = "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little."
-
-
-def task_report(it: TaskPage) -> Markup:
-    """Render one task for a report, with all sections expanded."""
-    return render("task_report.html", it=it, source_name=source_name)
-
-
-def shift_key(shift: Shift) -> str:
-    """Return a shift's key in URLs."""
-    return f"{shift.source}>{shift.target}"
+        if found is not None:
+            caption = "Accuracy by confidence, in bins of equal size over all texts."
+            yield Picture("reliability", "Reliability", caption, reliability(found))
+            caption = (
+                "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little."
+            )
+            yield Picture("risk", "Risk by coverage", caption, risk_by_coverage(found))
 
 
 def shown_tasks(scores: Scores) -> list[str]:
@@ -375,20 +292,6 @@ def find_task(scores: Scores, name: str | None) -> TaskScores | None:
     names = shown_tasks(scores)
     chosen = name if name in names else next(iter(names), None)
     return task_scores(scores, chosen) if chosen else None
-
-
-def _cell_words(shift: Shift) -> str:
-    kind = "at chance, so no scenario" if shift.at_floor else shift.scenario
-    return f"SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}, {kind}"
-
-
-def _pictures(task: TaskScores, placebo: TaskScores | None) -> Iterator[Picture]:
-    if with_drops(task):
-        caption = "Each mark is a shift. Filled: the 95% intervals of both drops leave out 0, each shift by itself."
-        yield Picture("scenarios", "Scenarios", caption, scenario_plane(task, placebo))
-    if has_depth(task):
-        caption = "Micro F1 as more of the texts that are like the source are left out."
-        yield Picture("depth", "Depth F1", caption, depth_curves(task))
 
 
 def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
@@ -425,13 +328,11 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
 
 def _drop_remarks(task: TaskScores, placebo: TaskScores | None, name: str) -> tuple[str, ...]:
     """Return remarks on an average drop: the smallest detectable, the placebo's, the one without near-duplicates."""
-    source = task.id_ood.detectable if task.id_ood else task.summary.detectable
-    drop = source.get(name)
-    finds = () if drop is None else (f"smallest detectable {detectable_text(drop, corrected=False)}",)
+    finds = detectable_text((task.id_ood or task.summary).detectable.get(name))
     without = task.near_duplicates.without if task.near_duplicates else None
     has_less = without is not None and without.average_drop.value is not None
     less = (f"without near-duplicates {drop_text(without.average_drop)}",) if without and has_less else ()
-    return (*finds, *_placebo_remark(placebo, "average_drop"), *less)
+    return (*([f"smallest detectable {finds}"] if finds else []), *_placebo_remark(placebo, "average_drop"), *less)
 
 
 def _placebo_remark(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
@@ -443,14 +344,3 @@ def _placebo_remark(placebo: TaskScores | None, name: str) -> tuple[str, ...]:
 
 def _has_drops(summary: Summary) -> bool:
     return any(getattr(summary, name).value is not None for name in _DROPS)
-
-
-def _basis(task: TaskScores) -> str:
-    summary, id_ood = task.summary, task.id_ood
-    if id_ood is not None and id_ood.source != id_ood.id_domain:
-        return f"trained on {source_name(id_ood.source)}"
-    if summary.complete:
-        return "every pair of domains" if summary.basis == "single-source" else summary.basis
-    if summary.basis == OUTSIDE_BASES[ELSEWHERE]:
-        return f"{ELSEWHERE_MARK}: drops do not apply"
-    return "partial" if summary.basis in ("single-source", "id-ood") else f"{summary.basis} only"

@@ -9,11 +9,12 @@ from rich.text import Text
 from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, Status
 from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_words
-from shiftbench.scoring.reports.confidence import NAMES, brier_note, mean_rows
+from shiftbench.scoring.reports.confidence import NAMES, mean_rows
+from shiftbench.scoring.reports.frame.sentences import sentence
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, metric_name, plain_points, plain_score, share
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.plain_tables import PlainTable, starred
-from shiftbench.scoring.reports.score_words import detectable_lines, verdict_lines
+from shiftbench.scoring.reports.score_words import detectable_lines, margin_lines, verdict_lines
 from shiftbench.scoring.reports.task_page import TaskPage
 from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
 from shiftbench.scoring.scores.shape import Confidence, Estimate, Scores, TaskScores
@@ -172,7 +173,7 @@ def _confidence(task: str, confidence: Confidence) -> Iterator[RenderableType]:
     for figure, estimates in mean_rows(confidence):
         rows.append([figure.name, *(plain_score(each, figure.decimals) for each in estimates)])
     yield PlainTable(f"{task}: confidence in points, means", ("figure", *NAMES), rows)
-    yield brier_note(confidence)
+    yield sentence("scores", "brier", confidence.given)
     if confidence.mean_label_shift is not None and confidence.mean_rest is not None:
         shift, rest = plain_score(confidence.mean_label_shift), plain_score(confidence.mean_rest)
         yield f"TD = label shift {shift} + rest {rest}, means over shifts"
@@ -195,8 +196,8 @@ def _summary(page: TaskPage) -> Iterator[RenderableType]:
     if shares:
         yield f"Scenarios: {', '.join(shares)}; resolved (both drops; not corrected): {share(summary.resolved_share)}."
     yield from detectable_lines(task)
-    yield from page.margins
-    yield from (line.replace(MINUS, "-") for line in page.notes)
+    yield from margin_lines(task)
+    yield from page.notes
     every = (summary.mean_ss, summary.mean_st, *(figure for shift in task.shifts for figure in (shift.st, shift.sd)))
     for reason in dict.fromkeys(figure.no_interval for figure in every if figure.no_interval):
         yield f"Some figures have no interval: {reason}."

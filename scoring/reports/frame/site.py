@@ -1,14 +1,40 @@
-"""The frame of reports and pages: the style sheet, the icon, a short message, and a report as one file."""
+"""The frame of reports and pages: templates, the style sheet, the icon, and a report as one file."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.ext import Extension
 
-from shiftbench.scoring.reports.frame.html import Markup, join, load_templates, tag
+from shiftbench.scoring.reports import numbers, score_words
+from shiftbench.scoring.reports.confidence import FIGURES, mean_rows
+from shiftbench.scoring.reports.frame.html import Markup, join, tag
+from shiftbench.scoring.reports.frame.sentences import TEMPLATES, sentence
+from shiftbench.scoring.reports.pictures.words import shift_key, shift_name, source_name
+from shiftbench.validation.plain_text import escape_invisible
 
 _HERE = Path(__file__).parent
+_FILTERS = {
+    "points": numbers.points,
+    "drop": numbers.drop_points,
+    "interval": numbers.interval,
+    "half_width": numbers.half_width,
+    "share": numbers.share,
+    "count": numbers.count,
+    "signed": numbers.signed,
+    "metric": numbers.metric_name,
+}
+_GLOBALS = {
+    "sentence": sentence,
+    "score_words": score_words,
+    "FIGURES": FIGURES,
+    "mean_rows": mean_rows,
+    "source_name": source_name,
+    "shift_name": shift_name,
+    "shift_key": shift_key,
+}
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Content security policy of reports, which may be forwarded: no scripts, no requests."""
 
@@ -25,6 +51,40 @@ def report_file(title: str, parts: Iterable[Markup], command: str, *, class_: st
     body, sheet = tag("div", *parts, class_=class_), Markup(style_sheet())
     facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "command": command}
     return render("report.html", **facts, body=body)
+
+
+def load_templates(*folders: Path, **known: object) -> Environment:
+    """Load the templates of folders; values are escaped unless they are ``Markup``, and undefined ones are errors.
+
+    Args:
+        *folders: folders with templates, in addition to the frame's own (the macros in ``parts.html``).
+        **known: global variables of the templates, in addition to the number filters.
+
+    Returns: the environment, whose ``get_template(name).render(...)`` renders a template.
+    """
+    environment = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        auto_reload=False,
+        extensions=[_JoinedLines],
+        finalize=_escape_value,
+    )
+    environment.globals.update(_GLOBALS, **known)
+    environment.filters.update(_FILTERS)
+    return environment
+
+
+def _escape_value(value: object) -> object:
+    """Return a template's value with invisible characters escaped; ``Markup`` is unchanged."""
+    return escape_invisible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+class _JoinedLines(Extension):
+    """Drops the line breaks between a template's elements, so that its source layout does not affect the page."""
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        return re.sub(r"(?<=[>}])\s*\n\s*(?=[<{])", "", source)
 
 
 def render(template: str, **values: object) -> Markup:

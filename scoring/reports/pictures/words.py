@@ -36,6 +36,11 @@ def shift_name(shift: Shift) -> str:
     return f"{source_name(shift.source)} {ARROW} {shift.target}"
 
 
+def shift_key(shift: Shift) -> str:
+    """Return a shift's key in URLs."""
+    return f"{shift.source}>{shift.target}"
+
+
 def shift_words(shift: Shift) -> str:
     """Return the tooltip of a shift's mark, with all its scores, one per line."""
     lines = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 from jinja2 import Environment
 
-from shiftbench.scoring.reports.frame.html import Markup, load_templates
+from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import (
     UNKNOWN,
     Badge,
@@ -21,7 +21,7 @@ from shiftbench.scoring.reports.frame.parts import (
     MatrixCell,
     Section,
 )
-from shiftbench.scoring.reports.frame.site import report_file
+from shiftbench.scoring.reports.frame.site import load_templates, report_file
 from shiftbench.scoring.reports.pictures.rows import gap_picture
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.shape import Estimate

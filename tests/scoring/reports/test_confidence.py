@@ -11,8 +11,8 @@ from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.pictures.charts import reliability, risk_by_coverage
-from shiftbench.scoring.reports.report_page import report_html
-from shiftbench.scoring.reports.task_page import TaskPage, task_report
+from shiftbench.scoring.reports.report_page import report_html, task_report
+from shiftbench.scoring.reports.task_page import TaskPage
 from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Confidence, Scores, TaskScores
 from shiftbench.validation.plain_console import print_parts

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from shiftbench.scoring.reports.frame import site
-from shiftbench.scoring.reports.frame.html import TEMPLATES, load_templates
 from shiftbench.scoring.reports.frame.parts import UNKNOWN, Badge, Gap, GapScale, MatrixCell
+from shiftbench.scoring.reports.frame.sentences import TEMPLATES
+from shiftbench.scoring.reports.frame.site import load_templates
 from shiftbench.scoring.scores.shape import Estimate
 from tests.scoring.reports.gallery import GAPS, gallery
 

@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.scoring.reports.task_page import TaskPage, task_report
+from shiftbench.scoring.reports.report_page import task_report
+from shiftbench.scoring.reports.task_page import TaskPage
 from shiftbench.scoring.reports.terminal import score_lines
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import TaskScores, WithoutRepeats

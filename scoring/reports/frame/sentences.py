@@ -1,0 +1,88 @@
+"""Sentences from templates: each is a macro of a text file in ``templates``, whose line breaks count as spaces.
+
+A blank line ends a sentence, so that a macro may write several. Hyphens are minus signs; pages replace them.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.reports import numbers
+from shiftbench.scoring.reports.pictures.words import source_name
+from shiftbench.scoring.scores.shape import Estimate
+from shiftbench.validation.report import counted, quote_names
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def sentences(template: str, macro: str, *values: object) -> list[str]:
+    """Render the sentences of a macro in ``template``.txt; values of any type are passed to it.
+
+    Returns: at most one space in a row, no line breaks; no empty sentences.
+    """
+    written = getattr(_templates().get_template(f"{template}.txt").module, macro)(*values)
+    return [text for part in str(written).split("\n\n") if (text := " ".join(part.split()))]
+
+
+def sentence(template: str, macro: str, *values: object) -> str:
+    """Render a macro of ``template``.txt as a single sentence; ``""`` if it writes nothing."""
+    return " ".join(sentences(template, macro, *values))
+
+
+def _ends(estimate: Estimate, decimals: int = 1) -> str:
+    """Format the ends of an interval: ``[2.5, 4.3]``."""
+    return f"[{numbers.plain_points(estimate.low, decimals)}, {numbers.plain_points(estimate.high, decimals)}]"
+
+
+def _flipped(estimate: Estimate) -> Estimate:
+    """Return an estimate with the opposite sign: a gain as a loss."""
+    value, low, high = (None if end is None else -end for end in (estimate.value, estimate.high, estimate.low))
+    return Estimate(value=value, low=low, high=high)
+
+
+def _drop(estimate: Estimate) -> str:
+    return numbers.drop_text(estimate).replace(numbers.MINUS, "-")
+
+
+def _drop_value(fraction: float | None) -> str:
+    return numbers.drop_points(fraction).replace(numbers.MINUS, "-")
+
+
+def _with_unit(points: str) -> str:
+    """Add the unit to a number: ``1 point``, ``2.5 points``."""
+    return f"{points} point" if points in ("1", "-1") else f"{points} points"
+
+
+_FILTERS = {
+    "points": numbers.plain_points,
+    "score": numbers.plain_score,
+    "drop": _drop,
+    "drop_value": _drop_value,
+    "ends": _ends,
+    "flipped": _flipped,
+    "unit": _with_unit,
+    "share": numbers.share,
+    "count": numbers.count,
+    "metric": numbers.metric_name,
+    "p": numbers.p_words,
+    "p_value": p_text,
+    "counted": counted,
+    "names": quote_names,
+    "source": source_name,
+}
+
+
+@cache
+def _templates() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        auto_reload=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value.replace("\n", " ") if isinstance(value, str) else value,
+    )
+    environment.filters.update(_FILTERS)
+    return environment
