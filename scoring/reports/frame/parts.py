@@ -2,16 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.numbers import count, drop_points, points
 from shiftbench.scoring.reports.pictures.axes import round_axis, tick_text
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.cards import Card as ModelCard
-
-if TYPE_CHECKING:
-    from shiftbench.scoring.reports.plain_tables import PlainTable
 
 MOST_COLOUR = 62
 """Maximum percentage of a matrix's deepest colour in a cell, so that text stays readable in light and dark themes."""
@@ -95,22 +91,6 @@ class Card:
     address: str
     words: str = ""
     facts: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section of a report: introduction, sentences, plots, tables, and samples (name, words, texts).
-
-    ``is_folded``: the tables are collapsed, because the plot shows the same values.
-    """
-
-    title: str
-    about: str = ""
-    lines: Sequence[str] = ()
-    figures: Sequence[Markup] = ()
-    tables: Sequence["PlainTable"] = ()
-    samples: Sequence[tuple[str, str, Sequence[str]]] = ()
-    is_folded: bool = False
 
 
 @dataclass(frozen=True)

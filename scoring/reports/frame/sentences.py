@@ -50,6 +50,10 @@ def _drop_value(fraction: float | None) -> str:
     return numbers.drop_points(fraction).replace(numbers.MINUS, "-")
 
 
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
 def _with_unit(points: str) -> str:
     """Add the unit to a number: ``1 point``, ``2.5 points``."""
     return f"{points} point" if points in ("1", "-1") else f"{points} points"
@@ -63,6 +67,7 @@ _FILTERS = {
     "ends": _ends,
     "flipped": _flipped,
     "unit": _with_unit,
+    "capital": _capital,
     "share": numbers.share,
     "count": numbers.count,
     "metric": numbers.metric_name,
@@ -82,7 +87,7 @@ def _templates() -> Environment:
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: value.replace("\n", " ") if isinstance(value, str) else value,
+        finalize=lambda value: " ".join(value.split()) if isinstance(value, str) else value,
     )
     environment.filters.update(_FILTERS)
     return environment

@@ -11,7 +11,7 @@ from jinja2.ext import Extension
 from shiftbench.scoring.reports import numbers, score_words
 from shiftbench.scoring.reports.confidence import FIGURES, mean_rows
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
-from shiftbench.scoring.reports.frame.sentences import TEMPLATES, sentence
+from shiftbench.scoring.reports.frame.sentences import TEMPLATES, sentence, sentences
 from shiftbench.scoring.reports.pictures.words import shift_key, shift_name, source_name
 from shiftbench.validation.plain_text import escape_invisible
 
@@ -28,6 +28,7 @@ _FILTERS = {
 }
 _GLOBALS = {
     "sentence": sentence,
+    "sentences": sentences,
     "score_words": score_words,
     "FIGURES": FIGURES,
     "mean_rows": mean_rows,

@@ -19,7 +19,6 @@ from shiftbench.scoring.reports.frame.parts import (
     Head,
     Matrix,
     MatrixCell,
-    Section,
 )
 from shiftbench.scoring.reports.frame.site import load_templates, report_file
 from shiftbench.scoring.reports.pictures.rows import gap_picture
@@ -77,11 +76,8 @@ def gallery() -> Markup:
         figures=[_score(0.612), NO_INTERVAL, Estimate(value=0.5), UNKNOWN],
         cards=[Card("Benchmark", "#cards", "A sentence.", [("Leader", "A model")]), Card("Door", "#cards")],
         plain=PLAIN,
-        sections=[
-            Section("A table", "It loses -1.2 points.", ["A sentence."], tables=[PLAIN._replace(title="Second")]),
-            Section("A picture", figures=[drawn], tables=[PLAIN._replace(title="A third table")], is_folded=True),
-            Section("Of rows", samples=[("a slice", "Typical words: a, b", ["A text."])]),
-        ],
+        second=PLAIN._replace(title="Second"),
+        drawn=drawn,
         matrix=Matrix("Losses", "trained on, tested on", names, rows),
     )  # fmt: skip
     return report_file("Parts", [Markup(body)], "python -m tests.scoring.reports.gallery", class_="sb-gallery")

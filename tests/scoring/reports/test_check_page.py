@@ -6,12 +6,11 @@ from shiftbench.scoring.reports.check import (
     check_html,
     check_lines,
     difference_lines,
-    explained_line,
+    explained_lines,
     headline,
-    left_out_lines,
-    spread_line,
     with_evidence,
 )
+from shiftbench.scoring.reports.frame.sentences import sentence, sentences
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.figures import Reason
@@ -82,29 +81,34 @@ def test_the_headline_says_what_is_shown_and_no_more() -> None:
     assert "over 3 domains" in headline(check())
     few = headline(check(mean=None))
     assert few == "No domain has 30 test texts, so there is no mean (--min-texts sets how many it takes)."
-    assert "about 6.3" in spread_line(check())
+    assert "about 6.3" in sentence("check", "spread", check().spread)
+
+
+def explain(found: ExplainedDomain) -> str:
+    (line,) = explained_lines(check(explained=(found,)))
+    return line
 
 
 def test_verdicts_name_what_difficulty_does_not_explain() -> None:
-    shifted = explained_line(explained("shifted", Estimate(value=0.09, low=0.04, high=0.14)))
+    shifted = explain(explained("shifted", Estimate(value=0.09, low=0.04, high=0.14)))
     assert (
         shifted
         == "dvd: shifted: of 12 points [7, 17] lost, 9 points [4, 14] not explained by difficulty for these probes."
     )
-    harder = explained_line(explained("harder", Estimate(value=0.01, low=-0.03, high=0.05)))
+    harder = explain(explained("harder", Estimate(value=0.01, low=-0.03, high=0.05)))
     assert "the probes lose 3 points [-2, 8] too; 1 point [-3, 5] not explained" in harder
-    unknown = explained_line(explained("cannot tell", bounded(0.09), "a probe is not shown to be above chance"))
+    unknown = explain(explained("cannot tell", bounded(0.09), "a probe is not shown to be above chance"))
     assert unknown.startswith("dvd: cannot tell: a probe is not shown to be above chance (of 12 points")
 
 
 def test_verdicts_that_class_shares_change_are_both_named() -> None:
     found = explained("cannot tell", bounded(0.01), "the verdict changes when the classes have home's shares here")
     both = {"as_is": "harder", "at_home_shares": "cannot tell", "at_home_shares_reason": "no loss"}
-    line = explained_line(found.model_copy(update=both))
+    line = explain(found.model_copy(update=both))
     assert line.startswith(
         "dvd: cannot tell: harder as it is, but with home's class shares cannot tell (no loss) (of 12"
     )
-    line = explained_line(found.model_copy(update={"as_is": "both", "at_home_shares": "shifted"}))
+    line = explain(found.model_copy(update={"as_is": "both", "at_home_shares": "shifted"}))
     assert "cannot tell: harder and shifted as it is, but with home's class shares shifted (of 12" in line
 
 
@@ -137,7 +141,9 @@ def test_a_row_says_why_a_domain_has_no_interval() -> None:
 
 def test_what_was_left_out_is_named() -> None:
     leaks = Leaks(n_train=1200, exact={"dvd": 3}, near={"dvd": 1, "toys": 2})
-    lines = list(left_out_lines(check(leaks=leaks, without_probe={"tiny": "4 texts to train on, fewer than 100"})))
+    lines = sentences(
+        "check", "left_out", check(leaks=leaks, without_probe={"tiny": "4 texts to train on, fewer than 100"})
+    )
     assert lines[0].startswith("tiny: 5 test texts, fewer than 30 (--min-texts)")
     assert lines[1].endswith("the 1,200 training texts hold them: 3 word for word, 3 nearly (dvd 4, toys 2)")
     assert lines[2] == "tiny: no probe: 4 texts to train on, fewer than 100"

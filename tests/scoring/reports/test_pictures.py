@@ -129,6 +129,7 @@ def test_whether_a_drop_is_real_is_what_its_interval_shows(
     drop = Estimate(value=0.05, low=low, high=high, no_interval=None if low else "too few texts")
     shift = task.shifts[0].model_copy(update={"sd": drop, "at_floor": (), "total": {}})
     assert is_it_real(shift, "sd").startswith(words)
+    assert is_it_real(shift, "st") == "There is no score in domain to compare with, so no drop."
 
 
 def position(element: ET.Element) -> tuple[float, float]:
