@@ -14,17 +14,12 @@ from shiftbench.metrics.ranking import MIN_UNITS
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ModelDifference
 from shiftbench.scoring.comparing.runs import RunReport, Spreads, survival_words
 from shiftbench.scoring.comparing.shape import LEVEL, p_text
+from shiftbench.scoring.reports.frame.sentences import sentence, sentences
 from shiftbench.scoring.reports.numbers import MISSING, plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable, starred
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.csv_export import Cell, guarded_csv
-from shiftbench.validation.report import counted, quote_names
 
-NO_DROP = (
-    "Scores on different domains are no drop: logs do not say what a model was trained on, so no domain is its source, "
-    "and domains hold other items, of other difficulty. Models are tested against each other on the same items of a "
-    "domain; domains are not tested against each other"
-)
 _CSV_HEADER = (
     "kind", "domain", "a", "b", "value", "low", "high", "p", "p_corrected", "detectable", "rank_low", "rank_high",
 )  # fmt: skip
@@ -87,19 +82,10 @@ def items_csv(report: ItemReport) -> str:
 
 def verdict(report: ItemReport) -> str:
     """Write which models differ significantly on all items."""
-    comparison = report.comparison
-    apart = [each for each in comparison.overall if each.is_significant]
-    if len(comparison.models) == 2:
-        (each,) = comparison.overall
-        points = " points" if comparison.is_bounded else ""
-        size = f"{report.metric} {_number(each.difference.value, report, signed=True)}{points}"
-        words = f"'{each.a}' is better than '{each.b}'" if apart else f"'{each.a}' and '{each.b}' are not told apart"
-        tested = "not tested" if each.p is None else f"p {p_text(each.p)}"
-        return f"{words} on these items ({size}, {tested})"
-    leader = comparison.models[0].name
-    tied = [each.b for each in comparison.overall if each.a == leader and not each.is_significant]
-    beside = f"; {quote_names(tied)} not told apart from it" if tied else "; all others are told apart from it"
-    return f"{len(apart)} of {counted(len(comparison.overall), 'pair')} are told apart; '{leader}' is ahead{beside}"
+    pairs, leader = report.comparison.overall, report.comparison.models[0].name
+    size = _number(pairs[0].difference.value, report, signed=True)
+    tied = [each.b for each in pairs if each.a == leader and not each.is_significant]
+    return sentence("items", "verdict", report, sum(each.is_significant for each in pairs), size, tied)
 
 
 def tables(report: ItemReport) -> list[PlainTable]:
@@ -113,43 +99,10 @@ def tables(report: ItemReport) -> list[PlainTable]:
     return made
 
 
-def lines(report: ItemReport) -> Iterator[str]:
+def lines(report: ItemReport) -> list[str]:
     """Write explanations of the tables, a sentence each without a full stop."""
-    comparison = report.comparison
-    clusters = (
-        f"{counted(comparison.n_clusters, 'cluster')} ({report.cluster})" if report.cluster else "each item by itself"
-    )
-    by_domain = f", and for domains over {counted(comparison.n_domain_tests, 'test')}" if comparison.domains else ""
-    yield (
-        f"{counted(comparison.n_items, 'item')}, {clusters}; p: two-sided, paired on the same items, corrected by "
-        f"Holm over {counted(len(comparison.overall), 'pair')}{by_domain}"
-    )
-    yield (
-        "Brackets: 95% intervals over other items of the kind, each by itself, not corrected; ranks: all intervals "
-        "hold the true ranks in 95% of cases; detectable: the smallest true difference that the corrected test finds "
-        "in four studies of five"
-    )
-    if comparison.lower_is_better:
-        yield "Lower is better"
-    if comparison.overall[0].p is None:
-        yield f"With fewer than {MIN_GROUPS} effective clusters there are no intervals and no tests"
-    elif comparison.n_clusters < MIN_UNITS:
-        yield f"With fewer than {MIN_UNITS} clusters there are no ranks"
-    if report.runs is not None:
-        yield survival_words(report.runs, [model.name for model in comparison.models])
-        yield (
-            "Intervals and tests are over other items, with these prompts and runs; what another training run would "
-            "change is in no log"
-        )
-    else:
-        yield (
-            "Said of these runs of these models; what another training run or another prompt would change is in no log"
-        )
-    if report.by is not None:
-        yield f"Domains are the values of '{report.by}'. {NO_DROP}"
-    if comparison.n_domain_tests < len(comparison.by_domain):
-        yield f"Domains of fewer than {MIN_GROUPS} effective clusters are shown and not tested"
-    yield from report.notes
+    survives = survival_words(report.runs, [model.name for model in report.comparison.models]) if report.runs else ""
+    return [*sentences("items", "explanations", report, survives, MIN_GROUPS, MIN_UNITS), *report.notes]
 
 
 def _models(report: ItemReport) -> PlainTable:

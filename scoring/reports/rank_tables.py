@@ -9,20 +9,17 @@ from shiftbench.metrics.ranking import MIN_UNITS
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing, family_counts
 from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.sentences import sentences
 from shiftbench.scoring.reports.numbers import MISSING
 from shiftbench.scoring.reports.pictures.rows import rank_intervals, tie_groups
 from shiftbench.scoring.reports.plain_tables import PlainTable, report
 from shiftbench.validation.csv_export import Cell, guarded_csv
-from shiftbench.validation.report import counted, quote_names
+from shiftbench.validation.report import quote_names
 
-_MOST = 8
-"""Maximum number of names listed in a sentence; the tables and the JSON have all."""
-_HOPELESS = 100
 _CSV_HEADER = (
     "model", "rank", "rank_low", "rank_high", "score", "tied_first", "win_rate", "win_rank", "win_rank_low",
     "win_rank_high", "units",
 )  # fmt: skip
-_ONE = {"items": "item", "tasks": "task", "clusters": "cluster", "families": "family"}
 
 
 def rank_lines(
@@ -39,7 +36,7 @@ def rank_lines(
     for number, line in enumerate(answers(ranking)):
         yield Text(f"{line}.", style="bold") if number < n_first else f"{line}."
     if standing is not None:
-        yield from (f"{line}." for line in standing_words(standing))
+        yield from (f"{line}." for line in sentences("ranks", "standing", standing))
     yield model_table(ranking)
     if ranking.left_out:
         yield left_out_table(ranking)
@@ -69,125 +66,11 @@ def rank_report(ranking: Ranking, title: str, standing: Standing | None = None) 
     return report(title, rank_lines(ranking, standing, is_report=True), "shiftbench logs ranks", pictures=drawn)
 
 
-def answers(ranking: Ranking) -> Iterator[str]:
+def answers(ranking: Ranking) -> list[str]:
     """Write a table's conclusions, a sentence each without a full stop: incomplete models, who is first, the claim."""
-    yield from _left_out_words(ranking)
-    n = len(ranking.models)
-    unit = _ONE[ranking.unit]
-    if ranking.no_ranks:
-        yield f"No ranks: {ranking.no_ranks}. '{ranking.models[0].name}' has the highest mean, which decides nothing"
-        return
-    first = ranking.models[0]
-    if len(ranking.tied_first) == 1:
-        others = f"each of the other {n - 1:,} ranked models" if n > 2 else "the other model"
-        yield f"'{first.name}' is first: it is told apart from {others}"
-    else:
-        names = quote_names(ranking.tied_first, _MOST)
-        yield f"{len(ranking.tied_first)} of {counted(n, 'ranked model')} are tied for first: {names}"
-    mean = "standardised scores" if ranking.standardised else "raw scores"
-    how_many = f"{ranking.n_units:,} {ranking.unit if ranking.n_units != 1 else unit}"
-    yield f"The claim: {ranking.claim}. Unit: {unit} ({how_many}); score: mean of {mean}"
-    n_pairs, verb = len(ranking.neighbours), "is" if ranking.decided == 1 else "are"
-    yield (
-        f"Of {counted(n_pairs, 'pair')} of neighbours {ranking.decided} {verb} decided with all pairs "
-        f"corrected, {ranking.decided_uncorrected} each by itself"
-    )
-    yield from _needed_words(ranking)
-    yield from _without_words(ranking)
-    yield from _win_words(ranking)
-    yield from _family_words(ranking)
-
-
-def _left_out_words(ranking: Ranking) -> Iterator[str]:
-    if not ranking.left_out:
-        return
-    n = len(ranking.left_out)
-    total = n + len(ranking.models)
-    ahead = "none of them has a higher mean over its own units than the first has over all"
-    if ranking.leads_left_out is not None:
-        ahead = (
-            f"'{ranking.leads_left_out}', whose mean over its own units is the highest of all, is among them: that "
-            "mean is over other units, and is no rank"
-        )
-    yield f"{n} of {counted(total, 'model')} lack scores and have no rank; {ahead}"
-
-
-def _needed_words(ranking: Ranking) -> Iterator[str]:
-    needed = ranking.needed
-    if needed is None:
-        return
-    pair = ranking.neighbours[0]
-    if pair.p_corrected is not None and pair.p_corrected <= 0.05:
-        return
-    names = f"'{needed.first}' and '{needed.second}'"
-    if needed.about is None:
-        yield f"{names} have equal means: no number of {ranking.unit} is known to decide between them"
-        return
-    about = f"some {needed.about:,} {ranking.unit}"
-    if needed.about > _HOPELESS * ranking.n_units:
-        about = f"more than {_HOPELESS} times as many {ranking.unit}"
-    yield (
-        f"To decide between {names} {about} would be needed if they differ as here, and {needed.at_least:,} at the "
-        f"very least (now {ranking.n_units:,})"
-    )
-
-
-def _without_words(ranking: Ranking) -> Iterator[str]:
-    others = [each for each in ranking.without if each.first != ranking.models[0].name]
-    if others:
-        listed = ", ".join(f"'{each.unit}' (then '{each.first}')" for each in others[:3])
-        unit = ranking.without_by if len(others) != 1 else _ONE[ranking.without_by]
-        yield f"Left out in turn, {len(others)} {unit} would put another model first: {listed}" + (
-            f" and {len(others) - 3} more" if len(others) > 3 else ""
-        )
-    else:
-        yield f"'{ranking.models[0].name}' has the highest mean whichever of the {ranking.without_by} is left out"
-    ordered = sorted((each for each in ranking.without if each.changed), key=lambda each: -(each.changed or 0.0))
-    if ordered:
-        listed = ", ".join(f"'{each.unit}' ({100 * (each.changed or 0):.1f}%)" for each in ordered[:3])
-        yield f"The order hangs most on {listed}: pairs that change places without it"
-
-
-def _win_words(ranking: Ranking) -> Iterator[str]:
-    best = min(ranking.models, key=lambda each: each.win_rank)
-    tied = len(ranking.win_tied_first)
-    same = "also first" if best.name == ranking.models[0].name else f"not the first: '{best.name}' is"
-    depends = f"{100 * ranking.changed_by_win_rate:.1f}% of pairs change places"
-    opposite = f"; {counted(ranking.opposite, 'pair')} would be decided in opposite ways" if ranking.opposite else ""
-    beside = "alone" if tied == 1 else f"{tied} tied"
-    yield f"By win rate '{ranking.models[0].name}' is {same} ({beside}); {depends}{opposite}"
-
-
-def _family_words(ranking: Ranking) -> Iterator[str]:
-    if ranking.duplicates:
-        listed = "; ".join(quote_names(each, 4) for each in ranking.duplicates[:3])
-        yield f"Equal on every unit, perhaps one model under several names: {listed}"
     counts = family_counts(ranking)
-    large = [family for family in ranking.families if len(family.models) > 2][:3]
-    if large:
-        listed = ", ".join(f"{each.name}* ({len(each.models)}, tied for first {counts[each.name]})" for each in large)
-        yield f"Models of one family, by their names: {listed}"
-    groups = [
-        f"'{ranking.models[first].name}' to '{ranking.models[last].name}' ({last - first + 1})"
-        for first, last in tie_groups(ranking)
-    ]
-    if groups:
-        shown = "; ".join(groups[:3]) + (f"; and {len(groups) - 3} more" if len(groups) > 3 else "")
-        yield f"{counted(len(groups), 'group')} of neighbours not told apart: {shown}"
-
-
-def standing_words(standing: Standing) -> Iterator[str]:
-    """Write which claims of an earlier table still hold."""
-    if standing.entered:
-        yield f"New: {quote_names(standing.entered, _MOST)}"
-    if standing.gone:
-        yield f"No longer ranked: {quote_names(standing.gone, _MOST)}"
-    if standing.changed:
-        yield f"Scores differ from the earlier table's: {quote_names(standing.changed, _MOST)}"
-    held = sum(each.holds for each in standing.claims)
-    yield f"Of {counted(len(standing.claims), 'claim')} of the earlier table {held} still hold"
-    yield from (f"No longer: {each.claim}" for each in standing.claims if not each.holds)
-    yield f"Of {counted(standing.n_pairs, 'pair')} that it decided {standing.n_held} are still decided so"
+    large = [(each.name, len(each.models), counts[each.name]) for each in ranking.families if len(each.models) > 2]
+    return sentences("ranks", "answers", ranking, large[:3], tie_groups(ranking))
 
 
 def model_table(ranking: Ranking) -> PlainTable:
