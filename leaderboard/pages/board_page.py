@@ -27,7 +27,6 @@ from shiftbench.leaderboard.pages.board_query import (
 )
 from shiftbench.leaderboard.pages.board_table import (
     Group,
-    Row,
     Table,
     board_row,
     filters,
@@ -38,7 +37,7 @@ from shiftbench.leaderboard.pages.board_table import (
     sort_head,
     state_notes,
 )
-from shiftbench.leaderboard.pages.reported import ReportedTable, reported_tables
+from shiftbench.leaderboard.pages.reported import reported_tables
 from shiftbench.leaderboard.pages.scatter import scatter
 from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
@@ -229,8 +228,10 @@ def _table(index: Index, board: Board, query: BoardQuery, table: pl.DataFrame, m
     ]
     reported = {item.title: item for item in reported_tables(board)}
     groups = [
-        _group(
-            group, reported.get(title or ""), [board_row(row, board, columns, gap_keys(board)) for row in lines], board
+        Group(
+            [board_row(row, board, columns, gap_keys(board)) for row in lines],
+            group == RANKED,
+            reported.get(title) if group == REPORTED else None,
         )
         for (group, title), lines in groupby(
             shown.iter_rows(named=True), key=lambda row: (row["group"], row["reported"])
@@ -268,17 +269,6 @@ def _head(query: BoardQuery, column: Column) -> Head:
     if column.kind == "scenarios":
         return Head(column.head, title=column.words)
     return sort_head(query, column.key, column.head, column.first_order, kind=kind, title=column.words)
-
-
-def _group(group: int, paper: ReportedTable | None, rows: Sequence[Row], board: Board) -> Group:
-    """Build a group of rows, with a title if they are not ranked."""
-    if group == RANKED:
-        return Group(rows)
-    if group == PARTIAL or paper is None:
-        why = ": some shifts are missing, so their means are over other shifts."
-        withheld = ": not nominated for the last round, or some shifts are missing."
-        return Group(rows, "Not ranked", why if board.folder.has_public_labels else withheld)
-    return Group(rows, f"Reported by the paper in {paper.title}", f", not scored here: {paper.about}.", paper.notes)
 
 
 def _count(matched: pl.DataFrame, rows: pl.DataFrame, table: pl.DataFrame, number: int, n_shown: int) -> str:

@@ -7,27 +7,19 @@ from typing import Any, Literal
 import polars as pl
 
 from shiftbench.leaderboard.board import Board, Index
-from shiftbench.leaderboard.board.boards import ROUND
-from shiftbench.leaderboard.board.copies import NEAR
-from shiftbench.leaderboard.board.rows import HOST_NOTE, SHARES
+from shiftbench.leaderboard.board.rows import SHARES
 from shiftbench.leaderboard.pages.addresses import entry_address
 from shiftbench.leaderboard.pages.board_columns import Column
 from shiftbench.leaderboard.pages.board_query import FILTERS, PAGE_ROWS, RANKED, REPORTED, BoardQuery, TableQuery
-from shiftbench.leaderboard.pages.links import card_links
-from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS
-from shiftbench.scoring.reports.frame.parts import UNKNOWN, Badge, Choice, Gap, GapScale, Head
-from shiftbench.scoring.reports.numbers import count, drop_points, points
-from shiftbench.scoring.reports.pictures.words import ELSEWHERE_MARK
+from shiftbench.leaderboard.pages.reported import ReportedTable
+from shiftbench.scoring.reports.frame.parts import UNKNOWN, Choice, Gap, GapScale, Head
+from shiftbench.scoring.reports.numbers import count, drop_points, points, short_count
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate
 from shiftbench.validation.report import counted
-from shiftbench.validation.vocabulary import ELSEWHERE, OUTSIDE_SOURCES
+from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
-LEADING_SET = "in the leading set"
-"""Badge of released rows not significantly different from the row with the best score, which is not shown."""
 Facts = Mapping[str, Any]
 """One row of a table, from ``board_query.whole_table`` or ``overall_frame``."""
-_COPIES_NAMED = 2
-_SIZES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
 
 
 @dataclass(frozen=True)
@@ -47,17 +39,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: rank, name with badges and notes, gap, and cells."""
+    """A row: the facts of an entry, of a paper's model, or of a model over all tasks; its address, gap and cells."""
 
-    id: str
+    facts: Facts
     name: str
     address: str
-    rank: int | None
-    ranks: str
-    rank_title: str
-    badges: Sequence[Badge]
-    notes: Sequence[tuple[str, str]]
-    links: Mapping[str, str]
     gap: Gap | None
     cells: Sequence[Cell]
     is_tied: bool = False
@@ -67,12 +53,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Consecutive rows, and their heading if they are not ranked."""
+    """Consecutive rows, of one paper's table if they were not scored here."""
 
     rows: Sequence[Row]
-    title: str = ""
-    about: str = ""
-    notes: Sequence[str] = ()
+    is_ranked: bool = True
+    paper: ReportedTable | None = None
 
 
 @dataclass(frozen=True)
@@ -222,83 +207,16 @@ def board_row(row: Facts, board: Board, columns: Sequence[Column], gap_keys: tup
     home, away, loss = (estimate(row, key) for key in gap_keys)
     faint = row["group"] != RANKED or at_floor
     has_gap = home.value is not None or away.value is not None
-    cells = [_cell(row, column, is_reported=is_reported) for column in columns]
-    ranks, rank_title = rank_words(row)
-    notes = (
-        [(note, "") for note in (row["paradigm"], *(row["footnotes"] or ())) if note] if is_reported else _notes(row)
-    )
     return Row(
-        id=row["id"] or "",
+        facts=row,
         name=row["name"],
         address="" if is_reported else entry_address(row["id"], board.task),
-        rank=row["rank"],
-        ranks=ranks,
-        rank_title=rank_title,
-        badges=[] if is_reported else badges(row),
-        notes=notes,
-        links={} if is_reported else card_links(row),
         gap=Gap.of(row["name"], home, away, loss, is_faint=faint) if has_gap else None,
-        cells=cells,
+        cells=[_cell(row, column, is_reported=is_reported) for column in columns],
         is_tied=bool(row["with_leader"]) and not at_floor and row["group"] == RANKED,
         is_ranked=row["group"] == RANKED,
         can_be_picked=not is_reported and board.folder.has_public_labels,
     )
-
-
-def rank_words(row: Facts) -> tuple[str, str]:
-    """Format a row's interval of ranks, briefly and in full."""
-    if row["rank"] is None or row["rank_low"] is None:
-        return "", ""
-    low, high = row["rank_low"], row["rank_high"]
-    if row.get(ROUND) is not None:
-        return f"{low}\N{EN DASH}{high}", f"the last round tells no more than that its place is {low} to {high}"
-    subject = "as a recipe" if row["rank_about"] == RECIPES else TRAINED_MODELS
-    return f"{low}\N{EN DASH}{high}", f"rank {row['rank']}; {subject}, with 95% confidence from {low} to {high}"
-
-
-def badges(row: Facts) -> list[Badge]:
-    """List an entry's badges: whether it is above chance, leads, or is tied with the leader."""
-    if row.get("at_floor"):
-        words = "its score under shift is not shown to beat guessing or one label for all texts: its drops say nothing"
-        return [Badge("not above chance", "warn", words)]
-    if row.get("corrected") is not None:
-        return [Badge("leads", "lead")]
-    if row.get("with_leader") and row.get(ROUND) is not None:
-        return [Badge(LEADING_SET, "tied", "the last round tells of no entry that it is better")]
-    if row.get("with_leader"):
-        return [Badge("tied", "tied", "is statistically tied with the leader")]
-    return []
-
-
-def _notes(row: Facts) -> list[tuple[str, str]]:
-    """List the notes after a name, each with a tooltip or none: paradigm, training, copies, missing shifts."""
-    size = [short_count(row["parameters"])] if row["parameters"] is not None else []
-    notes = [(row["same_name"], "first digits of the entry's id")] if row["same_name"] else []
-    if row.get(HOST_NOTE):
-        notes.append((f"note of the host: {row[HOST_NOTE]}", ""))
-    if row["look_alike"]:
-        notes.append((f"by {row['submitter']}", "an entry of another submitter has a name that looks like this one"))
-    notes.append((" \N{MIDDLE DOT} ".join([row["paradigm"], *size]), ""))
-    if ELSEWHERE in (row["trained_on"], row["basis"]):
-        notes.append((ELSEWHERE_MARK, "trained outside this dataset: scores under shift only, drops do not apply"))
-    elif is_outside(row) and row["paradigm"] != "zero-shot":
-        notes.append(("trained on none of the domains", ""))
-    elif row["trained_on"] is not None and "+" in row["trained_on"]:
-        notes.append((f"trained on {row['trained_on'].replace('+', ' + ')}", ""))
-    copies = list(row["copies"] or ())
-    if copies:
-        more = f" and {len(copies) - _COPIES_NAMED:,} more" if len(copies) > _COPIES_NAMED else ""
-        title = "Later entries with the same predictions have no row of their own: " + ", ".join(copies[:40])
-        notes.append((f"same predictions as {', '.join(copies[:_COPIES_NAMED])}{more}", title))
-    if row.get("nearly_same_as"):
-        title = f"at least {100 * NEAR:.1f}% of its predictions are those of that earlier entry"
-        notes.append((f"nearly the same predictions as {row['nearly_same_as']}", title))
-    if row["group"] != RANKED:
-        missing = list(row["missing"] or ())
-        has = [counted(row["n_shifts"], "shift")] if row["n_shifts"] is not None else []
-        text = "; ".join([*has, *missing[:1]]) + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else "")
-        notes.append((text, "\n".join(missing[:40])))
-    return notes
 
 
 def is_outside(row: Facts) -> bool:
@@ -328,16 +246,3 @@ def _cell(row: Facts, column: Column, *, is_reported: bool) -> Cell:
             f"placebo, the same texts without a shift: {(drop_points if column.kind == 'drop' else points)(placebo)}"
         )
     return Cell(column.kind, column.head, estimate(row, key), title=title, placebo=placebo)
-
-
-def short_count(number: int) -> str:
-    """Format a whole number in few characters.
-
-    >>> short_count(22_700_000), short_count(340), short_count(999_900), short_count(9_999)
-    ('22.7M', '340', '1M', '9999')
-    """
-    if number < 10_000:
-        return str(number)
-    # 999,900 is written as 1M, since it rounds to that with three digits.
-    size, letter = next(each for each in _SIZES if number >= 0.9995 * each[0])
-    return f"{number / size:.3g}{letter}"

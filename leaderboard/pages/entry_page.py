@@ -3,12 +3,11 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.places import BoardPlace
 from shiftbench.leaderboard.pages.addresses import entry_address, picture_address
-from shiftbench.leaderboard.pages.board_table import short_count
-from shiftbench.leaderboard.pages.links import card_links
 from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.leaderboard.release import Released
@@ -19,9 +18,9 @@ from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.scoring.reports.forecast import errors_table, shifts_table
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.parts import CardFact, Choice, card_facts
-from shiftbench.scoring.reports.numbers import count
+from shiftbench.scoring.reports.frame.parts import Choice
 from shiftbench.scoring.reports.plain_tables import html_table
+from shiftbench.scoring.reports.report_page import card_facts
 from shiftbench.scoring.reports.task_page import AboveLine, Asked, TaskPage, find_task, shown_tasks
 from shiftbench.scoring.scores.controls import Unseen
 from shiftbench.scoring.scores.examples import WrongExample
@@ -129,32 +128,22 @@ class EntryPage:
         return {key: fact.value for key, fact in model_facts(self.entry.card, self.entry.hub).items()}
 
     @property
-    def links(self) -> dict[str, str]:
-        """Return the card's links."""
-        return card_links(self.entry.card.model_dump()) if self.entry else {}
-
-    @property
     def may_download(self) -> bool:
         """Return whether the predictions may be downloaded."""
         is_public = self.folder is not None and self.folder.has_public_labels
         return self.entry is not None and is_public and self.entry.card.allows_download
 
     @property
-    def facts(self) -> list[CardFact]:
-        """List the facts about the model: the card's, and the Hub's if the card does not state them."""
+    def facts(self) -> list[tuple[str, Any, str]]:
+        """List the facts about the model: the card's, and the Hub's (with their source) if the card has none."""
         assert self.entry is not None
-        found = model_facts(self.entry.card, self.entry.hub)
+        found, hub = model_facts(self.entry.card, self.entry.hub), self.entry.hub
         of_hub = [
-            CardFact(key.replace("_", " "), _fact_words(fact.value), source=self._hub_words(fact.source))
+            (key, fact.value, f"{fact.source} {hub.repository} on the Hugging Face Hub")
             for key, fact in found.items()
-            if fact.source != FROM_CARD
+            if fact.source != FROM_CARD and hub is not None
         ]
         return [*card_facts(self.entry.card), *of_hub]
-
-    def _hub_words(self, source: str) -> str:
-        assert self.entry is not None
-        assert self.entry.hub is not None
-        return f"{source} {self.entry.hub.repository} on the Hugging Face Hub"
 
     @property
     def years(self) -> tuple[int, int] | None:
@@ -238,7 +227,7 @@ def entry_page(
 def entry_html(page: EntryPage) -> Markup:
     """Render the page of an entry."""
     about = notices([page.folder] if page.folder else [])
-    return render("entry.html", page=page, notices=about, short_count=short_count)
+    return render("entry.html", page=page, notices=about)
 
 
 def public_years(folder: DatasetFolder, task: str) -> tuple[int, int] | None:
@@ -262,12 +251,6 @@ def citation_years(citation: str) -> list[int]:
     return [int(year) for year in _YEAR.findall(citation)]
 
 
-def _fact_words(value: str | int | bool) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return count(value) if isinstance(value, int) else value
-
-
 def gone_page(identity: str, what: str, since: str) -> Markup:
     """Build the page of a withdrawn, hidden or erased entry: only that status and, if known, its date."""
     return render("entry_gone.html", id=identity, what=what, day=since[:10])
@@ -282,5 +265,5 @@ def released_page(
 ) -> Markup:
     """Build the page of an entry on withheld labels, with its results in the last rounds, by board."""
     shown = EntryPage(EntryQuery(entry.id), entry, None, folder=folder, host_notes=host_notes)
-    given = {"page": shown, "notices": notices([folder]), "short_count": short_count}
+    given = {"page": shown, "notices": notices([folder])}
     return render("entry_released.html", **given, releases=releases, nominated=nominated)

@@ -22,7 +22,7 @@ from shiftbench.scoring.reports.forecast import method_table
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Choice
-from shiftbench.scoring.reports.numbers import points
+from shiftbench.scoring.reports.frame.sentences import sentence
 from shiftbench.scoring.reports.plain_tables import table_box
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import counted
@@ -135,35 +135,21 @@ def forecast_csv(found: ForecastsFound) -> str:
 def answer_words(part: BoardStandings) -> str:
     """Format, in two sentences, the method with the smallest error, and whether any is shown to beat a baseline."""
     best = sort_methods(part.standings)[0]
-    domains = counted(best.n_domains, "target domain")
-    floors = [
-        f"{name} {points(each.error)}"
-        for each in part.standings
-        for floor, name in _FLOOR_NAMES.items()
-        if each.method == floor != best.method
-    ]
-    beside = f" ({' and '.join(floors)})" if floors else ""
+    errors = {each.method: each.error for each in part.standings if each.method != best.method}
+    floors = [(name, errors[floor]) for floor, name in _FLOOR_NAMES.items() if floor in errors]
     title = TITLES.get(best.method, best.method)
-    lead = f"{title[:1].upper()}{title[1:]} has the smallest mean error: {points(best.error)} points over "
-    return f"{lead}{domains}{beside}. {_shown_to_beat(part.standings)}"
+    return sentence("forecasts", "best", best, title, floors, _shown_to_beat(part.standings), MIN_DOMAINS)
 
 
-def _shown_to_beat(standings: Sequence[MethodErrors]) -> str:
-    """Format which methods are shown to beat a naive baseline, with p corrected over all tests of the table."""
+def _shown_to_beat(standings: Sequence[MethodErrors]) -> list[str] | None:
+    """List the methods shown to beat a naive baseline, with p corrected over all tests; None if there is no test."""
     tests = [
-        (each, floor, p, each.skill.get(floor) or 0.0)
-        for each in standings
-        for floor, p in each.p.items()
-        if p is not None
+        (each, p, each.skill.get(floor) or 0.0) for each in standings for floor, p in each.p.items() if p is not None
     ]
-    if not tests:
-        return f"Whether a method beats the floors cannot be tested: it takes {MIN_DOMAINS} target domains."
-    corrected = holm([p for _, _, p, _ in tests])
+    corrected = holm([p for _, p, _ in tests])
     better = dict.fromkeys(
         TITLES.get(each.method, each.method)
-        for (each, floor, _, saved), p in zip(tests, corrected, strict=True)
+        for (each, _, saved), p in zip(tests, corrected, strict=True)
         if p < _LEVEL and saved > 0 and each.method not in FLOORS
     )
-    if not better:
-        return "No method is shown to beat a floor (p corrected over all methods and both floors)."
-    return f"Shown to beat a floor (p < 0.05, corrected over all methods and both floors): {', '.join(better)}."
+    return list(better) if tests else None

@@ -32,18 +32,14 @@ from shiftbench.leaderboard.pages.board_table import (
     Group,
     Row,
     Table,
-    badges,
     estimate,
     gap_scale,
     last_page,
     pages_of,
-    rank_words,
-    short_count,
     shown_rows,
     sort_head,
     state_notes,
 )
-from shiftbench.leaderboard.pages.links import card_links
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, task_name
 from shiftbench.scoring.reports.frame.html import Markup
@@ -163,7 +159,6 @@ def _row(
     row: Facts, benchmark: Benchmark, boards: Sequence[Any], at_floor: Set[str], *, has_means: bool, has_gap: bool
 ) -> Row:
     """Build the line of a model: its mean over tasks, and each task's score, linked to the entry that counts."""
-    size = [short_count(row["parameters"])] if row["parameters"] is not None else []
     gap = Gap.of(row["model"], *(estimate(row, key) for key in ("mean_ss", "mean_st", "average_drop")))
     cells = [Cell("score", "Mean", estimate(row, "mean_st"))] if has_means else []
     for board in boards:
@@ -181,17 +176,10 @@ def _row(
             )
         )
     cells.append(Cell("text", "Tasks", words=f"{row['n_tasks']} of {len(benchmark.boards)}"))
-    ranks, rank_title = rank_words(row)
     return Row(
-        id="",
+        facts=row,
         name=row["model"],
         address=_first_address(row, benchmark),
-        rank=row["rank"] if has_means else None,
-        ranks=ranks,
-        rank_title=rank_title,
-        badges=badges(row),
-        notes=[(" \N{MIDDLE DOT} ".join([row["submitter"], row["paradigm"], *size]), "")],
-        links=card_links(row),
         gap=gap if has_gap and row["mean_ss"] is not None else None,
         cells=cells,
         is_tied=bool(row["with_leader"]) and row["complete"],

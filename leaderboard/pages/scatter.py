@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from shiftbench.leaderboard.board import Board
 from shiftbench.leaderboard.pages.addresses import entry_address
 from shiftbench.leaderboard.pages.board_query import MAX_SEARCH, PICTURES, RANKED, BoardQuery
-from shiftbench.leaderboard.pages.board_table import Facts, filters, short_count
+from shiftbench.leaderboard.pages.board_table import Facts, filters
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import Choice
-from shiftbench.scoring.reports.numbers import points
+from shiftbench.scoring.reports.numbers import points, short_count
 from shiftbench.scoring.reports.pictures.axes import Axis, round_axis, tick_text
 from shiftbench.scoring.reports.pictures.words import shorten
 from shiftbench.validation.report import counted

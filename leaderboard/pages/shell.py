@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from jinja2 import Environment
 
 from shiftbench.builders.folder.citations import DEPTH_F1, PAPERS, cite
+from shiftbench.leaderboard.board.copies import NEAR
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.addresses import (
     ABOUT,
@@ -21,6 +22,8 @@ from shiftbench.leaderboard.pages.addresses import (
     SUBMIT,
     with_query,
 )
+from shiftbench.leaderboard.pages.board_table import is_outside
+from shiftbench.leaderboard.pages.links import card_links
 from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import ICON, load_templates, style_sheet
@@ -92,7 +95,7 @@ def macro(template: str, name: str, *values: object) -> Markup:
 
 @cache
 def _templates() -> Environment:
-    return load_templates(TEMPLATES, addresses=addresses)
+    return load_templates(TEMPLATES, addresses=addresses, card_links=card_links, is_outside=is_outside, near=NEAR)
 
 
 def page(title: str, body: Markup, *, active: str = "", picture: str = "", seconds: int = 0) -> Markup:

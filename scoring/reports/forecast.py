@@ -15,11 +15,11 @@ from shiftbench.scoring.forecasting.shape import (
     Forecasts,
     MethodComparison,
     MethodErrors,
-    OrderEvidence,
     ShiftForecast,
     TaskForecast,
 )
 from shiftbench.scoring.reports.frame.html import Markup
+from shiftbench.scoring.reports.frame.sentences import sentence, sentences
 from shiftbench.scoring.reports.frame.site import part
 from shiftbench.scoring.reports.numbers import metric_name, plain_points
 from shiftbench.scoring.reports.pictures.rows import ForecastRow, forecasts_by_domain
@@ -28,7 +28,6 @@ from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import counted
 
 CANNOT_TELL = "cannot tell"
-_LEVEL = 0.05
 MIN_LABELLED = LEVELS[-1][0]
 """Minimum number of labelled domains for an interval."""
 
@@ -36,20 +35,6 @@ PREFERRED = ("cot-corrected", "mean-drop", "cot", "doc", "source-accuracy")
 """Order of preference of the method shown in tables: the first that has a forecast. It was fixed in advance, on real
 boards (``python -m benchmarks forecasts``), not chosen by errors on the given data.
 """
-_IN_SENTENCES = {
-    "mean-drop": "the source score less the mean drop of the labelled domains, which reads no text of the target and "
-    "is the same for all targets",
-    "source-accuracy": "the source score as it is",
-    "doc": "the source score less the fall of the mean confidence (DoC)",
-    "atc": "the share of texts whose confidence reaches a threshold set at home (ATC)",
-    "cot": "the confidence that is left when predictions must match the source's class shares (optimal transport, COT)",
-}
-_OF_COT = f"{_IN_SENTENCES['cot']}, less its mean error on the labelled domains"
-ABOUT = (
-    "Accuracy, or the mean score of answers and texts, on a domain without labels (score under shift, ST). The drop "
-    "from home (SD) is the source score less the forecast; the drop against a model trained there (TD) cannot be "
-    "forecast: it needs the target's labels."
-)
 
 
 def main_forecast(shift: ShiftForecast, method: str | None = None) -> Forecast | None:
@@ -119,53 +104,25 @@ class _Model:
         by = f", by {TITLES[order]}" if has_order and order else ""
         return PlainTable(f"{what}: {metric} in points, worst first{by}; model of {self.source}", head, cells)
 
-    def lines(self) -> Iterator[str]:
+    def lines(self) -> list[str]:
         """List what can be concluded about the domains without labels, the main conclusion first."""
-        n = len(self.set_on)
-        if self.unlabelled and n < MIN_LABELLED:
-            labelled = f"{counted(n, 'other domain')} with labels" if n else "no other domain with labels"
-            yield (
-                f"Do not plan on these numbers: there {'is' if n < 2 else 'are'} {labelled}, and how far off a "
-                f"forecast may be is known from {MIN_LABELLED} on."
-            )
-        for shift in self.without:
-            yield f"No forecast for {shift.target}: {shift.forecasts[0].reason}."
-        if not self.unlabelled:
-            return
-        shift, made = self.unlabelled[0]
-        if n >= MIN_LABELLED and made.low is not None:
-            about = f"{plain_points(made.value)}, between {plain_points(made.low)} and {plain_points(made.high)}"
-            first = "Worst of" if len(self.unlabelled) > 1 else "Forecast of"
-            name = f"{len(self.unlabelled)}: {shift.target}" if len(self.unlabelled) > 1 else shift.target
-            yield f"{first} {name}, {metric_name(self.task.metric)} {about}."
-            errors = next((each for each in self.task.errors if each.method == made.method), None)
-            yield (
-                f"Intervals: {100 * (shift.level or 0):.0f}%, if new domains differ from each other as these {n} do; "
-                f"{held_words(errors)}."
-            )
-        yield from () if len(self.unlabelled) < 2 or self.order is None else (order_line(self.order),)
-        yield from self._outside()
-        for name in dict.fromkeys(made.method for _, made in self.unlabelled):
-            words = _OF_COT if name == "cot-corrected" else _IN_SENTENCES[name]
-            yield f"The forecast is {words}."
+        more = (MIN_LABELLED, TITLES, list(self._outside()), MIN_ORDERED, self.task.metric)
+        return sentences("forecasts", "conclusions", self, *more)
 
-    def _outside(self) -> Iterator[str]:
-        """List the targets whose confidence is outside the labelled domains' range by at least half of that range."""
+    def _outside(self) -> Iterator[tuple[str, str, float, float, float]]:
+        """List the targets whose confidence is outside the labelled domains' range by at least half of that range.
+
+        Yields: target, method, its value there, lowest and highest value on the labelled domains.
+        """
         if self.order_method is None or len(self.labelled) < 2:
             return
         known = [made.value for shift, _ in self.labelled if (made := shift.of(self.order_method)) and made.value]
-        for shift, _ in self.unlabelled:
+        far = (max(known) - min(known)) / 2 if known else 0.0
+        for shift, _ in self.unlabelled if known else ():
             made = shift.of(self.order_method)
-            far = (max(known) - min(known)) / 2 if known else 0.0
-            if made is None or made.value is None or not known:
-                continue
-            if min(known) - far <= made.value <= max(known) + far:
-                continue
-            yield (
-                f"{shift.target} is unlike the labelled domains: {TITLES[made.method]} says "
-                f"{plain_points(made.value)} there, and {plain_points(min(known))} to {plain_points(max(known))} on "
-                "them; the interval may fail."
-            )
+            value = None if made is None else made.value
+            if value is not None and not min(known) - far <= value <= max(known) + far:
+                yield shift.target, self.order_method, value, min(known), max(known)
 
     def reasons(self) -> Iterator[str]:
         """List why methods have no forecast, grouped by reason."""
@@ -184,35 +141,6 @@ class _Model:
             for shift, made in (*self.unlabelled, *self.labelled)
         ]
         return forecasts_by_domain(rows, metric_name(self.task.metric))
-
-
-def order_line(order: OrderEvidence) -> str:
-    """Write the evidence that the order of the targets is right."""
-    if order.method is None:
-        return "The domains have no order: no method that orders them has a forecast of each."
-    by = f"The order is by {TITLES[order.method]}"
-    if order.n_pairs is None or order.right is None:
-        return (
-            f"{by}; whether it is right is not known: {counted(order.n_domains, 'labelled domain')}, too few to judge "
-            f"an order (it takes {MIN_ORDERED})."
-        )
-    if not order.n_pairs or order.p is None:
-        return f"{by}; whether it is right is not known: labels separate no two of the {order.n_domains} domains."
-    shown = "is shown to be better than chance" if order.p < _LEVEL else "is not shown to be better than chance"
-    pairs = f"{order.right:g} of {counted(order.n_pairs, 'pair')} of the {order.n_domains} labelled domains"
-    return (
-        f"{by}, and {shown}: {pairs} that labels separate are in the right order, each by the method chosen without it "
-        f"(p {p_text(order.p)}, exact, the choice among {counted(order.n_methods, 'method')} included)."
-    )
-
-
-def held_words(errors: MethodErrors | None) -> str:
-    """Write in how many domains the intervals covered the truth, calibrated on the other domains each time."""
-    if errors is None or errors.held is None:
-        return "whether they hold was not counted: too few domains have labels"
-    held = errors.held
-    at = "" if round(held.level, 2) in (0.8, 0.9) else f" at {100 * held.level:.0f}%"
-    return f"left out in turn{at}, they held on {held.held} of {held.n_domains}"
 
 
 def _models(task: TaskForecast, method: str | None) -> list[_Model]:
@@ -247,7 +175,7 @@ def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[
     for task in forecasts.tasks:
         yield from _task_parts(task, method)
     yield from (f"Left out: {line}." for line in forecasts.left_out)
-    yield ABOUT
+    yield sentence("forecasts", "about")
     yield forecasts.concept_shift
 
 

@@ -10,6 +10,7 @@ from shiftbench.scoring.scores.shape import Estimate
 
 MISSING = "n/a"
 MINUS = "\N{MINUS SIGN}"
+_SIZES = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "K"))
 _HYPHEN = re.compile(r"(?<![^ \[(])-(?=\d)")
 
 
@@ -126,6 +127,19 @@ def count(number: int | None) -> str:
     '22,700,000'
     """
     return MISSING if number is None else f"{number:,}"
+
+
+def short_count(number: int) -> str:
+    """Format a whole number in few characters.
+
+    >>> short_count(22_700_000), short_count(340), short_count(999_900), short_count(9_999)
+    ('22.7M', '340', '1M', '9999')
+    """
+    if number < 10_000:
+        return str(number)
+    # 999,900 is written as 1M, since it rounds to that with three digits.
+    size, letter = next(each for each in _SIZES if number >= 0.9995 * each[0])
+    return f"{number / size:.3g}{letter}"
 
 
 def metric_name(metric: str) -> str:

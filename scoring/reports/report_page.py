@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.parts import card_facts
 from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks
 from shiftbench.scoring.reports.titles import domain_key, domain_titles, with_titles
@@ -65,6 +65,11 @@ def report_html(
         has_task_names=not own_ids,  # rows of a CSV are of one task, which has no name
     )
     return report_file(title, [body], "shiftbench score --report", class_="sb-entry")
+
+
+def card_facts(card: Card) -> list[tuple[str, Any, str]]:
+    """List a card's fields, except the name: key, value, and where it is from, if not from the card."""
+    return [(key, value, "") for key, value in card.as_dict().items() if key != "name"]
 
 
 def task_report(it: TaskPage) -> Markup:

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from shiftbench.scoring.reports.numbers import count, drop_points, points
+from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.pictures.axes import round_axis, tick_text
 from shiftbench.scoring.scores.shape import Estimate
-from shiftbench.validation.cards import Card as ModelCard
 
 MOST_COLOUR = 62
 """Maximum percentage of a matrix's deepest colour in a cell, so that text stays readable in light and dark themes."""
@@ -64,15 +63,6 @@ class GapScale:
 
 
 @dataclass(frozen=True)
-class Badge:
-    """A short remark on a row: the leader, a tie with it, a warning, or a plain fact."""
-
-    words: str
-    kind: Literal["", "lead", "tied", "warn"] = ""
-    title: str = ""
-
-
-@dataclass(frozen=True)
 class Choice:
     """A link among alternatives (tabs or chips); ``rows``: whether the page's script may fetch only the rows."""
 
@@ -91,35 +81,6 @@ class Card:
     address: str
     words: str = ""
     facts: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class CardFact:
-    """A field of a card as displayed; ``source`` states where the value is from, if not from the card."""
-
-    label: str
-    value: str
-    address: str = ""
-    is_code: bool = False
-    source: str = ""
-
-
-def card_facts(card: ModelCard) -> list[CardFact]:
-    """List a card's fields, except the name."""
-    return [_card_fact(key.replace("_", " "), key, value) for key, value in card.as_dict().items() if key != "name"]
-
-
-def _card_fact(label: str, key: str, value: object) -> CardFact:
-    if isinstance(value, bool):
-        return CardFact(label, "yes" if value else "no")
-    if isinstance(value, int):
-        return CardFact(label, count(value))
-    if isinstance(value, dict):
-        return CardFact(label, ", ".join(f"{name} {stated}" for name, stated in value.items()))
-    if isinstance(value, list):
-        return CardFact(label, ", ".join(value))
-    is_link = key.endswith("url") and str(value).startswith("https://")  # independently of the card's own validation
-    return CardFact(label, str(value), str(value) if is_link else "", key in ("command", "data", "settings"))
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ _FILTERS = {
     "half_width": numbers.half_width,
     "share": numbers.share,
     "count": numbers.count,
+    "short_count": numbers.short_count,
     "signed": numbers.signed,
     "metric": numbers.metric_name,
 }

@@ -11,7 +11,6 @@ from jinja2 import Environment
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import (
     UNKNOWN,
-    Badge,
     Card,
     Choice,
     Gap,
@@ -40,7 +39,7 @@ GAPS = {
     "at chance": Gap.of("At chance", _score(0.36), _score(0.33), _score(0.03), is_faint=True),
     "no score": Gap.of("Nothing", UNKNOWN, UNKNOWN, UNKNOWN),
 }
-BADGES = (Badge("leads", "lead"), Badge("tied", "tied", "with the leader"), Badge("at chance", "warn"), Badge("110M"))
+BADGES = (("leads", "lead"), ("tied", "tied", "with the leader"), ("at chance", "warn"), ("110M",))
 CELLS = [_score(0.12), _score(0.05), _score(-0.04), _score(0.004), UNKNOWN, Estimate(value=0.02)]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shiftbench.scoring.reports.frame import site
-from shiftbench.scoring.reports.frame.parts import UNKNOWN, Badge, Gap, GapScale, MatrixCell
+from shiftbench.scoring.reports.frame.parts import UNKNOWN, Gap, GapScale, MatrixCell
 from shiftbench.scoring.reports.frame.sentences import TEMPLATES
 from shiftbench.scoring.reports.frame.site import load_templates
 from shiftbench.scoring.scores.shape import Estimate
@@ -82,7 +82,7 @@ def test_a_cell_that_is_not_shown_to_differ_from_0_is_faint_and_the_deepest_is_t
 def test_words_are_escaped() -> None:
     scale = GapScale.over([Estimate(value=0.5)])
     for drawn in (
-        _drawn("badge", Badge(EVIL, title=EVIL)),
+        _drawn("badge", EVIL, "", EVIL),
         _drawn("gap", Gap(UNKNOWN, UNKNOWN, EVIL), scale),
         _drawn("heading", "id", EVIL),
         _drawn("empty", EVIL, EVIL),
