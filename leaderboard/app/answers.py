@@ -43,7 +43,7 @@ def page_answer(
     return html_answer(page(title, body, active=active, picture=picture, seconds=seconds), status)
 
 
-def html_answer(text: str, status: int = 200) -> Response:
+def html_answer(text: str | bytes, status: int = 200) -> Response:
     """Return HTML that browsers must revalidate each time."""
     return HTMLResponse(text, status, headers={"Cache-Control": "no-cache"})
 

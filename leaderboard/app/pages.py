@@ -30,6 +30,7 @@ from shiftbench.leaderboard.app.identity import Callers
 from shiftbench.leaderboard.app.jobs import Jobs
 from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.app.live_index import LiveIndex
+from shiftbench.leaderboard.app.page_cache import PageCache
 from shiftbench.leaderboard.app.sharing import add_sharing_routes
 from shiftbench.leaderboard.app.showing import show_entry
 from shiftbench.leaderboard.app.sub_path import own_address
@@ -96,8 +97,13 @@ def _no_such_thing(request: Request, error: Exception) -> Response:
 
 
 def _add_board(app: FastAPI, live: LiveIndex, title: str, text: str) -> None:
+    cache = PageCache()
+
     @app.get(addresses.BOARD)
     def board(request: Request) -> Response:
+        return cache.answer(live.index, str(request.url), lambda: render_board(request))
+
+    def render_board(request: Request) -> Response:
         entry = request.query_params.get("entry")
         if entry is not None:  # former URL of an entry's page
             return RedirectResponse(addresses.entry_address(entry))
@@ -117,11 +123,17 @@ def _add_board(app: FastAPI, live: LiveIndex, title: str, text: str) -> None:
         return page_or_problems("", lambda: front_page(live.index, title, text, base), "board", picture=picture)
 
     @app.get(addresses.DOMAINS)
-    def domains(board: str = "") -> Response:
-        return page_or_problems("Domains", lambda: domains_page(live.index, board), "board")
+    def domains(request: Request, board: str = "") -> Response:
+        def write() -> Response:
+            return page_or_problems("Domains", lambda: domains_page(live.index, board), "board")
+
+        return cache.answer(live.index, str(request.url), write)
 
     @app.get(addresses.ROWS)
     def rows(request: Request) -> Response:
+        return cache.answer(live.index, str(request.url), lambda: render_rows(request))
+
+    def render_rows(request: Request) -> Response:
         if "board" in request.query_params:
             return html_answer(rows_fragment(*_parse_query(request, live)))
         return html_answer(overall_fragment(*_parse_overall_query(request, live)))

@@ -47,6 +47,7 @@ _FOUND = pl.Schema({"id": pl.String(), "task": pl.String(), "digest": pl.String(
 nearly the same predictions, null if not compared yet."""
 NEAR_COPIES = pl.Schema({"id": pl.String(), "nearly_same_as": pl.String()})
 """Entries of a board with nearly the same predictions as an earlier one, and the name of the earlier one."""
+_NO_COPIES = pl.DataFrame(schema=NEAR_COPIES)
 
 
 class Copies:
@@ -92,7 +93,7 @@ class Copies:
 
     def near(self, board: Board) -> pl.DataFrame:
         """Return the results of ``find_near`` on a board, as ``NEAR_COPIES``."""
-        return self._near.get(board.key, pl.DataFrame(schema=NEAR_COPIES))
+        return self._near.get(board.key, _NO_COPIES)
 
     def find_near(self, board: Board, rows: pl.DataFrame) -> None:
         """Compare a board's new entries with those of similar scores; slow if there are many."""

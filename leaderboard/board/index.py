@@ -35,6 +35,7 @@ from shiftbench.leaderboard.release import (
     released_tasks,
 )
 from shiftbench.leaderboard.store import ENTRY_ID, Entry, Store, find_folder
+from shiftbench.leaderboard.store.log import Moderation
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
@@ -140,6 +141,11 @@ class Index:
         """Count the entries still to be read: more than 0 only after a start without an index cache."""
         return self._snapshot.unread
 
+    @property
+    def moderation(self) -> Moderation:
+        """Return the effect of the host's actions that the boards show."""
+        return self._moderation
+
     def boards(self) -> list[Board]:
         """List the boards (see ``boards_of``)."""
         return list(self._snapshot.boards())
@@ -169,6 +175,14 @@ class Index:
     def near_copies(self, board: Board) -> pl.DataFrame:
         """Return a board's entries with nearly the same predictions as an earlier one, as far as computed."""
         return self._copies.near(board)
+
+    def parts(self) -> list[object] | None:
+        """List everything that the pages of boards show: new objects after any change; None if labels are withheld."""
+        if not all(folder.has_public_labels for folder in self.folders):
+            return None
+        boards = [part for board in self._snapshot.boards() for part in (self.frame(board), self.near_copies(board))]
+        ranks = [self._ranks.of_benchmark(benchmark) for benchmark in self.benchmarks()]
+        return [self._snapshot, self.store.behind, *boards, *ranks]
 
     def originals(self, identity: str) -> dict[str, str]:
         """Return, by task, the earlier entry with identical predictions, whose row the board shows instead."""

@@ -112,7 +112,7 @@ def store_notes(index: Index) -> list[tuple[str, str]]:
     if index.unread:
         words = f"{index.unread:,} entries are still being read; ranks may change until all are here."
         notes.append(("Starting.", words))
-    done = index.store.moderation
+    done = index.moderation
     kinds = (("hidden by the host", len(done.hidden)), ("erased", len(done.erased)))
     if counts := [f"{n:,} {words}" for words, n in kinds if n]:
         notes.append(("Left out.", f"Entries: {', '.join(counts)}. Ranks are those of the others."))
