@@ -5,56 +5,25 @@ it. The caption has what readers need to check the table: metric, data, test.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rich.console import RenderableType
 
-from shiftbench.scoring.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, MeanComparison, winner
+from shiftbench.scoring.comparing.shape import AVERAGE_DROP, RECIPES, Comparison, Difference, winner
 from shiftbench.scoring.comparing.words import failure_words, method_words
+from shiftbench.scoring.reports.frame.sentences import sentence
 from shiftbench.scoring.reports.numbers import metric_name, plain_score
 from shiftbench.scoring.reports.plain_tables import Bold, PlainTable, as_markdown, latex, starred
-from shiftbench.scoring.scores.shape import Estimate, Scores, TaskScores
+from shiftbench.scoring.scores.shape import Scores, TaskScores
 from shiftbench.validation.csv_export import Cell, guarded_csv
-from shiftbench.validation.report import counted
-
-STAR = "*"
 
 
-@dataclass(frozen=True)
-class PaperRow:
-    """One model on one task.
+class PaperTable(NamedTuple):
+    """The rows, by task and then by descending score under shift; the caption; and the rows as CSV, not rounded."""
 
-    Attributes:
-        task, metric, model: names.
-        n_shifts: number of shifts that its figures cover.
-        figures: estimates by column; None if the model has none.
-        marked: columns that differ significantly from the best model's.
-        p: corrected p values of those tests, by column.
-        best: whether its score under shift is the highest.
-    """
-
-    task: str
-    metric: str
-    model: str
-    n_shifts: int
-    figures: Mapping[str, Estimate]
-    marked: frozenset[str]
-    p: Mapping[str, float]
-    best: bool
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """Rows sorted by task, then by descending score under shift; ``columns`` are the figures' display names."""
-
-    rows: Sequence[PaperRow]
-    columns: Mapping[str, str]
+    rows: PlainTable
     caption: str
-
-    @property
-    def has_tasks(self) -> bool:
-        """Whether there is more than one task."""
-        return len({row.task for row in self.rows}) > 1
+    csv: str
 
 
 def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mapping[str, Comparison]]) -> PaperTable:
@@ -63,31 +32,42 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
     Args:
         entries: models' names and scores on one dataset.
         pairs: by task and the other model's name, comparisons of the best model with it, corrected together.
+
+    Returns: the table; its CSV has fractions, and p values against the best model, corrected.
     """
-    tasks = list(dict.fromkeys(task.task for _, scores in entries for task in scores.tasks))
-    of_task = {
-        name: [(model, task) for model, scores in entries for task in scores.tasks if task.task == name]
-        for name in tasks
-    }
-    every = [task for results in of_task.values() for _, task in results]
-    at_home = [task.summary for task in every if task.summary.mean_ss.value is not None]
+    every = [(model, task) for model, scores in entries for task in scores.tasks]
+    tasks = list(dict.fromkeys(task.task for _, task in every))
+    at_home = [task.summary for _, task in every if task.summary.mean_ss.value is not None]
     has_average = all(summary.average_drop.value is not None for summary in at_home)
     columns = {"st": "ST"}
     if at_home:  # models trained on none of these domains have only scores
         columns = {"ss": "SS", "st": "ST", "drop": "Average drop" if has_average else "Mean SD", "worst": "Worst SD"}
-    rows = []
-    for name, results in of_task.items():
-        best = best_model(results)
-        for model, task in sorted(results, key=lambda each: -_order(each[1])):
-            pair = pairs.get(name, {}).get(model)
-            p = _p_values(pair, has_average=has_average) if pair else {}
-            figures = _figures(task, has_average=has_average)
-            marked = frozenset(column for column, each in p.items() if winner(each.difference) is not None)
-            tested = {column: each.difference.p_corrected for column, each in p.items()}
-            known = {column: value for column, value in tested.items() if value is not None}
-            is_best, n_shifts = len(results) > 1 and model == best, task.summary.n_shifts
-            rows.append(PaperRow(name, task.metric, model, n_shifts, figures, marked, known, is_best))
-    return PaperTable(rows, columns, _caption(rows, entries[0][1], pairs, has_drops="drop" in columns))
+    rows: list[Sequence[str]] = []
+    csv: list[list[Cell]] = []
+    for name in tasks:
+        results = sorted((each for each in every if each[1].task == name), key=lambda each: -_order(each[1]))
+        best = best_model(results) if len(results) > 1 else None
+        for model, task in results:
+            summary, tests = task.summary, _tests(pairs.get(name, {}).get(model), has_average=has_average)
+            drop = summary.average_drop if has_average else summary.mean_sd
+            figures = {"ss": summary.mean_ss, "st": summary.mean_st, "drop": drop, "worst": summary.worst_sd}
+            cells = [name] if len(tasks) > 1 else []
+            cells.append(Bold(model) if model == best else model)
+            for column in columns:
+                text = starred(plain_score(figures[column]), column in tests and winner(tests[column]) is not None)
+                cells.append(Bold(text) if model == best and column == "st" else text)
+            rows.append(cells)
+            ends = [end for name in columns for end in (figures[name].value, figures[name].low, figures[name].high)]
+            p_values = [tests[column].p_corrected if column in tests else None for column in ("st", "drop")]
+            csv.append([name, task.metric, model, summary.n_shifts, str(model == best).lower(), *ends, *p_values])
+    head = [*(["Task"] if len(tasks) > 1 else []), "Model", *columns.values()]
+    header = ["task", "metric", "model", "shifts", "best"]
+    header += [f"{column}{end}" for column in columns for end in ("", "_low", "_high")]
+    return PaperTable(
+        PlainTable("Scores in points", head, rows, n_names=len(head) - len(columns)),
+        _caption([task for _, task in every], entries[0][1], pairs, has_drops="drop" in columns),
+        guarded_csv([*header, "st_p", "drop_p"], csv),
+    )
 
 
 def best_model(results: Sequence[tuple[str, TaskScores]]) -> str:
@@ -97,13 +77,13 @@ def best_model(results: Sequence[tuple[str, TaskScores]]) -> str:
 
 def paper_lines(table: PaperTable) -> Iterator[RenderableType]:
     """List the table and the caption."""
-    yield _plain(table, "Scores in points")
+    yield table.rows
     yield table.caption
 
 
 def paper_latex(table: PaperTable) -> str:
     """Format the table for LaTeX (package booktabs), with its caption."""
-    return latex(_plain(table, table.caption))
+    return latex(table.rows._replace(title=table.caption))
 
 
 def paper_markdown(table: PaperTable) -> str:
@@ -111,84 +91,31 @@ def paper_markdown(table: PaperTable) -> str:
     return as_markdown(paper_lines(table))
 
 
-def _plain(table: PaperTable, title: str) -> PlainTable:
-    head = [*(["Task"] if table.has_tasks else []), "Model", *table.columns.values()]
-    rows = []
-    for row in table.rows:
-        cells = [row.task] if table.has_tasks else []
-        cells.append(Bold(row.model) if row.best else row.model)
-        for column in table.columns:
-            text = starred(plain_score(row.figures[column]), column in row.marked)
-            cells.append(Bold(text) if row.best and column == "st" else text)
-        rows.append(cells)
-    return PlainTable(title, head, rows, n_names=1 + table.has_tasks)
-
-
-def paper_csv(table: PaperTable) -> str:
-    """Format the table as CSV: fractions, unrounded; p values are against the best model, corrected."""
-    header = ["task", "metric", "model", "shifts", "best"]
-    header += [f"{column}{end}" for column in table.columns for end in ("", "_low", "_high")]
-    header += ["st_p", "drop_p"]
-    rows: list[list[Cell]] = []
-    for row in table.rows:
-        cells: list[Cell] = [row.task, row.metric, row.model, row.n_shifts, str(row.best).lower()]
-        for column in table.columns:
-            each = row.figures[column]
-            cells += [each.value, each.low, each.high]
-        rows.append([*cells, row.p.get("st"), row.p.get("drop")])
-    return guarded_csv(header, rows)
-
-
 def _order(task: TaskScores) -> float:
     value = task.summary.mean_st.value
     return float("-inf") if value is None else value
 
 
-def _figures(task: TaskScores, *, has_average: bool) -> dict[str, Estimate]:
-    summary = task.summary
-    drop = summary.average_drop if has_average else summary.mean_sd
-    return {"ss": summary.mean_ss, "st": summary.mean_st, "drop": drop, "worst": summary.worst_sd}
-
-
-def _p_values(pair: Comparison, *, has_average: bool) -> dict[str, MeanComparison]:
+def _tests(pair: Comparison | None, *, has_average: bool) -> dict[str, Difference]:
     """Return the tests behind the columns that were tested."""
-    tested = {"st": next((mean for mean in pair.means if mean.ranked), None)}
+    means = pair.means if pair is not None else ()
+    tested = {"st": next((mean.difference for mean in means if mean.ranked), None)}
     if has_average:
-        tested["drop"] = next((mean for mean in pair.means if mean.difference.figure == AVERAGE_DROP), None)
-    return {column: mean for column, mean in tested.items() if mean is not None and mean.difference.p is not None}
+        drops = (mean.difference for mean in means if mean.difference.figure == AVERAGE_DROP)
+        tested["drop"] = next(drops, None)
+    return {column: each for column, each in tested.items() if each is not None and each.p is not None}
 
 
 def _caption(
-    rows: Sequence[PaperRow], scores: Scores, pairs: Mapping[str, Mapping[str, Comparison]], *, has_drops: bool
+    every: Sequence[TaskScores], scores: Scores, pairs: Mapping[str, Mapping[str, Comparison]], *, has_drops: bool
 ) -> str:
-    metrics = ", ".join(dict.fromkeys(metric_name(row.metric) for row in rows))
-    tasks = ", ".join(dict.fromkeys(row.task for row in rows))
-    shifts = " to ".join(map(str, sorted({min(row.n_shifts for row in rows), max(row.n_shifts for row in rows)})))
-    parts = [
-        f"{metrics} in points on {tasks} ({shifts} {'shift' if shifts == '1' else 'shifts'}), brackets: 95% intervals "
-        "over other test texts",
-        "ST: score under shift" + (", SS: score at home, drop: SS less ST, worst: of any shift" if has_drops else ""),
-    ]
     compared = [pair for by_name in pairs.values() for pair in by_name.values()]
-    if compared:
-        first = "First row of each task" if len({row.task for row in rows}) > 1 else "First row"
-        parts.append(
-            f"{first}: highest ST; {STAR}: differs from it (p < 0.05, corrected over all tests), {_test(compared)}"
-        )
-    if len({(row.task, row.n_shifts) for row in rows}) > len({row.task for row in rows}):
-        parts.append("Models cover different shifts: tests are on those that both have")
-    if scores.subset != "all":
-        parts.append(f"Subset {scores.subset}")
-    parts.append(f"Data {scores.version}, metric version {scores.metric_version}")
-    return ". ".join(parts) + "."
-
-
-def _test(pairs: Sequence[Comparison]) -> str:
-    tasks = [task for pair in pairs for task in pair.tasks]
-    about = "; ".join(dict.fromkeys(f"about {task.about}, {method_words(task)}" for task in tasks))
-    failed = dict.fromkeys(
-        failure_words(task, (pair.a, pair.b)) for pair in pairs for task in pair.tasks if task.about == RECIPES
-    )
-    return ". ".join(
-        [f"by the interval of the difference ({counted(len(pairs), 'pair')}; {about})", *filter(None, failed)]
-    )
+    found = [(pair, task) for pair in compared for task in pair.tasks]
+    tests = dict.fromkeys(f"about {task.about}, {method_words(task)}" for _, task in found)
+    failed = dict.fromkeys(failure_words(task, (pair.a, pair.b)) for pair, task in found if task.about == RECIPES)
+    metrics = list(dict.fromkeys(metric_name(task.metric) for task in every))
+    tasks = list(dict.fromkeys(task.task for task in every))
+    counts = sorted({task.summary.n_shifts for task in every})
+    covered = {(task.task, task.summary.n_shifts) for task in every}
+    facts = (metrics, tasks, sorted({counts[0], counts[-1]}), has_drops, compared, list(tests), filter(None, failed))
+    return sentence("paper", "caption", *facts, len(covered) > len(tasks), scores)

@@ -16,7 +16,7 @@ from shiftbench.baselines.runs import WorkFolder
 from shiftbench.checking.check_data import CheckData
 from shiftbench.scoring.forecasting.files import forecast_predictions
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.titles import domain_titles, with_forecast_titles
+from shiftbench.scoring.reports.titles import domain_titles, with_titles
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.prediction_task import PredictionTask
@@ -132,7 +132,7 @@ def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, a
         unlabelled=rows.unlabelled.samples(away, rows.unlabelled.prediction_task(rows.folder).labels),
         targets=list(rows.unlabelled.titles),
     )
-    return with_forecast_titles(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})
+    return with_titles(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})
 
 
 def model_doubts(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from shiftbench.checking.unlabelled_rows import split_unlabelled
 from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_validation_beside
 from shiftbench.scoring.forecasting.methods import chosen_methods
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.titles import with_forecast_titles
+from shiftbench.scoring.reports.titles import with_titles
 from shiftbench.validation.notices import DataWarning, warn
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem
@@ -155,4 +155,4 @@ def run_forecast(
             unlabelled=given.unlabelled,
             targets=[given.domain(name) for name in targets],
         )
-        return with_forecast_titles(found, given.titles)
+        return with_titles(found, given.titles)

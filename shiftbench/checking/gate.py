@@ -16,7 +16,7 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnFile, opened_data
 from shiftbench.scoring.reports.gate import gate_lines
-from shiftbench.scoring.reports.titles import with_gate_titles
+from shiftbench.scoring.reports.titles import with_titles
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.limits import (
     GateReport,
@@ -176,7 +176,7 @@ def run_gate(
             verdicts=decide(tests),
             left_out=left_out,
         )
-        return with_gate_titles(report, opened.titles)
+        return with_titles(report, opened.titles)
 
 
 def _settings_table(project: Path) -> Any:

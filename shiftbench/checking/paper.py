@@ -11,7 +11,6 @@ from shiftbench.scoring.comparing.shape import Comparison, NoSharedShift, correc
 from shiftbench.scoring.reports.paper_table import (
     PaperTable,
     best_model,
-    paper_csv,
     paper_latex,
     paper_markdown,
     paper_table,
@@ -26,7 +25,6 @@ from shiftbench.validation.report import InvalidInput
 WRITERS = {
     TableFormat.MARKDOWN: paper_markdown,
     TableFormat.LATEX: paper_latex,
-    TableFormat.CSV: paper_csv,
 }
 
 
@@ -115,4 +113,4 @@ def _compare_with_best(
 
 def format_table(table: PaperTable, form: TableFormat) -> str:
     """Format a table in a paper's format."""
-    return WRITERS[form](table)
+    return table.csv if form == TableFormat.CSV else WRITERS[form](table)

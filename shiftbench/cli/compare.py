@@ -70,7 +70,7 @@ def compare(
     """
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.scoring.reports.terminal import comparison_lines
-    from shiftbench.scoring.reports.titles import with_comparison_titles
+    from shiftbench.scoring.reports.titles import with_titles
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
@@ -96,10 +96,10 @@ def compare(
         named = [read_named_file(name, path) for name, path in zip(called, files, strict=True)]
         made = claim_of_files(opened, named, data, task=task, margin=as_fraction(margin))
         if json_ != "-" and format_ is TableFormat.TABLE:
-            show(comparison_lines([with_comparison_titles(pair, opened.titles) for pair in made.comparisons]))
+            show(comparison_lines([with_titles(pair, opened.titles) for pair in made.comparisons]))
         if report is not None:
             from shiftbench.scoring.reports.report_page import comparison_report
 
-            pairs = [with_comparison_titles(pair, opened.titles) for pair in made.comparisons]
+            pairs = [with_titles(pair, opened.titles) for pair in made.comparisons]
             write_report(report, lambda: comparison_report(pairs, called, opened.folder))
     write_json(made.model_dump(mode="json"), json_)

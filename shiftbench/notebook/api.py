@@ -30,7 +30,7 @@ from shiftbench.leaderboard.store import find_folder
 from shiftbench.notebook.python_words import in_python_words
 from shiftbench.notebook.results import ComparisonResult, RankResult, SampledResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
-from shiftbench.scoring.reports.titles import with_comparison_titles
+from shiftbench.scoring.reports.titles import with_titles
 from shiftbench.scoring.scores.score import checked_predictions, token_encoder
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.notices import FormerName
@@ -258,7 +258,7 @@ def _compare_own(
         opened = stack.enter_context(opened_data(place, own, files[0]))
         named = [read_named_file(str(name), file) for name, file in zip(entries, files, strict=True)]
         claim = claim_of_files(opened, named, place, task=task, margin=margin)
-        return ComparisonResult([with_comparison_titles(pair, opened.titles) for pair in claim.comparisons])
+        return ComparisonResult([with_titles(pair, opened.titles) for pair in claim.comparisons])
 
 
 def ranks(
