@@ -114,7 +114,7 @@ def _add_board(app: FastAPI, live: LiveIndex, title: str, text: str) -> None:
                 "", lambda: board_page(*_parse_query(request, live), base), "board", picture=picture
             )
         if "benchmark" in request.query_params or "q" in request.query_params:
-            of = addresses.with_query(addresses.BOARD, [("benchmark", request.query_params.get("benchmark", ""))])
+            of = addresses.address_of(addresses.BOARD, benchmark=request.query_params.get("benchmark", ""))
             picture = base + addresses.picture_address("png", of)
             return page_or_problems(
                 "", lambda: overall_page(*_parse_overall_query(request, live), base), "board", picture=picture

@@ -86,41 +86,13 @@ def compare_address(identities: Sequence[str], task: str | None = None) -> str:
     return with_query(COMPARE, [*(("id", identity) for identity in identities), *_task_pair(task)])
 
 
-def scores_address(identity: str) -> str:
-    """Return the URL of an entry's scores as JSON."""
-    return with_query(SCORES, [("id", identity)])
+def address_of(path: str, **query: str) -> str:
+    """Return the URL of a path with a query; parameters without a value are left out.
 
-
-def predictions_address(identity: str) -> str:
-    """Return the URL of an entry's prediction file."""
-    return with_query(PREDICTIONS, [("id", identity)])
-
-
-def domains_address(board: str) -> str:
-    """Return the URL of a board's domains.
-
-    >>> domains_address("dr/nli")
-    '/domains?board=dr/nli'
+    >>> address_of(DATA, task="dr/nli@0123abcd"), address_of(FORECAST, board="")
+    ('/data?task=dr/nli@0123abcd', '/forecast')
     """
-    return with_query(DOMAINS, [("board", board)])
-
-
-def forecast_address(board: str | None = None, path: str = FORECAST) -> str:
-    """Return the URL of forecasts on a board, or on all boards; ``path`` may be that of a download.
-
-    >>> forecast_address("dr/nli"), forecast_address()
-    ('/forecast?board=dr/nli', '/forecast')
-    """
-    return with_query(path, [("board", board)] if board else [])
-
-
-def data_address(task: str) -> str:
-    """Return the URL of a task's data page; the task's name is the one on that page.
-
-    >>> data_address("dr/nli@0123abcd")
-    '/data?task=dr/nli@0123abcd'
-    """
-    return with_query(DATA, [("task", task)])
+    return with_query(path, [pair for pair in query.items() if pair[1]])
 
 
 def picture_address(kind: str, of: str, name: str = "") -> str:
@@ -129,8 +101,7 @@ def picture_address(kind: str, of: str, name: str = "") -> str:
     >>> picture_address("png", "/entry?id=0123456789abcdef", "depth")
     '/picture.png?of=/entry?id%3D0123456789abcdef&name=depth'
     """
-    pairs = [("of", of), ("name", name)]
-    return with_query(f"{PICTURE}.{kind}", [pair for pair in pairs if pair[1]])
+    return address_of(f"{PICTURE}.{kind}", of=of, name=name)
 
 
 def with_query(path: str, pairs: Iterable[tuple[str, str]]) -> str:

@@ -8,7 +8,7 @@ import polars as pl
 
 from shiftbench.leaderboard.board import Benchmark, Board, Index, find_board
 from shiftbench.leaderboard.pages import addresses
-from shiftbench.leaderboard.pages.addresses import BOARD_CSV, board_address, domains_address, entry_address
+from shiftbench.leaderboard.pages.addresses import BOARD_CSV, address_of, board_address, entry_address
 from shiftbench.leaderboard.pages.board_answer import Answer, answer, reasons
 from shiftbench.leaderboard.pages.board_columns import Column, columns_of
 from shiftbench.leaderboard.pages.board_query import (
@@ -173,9 +173,9 @@ def views_of(board: Board, chosen: str) -> list[Choice]:
     views = {"models": ("Models", board_address(board.name))}
     if board.folder.has_public_labels:
         views["scatter"] = ("Scatter plot", BoardQuery(board=board.name, x=next(iter(PICTURES))).address())
-        views["domains"] = ("Domains", domains_address(board.name))
-        views["forecasts"] = ("Forecasts", addresses.forecast_address(board.name))
-    views["data"] = ("Data", addresses.data_address(board.name.partition(":")[0]))
+        views["domains"] = ("Domains", address_of(addresses.DOMAINS, board=board.name))
+        views["forecasts"] = ("Forecasts", address_of(addresses.FORECAST, board=board.name))
+    views["data"] = ("Data", address_of(addresses.DATA, task=board.name.partition(":")[0]))
     return [Choice(words, address, key == chosen) for key, (words, address) in views.items()]
 
 

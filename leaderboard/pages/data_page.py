@@ -9,7 +9,7 @@ from shiftbench.builders.folder.configs import config_name
 from shiftbench.builders.folder.manifest import SourceFacts, TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.folder.statistics import TaskStatistics, read_statistics
-from shiftbench.leaderboard.pages.addresses import data_address
+from shiftbench.leaderboard.pages.addresses import DATA, address_of
 from shiftbench.leaderboard.pages.entry_page import citation_years
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
@@ -99,7 +99,7 @@ def _menu(tasks: dict[str, tuple[DatasetFolder, str]], wanted: str) -> list[tupl
         folder, task = tasks[name]
         version = name.partition("@")[2]
         words = plain_task_name(task, folder.manifest.tasks[task].title) + (f" @{version}" if version else "")
-        return Choice(words, data_address(name), name == wanted)
+        return Choice(words, address_of(DATA, task=name), name == wanted)
 
     offered = [name for name in tasks if name == wanted or not tasks[name][1].endswith(PLACEBO)]
     groups = groupby(offered, key=lambda name: tasks[name][0].manifest.title.partition(":")[0])

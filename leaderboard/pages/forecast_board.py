@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from shiftbench.leaderboard.board import Benchmark, Board
 from shiftbench.leaderboard.board.forecasts import ForecastsFound, forecast_rows
-from shiftbench.leaderboard.pages.addresses import FORECAST, forecast_address
+from shiftbench.leaderboard.pages.addresses import FORECAST, address_of
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
 from shiftbench.metrics.new_domain import MIN_DOMAINS
@@ -66,7 +66,10 @@ class ForecastPage:
         groups = [("Boards", [Choice("All boards", FORECAST, self.shown.board is None)])]
         for benchmark in self.shown.benchmarks:
             mine = [each for each in self.shown.boards if each.folder.content_hash == benchmark.folder.content_hash]
-            links = [Choice(board_name(each), forecast_address(each.name), each == self.shown.board) for each in mine]
+            links = [
+                Choice(board_name(each), address_of(FORECAST, board=each.name), each == self.shown.board)
+                for each in mine
+            ]
             groups.append((benchmark_name(benchmark), links))
         return groups
 

@@ -44,7 +44,7 @@ class Front:
     share: Share | None = None
     lead: float | None = None
     domains: BoardDomains | None = None
-    domains_address: str = ""
+    domains_board: str = ""
     names: dict[str, str] | None = None
     n_losses: int = 0
     loss: float | None = None
@@ -95,7 +95,7 @@ def front_page(index: Index, title: str = "", text: str = "", base: str = "") ->
         share=share_of(index, shown, base, addresses.BOARD),
         lead=scores[0] - scores[1] if len(scores) > 1 else None,
         domains=board_domains(ranked) if shown.folder.has_public_labels else None,
-        domains_address=addresses.domains_address(shown.name),
+        domains_board=shown.name,
         names=titles(shown.info),
         n_losses=losses.height,
         loss=_mean(losses, loss),

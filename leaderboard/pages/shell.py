@@ -20,7 +20,6 @@ from shiftbench.leaderboard.pages.addresses import (
     SCRIPT,
     STYLE_SHEET,
     SUBMIT,
-    with_query,
 )
 from shiftbench.leaderboard.pages.board_table import is_outside
 from shiftbench.leaderboard.pages.links import card_links
@@ -70,7 +69,7 @@ class Share:
     @property
     def embed(self) -> str:
         """Return the full URL of the page's picture for a frame."""
-        return self.base + with_query(addresses.EMBED, [("of", self.of)])
+        return self.base + addresses.address_of(addresses.EMBED, of=self.of)
 
     @property
     def bibtex(self) -> str:

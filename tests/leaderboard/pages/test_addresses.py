@@ -62,4 +62,4 @@ def test_whatever_an_address_names_comes_back_from_it() -> None:
     asked = urlsplit(addresses.entry_address("a&b", "c d/e?"))
     assert asked.path == addresses.ENTRY
     assert parse_qs(asked.query) == {"id": ["a&b"], "task": ["c d/e?"]}
-    assert parse_qs(urlsplit(addresses.data_address("dr/nli@1")).query) == {"task": ["dr/nli@1"]}
+    assert parse_qs(urlsplit(addresses.address_of(addresses.DATA, task="dr/nli@1")).query) == {"task": ["dr/nli@1"]}
