@@ -16,18 +16,19 @@ from shiftbench.scoring.comparing.entries import (
     compare_command,
     distinct_names,
 )
-from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, p_text, winner
-from shiftbench.scoring.comparing.words import apart_words, failure_words
+from shiftbench.scoring.comparing.shape import RECIPES, Comparison, Difference, winner
+from shiftbench.scoring.comparing.words import failure_words
 from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Matrix, MatrixCell
-from shiftbench.scoring.reports.numbers import MISSING, drop_points, drop_text
+from shiftbench.scoring.reports.frame.sentences import sentence
+from shiftbench.scoring.reports.numbers import MISSING, drop_points, signed
 from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown
 from shiftbench.scoring.reports.terminal import comparison_lines
 from shiftbench.scoring.scores.examples import Disagreements
 from shiftbench.scoring.scores.shape import Estimate, Scores
-from shiftbench.validation.report import counted, quote_names
+from shiftbench.validation.report import counted
 
 TIE = "\N{ALMOST EQUAL TO}"
 _LEAST_REACH = 0.02
@@ -147,24 +148,17 @@ class Pairwise:
         """Return the numbers of incomparable and of decided pairs, and the entries that no other is shown to beat."""
         names = distinct_names(self.sides)
         compared = {ids: each for ids, pair in self.pairs.items() if (each := ranked(pair)).value is not None}
-        n_compared, n_pairs = len(compared) // 2, len(names) * (len(names) - 1) // 2
-        apart = apart_words(n_pairs - n_compared, n_pairs)
         met = {first for first, _ in compared}
         beaten = {first for (first, _), each in compared.items() if winner(each) == "b"}
         unbeaten = [name for side, name in zip(self.sides, names, strict=True) if side.id in met - beaten]
         n_decided = sum(winner(each) == "a" for each in compared.values())
-        decided = f"{n_decided} of {counted(n_compared, 'pair')} can be told apart"
-        if not unbeaten:  # possible if pairs are over different shifts
-            return f"{apart} Each entry that was compared is shown to be worse than another one: {decided}.".lstrip()
-        return f"{apart} No entry here is shown to be better than {quote_names(unbeaten)}: {decided}.".lstrip()
+        n_pairs = len(names) * (len(names) - 1) // 2
+        return sentence("comparisons", "pairwise", n_pairs, len(compared) // 2, n_decided, unbeaten)
 
     @property
     def notes(self) -> list[str]:
         """List what the tests apply to, and which runs failed."""
         n_recipes = sum(pair.about == RECIPES for pair in self.pairs.values()) // 2
-        n_pairs = len(self.pairs) // 2
-        about = {0: f"All results hold for {TRAINED_MODELS}", n_pairs: "All results hold for training the models again"}
-        some = f"{n_recipes} of {n_pairs} results hold for training the models again, the others for {TRAINED_MODELS}"
         names = dict(zip((side.id for side in self.sides), distinct_names(self.sides), strict=True))
         failed = [
             failure_words(task, (names[first], names[other]))
@@ -172,11 +166,8 @@ class Pairwise:
             for task in pair.tasks
             if task.about == RECIPES and first < other and winner(ranked(pair)) is not None
         ]
-        return [
-            f"{about.get(n_recipes, some)}: the first takes 5 runs of every source on either side. p corrected over "
-            "all pairs here decides, so what is decided between two alone may be a tie here.",
-            *(f"{each[0].upper()}{each[1:]}." for each in failed if each),
-        ]
+        holds = sentence("comparisons", "holds", n_recipes, len(self.pairs) // 2)
+        return [holds, *(f"{each[0].upper()}{each[1:]}." for each in failed if each)]
 
 
 @dataclass(frozen=True)
@@ -234,11 +225,7 @@ class PairGroup:
         if difference is None or difference.value is None:
             return MatrixCell(MISSING, title=f"{names[0]} and {names[1]} share no shift")
         better = winner(difference)
-        result = {"a": f"{names[0]} is better", "b": f"{names[1]} is better", None: "not told apart"}[better]
-        words = (
-            f"{names[0]} minus {names[1]}: {drop_text(difference.estimate)} points, p {p_text(difference.p)} of this "
-            f"difference alone, corrected p {p_text(difference.p_corrected)}, {result}"
-        )
+        words = signed(sentence("comparisons", "cell", *names, difference, better))
         address = compare_address([a.id, b.id], self.pairwise.task)
         written = drop_points(difference.value)
         if better is None:

@@ -4,45 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shiftbench.scoring.comparing.shape import (
-    AVERAGE_DROP,
-    DEPTH_F1,
-    MEAN_OOD,
-    MEAN_ST,
-    RECIPES,
-    TRAINED_MODELS,
-    Comparison,
-    Difference,
-    MeanComparison,
-    ShiftComparison,
-    p_text,
-    winner,
-)
+from shiftbench.scoring.comparing.shape import RECIPES, Comparison, Difference, MeanComparison, ShiftComparison, winner
 from shiftbench.scoring.comparing.words import about_lines, apart_words, failure_words, floor_words
-from shiftbench.scoring.reports.numbers import drop_text
+from shiftbench.scoring.reports.frame.sentences import sentence
+from shiftbench.scoring.reports.numbers import signed
 from shiftbench.scoring.reports.pictures.rows import draw_forest
 from shiftbench.scoring.reports.pictures.words import ARROW, source_name
 from shiftbench.scoring.reports.task_page import Picture
 
 MOST_WORDS = 35
 """Maximum number of words of a sentence to cite."""
-_MEAN_WORDS = {
-    MEAN_ST: "Score under shift (mean ST)",
-    MEAN_OOD: "Score under shift (mean OOD)",
-    AVERAGE_DROP: "Average drop",
-}
-
-
-@dataclass(frozen=True)
-class MeanRow:
-    """One mean of a pair: its label, the difference, and which entry is better, as text."""
-
-    words: str
-    is_ranked: bool
-    difference: Difference
-    kind: str
-    result: str
-    is_decided: bool
 
 
 @dataclass(frozen=True)
@@ -65,35 +36,19 @@ class PairPage:
         return next((mean for mean in self.pair.means if mean.ranked and mean.difference.value is not None), None)
 
     @property
+    def _ranked(self) -> tuple[Difference | None, str | None]:
+        """Return the difference in that mean, and which entry is better."""
+        return (self.ranked.difference, winner(self.ranked.difference)) if self.ranked else (None, None)
+
+    @property
     def sentence(self) -> str:
         """Summarise which entry is better, by how much, and for which claims; or why they cannot be compared."""
-        a, b = (f"'{name}'" for name in self.names)
-        if self.ranked is None:
-            return f"{a} and {b} have no shift in common, so they cannot be compared."
-        difference, is_recipe = self.ranked.difference, self.pair.about == RECIPES
-        better = winner(difference)
-        first, second = (b, a) if better == "b" else (a, b)
-        claim = f"{first} scores higher {'on average ' if is_recipe else ''}under shift than {second}"
-        words = claim if better else f"{a} and {b} are statistically tied under shift"
-        holds = "training them again, if runs are roughly normal" if is_recipe else TRAINED_MODELS
-        return (
-            f"{words}: {a} minus {b} is {drop_text(difference.estimate)} points (p {p_text(difference.p)} alone, "
-            f"{p_text(difference.p_corrected)} corrected). This holds for {holds}."
-        )
+        return signed(sentence("comparisons", "pair", *self.names, *self._ranked, self.pair.about == RECIPES))
 
     @property
     def citation(self) -> str:
         """Return a sentence of at most ``MOST_WORDS`` words for citing the comparison."""
-        a, b = self.names
-        if self.ranked is None:
-            return f"{a} and {b} share no shift on {self.where} (shiftbench)."
-        better = winner(self.ranked.difference)
-        gap = drop_text(self.ranked.difference.estimate)
-        verb = {"a": "scores higher than", "b": "scores lower than", None: "is statistically tied with"}[better]
-        words = (
-            f"Under domain shift on {self.where}, {a} {verb} {b}: {gap} points in {self.ranked.difference.figure} "
-            f"(corrected p {p_text(self.ranked.difference.p_corrected)}; shiftbench)."
-        )
+        words = signed(sentence("comparisons", "citation", self.where, *self.names, *self._ranked))
         split = words.split()
         return words if len(split) <= MOST_WORDS else f"{' '.join(split[: MOST_WORDS - 1])} …"
 
@@ -101,25 +56,10 @@ class PairPage:
     def notes(self) -> list[str]:
         """List what the tests are about, which runs failed, and the shifts that only one entry has."""
         named = self.pair.model_copy(update={"a": self.names[0], "b": self.names[1]})
-        lines = [f"{line}." for line in about_lines([named])]
-        lines += [
-            f"Only {name} has {', '.join(shift.replace('/', ' ') for shift in only)}."
-            for name, only in zip(self.names, (self.pair.only_a, self.pair.only_b), strict=True)
-            if only
-        ]
+        alone = zip(self.names, (self.pair.only_a, self.pair.only_b), strict=True)
+        only = [sentence("comparisons", "only", name, shifts) for name, shifts in alone if shifts]
         failed = [failure_words(task, self.names) for task in self.pair.tasks if task.about == RECIPES]
-        return [*lines, *(f"{each[0].upper()}{each[1:]}." for each in failed if each)]
-
-    @property
-    def means(self) -> list[MeanRow]:
-        """List the means over shifts."""
-        return [self._mean(mean) for mean in self.pair.means]
-
-    def _mean(self, mean: MeanComparison) -> MeanRow:
-        figure = mean.difference.figure
-        words = _MEAN_WORDS.get(figure) or f"Depth F1 (λ = {figure.removeprefix(DEPTH_F1)})"
-        words += f", trained on {source_name(mean.source)}" if mean.source is not None else ""
-        return MeanRow(words, mean.ranked, mean.difference, "drop", *self.result(mean.difference))
+        return [*(f"{line}." for line in about_lines([named])), *only, *(f"{each[0].upper()}{each[1:]}." for each in failed if each)]
 
     def result(self, difference: Difference) -> tuple[str, bool]:
         """Return which entry is better in a figure, as text, and whether the difference is significant."""
@@ -128,22 +68,18 @@ class PairPage:
         return why or (f"{better} better" if better else "undecided"), better is not None
 
     @property
-    def by_target(self) -> list[tuple[str, list[ShiftComparison]]]:
-        """List the targets, each with its shifts."""
-        found: dict[str, list[ShiftComparison]] = {}
-        for shift in self.pair.shifts:
-            found.setdefault(shift.target, []).append(shift)
-        return list(found.items())
-
-    @property
     def forest(self) -> Picture:
         """Draw a forest plot of the differences in score by target, with the mean at the bottom."""
+        by_target: dict[str, list[ShiftComparison]] = {}
+        for shift in self.pair.shifts:
+            by_target.setdefault(shift.target, []).append(shift)
         rows: list[tuple[str, Difference | None]] = []
-        for target, shifts in self.by_target:
-            alone = len(shifts) == 1
-            rows += [(f"{source_name(shifts[0].source)} {ARROW} {target}", shifts[0].differences[0])] if alone else []
-            rows += [] if alone else [(target, None)]
-            rows += [] if alone else [(f"from {source_name(each.source)}", each.differences[0]) for each in shifts]
+        for target, shifts in by_target.items():
+            if len(shifts) == 1:
+                rows.append((f"{source_name(shifts[0].source)} {ARROW} {target}", shifts[0].differences[0]))
+            else:
+                rows.append((target, None))
+                rows += [(f"from {source_name(each.source)}", each.differences[0]) for each in shifts]
         rows += [("mean", self.ranked.difference)] if self.ranked else []
         title = f"{self.names[0]} minus {self.names[1]}"
         caption = (
