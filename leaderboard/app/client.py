@@ -3,7 +3,7 @@
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import reaching_hub
 from shiftbench.leaderboard.board.boards import boards_of
 from shiftbench.leaderboard.board.submission import submission_summary
-from shiftbench.leaderboard.pages.addresses import GRADIO_PAGE, HOST, SUBMIT
+from shiftbench.leaderboard.pages.addresses import GRADIO_PAGE, HOST, SUBMIT, board_address, entry_address
 from shiftbench.leaderboard.store import find_folder, open_store
 from shiftbench.leaderboard.store.hosting import Order
 from shiftbench.leaderboard.store.model_facts import HubFacts, read_hub_facts
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 
 SECONDS_TO_ANSWER = 60
 """Long enough for a server that has just started and still loads Gradio."""
+_REASONS_SHOWN = 5
 
 
 def is_url(to: str) -> bool:
@@ -226,3 +227,26 @@ def _may_write(token: dict[str, Any]) -> bool:
     fine = token.get("fineGrained") or {}
     lists = [fine.get("global") or [], *(scope.get("permissions") or [] for scope in fine.get("scoped") or [])]
     return token.get("role") == "write" or any("write" in str(name) for names in lists for name in names)
+
+
+def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
+    """Format where an accepted entry is, and what is missing if it is not ranked.
+
+    ``answer`` is the response of the leaderboard at ``to`` or, for a store, of ``send``.
+    """
+    base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
+    if over_http:
+        yield f"its page: {base}{entry_address(answer['entry'])}"
+    else:
+        yield f"to look at it: shiftbench serve --data DIR --store {to}"
+    for task in answer.get("summary", {}).get("tasks", []):
+        if not task.get("board"):
+            continue  # candidates and placebos, or a server of an earlier version
+        board = f"{task['board']}: {base}{board_address(task['board'])}" if over_http else task["board"]
+        if task["complete"]:
+            yield f"ranked on the board {board}"
+            continue
+        why = task["why_unranked"]
+        more = [f"and {len(why) - _REASONS_SHOWN:,} more"] if len(why) > _REASONS_SHOWN else []
+        yield f"listed but not ranked on the board {board}"
+        yield from (f"  missing for that: {line}" for line in [*why[:_REASONS_SHOWN], *more])

@@ -14,7 +14,6 @@ entry_page  an entry's page, also on withheld labels or after withdrawal
 compare_page  compares 2 to 4 entries, or up to 12 pairwise, in groups that share shifts
 forecast_board  forecasting methods on boards
 data_page   a task's domains: sizes, divergences, depths, sources, samples
-contents    text summary of a prediction file or a dataset folder
 task_names  display names of benchmarks, tasks and boards
 
 Input: entries and boards. Output: HTML, CSV and JSON.

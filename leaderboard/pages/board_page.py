@@ -42,8 +42,8 @@ from shiftbench.leaderboard.pages.scatter import scatter
 from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Choice, Head
+from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.numbers import metric_name
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name

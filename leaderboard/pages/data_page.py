@@ -14,8 +14,8 @@ from shiftbench.leaderboard.pages.entry_page import citation_years
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import plain_task_name
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Choice, Matrix, MatrixCell
+from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.numbers import MISSING
 from shiftbench.scoring.reports.pictures.words import ARROW
 from shiftbench.scoring.scores.examples import SampleRow, sample_rows

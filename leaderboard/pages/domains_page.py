@@ -10,8 +10,8 @@ from shiftbench.leaderboard.pages.reported import titles
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import board_name
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Choice, Gap, GapScale
+from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.numbers import metric_name
 from shiftbench.scoring.scores.shape import Estimate
 from shiftbench.validation.report import InvalidInput, Problem

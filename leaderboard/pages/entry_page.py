@@ -17,9 +17,9 @@ from shiftbench.scoring.forecasting import CONCEPT_SHIFT
 from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.scoring.reports.forecast import errors_table, shifts_table
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Choice
-from shiftbench.scoring.reports.plain_tables import html_table
+from shiftbench.scoring.reports.frame.site import notices
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.reports.report_page import card_facts
 from shiftbench.scoring.reports.task_page import AboveLine, Asked, TaskPage, find_task, shown_tasks
 from shiftbench.scoring.scores.controls import Unseen
@@ -42,13 +42,11 @@ class EntryForecast:
     blind_spot = CONCEPT_SHIFT
 
     @property
-    def tables(self) -> list[tuple[str, Markup]]:
+    def tables(self) -> list[PlainTable]:
         """List the tables: every shift by the main method, and the errors of all methods."""
         if self.task is None:
             return []
-        tables = [("Forecasts on every shift", shifts_table(self.task))]
-        tables += [("Methods", errors_table(self.task))] if self.task.errors else []
-        return [(label, html_table(table, "sb-table sb-shifts")) for label, table in tables]
+        return [shifts_table(self.task), *([errors_table(self.task)] if self.task.errors else [])]
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from shiftbench.scoring.forecasting.samples import SCORES
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodErrors
 from shiftbench.scoring.reports.forecast import method_table
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Choice
 from shiftbench.scoring.reports.frame.sentences import sentence
-from shiftbench.scoring.reports.plain_tables import table_box
+from shiftbench.scoring.reports.frame.site import notices
+from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.csv_export import guarded_csv
 from shiftbench.validation.report import counted
 
@@ -117,11 +117,10 @@ class ForecastPage:
         )
 
     @property
-    def table(self) -> Markup:
+    def table(self) -> PlainTable:
         """Build the table with one row per method, by mean error; methods that lack domains come last."""
         assert self.part is not None
-        return table_box(method_table("Methods, in points, by mean error; those that lack domains last",
-                                      self.part.standings))  # fmt: skip
+        return method_table("Methods, in points, by mean error; those that lack domains last", self.part.standings)
 
 
 def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:

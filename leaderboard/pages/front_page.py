@@ -18,8 +18,8 @@ from shiftbench.leaderboard.pages.reported import titles
 from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name, task_name
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Card, GapScale
+from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.numbers import metric_name, points
 
 MOST_LINES = 8

@@ -43,8 +43,8 @@ from shiftbench.leaderboard.pages.board_table import (
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, task_name
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.parts import Gap, Head
+from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.numbers import metric_name
 from shiftbench.validation.report import counted
 

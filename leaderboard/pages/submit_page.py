@@ -1,15 +1,13 @@
 """The submit page: its form, how it fills itself, and the response to a check or a submission."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
 import yaml
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.submission import HEADLINES, SubmissionAnswer, boards_to_submit_to
-from shiftbench.leaderboard.pages.addresses import SUBMIT, board_address, entry_address
 from shiftbench.leaderboard.pages.shell import render
 from shiftbench.leaderboard.pages.task_names import board_name
 from shiftbench.leaderboard.store.model_facts import MODEL_FACTS, HubFacts, model_facts
@@ -20,8 +18,6 @@ from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.yaml_text import MAX_DIGITS, parse_mapping
 
-_SHOWN = 5
-"""Most reasons printed by a command."""
 FIRST_FIELDS = ("name", "paradigm", "model_url", *MODEL_FACTS)
 MORE_FIELDS = (
     *("model", "family", "tunable_parameters", "training_size", "shots", "model_selection", "tuning_trials"),
@@ -120,29 +116,6 @@ def answer_html(answer: SubmissionAnswer) -> Markup:
     estimates = [[Estimate.model_validate(task[name]) for name in HEADLINES] for task in summary.get("tasks", ())]
     heads = [Head(words) for words in ("Task", "Target", "Best so far", "This file", "Looks left")]
     return render("submit_answer.html", answer=answer, summary=summary, estimates=estimates, feedback_heads=heads)
-
-
-def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
-    """Format where an accepted entry is, and what is missing if it is not ranked.
-
-    ``answer`` is the response of the leaderboard at ``to`` or, for a store, of ``client.send``.
-    """
-    base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
-    if over_http:
-        yield f"its page: {base}{entry_address(answer['entry'])}"
-    else:
-        yield f"to look at it: shiftbench serve --data DIR --store {to}"
-    for task in answer.get("summary", {}).get("tasks", []):
-        if not task.get("board"):
-            continue  # candidates and placebos, or a server of an earlier version
-        board = f"{task['board']}: {base}{board_address(task['board'])}" if over_http else task["board"]
-        if task["complete"]:
-            yield f"ranked on the board {board}"
-            continue
-        why = task["why_unranked"]
-        more = [f"and {len(why) - _SHOWN:,} more"] if len(why) > _SHOWN else []
-        yield f"listed but not ranked on the board {board}"
-        yield from (f"  missing for that: {line}" for line in [*why[:_SHOWN], *more])
 
 
 @cache

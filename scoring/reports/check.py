@@ -15,9 +15,8 @@ from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.confidence import FIGURES
 from shiftbench.scoring.reports.forecast import unlabelled_lines, unlabelled_pictures, unlabelled_tables
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
 from shiftbench.scoring.reports.frame.sentences import sentence, sentences
-from shiftbench.scoring.reports.frame.site import render, report_file
+from shiftbench.scoring.reports.frame.site import notices, render, report_file
 from shiftbench.scoring.reports.numbers import MINUS, metric_name, p_words, plain_points, plain_score, share
 from shiftbench.scoring.reports.pictures.charts import depth_curves, has_depth, score_series
 from shiftbench.scoring.reports.pictures.rows import scores_by_domain, scores_by_slice

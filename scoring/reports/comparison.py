@@ -59,7 +59,11 @@ class PairPage:
         alone = zip(self.names, (self.pair.only_a, self.pair.only_b), strict=True)
         only = [sentence("comparisons", "only", name, shifts) for name, shifts in alone if shifts]
         failed = [failure_words(task, self.names) for task in self.pair.tasks if task.about == RECIPES]
-        return [*(f"{line}." for line in about_lines([named])), *only, *(f"{each[0].upper()}{each[1:]}." for each in failed if each)]
+        return [
+            *(f"{line}." for line in about_lines([named])),
+            *only,
+            *(f"{each[0].upper()}{each[1:]}." for each in failed if each),
+        ]
 
     def result(self, difference: Difference) -> tuple[str, bool]:
         """Return which entry is better in a figure, as text, and whether the difference is significant."""

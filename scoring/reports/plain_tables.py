@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from shiftbench.scoring.reports.frame.html import Markup, tag
-from shiftbench.scoring.reports.frame.site import part, report_file
+from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.numbers import MINUS, signed
 from shiftbench.validation.plain_text import escape_invisible
 
@@ -177,16 +177,6 @@ def markdown(table: PlainTable) -> str:
     return "\n".join([markdown_text(table.title), "", *lines]) + "\n"
 
 
-def html_table(table: PlainTable, class_: str = "sb-table sb-shifts") -> Markup:
-    """Format a table as HTML, with classes of the style sheet."""
-    return part("plain", table, class_)
-
-
-def table_box(table: PlainTable, *, is_titled: bool = True) -> Markup:
-    """Build a table that scrolls inside a box on narrow pages; ``is_titled=False`` below a heading."""
-    return part("plain_box", table, is_titled)
-
-
 def as_markdown(parts: Iterable[RenderableType]) -> str:
     """Format sentences and tables as Markdown."""
     written = (markdown(each) if isinstance(each, PlainTable) else f"{markdown_text(str(each))}\n" for each in parts)
@@ -201,19 +191,10 @@ def as_latex(parts: Iterable[RenderableType]) -> str:
     return "\n".join(latex(table, notes if table is tables[-1] else ()) for table in tables)
 
 
-def as_html(parts: Iterable[RenderableType]) -> list[Markup]:
-    """Format sentences and tables as HTML: styled sentences in bold, several plain ones in a row as a list."""
-    written: list[Markup] = []
-    for kind, group in groupby(parts, type):
-        if kind is PlainTable:
-            written += [table_box(each) for each in group if isinstance(each, PlainTable)]
-        elif kind is Text:
-            written += [tag("p", tag("strong", str(each)), class_="sb-said") for each in group]
-        else:
-            first, *others = (str(each).strip() for each in group)
-            lines = [tag("li", line) for line in (first, *others)]
-            written.append(tag("ul", *lines, class_="sb-missing") if others else tag("p", first))
-    return written
+def as_html(parts: Iterable[RenderableType], pictures: Sequence[Markup] = ()) -> Markup:
+    """Format sentences and tables as HTML, with pictures before the first table."""
+    groups = [(kind.__name__, list(group)) for kind, group in groupby(parts, type)]
+    return render("lines.html", groups=groups, drawn=pictures)
 
 
 def report(
@@ -222,7 +203,7 @@ def report(
     command: str,
     *,
     head: Iterable[Markup] = (),
-    pictures: Iterable[Markup] = (),
+    pictures: Sequence[Markup] = (),
 ) -> Markup:
     """Build a report of sentences and tables as one self-contained HTML page.
 
@@ -233,8 +214,4 @@ def report(
         head: elements between the heading and the sentences.
         pictures: plots placed before the first table.
     """
-    written = as_html(parts)
-    first = next((place for place, each in enumerate(written) if each.startswith("<div")), len(written))
-    body = [tag("h1", title, class_="sb-name"), *head, *written[:first]]
-    body += [*(tag("figure", each, class_="sb-figure") for each in pictures), *written[first:]]
-    return report_file(title, body, command)
+    return report_file(title, [tag("h1", title, class_="sb-name"), *head, as_html(parts, pictures)], command)

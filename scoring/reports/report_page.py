@@ -12,8 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.notices import notices
-from shiftbench.scoring.reports.frame.site import render, report_file
+from shiftbench.scoring.reports.frame.site import notices, render, report_file
 from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks
 from shiftbench.scoring.reports.titles import domain_key, domain_titles, with_titles
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples

@@ -43,14 +43,14 @@ def validate(
     Example: shiftbench data validate preds.parquet --data build/dr --card preds.card.yaml
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.checking.inputs import find_subset
-    from shiftbench.leaderboard.pages.contents import (
+    from shiftbench.checking.contents import (
         coverage_of,
         folder_lines,
         next_for_folder,
         next_for_predictions,
         prediction_lines,
     )
+    from shiftbench.checking.inputs import find_subset
     from shiftbench.leaderboard.store import find_folder
     from shiftbench.scoring.scores.score import checked_predictions
     from shiftbench.validation.cards import read_card

@@ -23,8 +23,7 @@ def submit(
     Example: shiftbench submit preds.parquet --to http://127.0.0.1:7860
     """
     from shiftbench.builders.folder.reader import DatasetFolder
-    from shiftbench.leaderboard.app.client import is_url, send
-    from shiftbench.leaderboard.pages.submit_page import answer_lines
+    from shiftbench.leaderboard.app.client import answer_lines, is_url, send
     from shiftbench.validation.cards import find_card, read_card
     from shiftbench.validation.prediction_files import PredictionInput
 

@@ -14,7 +14,6 @@ from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.check import check_lines
 from shiftbench.scoring.reports.forecast import forecast_html, forecast_lines
-from shiftbench.scoring.reports.frame.html import join
 from shiftbench.scoring.reports.gate import gate_lines, junit_xml
 from shiftbench.scoring.reports.pictures.files import svg_file
 from shiftbench.scoring.reports.pictures.rows import rank_intervals
@@ -111,7 +110,7 @@ class _Words:
         return as_latex(self._lines_and_tables())
 
     def _repr_html_(self) -> str:
-        return join(as_html(self._lines_and_tables()))
+        return as_html(self._lines_and_tables())
 
     def __repr__(self) -> str:
         """Return the output of the command."""
@@ -153,7 +152,7 @@ class ScoreResult(_Result, _Words):
         return _choose(PLOTS, name, "plot")(self.scores, task)
 
     def _repr_html_(self) -> str:
-        return join(as_html([*warnings(self.scores), summary_table(self.scores), shifts_table(self.scores)]))
+        return as_html([*warnings(self.scores), summary_table(self.scores), shifts_table(self.scores)])
 
     def _parts(self) -> Iterable[RenderableType]:
         return score_lines(self.scores)

@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.ext import Extension
 
+from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports import numbers, score_words
 from shiftbench.scoring.reports.confidence import FIGURES, mean_rows
 from shiftbench.scoring.reports.frame.html import Markup, join, tag
@@ -92,6 +93,11 @@ class _JoinedLines(Extension):
 def render(template: str, **values: object) -> Markup:
     """Render a template of the frame; values are escaped unless ``Markup``, and undefined ones are errors."""
     return Markup(_templates().get_template(template).render(values))
+
+
+def notices(folders: Iterable[DatasetFolder]) -> Markup:
+    """Build warnings for data that may differ from the benchmark: synthetic, partial, or from unrecorded files."""
+    return render("notices.html", manifests=[folder.manifest for folder in folders])
 
 
 def part(name: str, *values: object) -> Markup:

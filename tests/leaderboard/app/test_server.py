@@ -14,12 +14,11 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
-from shiftbench.leaderboard.app.client import submit_to_url
+from shiftbench.leaderboard.app.client import answer_lines, submit_to_url
 from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.app.middleware import MAX_BODY_BYTES
 from shiftbench.leaderboard.app.server import Server, serve
 from shiftbench.leaderboard.board import Index
-from shiftbench.leaderboard.pages.submit_page import answer_lines
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard import attacks

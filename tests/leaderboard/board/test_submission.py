@@ -10,6 +10,7 @@ import pytest
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.leaderboard.app.client import answer_lines
 from shiftbench.leaderboard.board import Index, submission
 from shiftbench.leaderboard.board.submission import (
     MAX_PROBLEMS,
@@ -19,7 +20,7 @@ from shiftbench.leaderboard.board.submission import (
     submit,
     withdraw,
 )
-from shiftbench.leaderboard.pages.submit_page import answer_html, answer_lines
+from shiftbench.leaderboard.pages.submit_page import answer_html
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput, Problem
 from tests.leaderboard.conftest import Filled, Visible, predict

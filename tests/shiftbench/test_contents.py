@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.pages.contents import (
+from shiftbench.checking.contents import (
     coverage_of,
     folder_lines,
     next_for_folder,
