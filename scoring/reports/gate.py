@@ -10,11 +10,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from shiftbench.scoring.comparing.shape import p_text
+from shiftbench.scoring.reports.frame.sentences import sentence, sentences
 from shiftbench.scoring.reports.numbers import metric_name, plain_score
 from shiftbench.scoring.reports.plain_tables import PlainTable, as_markdown, markdown_text
 from shiftbench.scoring.scores.limits import LIMITS, GateReport, LimitVerdict
 from shiftbench.scoring.scores.shape import Estimate
-from shiftbench.validation.report import counted
 
 _ASKED = {
     "max_drop": "drop from home at most {}",
@@ -62,19 +62,7 @@ def junit_xml(report: GateReport) -> str:
 
 def headline(report: GateReport) -> str:
     """Write in a sentence whether the gate passes and why."""
-    parts = []
-    if report.broken:
-        names = ", ".join(dict.fromkeys(each.domain for each in report.broken))
-        parts.append(f"{counted(len(report.broken), 'limit')} broken ({names})")
-    if report.undecided:
-        parts.append(f"the test cannot tell of {len(report.undecided)} of {counted(len(report.verdicts), 'limit')}")
-    decided = f"{report.predictions}: the gate {'passes' if report.passed else 'fails'}"
-    if not report.verdicts:
-        return f"{decided}: no limit was tested, as no domain has enough test texts."
-    if not parts:
-        return f"{decided}: all {counted(len(report.verdicts), 'limit')} shown to be kept."
-    strict = ", and --strict asks it to" if report.strict and report.undecided else ""
-    return f"{decided}: {'; '.join(parts)}{strict}."
+    return sentence("gate", "headline", report, list(dict.fromkeys(each.domain for each in report.broken)))
 
 
 def gate_table(report: GateReport) -> PlainTable:
@@ -88,29 +76,14 @@ def gate_table(report: GateReport) -> PlainTable:
     return PlainTable(title, head, cells, n_names=2, texts=head[1:])
 
 
-def notes(report: GateReport) -> Iterator[str]:
+def notes(report: GateReport) -> list[str]:
     """List explanations of the decision."""
-    if report.home:
-        yield f"A drop is the score on {', '.join(report.home)} less that on the domain."
-    if report.baseline is not None:
-        yield f"The baseline is {report.baseline}, paired on the same test texts."
-    tests = counted(sum(each.p_corrected is not None for each in report.verdicts), "test")
-    yield (
-        f"Broken: the one-sided test excludes that the limit is kept, at 5% over all {tests} (Holm). "
-        "Cannot tell: neither side is excluded; more test texts would tell. About these trained models."
-    )
-    for reason, names in _reasons(report).items():
-        yield f"Not tested on {', '.join(names)}: {reason}."
-    for domain, n in report.left_out.items():
-        yield f"{domain} decides nothing: {counted(n, 'test text')}, too few."
-
-
-def _reasons(report: GateReport) -> dict[str, list[str]]:
-    domains: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for each in report.verdicts:
         if each.reason is not None:
-            domains.setdefault(f"{each.reason} ({_FIGURES[each.limit]})", []).append(each.domain)
-    return domains
+            reasons.setdefault(f"{each.reason} ({_FIGURES[each.limit]})", []).append(each.domain)
+    n_tests = sum(each.p_corrected is not None for each in report.verdicts)
+    return sentences("gate", "notes", report, n_tests, reasons)
 
 
 def _limit_words(each: LimitVerdict) -> str:
