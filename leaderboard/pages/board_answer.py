@@ -11,7 +11,6 @@ from typing import Any
 import polars as pl
 
 from shiftbench.scoring.comparing.shape import TRAINED_MODELS
-from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate
 
 Row = Mapping[str, Any]
 _NAMED = 3
@@ -19,29 +18,20 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Answer:
-    """Summary of a table's ranks; ``leader`` is None without a ranked entry.
+    """Summary of a table's ranks; ``row`` has the facts of the leader, None without a ranked entry.
 
     ``where`` states what the score is on, such as 'on unseen domains'. ``leader`` and ``tied`` are (name, URL);
-    ``n_more`` counts further ties. ``is_tested``: whether ties with the leader are known. ``is_round``: whether the
-    ranks come from a round on withheld labels. ``drop`` is None if the leader has none or is ``at_floor``;
-    ``is_outside``: whether that is because it was trained on none of the domains. ``corrected`` is the leader's score
-    minus its selection bias, if that changes the displayed score. ``is_of_models``: whether the summary only holds for
-    these trained models.
+    ``n_more`` counts further ties. ``is_round``: whether the ranks come from a round on withheld labels.
+    ``is_of_models``: whether the summary only holds for these trained models.
     """
 
     where: str
     is_round: bool
     n: int = 0
+    row: Row | None = None
     leader: tuple[str, str] | None = None
-    score: float | None = None
-    at_floor: bool = False
-    is_tested: bool = False
     tied: tuple[tuple[str, str], ...] = ()
     n_more: int = 0
-    drop: Estimate | None = None
-    placebo: float | None = None
-    is_outside: bool = False
-    corrected: float | None = None
     is_of_models: bool = False
 
 
@@ -61,25 +51,15 @@ def answer(ranked: pl.DataFrame, where: str, address: Callable[[Row], str], *, h
     leader = next((row for row in rows if row["corrected"] is not None), best)
     tied = [row for row in rows if row["id"] != leader["id"]]
     n_named = len(tied) if len(tied) <= _NAMED else _NAMED - 1
-    at_floor = bool(leader.get("at_floor"))
-    corrected = leader["corrected"]
-    is_lucky = corrected is not None and round(100 * corrected, 1) < round(100 * leader["mean_st"], 1)
     names = "name" if "name" in ranked.columns else "model"
-    drop = Estimate(value=leader["average_drop"], **{end: leader[f"average_drop.{end}"] for end in ("low", "high")})
     return Answer(
         where,
         is_round=not has_public_labels,
         n=ranked.height,
+        row=leader,
         leader=(leader[names], address(leader)),
-        score=leader["mean_st"],
-        at_floor=at_floor,
-        is_tested=leader["with_leader"] is not None,
         tied=tuple((row[names], address(row)) for row in tied[:n_named]),
         n_more=len(tied) - n_named,
-        drop=None if drop.value is None or at_floor else drop,
-        placebo=leader["average_drop.placebo"],
-        is_outside=leader.get("basis") in OUTSIDE_BASES.values(),
-        corrected=corrected if is_lucky and ranked.height > 1 and not at_floor else None,
         is_of_models=any(row["rank_about"] == TRAINED_MODELS for row in [leader, *tied]),
     )
 

@@ -221,7 +221,7 @@ def board_row(row: Facts, board: Board, columns: Sequence[Column], gap_keys: tup
 
 def is_outside(row: Facts) -> bool:
     """Return whether a row's model was trained on none of the board's domains."""
-    return row["trained_on"] in OUTSIDE_SOURCES or row["basis"] in OUTSIDE_BASES.values()
+    return row.get("trained_on") in OUTSIDE_SOURCES or row.get("basis") in OUTSIDE_BASES.values()
 
 
 def _cell(row: Facts, column: Column, *, is_reported: bool) -> Cell:
