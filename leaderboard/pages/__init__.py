@@ -4,7 +4,6 @@ shell       head, navigation and script of every page, and the page About; Jinja
 addresses   the URLs of all pages, defined only here
 front_page  the first page: a picture of the gap, headline results, benchmarks, links
 board_page  a task's board: the summary (board_answer), a page of rows (board_table, board_columns), the legend
-overall_page  a benchmark's board: one line per model, one column per task
 scatter     the scatter plot of a board; domains_page: its hardest domain and best source
 board_query filters, search and order of a table, and the matching rows; board_data: the same as JSON and CSV
 links       links of cards

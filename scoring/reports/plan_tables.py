@@ -7,6 +7,7 @@ from statistics import median
 from rich.console import RenderableType
 
 from shiftbench.metrics.precision import MIN_RUNS
+from shiftbench.scoring.reports.frame.sentences import sentence, sentences
 from shiftbench.scoring.reports.numbers import plain_points
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.scores.plan import OVER_CLASSES, DetectionPlan, Need, PlannedDrop, TaskPlan
@@ -21,22 +22,9 @@ def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
         texts = f"texts a domain, {plan.runs} runs" if plan.runs >= MIN_RUNS else "texts a domain, these models"
         needed = ("drop", "of points", "runs, texts as here", texts)
         yield PlainTable(f"{task.task}: what it takes to find a drop", needed, [_need_row(n) for n in task.needs])
-        yield _assumed(task)
-    if plan.not_planned:
-        refused = ", ".join(f"{task} ({metric})" for task, metric in plan.not_planned.items())
-        yield (
-            f"Not planned: {refused}. How much such scores vary is not known before there are predictions; of an"
-            " earlier run of any model, `shiftbench score` prints the smallest detectable drops."
-        )
-    if plan.runs < MIN_RUNS:
-        words = f"With fewer than {MIN_RUNS} runs training variance is not measured: what is found holds for the"
-        yield f"{words} trained models, not for the recipe."
-    yield (
-        "The second row of SD and TD is the shift that is hardest to measure; --json has all. Corrected: for all shifts"
-        " of the task at once. None: no number is enough, as the other source of variance alone is too wide."
-        " n/a: fewer than 5 groups of texts, or of one class's texts, or even a drop to nothing would be missed."
-        " These trained models: over other test texts; the recipe: over training runs, too."
-    )
+        texts = "each class's texts" if task.metric == OVER_CLASSES else "texts"
+        yield sentence("terminal", "assumed", task.assumed, texts, task.test_texts.values())
+    yield from sentences("terminal", "plan", plan.not_planned, plan.runs, MIN_RUNS)
 
 
 def _figures(task: TaskPlan) -> list[str]:
@@ -68,17 +56,3 @@ def _need_row(need: Need) -> list[str]:
     name = f"{need.figure}, median shift" if need.figure in ("SD", "TD") else need.figure
     counts = (f"{count:,}" if count is not None else "none" for count in (need.runs, need.texts))
     return [name, f"{100 * need.drop:g}", *counts]
-
-
-def _assumed(task: TaskPlan) -> str:
-    """Describe the assumptions of a task in one line."""
-    assumed = task.assumed
-    origin = f", measured on {assumed.measured_on} where not given" if assumed.measured_on else ""
-    texts = "each class's texts" if task.metric == OVER_CLASSES else "texts"
-    sizes = sorted(task.test_texts.values())
-    return (
-        f"Assumed: at home {plain_points(assumed.accuracy)}% of {texts} right, two models differ on at least"
-        f" {plain_points(assumed.discordance)}% of texts, correlation within groups {assumed.icc:.3f},"
-        f" standard deviation over runs {plain_points(assumed.run_sd, 2)} points{origin};"
-        f" {sizes[0]:,} to {sizes[-1]:,} test texts a domain."
-    )

@@ -10,7 +10,7 @@ from shiftbench.scoring.comparing.claims import Claim, ClaimCheck, FigureCheck, 
 from shiftbench.scoring.comparing.shape import FIGURES, Comparison, Difference, p_text, winner
 from shiftbench.scoring.comparing.words import CORRECTED, about_lines, floor_words
 from shiftbench.scoring.reports.confidence import NAMES, mean_rows
-from shiftbench.scoring.reports.frame.sentences import sentence
+from shiftbench.scoring.reports.frame.sentences import sentence, sentences
 from shiftbench.scoring.reports.numbers import MINUS, MISSING, metric_name, plain_points, plain_score, share
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.reports.plain_tables import PlainTable, starred
@@ -120,23 +120,7 @@ def warning_lines(results: Sequence[Scores]) -> Iterator[Text]:
 
 def warnings(scores: Scores) -> list[str]:
     """List reasons why scores are not comparable, a sentence each."""
-    listed = []
-    if scores.synthetic_data:
-        listed.append("Synthetic data: these scores show the tools at work and measure nothing else.")
-    if scores.partial_data:
-        listed.append("Partial data: not comparable with scores on the full benchmark.")
-    if scores.unverified_data:
-        listed.append("Some upstream files match no record: they may be incomplete, or of another revision.")
-    for task in scores.tasks:
-        low = sum(bool(shift.at_floor) for shift in task.shifts)
-        if task.summary.at_floor:
-            listed.append(f"{task.task}: at chance or one label for all texts (mean ST): its drops say nothing.")
-        elif low:
-            listed.append(
-                f"{task.task}: {low} of {counted(len(task.shifts), 'shift')} have a score at chance; their drops are "
-                "marked 'floor' and say nothing about the shift."
-            )
-    return listed
+    return sentences("terminal", "warnings", scores)
 
 
 def _matrix(task: TaskScores, title: str, figure: str, *, diagonal: bool = False) -> Iterator[PlainTable]:
@@ -202,9 +186,7 @@ def _summary(page: TaskPage) -> Iterator[RenderableType]:
     for reason in dict.fromkeys(figure.no_interval for figure in every if figure.no_interval):
         yield f"Some figures have no interval: {reason}."
     if not page.has_totals:
-        needs = "5 or more runs with the same seeds on each target"
-        needs = needs if summary.basis == ID_OOD else f"single sources, every shift among them, and {needs}"
-        yield f"Intervals: other test sets, same models. Training variance was not measured; that needs {needs}."
+        yield sentence("terminal", "without_runs", summary.basis == ID_OOD)
 
 
 _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
@@ -216,14 +198,11 @@ def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
         rows = [_claim_row(each) for each in checked.figures if each.pair == pair]
         head = ("over", "figure", "claimed", "p", "found", "p", "")
         yield PlainTable(f"{pair} in points, p corrected", head, rows)
-    yield from (f"{fact.what} differs: claimed {fact.claimed}; found {fact.found}" for fact in checked.facts)
-    if checked.moved_by:
-        moved = ", ".join(f"{each.what} {each.claimed} -> {each.found}" for each in checked.moved_by)
-        when = "Whether the claim was right when it was made,"
-        yield f"{moved}: figures may move. {when} {claim.package} alone can check."
-    if claim.comparisons[0].settings is None:
-        yield f"The claim: {NO_SETTINGS}."
-    yield _claim_verdict(checked)
+    counts = Counter(each.status for each in checked.figures)
+    named = [(words, counts[status]) for status, words in _COUNTED.items() if counts[status]]
+    fallen = sum(not each.stands for each in checked.figures)
+    no_settings = NO_SETTINGS if claim.comparisons[0].settings is None else ""
+    yield from sentences("terminal", "claim", checked, claim.package, no_settings, named, fallen)
 
 
 def _claim_row(check: FigureCheck) -> list[str]:
@@ -235,12 +214,3 @@ def _claim_cells(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
         return "not there", MISSING
     return plain_points(difference.value, 2, signed=True), p_text(difference.p_corrected)
-
-
-def _claim_verdict(checked: ClaimCheck) -> str:
-    counts = Counter(each.status for each in checked.figures)
-    parts = ", ".join(f"{counts[status]} {word}" for status, word in _COUNTED.items() if counts[status])
-    figures = f"{counted(len(checked.figures), 'figure')}: {parts}"
-    fallen = sum(not each.stands for each in checked.figures)
-    stands = "every conclusion stands" if not fallen else f"{counted(fallen, 'conclusion')} fallen"
-    return f"{'The claim holds' if checked.holds else 'The claim does not hold'}. {figures}; {stands}."

@@ -8,8 +8,8 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
+from shiftbench.leaderboard.pages.board_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.board_query import OverallQuery
-from shiftbench.leaderboard.pages.overall_page import overall_fragment, overall_page
 from shiftbench.leaderboard.pages.shell import about_page
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
