@@ -36,13 +36,9 @@ class Answer:
 
 
 def answer(ranked: pl.DataFrame, where: str, address: Callable[[Row], str], *, has_public_labels: bool) -> Answer:
-    """Build the summary from ranked rows, best first, with the columns of ``board.ranks.INTERVALS``.
+    """Build the summary from the complete rows, best first, with the columns of ``board.ranks.INTERVALS``.
 
-    Args:
-        ranked: the complete rows; on an overall board ``model`` is the name.
-        where: what the score is on.
-        address: returns the URL of a row's page.
-        has_public_labels: if false, the ranks come from the last round.
+    ``address`` returns the URL of a row's page. Without public labels, the ranks come from the last round.
     """
     if ranked.is_empty():
         return Answer(where, is_round=not has_public_labels)

@@ -88,15 +88,10 @@ def scatter(
     keys: tuple[str, str, str],
     notes: Sequence[tuple[str, str]],
 ) -> Markup:
-    """Draw the ranked rows that match a query; the best are in front.
+    """Draw the ranked rows that match a query; the best are in front. The filters are built from the whole ``table``.
 
-    Args:
-        board: the board.
-        query: the query; ``x`` is the horizontal axis, replaced by the first available one if rows lack its values.
-        table: all rows, from which the filters are built.
-        matched: the rows that match the query.
-        keys: columns of the in-domain score, the score under shift and the drop.
-        notes: messages on the table's state.
+    ``query.x`` is the horizontal axis, replaced by the first available one if rows lack its values. ``keys`` are the
+    columns of the in-domain score, the score under shift and the drop; ``notes`` messages on the table's state.
     """
     ranked = matched.filter(pl.col("group") == RANKED)
     known = {name: _across(ranked, name, keys[0]) for name in PICTURES}

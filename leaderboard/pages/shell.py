@@ -98,14 +98,10 @@ def _templates() -> Environment:
 
 
 def page(title: str, body: Markup, *, active: str = "", picture: str = "", seconds: int = 0) -> Markup:
-    """Build a whole page around a body.
+    """Build a whole page around a body; ``active`` is its key in the navigation (see ``PAGES``).
 
-    Args:
-        title: shown in the browser's tab.
-        body: the page.
-        active: key of this page in the navigation (see ``PAGES``).
-        picture: absolute URL of the preview picture for links to the page.
-        seconds: after which a browser without script reloads; 0 for a finished page.
+    ``picture`` is the absolute URL of the preview picture for links to the page; ``seconds`` those after which a
+    browser without script reloads, 0 for a finished page.
     """
     return render(
         "page.html",

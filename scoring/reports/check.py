@@ -70,12 +70,7 @@ def _step_items(check: DomainCheck) -> list[str]:
 
 
 def with_evidence(check: DomainCheck, command: Callable[[NextStep], str | None]) -> DomainCheck:
-    """Return a check whose steps have reasons and commands.
-
-    Args:
-        check: the findings.
-        command: returns the command of a step.
-    """
+    """Return a check whose steps have reasons, and the commands that ``command`` returns."""
     domains = {each.domain: each for each in check.domains}
     steps = []
     for each in check.steps:
@@ -271,14 +266,8 @@ def time_table(course: OverTime) -> PlainTable:
 class CheckShown:
     """The content of the page.
 
-    Attributes:
-        check: the findings.
-        data: display name of the data.
-        folder: the dataset.
-        task: the task's scores, for depth; domains named as in ``check``.
-        examples: misclassified texts, by domain.
-        warnings: caveats about the model, shown first.
-        forecasts: forecasts of the domains without labels; None if all have some.
+    ``task`` has the scores by depth, its domains named as in ``check``; ``examples`` are misclassified texts by domain;
+    ``warnings`` about the model come first; ``forecasts`` are of the domains without labels, None if all have some.
     """
 
     check: DomainCheck

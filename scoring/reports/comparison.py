@@ -18,13 +18,7 @@ MOST_WORDS = 35
 
 @dataclass(frozen=True)
 class PairPage:
-    """The first entry and another one.
-
-    Attributes:
-        pair: their comparison.
-        names: their display names.
-        where: the benchmark and task, such as dr/nli.
-    """
+    """The first entry and another one; ``where`` is the benchmark and task, such as dr/nli."""
 
     pair: Comparison
     names: tuple[str, str]

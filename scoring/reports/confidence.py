@@ -11,14 +11,9 @@ _NONE = Estimate(value=None)
 
 
 class Named(NamedTuple):
-    """A metric as displayed.
+    """A metric as displayed: its field in ``ConfidenceFigures``, its name, and its definition in a sentence.
 
-    Attributes:
-        field: its name in ``ConfidenceFigures``.
-        name: its display name.
-        meaning: its definition in a sentence.
-        decimals: number of decimals in points.
-        signed: whether positive values get a plus sign.
+    ``decimals`` are those in points; ``signed``: whether positive values get a plus sign.
     """
 
     field: str

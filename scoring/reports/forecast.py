@@ -38,25 +38,14 @@ boards (``python -m benchmarks forecasts``), not chosen by errors on the given d
 
 
 def main_forecast(shift: ShiftForecast, method: str | None = None) -> Forecast | None:
-    """Return the forecast shown in tables; None if no method has one.
-
-    Args:
-        shift: all forecasts of one shift.
-        method: the method; by default the first of ``PREFERRED``.
-    """
+    """Return a shift's forecast by a method, by default the first of ``PREFERRED`` that has one; None without any."""
     by_name = {each.method: each for each in shift.forecasts if each.value is not None}
     names = PREFERRED if method is None else (method,)
     return next((by_name[name] for name in names if name in by_name), None)
 
 
 class _Model:
-    """The forecasts for the models of one source.
-
-    Args:
-        task: the task.
-        source: its name.
-        method: as for ``main_forecast``.
-    """
+    """The forecasts for the models of one source; ``method`` as for ``main_forecast``."""
 
     def __init__(self, task: TaskForecast, source: str, method: str | None) -> None:
         self.task, self.source = task, source
@@ -166,12 +155,7 @@ def unlabelled_pictures(forecasts: Forecasts) -> list[Markup]:
 
 
 def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[RenderableType]:
-    """List forecasts, those of domains without labels first.
-
-    Args:
-        forecasts: of a prediction file.
-        method: the method shown in tables; by default the first of ``PREFERRED``.
-    """
+    """List forecasts, those of domains without labels first; ``method`` as for ``main_forecast``."""
     for task in forecasts.tasks:
         yield from _task_parts(task, method)
     yield from (f"Left out: {line}." for line in forecasts.left_out)
@@ -218,15 +202,7 @@ def errors_table(task: TaskForecast) -> PlainTable:
 
 
 def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
-    """Build the page.
-
-    Args:
-        forecasts: of a prediction file.
-        data: display name of the data.
-        method: the method shown in tables; by default the first of ``PREFERRED``.
-
-    Returns: one self-contained HTML page.
-    """
+    """Build the report as one self-contained HTML page; ``data`` is its name, ``method`` as for ``main_forecast``."""
     title = f"Forecasts for {forecasts.predictions} on {data}"
     lines = [line for line in forecast_lines(forecasts, method) if line != forecasts.concept_shift]
     pictures = [model.picture() for task in forecasts.tasks for model in _models(task, method)]

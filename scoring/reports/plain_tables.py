@@ -205,13 +205,8 @@ def report(
     head: Iterable[Markup] = (),
     pictures: Sequence[Markup] = (),
 ) -> Markup:
-    """Build a report of sentences and tables as one self-contained HTML page.
+    """Build a report of a command's output as one self-contained HTML page.
 
-    Args:
-        title: its heading.
-        parts: the command's output.
-        command: the command.
-        head: elements between the heading and the sentences.
-        pictures: plots placed before the first table.
+    ``head`` follows its heading; ``pictures`` come before the first table.
     """
     return report_file(title, [tag("h1", title, class_="sb-name"), *head, as_html(parts, pictures)], command)

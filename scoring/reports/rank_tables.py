@@ -25,12 +25,9 @@ _CSV_HEADER = (
 def rank_lines(
     ranking: Ranking, standing: Standing | None = None, *, is_report: bool = False
 ) -> Iterator[RenderableType]:
-    """List the conclusions, the tables, then irregularities in the data.
+    """List the conclusions, the tables (in a report also that of adjacent pairs), then irregularities in the data.
 
-    Args:
-        ranking: the ranks.
-        standing: which claims of an earlier table still hold.
-        is_report: whether to add a table of adjacent pairs.
+    ``standing``: which claims of an earlier table still hold.
     """
     n_first = 2 if ranking.left_out else 1  # who is first, preceded by incomplete models
     for number, line in enumerate(answers(ranking)):

@@ -34,17 +34,10 @@ def report_html(
     card: Card | None = None,
     own_ids: Mapping[str, str] | None = None,
 ) -> Markup:
-    """Build the report: every task with the sections of an entry's page.
+    """Build the report: every task with the sections of an entry's page, as one self-contained HTML page.
 
-    Args:
-        title: what was scored, such as the file's name.
-        scores: the scores.
-        folder: the dataset.
-        predictions: the predictions as parquet, from which examples are taken.
-        card: the predictions' card, if there is one.
-        own_ids: ids to show instead of the dataset's.
-
-    Returns: one self-contained HTML page.
+    ``title`` is what was scored, such as the file's name; ``predictions`` is a parquet file, from which examples are
+    taken; ``own_ids`` are shown instead of the dataset's.
     """
     titles = domain_titles(folder)
     names = {title: name for name, title in titles.items()}
@@ -97,16 +90,7 @@ def _examples(
 def folder_report(
     predictions: Path | PredictionInput, scores: Scores, folder: DatasetFolder, card: Card | None = None
 ) -> str:
-    """Build the report of a prediction file for a dataset folder.
-
-    Args:
-        predictions: the file, already checked and scored.
-        scores: its scores.
-        folder: the dataset.
-        card: the predictions' card, if there is one.
-
-    Returns: one self-contained HTML page.
-    """
+    """Build the report of a checked and scored prediction file for a dataset folder, as one HTML page."""
     with TemporaryDirectory(prefix="shiftbench-report-") as place:
         rows = Path(place) / "predictions.parquet"
         checked = checked_predictions(predictions, folder, scores.subset)
@@ -115,15 +99,7 @@ def folder_report(
 
 
 def comparison_report(pairs: Sequence[Comparison], names: Sequence[str], folder: DatasetFolder) -> str:
-    """Build the report of a comparison.
-
-    Args:
-        pairs: the first entry compared with each other one.
-        names: display names of the entries, the first one first.
-        folder: the dataset.
-
-    Returns: one self-contained HTML page.
-    """
+    """Build the report of the first entry (the first of the names) compared with each other one, as one HTML page."""
     tasks = list(dict.fromkeys(shift.task for pair in pairs for shift in pair.shifts))
     where = f"{folder.manifest.benchmark}/{tasks[0]}" if len(tasks) == 1 else folder.manifest.benchmark
     page = ComparisonPage(

@@ -26,13 +26,9 @@ def verdict_lines(scores: Scores) -> Iterator[str]:
 
 
 def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
-    """Summarise the scores of one task; ``""`` without a score under shift.
+    """Summarise the scores of one task; ``""`` without a score under shift. Domains ``left_out`` have too few texts.
 
     The interval that includes training variance is used if it was measured, else the one over test texts.
-
-    Args:
-        task: the scores.
-        left_out: domains with too few texts.
     """
     summary = task.summary
     if summary.mean_st.value is None:
@@ -72,12 +68,7 @@ def lenient_line(task: TaskScores) -> str:
 
 
 def is_it_real(shift: Shift, drop: str) -> str:
-    """Write whether a shift's drop is significant, in a sentence or two.
-
-    Args:
-        shift: its scores.
-        drop: 'sd' or 'td'; 'st' without a drop.
-    """
+    """Write whether a shift's drop ('sd' or 'td'; 'st' without one) is significant, in a sentence or two."""
     if drop == "st":
         return sentence("scores", "is_it_real", None)
     estimate: Estimate = getattr(shift, drop)

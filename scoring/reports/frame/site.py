@@ -43,27 +43,16 @@ _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def report_file(title: str, parts: Iterable[Markup], command: str, *, class_: str = "sb-entry sb-compare") -> Markup:
-    """Build a report as one self-contained HTML file.
-
-    Args:
-        title: the browser tab's title.
-        parts: content of the report.
-        command: the command that writes it.
-        class_: CSS class of the element around the parts.
-    """
+    """Build a report as one self-contained HTML file; ``command`` is what writes it."""
     body, sheet = tag("div", *parts, class_=class_), Markup(style_sheet())
     facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "command": command}
     return render("report.html", **facts, body=body)
 
 
 def load_templates(*folders: Path, **known: object) -> Environment:
-    """Load the templates of folders; values are escaped unless they are ``Markup``, and undefined ones are errors.
+    """Load the templates of folders, in addition to the frame's own; ``known`` are further global variables.
 
-    Args:
-        *folders: folders with templates, in addition to the frame's own (the macros in ``parts.html``).
-        **known: global variables of the templates, in addition to the number filters.
-
-    Returns: the environment, whose ``get_template(name).render(...)`` renders a template.
+    Values are escaped unless they are ``Markup``, and undefined ones are errors.
     """
     environment = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),

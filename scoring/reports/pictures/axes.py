@@ -58,14 +58,9 @@ class Axis:
 
 
 def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: int = 6, whole: bool = False) -> Axis:
-    """Build an axis that covers some values and ends at round ticks.
+    """Build an axis from ``start`` to ``end`` that covers some values (by default 0 to 1) and ends at round ticks.
 
-    Args:
-        values: the values to cover; without any, the axis runs from 0 to 1.
-        start: position of its start.
-        end: position of its end.
-        n_ticks: maximum number of intervals between ticks.
-        whole: whether ticks are integers.
+    ``n_ticks`` is the maximum number of intervals between ticks; ``whole``: whether ticks are integers.
     """
     found = list(values) or [0.0, 1.0]
     low, high = min(found), max(found)
@@ -105,14 +100,10 @@ def tick_text(value: float) -> str:
 
 
 def picture(title: str, description: str, height: float, *parts: Markup, has_links: bool = False) -> Markup:
-    """Build a whole plot, which screen readers treat as one image.
+    """Build a whole plot of ``WIDTH`` units, which screen readers treat as one image; parts are from back to front.
 
-    Args:
-        title: its title.
-        description: a text alternative of one or two sentences.
-        height: in units; the width is ``WIDTH``.
-        parts: the elements, from back to front.
-        has_links: whether it contains links, which a single image would hide.
+    ``description`` is a text alternative of one or two sentences; ``has_links``: whether there are links, which a
+    single image would hide.
     """
     return tag(
         "svg",
@@ -137,18 +128,10 @@ def chart(
     behind: Iterable[Markup] = (),
     below: float = 0,
 ) -> Markup:
-    """Build a framed plot with its legend above.
+    """Build a framed plot with its legend (signs with labels) above; axes and their names: horizontal, vertical.
 
-    Args:
-        title: its title.
-        description: a text alternative of one or two sentences.
-        axes: horizontal and vertical.
-        names: labels of the axes.
-        parts: elements inside the frame, from back to front.
-        keys: signs of the legend with their labels.
-        heading: heading of the legend.
-        behind: elements behind the frame's lines.
-        below: space for notes below the ticks.
+    ``parts`` are inside the frame, from back to front, ``behind`` behind its lines; ``below`` is the space for notes
+    below the ticks.
     """
     x, y = axes
     drawn = picture(title, description, y.start + 44 + below, *behind, _frame(x, y, *names, below=below), *parts)

@@ -30,9 +30,7 @@ _NONE = Estimate(value=None)
 def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Markup:
     """Draw each shift by its drops, SD on x and TD on y; crosses are intervals, filled marks resolved scenarios.
 
-    Args:
-        task: the scores.
-        placebo: scores of the task's placebo, whose drops (no shift at all) are drawn as small hollow marks.
+    The drops of the placebo (no shift at all) are small hollow marks.
     """
     shifts, dealt = with_drops(task), with_drops(placebo) if placebo else []
     # One scale for both drops; empty quadrants are large enough for their name.
@@ -222,11 +220,7 @@ _LETTERS = 42
 
 
 def score_series(course: OverTime) -> Markup:
-    """Draw the periods' scores in order, with the reference, the trend or step, and the alarm.
-
-    Args:
-        course: at least one period with a score.
-    """
+    """Draw the scores of at least one period in order, with the reference, the trend or step, and the alarm."""
     periods, found = course.periods, course.alarm
     mean = [found.mean] if found else []
     y = draw.round_axis(draw.ends([*(each.score for each in periods), *mean]), draw.TOP + _SERIES_HEIGHT, draw.TOP)

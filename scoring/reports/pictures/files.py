@@ -44,12 +44,7 @@ def _draws(selector: str) -> bool:
 
 
 def svg_file(drawn: Markup, title: str) -> str:
-    """Return a plot with its legend and title as an SVG file.
-
-    Args:
-        drawn: the plot as in pages: an optional legend, and an ``svg``.
-        title: shown above it.
-    """
+    """Return a plot as in pages (an optional legend, and an ``svg``) as an SVG file with its title above it."""
     parts, picture = _parsed(drawn)
     _, _, width, height = map(float, (picture.get("viewBox") or "0 0 420 300").split())
     legend, legend_height = _legend(parts, width)
@@ -110,12 +105,7 @@ def _wrapped(text: str, n_letters: int) -> list[str]:
 
 
 def png_file(svg: str, *, zoom: float = 1.0) -> bytes:
-    """Render an SVG file as PNG, with a font that is part of the package.
-
-    Args:
-        svg: the file's text.
-        zoom: pixels per unit.
-    """
+    """Render an SVG file as PNG with a font that is part of the package; ``zoom`` is in pixels per unit."""
     import font_source_sans_pro
     import resvg_py
 

@@ -93,18 +93,10 @@ def row_picture(
     has_zero: bool = False,
     behind: Iterable[Markup] = (),
 ) -> Markup:
-    """Draw rows in the given order; tall plots scroll in a box.
+    """Draw at least one row, in the given order; tall plots scroll in a box.
 
-    Args:
-        title: the plot's title.
-        about: its text alternative.
-        rows: at least one.
-        keys: signs of the legend with their labels.
-        names: width for the rows' names.
-        axis: by default one that covers all values.
-        height: height of a row.
-        has_zero: whether to draw a line at 0.
-        behind: elements behind the rows.
+    ``names`` is the width for the rows' names; ``axis`` is by default one that covers all values; ``behind`` are
+    elements behind the rows.
     """
     values = [value for row in rows for part in row.parts for value in part.values]
     x = axis or draw.round_axis([*([0.0] if has_zero else []), *values], names, draw.WIDTH - draw.RIGHT)
@@ -129,11 +121,9 @@ _HOME = ("sb-classic", "diamond")
 
 
 def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup:
-    """Draw each domain's score on a row, the lowest first; the source is a diamond, the no-skill level a short line.
+    """Draw the score of domains with enough texts on a row each, the lowest first.
 
-    Args:
-        domains: the domains with enough texts, at least one.
-        home: the domain that the model was trained on, if it is one of them.
+    The source (``home``) is a diamond, the no-skill level a short line.
     """
     rows = []
     for each in sorted(domains, key=lambda each: (each.score.value or 0.0, each.domain)):
@@ -153,11 +143,7 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
 
 
 def scores_by_slice(found: SlicesFound) -> Markup:
-    """Draw the score of each slice and that of all other texts on a row, the most significant slice first.
-
-    Args:
-        found: at least one slice.
-    """
+    """Draw the score of each slice, at least one, and that of all other texts on a row, the most significant first."""
     rows = [
         Row(
             each.name,
@@ -183,12 +169,7 @@ class ForecastRow(NamedTuple):
 
 
 def forecasts_by_domain(found: Sequence[ForecastRow], metric: str) -> Markup:
-    """Draw each domain's forecast on a row, in the given order; the true score, if known, is a diamond.
-
-    Args:
-        found: at least one.
-        metric: display name of the forecast metric.
-    """
+    """Draw each domain's forecast on a row, in the given order; the true score, if known, is a diamond."""
     rows = []
     for each in found:
         words = f"{each.domain}: forecast {score_text(each.forecast)}"
@@ -224,9 +205,7 @@ MOST_ROWS = 12
 def gap_picture(gaps: Sequence[tuple[str, Gap]], title: str) -> Markup:
     """Draw the in-domain score (filled) and the score under shift (open), with 95% intervals, joined by a line.
 
-    Args:
-        gaps: names and gaps, in their order; the first ``MOST_ROWS`` are drawn.
-        title: the plot's title.
+    Only the first ``MOST_ROWS`` are drawn.
     """
     rows = []
     for name, gap in gaps[:MOST_ROWS]:

@@ -140,8 +140,7 @@ def test_about_says_what_to_cite_and_when_it_was_updated(served: Served) -> None
         ("/scores.json?id=nope", "there is no such entry"),
         ("/predictions.parquet?id=nope", "there is no such entry"),
         ("/forecast?board=none", "there is no such board"),
-        ("/forecast?method=none", "there is no such method"),
-        ("/forecast.csv?method=none", "there is no such method"),
+        ("/forecast.csv?board=none", "there is no such board"),
         ("/forecast.json?board=none", "there is no such board"),
     ],
 )
