@@ -18,8 +18,7 @@ from shiftbench.scoring.comparing.entries import (
 )
 from shiftbench.scoring.comparing.shape import RECIPES, Comparison, Difference, winner
 from shiftbench.scoring.comparing.words import failure_words
-from shiftbench.scoring.reports import exports
-from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
+from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage, csv_table
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.parts import MOST_COLOUR, Matrix, MatrixCell
 from shiftbench.scoring.reports.frame.sentences import sentence
@@ -111,7 +110,7 @@ class Compared:
         return [
             ("LaTeX", as_latex(lines)),
             ("Markdown", as_markdown(lines)),
-            ("CSV", exports.csv_table(self.pairs, names)),
+            ("CSV", csv_table(self.pairs, names)),
         ]
 
 

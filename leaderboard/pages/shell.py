@@ -1,10 +1,12 @@
 """The shell of every page: head, navigation, style sheet and script, and the page About. It loads no external files."""
 
 import hashlib
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from jinja2 import Environment
@@ -22,11 +24,10 @@ from shiftbench.leaderboard.pages.addresses import (
     SUBMIT,
 )
 from shiftbench.leaderboard.pages.board_table import is_outside
-from shiftbench.leaderboard.pages.links import card_links
-from shiftbench.scoring.reports import exports
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import ICON, load_templates, style_sheet
 from shiftbench.scoring.reports.numbers import count
+from shiftbench.scoring.reports.plain_tables import latex_text
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -43,6 +44,8 @@ DESCRIPTION = (
     "predictions, with intervals, ties and placebos."
 )
 """The description that search engines show."""
+_KEYS = ("paper_url", "code_url", "model_url", "base_model", "url")
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Share:
         """Return the page's BibTeX entry."""
         title = f"{self.title} (shiftbench leaderboard)"
         key = "-".join(["shiftbench", *(value for _, value in parse_qsl(urlsplit(self.of).query))])
-        return exports.bibtex(key, author=self.author, title=title, year=self.year, url=self.link, note=self.note)
+        return bibtex(key, author=self.author, title=title, year=self.year, url=self.link, note=self.note)
 
 
 def render(template: str, **values: object) -> Markup:
@@ -145,6 +148,38 @@ def digest(name: str) -> str:
     """Return a short digest of a static file, so that browsers cache it until it changes."""
     content = {"page.css": style_sheet, "page.js": script}[name]()
     return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def bibtex(key: str, *, author: str, title: str, year: str, url: str, note: str) -> str:
+    """Write a BibTeX entry of a page; all fields except the URL are escaped for BibTeX and LaTeX."""
+    fields = {
+        "author": f"{{{bibtex_text(author)}}}",
+        "title": f"{{{bibtex_text(title)}}}",
+        "year": year,
+        "url": url,
+        **({"note": bibtex_text(note)} if note else {}),
+    }
+    written = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items())
+    return f"@misc{{{re.sub('[^0-9A-Za-z]+', '-', key).strip('-')},\n{written}\n}}\n"
+
+
+def bibtex_text(text: str) -> str:
+    """Escape a text so that BibTeX and LaTeX print it verbatim."""
+    # BibTeX counts braces, even escaped ones.
+    return latex_text(text.replace("{", "(").replace("}", ")").replace("\\", "/"))
+
+
+def card_links(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return a card's https URLs by key, in display order.
+
+    A base model given as 'user/name' links to the Hub.
+
+    >>> card_links({"base_model": "lab/model", "url": "javascript:alert(1)"})
+    {'base_model': 'https://huggingface.co/lab/model'}
+    """
+    base = facts.get("base_model")
+    known = {**facts, "base_model": f"https://huggingface.co/{base}" if base and _HUB_ID.fullmatch(base) else None}
+    return {key: known[key] for key in _KEYS if (known.get(key) or "").startswith("https://")}
 
 
 def about_page(n_entries: int, updated: str | None) -> Markup:

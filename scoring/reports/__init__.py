@@ -1,17 +1,16 @@
 """Scores as text, tables, plots and HTML files. Points (x100) occur only here and in the leaderboard's pages.
 
 A command lists sentences and tables once (``..._lines``); ``plain_tables`` writes them for a terminal, as Markdown, as
-LaTeX and as a report. Pages and reports of scores are templates (``frame``), filled from ``task_page`` and
-``comparison``.
+LaTeX and as a report. Sentences are macros of text files; pages and reports of scores are templates (``frame``), filled
+from ``task_page`` and ``comparison``.
 
 score_words  sentences on scores: summary, whether a drop is significant, the margin, the smallest detectable drop
 terminal     scores, comparisons and checked claims
-check        one model's scores by domain (with slice_words, time_words); gate: a gate's decision
+check        one model's scores by domain; gate: a gate's decision
 forecast     forecasts, and a comparison of methods; plan_tables: power analysis before training
 paper_table  the table of a paper; item_tables, rank_tables: models on the same items, a leaderboard's ranks
 task_page    all results on one task (with confidence); comparison: two entries or more; report_page: both as files
-exports      comparisons as CSV and BibTeX
-pictures     SVG; frame: HTML that escapes everything, the style sheet, a report as one file
+pictures     SVG; frame: templates of HTML and of sentences, the style sheet, a report as one file
 numbers, titles  shared formatting
 
 Input: scores and comparisons. Output: HTML, SVG, CSV and tables for the terminal.

@@ -4,13 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shiftbench.scoring.comparing.shape import RECIPES, Comparison, Difference, MeanComparison, ShiftComparison, winner
+from shiftbench.metrics.precision import MIN_RUNS
+from shiftbench.scoring.comparing.shape import (
+    RECIPES,
+    TRAINED_MODELS,
+    Comparison,
+    Difference,
+    MeanComparison,
+    ShiftComparison,
+    winner,
+)
 from shiftbench.scoring.comparing.words import about_lines, apart_words, failure_words, floor_words
 from shiftbench.scoring.reports.frame.sentences import sentence
 from shiftbench.scoring.reports.numbers import signed
 from shiftbench.scoring.reports.pictures.rows import draw_forest
 from shiftbench.scoring.reports.pictures.words import ARROW, source_name
 from shiftbench.scoring.reports.task_page import Picture
+from shiftbench.validation.csv_export import Cell, guarded_csv
 
 MOST_WORDS = 35
 """Maximum number of words of a sentence to cite."""
@@ -99,3 +109,27 @@ class ComparisonPage:
         apart = [each.sentence for each in self.pairs if each.ranked is None]
         first = [apart_words(len(apart), len(self.pairs))] if apart and len(self.pairs) > 1 else []
         return [*first, *apart, *(each.sentence for each in self.pairs if each.ranked is not None)]
+
+
+_PROVENANCE = ("data", "settings", "subset", "metric_version", "depth_encoder", "token_encoder")
+
+
+def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
+    """Write comparisons of a first entry with others as CSV, one row per difference: fractions, unrounded."""
+    header = [
+        "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "low", "high", "p",
+        "p_corrected", "better", "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_PROVENANCE,
+    ]  # fmt: skip
+    rows: list[list[Cell]] = []
+    for other, pair in zip(names[1:], pairs, strict=True):
+        facts = [(shift.task, shift.source, shift.target, each) for shift in pair.shifts for each in shift.differences]
+        facts += [(mean.task, mean.source or "", "+".join(mean.targets), mean.difference) for mean in pair.means]
+        for task, source, target, each in facts:
+            better = {"a": names[0], "b": other, None: ""}[winner(each)]
+            ids = [names[0], other, pair.a, pair.b]
+            test_of_task = next((one for one in pair.tasks if one.task == task), None)
+            about = (test_of_task.about, test_of_task.runs_needed) if test_of_task else (TRAINED_MODELS, MIN_RUNS)
+            values: list[Cell] = [each.figure, each.value, each.low, each.high, each.p, each.p_corrected, better]
+            tested = [*values, each.at_floor or "", *about, pair.margin, each.p_equivalent]
+            rows.append([*ids, task, source, target, *tested, *(getattr(pair, name) for name in _PROVENANCE)])
+    return guarded_csv(header, rows)

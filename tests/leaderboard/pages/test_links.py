@@ -8,8 +8,7 @@ import pytest
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_page import overall_fragment, rows_fragment
 from shiftbench.leaderboard.pages.board_query import OverallQuery
-from shiftbench.leaderboard.pages.links import card_links
-from shiftbench.leaderboard.pages.shell import macro
+from shiftbench.leaderboard.pages.shell import card_links, macro
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.cards import Card
 from tests.leaderboard.conftest import Filled, Visible

@@ -11,7 +11,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import RECIPES, TRAINED_MODELS, Comparison, Difference, winner
 from shiftbench.scoring.comparing.words import about_lines, sentence
-from shiftbench.scoring.reports import exports
+from shiftbench.scoring.reports.comparison import csv_table
 from shiftbench.scoring.reports.plain_tables import as_markdown
 from shiftbench.scoring.reports.terminal import comparison_lines
 from shiftbench.scoring.scores.score import score_file
@@ -55,7 +55,7 @@ def everything(pair: Comparison) -> str:
     """Concatenate all text about a comparison."""
     names = ("First", "Second")
     parts = [sentence(pair, names, "dr"), *about_lines([pair]), *(task.runs_missing for task in pair.tasks)]
-    parts += [as_markdown(comparison_lines([pair])), exports.csv_table([pair], names)]
+    parts += [as_markdown(comparison_lines([pair])), csv_table([pair], names)]
     return "\n".join([*parts, pair.model_dump_json()])
 
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shiftbench.leaderboard.pages.shell import bibtex
 from shiftbench.scoring.comparing.shape import Comparison, Difference, MeanComparison, ShiftComparison, p_text
-from shiftbench.scoring.reports.exports import bibtex, csv_table
+from shiftbench.scoring.reports.comparison import csv_table
 from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown, latex_text, markdown_text
 from shiftbench.scoring.reports.terminal import comparison_lines
 
