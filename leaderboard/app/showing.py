@@ -8,7 +8,7 @@ from fastapi.responses import Response
 from shiftbench.leaderboard.app.answers import page_answer
 from shiftbench.leaderboard.app.live_index import LiveIndex
 from shiftbench.leaderboard.board import Board, Index
-from shiftbench.leaderboard.board.places import BoardPlace, effective_robustness_of, place_of
+from shiftbench.leaderboard.board.places import effective_robustness_of, place_of
 from shiftbench.leaderboard.pages.entry_page import (
     EntryForecast,
     EntryPage,
@@ -21,8 +21,7 @@ from shiftbench.leaderboard.pages.entry_page import (
 from shiftbench.leaderboard.release import nominated_entries
 from shiftbench.leaderboard.store import Entry, find_folder
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.task_page import AboveLine
-from shiftbench.scoring.scores.controls import Unseen, unseen_drops
+from shiftbench.scoring.scores.controls import unseen_drops
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.shape import TaskScores
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -66,40 +65,25 @@ def find_entry_page(live: LiveIndex, query: EntryQuery, base: str) -> EntryPage:
     def examples(task: str, source: str, target: str, n: int) -> Sequence[WrongExample]:
         return wrong_examples(store.predictions(entry), folder, task, source, target, n)
 
-    def unseen(task: TaskScores) -> Unseen | None:
-        if not entry.card.pretraining_domains:
-            return None
-        return unseen_drops(store.table(entry, folder), entry.card, folder, task)
-
-    def above_line(task: TaskScores) -> AboveLine | None:
-        board = _board_of(index, entry, task)
-        return effective_robustness_of(index.frame(board), entry.id) if board else None
-
-    def place(task: TaskScores) -> BoardPlace | None:
-        board = _board_of(index, entry, task)
-        return place_of(index.frame(board), entry.id) if board else None
-
-    def forecast(task: TaskScores) -> EntryForecast | None:
-        board = _board_of(index, entry, task)
-        return _forecast_of(live, entry, board) if board else None
-
     scores = index.scores(identity)  # raises InvalidInput on withheld labels
     if task and task not in (names := [each.task for each in scores.tasks]):
         cure = did_you_mean(task[:80], names)
         raise InvalidInput(Problem("the entry has no such task", identity, f"'{task[:80]}'", cure))
-    return entry_page(
-        query,
-        entry,
-        scores,
-        folder=folder,
-        examples=examples,
-        unseen=unseen,
-        above_line=above_line,
-        place=place,
-        forecast=forecast,
-        copies={name: (first, index.entry(first).card.name) for name, first in index.originals(identity).items()},
-        base=base,
-    )
+    page = entry_page(query, entry, scores, folder, examples)
+    copies = {name: (first, index.entry(first).card.name) for name, first in index.originals(identity).items()}
+    page, it, is_statistics = replace(page, copies=copies, base=base), page.it, query.chosen_tab == "Statistics"
+    if it is None:
+        return page
+    if is_statistics and entry.card.pretraining_domains:
+        it = replace(it, unseen=unseen_drops(store.table(entry, folder), entry.card, folder, it.task))
+    board = _board_of(index, entry, it.task)
+    if board is None:
+        return replace(page, it=it)
+    page = replace(page, place=place_of(index.frame(board), entry.id))
+    if is_statistics:
+        it = replace(it, above_line=effective_robustness_of(index.frame(board), entry.id))
+        page = replace(page, forecast=_forecast_of(live, entry, board))
+    return replace(page, it=it)
 
 
 def _forecast_of(live: LiveIndex, entry: Entry, board: Board) -> EntryForecast:

@@ -21,10 +21,9 @@ from shiftbench.scoring.reports.frame.parts import Choice
 from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.scoring.reports.report_page import card_facts
-from shiftbench.scoring.reports.task_page import AboveLine, Asked, TaskPage, find_task, shown_tasks
-from shiftbench.scoring.scores.controls import Unseen
+from shiftbench.scoring.reports.task_page import Asked, TaskPage, find_task, shown_tasks
 from shiftbench.scoring.scores.examples import WrongExample
-from shiftbench.scoring.scores.shape import Scores, TaskScores
+from shiftbench.scoring.scores.shape import Scores
 
 TABS = ("Overview", "Errors", "Confidence", "Statistics", "Card")
 ERRORS_ON_TAB = 25
@@ -175,51 +174,20 @@ WrongTexts = Callable[[str, str, str, int], Sequence[WrongExample]]
 
 def entry_page(
     query: EntryQuery,
-    entry: Entry | None,
-    scores: Scores | None,
-    reasons: Sequence[str] = (),
-    *,
+    entry: Entry,
+    scores: Scores,
     folder: DatasetFolder | None = None,
     examples: WrongTexts | None = None,
-    unseen: Callable[[TaskScores], Unseen | None] | None = None,
-    above_line: Callable[[TaskScores], AboveLine | None] | None = None,
-    place: Callable[[TaskScores], BoardPlace | None] | None = None,
-    forecast: Callable[[TaskScores], EntryForecast | None] | None = None,
-    copies: Mapping[str, tuple[str, str]] | None = None,
-    base: str = "",
 ) -> EntryPage:
-    """Return the content of an entry's page for one task; by default the first.
-
-    ``scores`` is None if the entry has none here, for ``reasons``. The callables compute parts of a task's page when a
-    tab shows them: misclassified ``examples``, means over ``unseen`` domains, the score ``above_line``, ``place`` and
-    ``forecast``. ``copies`` maps a task to id and name of the earlier entry with the same predictions, whose row is on
-    the board; ``base`` is the server's own URL.
-    """
-    task = find_task(scores, query.task) if scores else None
-    if entry is None or scores is None or task is None:
-        return EntryPage(query, entry, None, reasons, folder, base=base)
+    """Return the content of an entry's page for one task, by default the first, without what depends on its board."""
+    task = find_task(scores, query.task)
+    if task is None:
+        return EntryPage(query, entry, None, folder=folder)
     query = replace(query, task=task.task)
-    is_statistics = query.chosen_tab == "Statistics"
-    n_errors = ERRORS_ON_TAB if query.chosen_tab == "Errors" else 5
-    it = TaskPage(
-        scores,
-        task,
-        folder,
-        (lambda name, source, target: examples(name, source, target, n_errors)) if examples else None,
-        unseen(task) if unseen and is_statistics else None,
-        above_line(task) if above_line and is_statistics else None,
-        asked=Asked(query.show, query.shift, lambda show, shift: query.address(show=show, shift=shift)),
-    )
-    return EntryPage(
-        query,
-        entry,
-        it,
-        folder=folder,
-        place=place(task) if place else None,
-        forecast=forecast(task) if forecast and is_statistics else None,
-        copies=copies or {},
-        base=base,
-    )
+    n = ERRORS_ON_TAB if query.chosen_tab == "Errors" else 5
+    asked = Asked(query.show, query.shift, lambda show, shift: query.address(show=show, shift=shift))
+    texts = (lambda task, source, target: examples(task, source, target, n)) if examples else None
+    return EntryPage(query, entry, TaskPage(scores, task, folder, texts, asked=asked), folder=folder)
 
 
 def entry_html(page: EntryPage) -> Markup:

@@ -1,5 +1,6 @@
 """An entry's page: what it says of real scores in every shape, and that texts of users stay texts."""
 
+import dataclasses
 import re
 import time
 from functools import partial
@@ -10,7 +11,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.pages.entry_page import TABS, EntryQuery, entry_html, entry_page, public_years
+from shiftbench.leaderboard.pages.entry_page import TABS, EntryPage, EntryQuery, entry_html, entry_page, public_years
 from shiftbench.leaderboard.store import Entry
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.task_page import AboveLine
@@ -59,14 +60,18 @@ def entry(**facts: Any) -> Entry:
     return Entry(IDENTITY, "ada", "2026-05-01T10:00:00+00:00", card)
 
 
-def page(scores: Scores | None, **options: Any) -> str:
+def page(scores: Scores, **options: Any) -> str:
     """Return all tabs of the page, one after the other."""
-    item, task = options.pop("entry", entry()), options.pop("task", "")
-    tabs = (EntryQuery(IDENTITY, task, tab.lower()) for tab in TABS)
-    return "".join(entry_html(entry_page(query, item, scores, **options)) for query in tabs)
+    item, task, more = options.pop("entry", entry()), options.pop("task", ""), options.pop("more", {})
+    shown = ""
+    for tab in TABS:
+        found = entry_page(EntryQuery(IDENTITY, task, tab.lower()), item, scores, **options)
+        assert found.it is not None
+        shown += entry_html(dataclasses.replace(found, it=dataclasses.replace(found.it, **more)))
+    return shown
 
 
-def seen(scores: Scores | None, **options: Any) -> Visible:
+def seen(scores: Scores, **options: Any) -> Visible:
     return Visible(page(scores, **options))
 
 
@@ -94,10 +99,10 @@ def test_headline_stands_with_intervals_and_placebo_values(scored: Scored) -> No
 
 def test_the_line_of_other_entries_stands_on_the_page(folder: DatasetFolder, scored: Scored) -> None:
     found = AboveLine(Estimate(value=0.02, low=-0.01, high=0.05), expected=0.6, n_others=4, is_extended=False)
-    text = seen(scored.scores, folder=folder, above_line=lambda _: found).text
+    text = seen(scored.scores, folder=folder, more={"above_line": found}).text
     assert "through the board's 4 other entries" in text
     assert "+2.0 [\N{MINUS SIGN}1.0, 5.0]" in text
-    assert "Effective robustness" not in seen(scored.scores, folder=folder, above_line=lambda _: None).text
+    assert "Effective robustness" not in seen(scored.scores, folder=folder).text
 
 
 def test_five_seeds_have_total_intervals(folder: DatasetFolder, tmp_path: Path) -> None:
@@ -177,7 +182,8 @@ def test_examples_of_the_worst_shifts(folder: DatasetFolder, scored: Scored, pre
 
 def test_domains_not_in_pretraining(folder: DatasetFolder, scored: Scored) -> None:
     card = entry(pretraining_domains=("books",)).card
-    text = seen(scored.scores, unseen=lambda task: unseen_drops(scored.table, card, folder, task)).text
+    unseen = unseen_drops(scored.table, card, folder, scored.scores.tasks[0])
+    text = seen(scored.scores, more={"unseen": unseen}).text
     assert "pretraining included books" in text
     assert "2 of 6" in text
     assert "not known to be in pretraining" not in seen(scored.scores).text
@@ -216,11 +222,12 @@ def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path)
 
 
 def test_an_entry_without_scores_says_why(folder: DatasetFolder) -> None:
-    shown = seen(None, reasons=[f"made for another version {SCRIPT}"])
+    page = EntryPage(EntryQuery(IDENTITY), entry(), None, [f"made for another version {SCRIPT}"])
+    shown = Visible(entry_html(page))
     assert "Not scored on this server." in shown.text
     assert SCRIPT in shown.text
     assert "script" not in shown.tags
-    assert IDENTITY in Visible(entry_html(entry_page(EntryQuery(IDENTITY), None, None, ["the card is damaged"]))).text
+    assert IDENTITY in Visible(entry_html(dataclasses.replace(page, entry=None))).text
 
 
 def test_texts_of_a_card_are_inert_in_every_field(folder: DatasetFolder, scored: Scored) -> None:

@@ -1,6 +1,7 @@
 """The forecast page: its table with explanations, what fills it, and what it never shows."""
 
 import csv
+import dataclasses
 import io
 import re
 from collections.abc import Sequence
@@ -140,7 +141,7 @@ def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none(filled:
     scores, query = filled.store.scores(item, filled.folder), EntryQuery(item.id, tab="statistics")
 
     def page_with(found: EntryForecast) -> Visible:
-        return Visible(entry_html(entry_page(query, item, scores, folder=filled.folder, forecast=lambda _: found)))
+        return Visible(entry_html(dataclasses.replace(entry_page(query, item, scores, filled.folder), forecast=found)))
 
     page = page_with(EntryForecast("dr/nli", task(5)))
     assert "Forecasts beside the truth" in page.text
