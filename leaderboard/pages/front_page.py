@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from shiftbench.leaderboard.board import Benchmark, Board, Index
+from shiftbench.leaderboard.board import Benchmark, Index
 from shiftbench.leaderboard.board.domains import BoardDomains, board_domains
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.addresses import board_address, entry_address
@@ -65,6 +65,7 @@ def front_page(index: Index, title: str = "", text: str = "", base: str = "") ->
     if ranked.is_empty():
         return render("front.html", page=Front(notices([shown.folder]), store_notes(index), cards, title, text))
     home, away, loss = gap_keys(shown)
+    benchmark = next(each for each in benchmarks if shown in each.boards)
     skilled = ranked.filter(~pl.col("at_floor").fill_null(value=False))
     table = (ranked if skilled.is_empty() else skilled).with_columns(
         group=pl.lit(RANKED), reported=pl.lit(None, pl.String), nearly_same_as=pl.lit(None, pl.String)
@@ -78,7 +79,7 @@ def front_page(index: Index, title: str = "", text: str = "", base: str = "") ->
         cards,
         title,
         text,
-        board_title=f"{benchmark_name(_of(benchmarks, shown))}, {task_name(shown).lower()}",
+        board_title=f"{benchmark_name(benchmark)}, {task_name(shown).lower()}",
         board_address=board_address(shown.name),
         metric=metric_name(shown.info.metric),
         lines=[
@@ -107,10 +108,6 @@ def front_page(index: Index, title: str = "", text: str = "", base: str = "") ->
 def _mean(frame: pl.DataFrame, name: str) -> float | None:
     value = frame[name].mean()
     return value if isinstance(value, float) else None
-
-
-def _of(benchmarks: Sequence[Benchmark], board: Board) -> Benchmark:
-    return next(each for each in benchmarks if board in each.boards)
 
 
 def _card(index: Index, benchmark: Benchmark) -> Card:

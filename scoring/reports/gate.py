@@ -51,7 +51,9 @@ def junit_xml(report: GateReport) -> str:
     for each in report.verdicts:
         case = ElementTree.SubElement(suite, "testcase", {"classname": f"gate.{each.limit}", "name": _xml(each.domain)})
         if each in failed or each in skipped:
-            words = _xml(f"{each.outcome}: {_sentence(each)}")
+            why = each.reason or f"corrected p {p_text(each.p_corrected)}"
+            found = f"{_FIGURES[each.limit]} {_score_words(each)}, asked: {_limit_words(each)} ({why})"
+            words = _xml(f"{each.outcome}: {found}")
             ElementTree.SubElement(case, "failure" if each in failed else "skipped", {"message": words})
     ElementTree.SubElement(suite, "system-out").text = _xml("\n".join([headline(report), *notes(report)]))
     suites = ElementTree.Element("testsuites")
@@ -93,11 +95,6 @@ def _limit_words(each: LimitVerdict) -> str:
 
 def _score_words(each: LimitVerdict) -> str:
     return plain_score(Estimate(value=each.value, low=each.low, high=each.high))
-
-
-def _sentence(each: LimitVerdict) -> str:
-    why = each.reason or f"corrected p {p_text(each.p_corrected)}"
-    return f"{_FIGURES[each.limit]} {_score_words(each)}, asked: {_limit_words(each)} ({why})"
 
 
 def _xml(text: str) -> str:

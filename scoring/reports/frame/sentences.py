@@ -42,18 +42,6 @@ def _flipped(estimate: Estimate) -> Estimate:
     return Estimate(value=value, low=low, high=high)
 
 
-def _drop(estimate: Estimate) -> str:
-    return numbers.drop_text(estimate).replace(numbers.MINUS, "-")
-
-
-def _drop_value(fraction: float | None) -> str:
-    return numbers.drop_points(fraction).replace(numbers.MINUS, "-")
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
-
-
 def _with_unit(points: str) -> str:
     """Add the unit to a number: ``1 point``, ``2.5 points``."""
     return f"{points} point" if points in ("1", "-1") else f"{points} points"
@@ -62,12 +50,12 @@ def _with_unit(points: str) -> str:
 _FILTERS = {
     "points": numbers.plain_points,
     "score": numbers.plain_score,
-    "drop": _drop,
-    "drop_value": _drop_value,
+    "drop": lambda estimate: numbers.drop_text(estimate).replace(numbers.MINUS, "-"),
+    "drop_value": lambda fraction: numbers.drop_points(fraction).replace(numbers.MINUS, "-"),
     "ends": _ends,
     "flipped": _flipped,
     "unit": _with_unit,
-    "capital": _capital,
+    "capital": lambda words: words[:1].upper() + words[1:],
     "share": numbers.share,
     "count": numbers.count,
     "metric": numbers.metric_name,

@@ -195,18 +195,13 @@ def _confidence_chart(
 ) -> Markup:
     x, y = axes
     x_name = names[0].removesuffix(", %")
-    parts = [_identity(axes)] if identity else []
+    parts = [draw.line(x.start, y.start, x.end, y.end, "sb-identity")] if identity else []
     for number, places in curves:
         words = [f"{_SIDES[number]}\n{x_name} {across:.1f}, {names[1]} {up:.1f}" for across, up in places]
         parts += _curve([(x.at(across), y.at(up)) for across, up in places], *draw.look(number), words)
     keys = [(_curve_sign(*draw.look(number)), _SIDES[number]) for number, _ in curves]
     keys += [(draw.line_sign("sb-identity"), identity)] if identity else []
     return draw.chart(title, ". ".join(said) + ".", axes, names, parts, keys)
-
-
-def _identity(axes: tuple[Axis, Axis]) -> Markup:
-    x, y = axes
-    return draw.line(x.start, y.start, x.end, y.end, "sb-identity")
 
 
 def _mean(places: Sequence[tuple[float, float]], which: int) -> str:

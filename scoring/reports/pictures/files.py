@@ -14,6 +14,8 @@ _FONT = "Source Sans Pro"
 _TOKEN = re.compile(r"(--[\w-]+):\s*([^;]+);")
 _PAIR = re.compile(r"light-dark\(\s*([^,()]+)\s*,\s*([^()]+)\)")
 _VARIABLE = re.compile(r"var\((--[\w-]+)\)")
+_DRAWS = re.compile(r"(\.sb-[\w-]+|text|line|circle|rect|path|svg)([ .](\.?sb-[\w-]+|text|line|circle|rect|path))*")
+"""Selectors of elements in plots."""
 _RULE = re.compile(r"([^{}@]+)\{([^{}]*)\}")
 _EDGE, _LINE, _LETTER = 12, 18, 6.3
 """Margin of a file, height of a legend's line, width of a letter."""
@@ -26,21 +28,13 @@ def picture_styles() -> str:
     tokens = {name: _PAIR.sub(r"\1", value.strip()) for name, value in _TOKEN.findall(sheet)}
     rules = []
     for names, body in _RULE.findall(sheet):
-        wanted = [each.strip() for each in names.split(",") if _draws(each.strip())]
+        wanted = [each.strip() for each in names.split(",") if _DRAWS.fullmatch(each.strip())]
         light = body.strip()
         for _ in range(3):  # a token may refer to another one
             light = _PAIR.sub(r"\1", _VARIABLE.sub(lambda found: tokens.get(found[1], "#000"), light))
         if wanted and "color-mix" not in light:
             rules.append(f"{','.join(wanted)}{{{light}}}")
     return "\n".join(rules)
-
-
-def _draws(selector: str) -> bool:
-    return bool(
-        re.fullmatch(
-            r"(\.sb-[\w-]+|text|line|circle|rect|path|svg)([ .](\.?sb-[\w-]+|text|line|circle|rect|path))*", selector
-        )
-    )
 
 
 def svg_file(drawn: Markup, title: str) -> str:
