@@ -120,9 +120,18 @@ class Asker:
         return self._prices.cost(*(self.tokens or (None, None)))
 
     @property
-    def spent(self) -> float:
-        """Return the US dollars spent in this run."""
-        return self._spent
+    def account(self) -> str:
+        """Summarise the answered requests, their tokens and their cost."""
+        missing = sum(answer.text is None for answer in self.answers.values())
+        known = len(self.answers) - self.asked - missing
+        line = f"{counted(self.asked, 'request')} answered now, {known:,} answered before"
+        if missing:
+            line += f", {missing:,} without an answer"
+        if self.tokens is not None:
+            line += f"; {self.tokens[0]:,} tokens read, {self.tokens[1]:,} written"
+        if self.cost is not None:
+            line += f"; ${self.cost:,.4f}, ${self._spent:,.4f} of it now"
+        return line
 
 
 def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:

@@ -7,7 +7,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from shiftbench.baselines.prompting.gguf import find_gguf
 from shiftbench.baselines.prompting.models import Ending, KeepAnswer, Message, ModelAnswer, Request
 from shiftbench.baselines.prompting.scored_labels import LabelScores, have_prefixes
 from shiftbench.baselines.prompting.wire import label_continuations, plain_text
@@ -18,6 +17,8 @@ from shiftbench.validation.command_line import require
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 
 BATCH = 8
+GGUF_SUFFIX = ".gguf"
+"""llama.cpp's format: one file with quantised weights, tokenizer and chat template."""
 
 
 class LocalModel:
@@ -239,3 +240,26 @@ def _files_digest(where: Path) -> str:
     """Hash the names and states of a model's files; hashing the weights would take too long."""
     files = {".": file_state(where)} if where.is_file() else folder_state(where)
     return cache_key({"path": str(where.resolve()), "files": files})
+
+
+def find_gguf(name: str) -> Path | None:
+    """Find the GGUF file of a model.
+
+    Returns: the file itself, or the one in a folder without a model in another format; None for other names.
+    Raises: InvalidInput if there is no such file, the folder has several, or the package ``gguf`` is not installed.
+    """
+    path = Path(name)
+    if path.suffix == GGUF_SUFFIX:
+        if not path.is_file():
+            raise InvalidInput(Problem("there is no such file", name, cure="check the path of the model"))
+        files = [path]
+    elif path.is_dir() and not (path / "config.json").exists():
+        files = sorted(path.glob(f"*{GGUF_SUFFIX}"))
+    else:
+        return None
+    if len(files) > 1:
+        names = ", ".join(file.name for file in files)
+        raise InvalidInput(Problem("the folder holds several models", name, names, "give the path of one of them"))
+    if files:
+        require("gguf", "gguf")
+    return files[0] if files else None

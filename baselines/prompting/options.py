@@ -9,10 +9,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from shiftbench.baselines.program import Data, Out, Probabilities, Seeds, Sources, Targets, TaskName
-from shiftbench.baselines.prompting.gguf import GGUF_SUFFIX
-from shiftbench.baselines.prompting.local import LocalModel
+from shiftbench.baselines.prompting.local import GGUF_SUFFIX, LocalModel
 from shiftbench.baselines.prompting.server import TIMEOUT, ModelServer
-from shiftbench.baselines.prompting.wire import Api, Guided
+from shiftbench.baselines.prompting.wire import Api
 from shiftbench.baselines.training.options import Precision
 from shiftbench.validation.command_line import option, require
 from shiftbench.validation.json_text import parse_json
@@ -79,9 +78,6 @@ class PromptingOptions:
         "al. 2021).",
     )
     probabilities: Probabilities = False
-    guided: Guided | None = option(
-        None, "Make the server answer with one of the labels; the value is the kind of server."
-    )
     concurrency: int | None = option(
         None,
         "Requests sent at the same time. Default: 8; 64 for a server on this machine or network.",
@@ -132,7 +128,6 @@ class PromptingOptions:
             parameters=_parse_parameters(self.param or ()),
             api=self.api,
             scores_labels=self.score_labels,
-            guided=self.guided,
             timeout=self.timeout,
         )
 
@@ -142,7 +137,6 @@ class PromptingOptions:
             "--base-url": self.base_url,
             "--param": self.param,
             "--api": self.api is not Api.CHAT,
-            "--guided": self.guided,
             "--timeout": self.timeout != TIMEOUT,
         }
         given = [name for name, value in for_servers.items() if value]
@@ -152,9 +146,6 @@ class PromptingOptions:
         if not self.local and self.precision is not Precision.AUTO:
             what, cure = "a server has its own precision", "leave it out, or give --local"
             raise InvalidInput(Problem(what, "--precision", cure=cure))
-        if self.score_labels and self.guided:
-            what, cure = "scored labels need no --guided", "leave one of them out"
-            raise InvalidInput(Problem(what, "--score-labels, --guided", cure=cure))
         of_scores = {"--probabilities": self.probabilities, "--calibrate": self.calibrate}
         given = [name for name, value in of_scores.items() if value]
         if given and not self.score_labels:
@@ -165,11 +156,10 @@ class PromptingOptions:
             raise InvalidInput(Problem(what, "--draws, --seed", cure=cure))
 
     def check_kind(self, kind: TaskKind) -> None:
-        """Raise InvalidInput if an option needs labels and the task has none."""
-        given = [name for name, value in (("--score-labels", self.score_labels), ("--guided", self.guided)) if value]
-        if given and kind is not TaskKind.CLASSIFICATION:
+        """Raise InvalidInput if labels are to be scored and the task has none."""
+        if self.score_labels and kind is not TaskKind.CLASSIFICATION:
             what, found = "this is for tasks of labels", f"a task of kind {kind.value!r}"
-            raise InvalidInput(Problem(what, given[0], found, "leave it out"))
+            raise InvalidInput(Problem(what, "--score-labels", found, "leave it out"))
 
 
 def server_key(variable: str, *, is_needed: bool) -> str | None:

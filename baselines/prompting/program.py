@@ -1,9 +1,12 @@
-"""Main function of the prompting programs: validate options, send requests, write predictions and card."""
+"""Main loop of the prompting programs: validate options, send requests, write predictions and card."""
 
-from collections.abc import Sequence
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from shiftbench.baselines.program import check_out_path, make_card, typed_command, write_outputs
@@ -11,13 +14,24 @@ from shiftbench.baselines.prompting.asking import Asker, Budget, Prices, refuse_
 from shiftbench.baselines.prompting.cache import AnswerStore
 from shiftbench.baselines.prompting.demonstrations import ChooseDemonstrations
 from shiftbench.baselines.prompting.local import LocalModel
+from shiftbench.baselines.prompting.models import Ending, ModelAnswer
 from shiftbench.baselines.prompting.options import PromptingOptions
-from shiftbench.baselines.prompting.run import choose_subset, log_account, prompt_and_predict, with_confidences
+from shiftbench.baselines.prompting.scored_labels import CONTENT_FREE, LabelScores, calibrated_scores
 from shiftbench.baselines.prompting.server import ModelServer
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol, TaskPrompt
+from shiftbench.baselines.prompting.wire import TOP
+from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.cache import check_cache
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.metrics.calibration import brier_limits
+from shiftbench.validation.progress import progress
+from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
+from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
+
+log = logging.getLogger(__name__)
+FEWSHOT = "fewshot"
+MOST_UNLISTED = 0.01
+"""Maximum unknown share of the labels' probability, on average, for which confidences are written."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +41,7 @@ class PromptingProgram:
     Attributes:
         prompts: format rows as prompts; several wordings with ``--draws``.
         model: the model, not loaded or called yet.
+        subset: the test rows to predict: those asked for, else 'fewshot' if there is such a subset, else 'all'.
     """
 
     options: PromptingOptions
@@ -47,7 +62,7 @@ class PromptingProgram:
         prompt = TaskPrompt.of(folder, options.task, protocol, options.instruction, options.max_tokens)
         options.check_kind(prompt.kind)
         model = options.open_model()
-        subset = choose_subset(folder, options.task, options.subset)
+        subset = options.subset or (FEWSHOT if FEWSHOT in folder.task(options.task).subsets else "all")
         # A user instruction has no paraphrases.
         is_reworded = options.draws is not None and options.instruction is None
         others = prompt.paraphrases(folder, options.task) if is_reworded else ()
@@ -68,6 +83,8 @@ class PromptingProgram:
 
         Args:
             choose: selects demonstrations; None for zero-shot.
+            libraries: libraries of the program, for the card.
+            **facts: its fields of the card.
         Raises: InvalidInput if the model fails, its budget is spent, or requests remain unanswered; the message names
             these requests and the command that repeats them. Responses received so far are saved.
         """
@@ -75,20 +92,9 @@ class PromptingProgram:
         with AnswerStore() as store:
             prices, budget = Prices(options.price_in, options.price_out), Budget(options.max_requests, options.max_cost)
             asker = Asker(self.model, store, prices, budget)
-            asked = prompt_and_predict(
-                asker,
-                self.prompts,
-                choose,
-                self.folder,
-                options.task,
-                sources=options.source,
-                targets=options.target,
-                seeds=options.seeds,
-                subset=self.subset,
-                scores_labels=options.score_labels,
-                calibrates=options.calibrate,
-            )
-        log_account(asker, asked)
+            asked = self._ask(asker, choose)
+        usable = asked.select(pl.col("prediction") != UNPARSED).to_series().to_list()
+        log.info("%s; %s", asker.account, endings_line(asked["ending"].to_list(), usable))
         missing = asked.filter(pl.col("ending").is_null())["id"].to_list()
         refuse_unanswered(missing, len(asked), options.model_name, typed_command())
         predictions = asked.drop("ending")
@@ -107,3 +113,177 @@ class PromptingProgram:
             **facts,
         )
         write_outputs(predictions, card, options.out)
+
+    def _ask(self, asker: Asker, choose: ChooseDemonstrations | None) -> pl.DataFrame:
+        """Predict the test rows of every target, with demonstrations from every source; one run per source and seed.
+
+        Returns: source ('none' for zero-shot), id, prediction and seed; ``ending`` (an ``Ending``; null if every try
+            failed); for scored labels also ``shares`` (lower bound on each label's share; null if no label is listed)
+            and ``unlisted`` (1 minus their sum).
+        """
+        options = self.options
+        rows = self.folder.test(options.task, self.subset)
+        domains = rows["domain"].unique(maintain_order=True).to_list()
+        for target in options.target or ():
+            if target not in domains:
+                what, cure = f"subset '{self.subset}' has no such domain", did_you_mean(target, domains)
+                raise InvalidInput(Problem(what, "--target", f"'{target}'", cure))
+        rows = rows.filter(pl.col("domain").is_in(options.target or domains))
+        if choose is None and options.source:
+            what, cure = "without demonstrations there is no source", "leave --source out, or give --shots"
+            raise InvalidInput(Problem(what, "--source", ", ".join(options.source), cure))
+        named = [NO_SOURCE] if choose is None else self._sources(domains)
+        runs = [(source, seed) for source in named for seed in dict.fromkeys(options.seeds or (0,))]
+        of = f"{counted(len(rows), 'test row')} of subset '{self.subset}', {counted(len(runs), 'run')}"
+        log.info("asking about %s: %s", counted(len(rows) * len(runs), "row"), of)
+        parts = []
+        n_prompts = len(runs) * len(rows) * (1 + len(CONTENT_FREE) * options.calibrate)
+        with progress(total=n_prompts, desc="asking", unit="prompt") as bar:
+            for source, seed in runs:
+                prompt = self.prompts[seed % len(self.prompts)]
+                shown = self._demonstrations(source, rows, choose, seed) if choose else [()] * len(rows)
+                test = list(rows.iter_rows(named=True))
+                requests = [prompt.request(row, examples) for row, examples in zip(test, shown, strict=True)]
+                if options.calibrate:  # sent together, so that the common prefix is read once
+                    requests += [each for examples in shown for each in prompt.content_free_requests(examples)]
+                answers = asker.ask(requests, bar)
+                own = answers[: len(rows)]
+                if options.score_labels:
+                    scores = [_scores_of(answer) for answer in answers]
+                    if options.calibrate:
+                        scores = _calibrated(scores, len(rows), prompt.labels)
+                    predictions = _choose_labels(scores, prompt.labels)
+                else:
+                    predictions = pl.DataFrame(
+                        {"prediction": [prompt.read(answer, row) for answer, row in zip(own, test, strict=True)]},
+                        schema={"prediction": pl.String},
+                    )
+                # A row is answered only if its content-free inputs are, too.
+                groups = [[answer, *answers[len(rows) + place :: len(rows)]] for place, answer in enumerate(own)]
+                endings = [None if any(each.text is None for each in group) else group[0].ending for group in groups]
+                asked = rows.select(source=pl.lit(source), id="id")
+                ended = pl.Series("ending", endings, dtype=pl.String)
+                parts.append(asked.with_columns(predictions, seed=pl.lit(seed, pl.Int64), ending=ended))
+        return pl.concat(parts)
+
+    def _sources(self, domains: Sequence[str]) -> list[str]:
+        """Choose the sources of demonstrations: as for training, but by default only domains in the subset."""
+        info = self.folder.task(self.options.task)
+        inside = [domain for domain in domains if "train" in info.domains[domain].splits]
+        each = info.joined_source is None and info.id_domain is None
+        return choose_sources(self.folder, self.options.task, self.options.source or (inside if each else None))
+
+    def _demonstrations(
+        self, source: str, rows: pl.DataFrame, choose: ChooseDemonstrations, seed: int
+    ) -> list[list[dict[str, object]]]:
+        train = pl.concat([self.folder.split(self.options.task, part, "train") for part in source_parts(source)])
+        chosen = choose(train, rows, seed)
+        needed = sorted({place for places in chosen for place in places})
+        examples = dict(zip(needed, train[needed].iter_rows(named=True), strict=True))
+        return [[examples[place] for place in places] for places in chosen]
+
+
+def _scores_of(answer: ModelAnswer) -> LabelScores | None:
+    """Read label scores from a response; None if the model scored none, for example because the prompt is too long."""
+    if not answer.text or answer.ending is not Ending.COMPLETE:
+        return None
+    return LabelScores.from_text(answer.text)
+
+
+def _calibrated(scores: Sequence[LabelScores | None], n: int, labels: Sequence[str]) -> list[LabelScores | None]:
+    """Calibrate the scores of n rows by those of each row's content-free inputs, which follow them in ``scores``.
+
+    Raises: InvalidInput listing the labels that are censored anywhere: a bound would be divided like a value, and a
+        label that is never predicted would win.
+    """
+    censored = {place for each in scores if each is not None for place in each.censored}
+    if censored:
+        found = ", ".join(f"'{labels[place]}'" for place in sorted(censored))
+        cure = "give --api completions, or --local, which score each label itself; or leave --calibrate out"
+        what = f"labels that are not among the {TOP} likeliest tokens cannot be calibrated"
+        raise InvalidInput(Problem(what, "--calibrate", found, cure))
+    step = len(CONTENT_FREE)
+    free = [scores[start : start + step] for start in range(n, len(scores), step)]
+    return [
+        None
+        if own is None or None in group
+        else LabelScores(tuple(calibrated_scores(_values(own), [_values(each) for each in group if each]).tolist()))
+        for own, group in zip(scores[:n], free, strict=True)
+    ]
+
+
+def _values(scores: LabelScores) -> list[float]:
+    return [value for value in scores.log_p if value is not None]
+
+
+def _choose_labels(scores: Sequence[LabelScores | None], labels: Sequence[str]) -> pl.DataFrame:
+    """Choose the label with the largest share; a row in which no label is listed gets no prediction and no shares."""
+    listed = [each if each is not None and any(each.shares) else None for each in scores]
+    return pl.DataFrame(
+        {
+            "prediction": [UNPARSED if each is None else labels[int(np.argmax(each.shares))] for each in listed],
+            "shares": [None if each is None else each.shares for each in listed],
+            "unlisted": [0.0 if each is None else each.unlisted_share for each in scores],
+        },
+        schema={"prediction": pl.String, "shares": pl.List(pl.Float64), "unlisted": pl.Float64},
+    )
+
+
+def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilities: bool) -> pl.DataFrame:
+    """Add confidences to predictions from scored labels, if the scores are known well enough.
+
+    If censored labels may have 1% of the probability or more on average, neither confidences nor probabilities are
+    written, because calibration error would be undetermined; the bounds of the Brier score are logged instead. Below
+    that, the unknown probability is divided equally among a row's labels.
+
+    Args:
+        gold: codes of the gold labels by id; empty if they are withheld.
+    Returns: source, id, prediction, seed, and possibly confidence and probabilities.
+    """
+    plain = asked.drop("shares", "unlisted")
+    scored = asked.filter(pl.col("shares").is_not_null())
+    if scored.is_empty():
+        return plain
+    unlisted = float(scored["unlisted"].mean())  # type: ignore[arg-type]
+    if unlisted:
+        undecided = int((scored["shares"].list.max() <= scored["unlisted"]).sum())
+        line = f"{100 * unlisted:.1f}% of the labels' probability is not listed by the server"
+        if undecided:
+            line += f"; in {counted(undecided, 'text')} of {len(scored):,} it may hide a likelier label"
+        if gold:
+            shares = np.array(scored["shares"].to_list())
+            codes = [gold[each] for each in scored["id"]]
+            low, high = (100 * limit.mean() for limit in brier_limits(shares, scored["unlisted"].to_numpy(), codes))
+            line += f"; the Brier score is between {low:.1f} and {high:.1f}"
+        if unlisted >= MOST_UNLISTED:
+            line += "; no confidences are written, because calibration error would rest on what is not known"
+        log.warning("%s; --api completions, where the server can echo, scores each label itself", line)
+    if unlisted >= MOST_UNLISTED:
+        return plain
+    lists = pl.col("shares") + pl.col("unlisted") / pl.col("shares").list.len()
+    columns = [
+        pl.col("shares").list.max().alias("confidence"),
+        *([pl.col("shares").alias("probabilities")] * probabilities),
+    ]
+    return asked.with_columns(shares=lists).select(*plain.columns, *columns)
+
+
+def endings_line(endings: Sequence[str | None], usable: Sequence[bool]) -> str:
+    """Summarise how responses ended, and how many of each kind could not be parsed.
+
+    >>> endings_line(["complete", "complete", "truncated", "refused"], [True, False, False, False])
+    '3 of 4 predictions could not be read: 1 truncated (give --max-tokens more), 1 refused, 1 unparsed'
+    """
+    words = {
+        Ending.TRUNCATED: "truncated (give --max-tokens more)",
+        Ending.REFUSED: "refused",
+        Ending.TOO_LONG: "too long for the model",
+        Ending.COMPLETE: "unparsed",
+    }
+    answered = [(ending, fine) for ending, fine in zip(endings, usable, strict=True) if ending is not None]
+    lost = Counter(ending for ending, fine in answered if not fine)
+    line = f"{lost.total():,} of {len(answered):,} predictions could not be read"
+    if lost:
+        line += ": " + ", ".join(f"{lost[ending]:,} {words[ending]}" for ending in words if lost[ending])
+    cut = sum(ending == Ending.TRUNCATED for ending, fine in answered if fine)
+    return line + (f"; {cut:,} more were truncated and read all the same" if cut else "")

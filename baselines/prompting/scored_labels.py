@@ -12,8 +12,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from shiftbench.validation.json_text import parse_json
+
+CONTENT_FREE = ("N/A", "[MASK]", "")
+"""Content-free inputs over which Zhao et al. 2021 average."""
 
 
 @dataclass(frozen=True)
@@ -152,3 +156,31 @@ def _folded(text: str) -> str:
 
 def _joined(prefix: str, token: str) -> str:
     return (prefix + _folded(token)).lstrip()
+
+
+def calibrated_scores(scores: ArrayLike, content_free: ArrayLike) -> NDArray[np.float64]:
+    """Divide label probabilities by their mean probability for content-free inputs (contextual calibration).
+
+    The same prompt, with the same demonstrations, is sent with content-free inputs, which correct for its prior
+    preference for some labels. As in the authors' code, the mean is over unnormalised probabilities. With several input
+    columns, each is replaced; the authors replace the whole example.
+
+    Args:
+        scores: natural log-probabilities of the labels, shape (..., C).
+        content_free: log-probabilities for F content-free inputs after the same prompts, shape (..., F, C).
+    Returns: log quotients, shape (..., C); their softmax gives the calibrated probabilities.
+    Raises: ValueError if a log-probability is not finite, or the shapes do not match.
+    Source: Zhao et al. 2021, "Calibrate Before Use", equation 1 with b = 0 and the diagonal matrix of sec. 5.
+
+    >>> from scipy.special import softmax
+    >>> softmax(calibrated_scores(np.log([0.6, 0.2]), np.log([[0.6, 0.1], [0.6, 0.1]]))).round(3).tolist()
+    [0.333, 0.667]
+    """
+    from scipy.special import logsumexp
+
+    asked, free = np.asarray(scores, dtype=np.float64), np.asarray(content_free, dtype=np.float64)
+    if not (np.isfinite(asked).all() and np.isfinite(free).all()):
+        raise ValueError("labels' log-probabilities must be finite; was a label never scored?")
+    if free.ndim != asked.ndim + 1 or free.shape[-1] != asked.shape[-1] or free.shape[-2] == 0:
+        raise ValueError(f"scores (..., C) and content_free (..., F, C) must fit, got {asked.shape} and {free.shape}")
+    return np.asarray(asked - logsumexp(free, axis=-2) + np.log(free.shape[-2]))

@@ -9,7 +9,6 @@ from typing import Any
 from shiftbench.baselines.prompting.models import Ending, KeepAnswer, ModelAnswer, Request
 from shiftbench.baselines.prompting.wire import (
     Api,
-    Guided,
     NoAnswerError,
     UnscoredError,
     read_answer,
@@ -68,13 +67,12 @@ class ModelServer:
         parameters: Mapping[str, Any] | None = None,
         api: Api = Api.CHAT,
         scores_labels: bool = False,
-        guided: Guided | None = None,
         timeout: float = TIMEOUT,
         first_wait: float = 1,
     ) -> None:
         self._model, self._concurrency, self._first_wait = model, concurrency, first_wait
         self._parameters = dict(parameters or {})
-        self.api, self._guided, self.scores_labels = api, guided, scores_labels
+        self.api, self.scores_labels = api, scores_labels
         self._options: dict[str, Any] = {"base_url": base_url, "api_key": api_key, "timeout": timeout, "max_retries": 0}
         self.address = without_credentials(base_url)
         self._pause_asked = self._pause_over = 0.0  # monotonic clock
@@ -112,7 +110,7 @@ class ModelServer:
             raise InvalidInput(Problem(what, self.address, str(error), cure)) from error
 
     def _body(self, request: Request) -> dict[str, Any]:
-        return request_body(request, self.api, self._parameters, scores_labels=self.scores_labels, guided=self._guided)
+        return request_body(request, self.api, self._parameters, scores_labels=self.scores_labels)
 
     async def _answer_all(self, requests: Sequence[Request], keep: KeepAnswer) -> None:
         from openai import AsyncOpenAI

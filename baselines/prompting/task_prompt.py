@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from shiftbench.baselines.prompting.calibration import CONTENT_FREE
 from shiftbench.baselines.prompting.instructions import NO_ANSWER, Wording, wording, wordings
 from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
 from shiftbench.baselines.prompting.parsing import (
@@ -24,6 +23,7 @@ from shiftbench.baselines.prompting.parsing import (
     tag_sequence,
     usable_text,
 )
+from shiftbench.baselines.prompting.scored_labels import CONTENT_FREE
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 

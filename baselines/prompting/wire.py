@@ -1,7 +1,6 @@
 """Bodies of requests to an OpenAI-compatible server, and of its responses: chat, completions, and scored labels."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -27,33 +26,6 @@ class Api(StrEnum):
 
     CHAT = "chat"
     COMPLETIONS = "completions"
-
-
-class Guided(StrEnum):
-    """How a server is told to restrict the response to the labels."""
-
-    VLLM = "vllm"
-    VLLM_OLD = "vllm-old"
-    LLAMA_CPP = "llama.cpp"
-    JSON_SCHEMA = "json-schema"
-
-
-def _schema(labels: Sequence[str]) -> dict[str, Any]:
-    label = {"type": "string", "enum": list(labels)}
-    return {"type": "object", "properties": {"label": label}, "required": ["label"], "additionalProperties": False}
-
-
-_GUIDED: Mapping[Guided, Callable[[Sequence[str]], dict[str, Any]]] = {
-    Guided.VLLM: lambda labels: {"structured_outputs": {"choice": list(labels)}},
-    Guided.VLLM_OLD: lambda labels: {"guided_choice": list(labels)},
-    Guided.LLAMA_CPP: lambda labels: {"grammar": f"root ::= {' | '.join(json.dumps(label) for label in labels)}"},
-    Guided.JSON_SCHEMA: lambda labels: {
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "label", "strict": True, "schema": _schema(labels)},
-        }
-    },
-}
 
 
 class UnscoredError(Exception):
@@ -95,9 +67,7 @@ def plain_text(messages: Sequence[Message], *, ends_open: bool = False) -> str:
     return "".join([*parts[:-1], messages[-1]["content"]]) if ends_open else "".join(parts)
 
 
-def request_body(
-    request: Request, api: Api, parameters: Mapping[str, Any], *, scores_labels: bool, guided: Guided | None
-) -> dict[str, Any]:
+def request_body(request: Request, api: Api, parameters: Mapping[str, Any], *, scores_labels: bool) -> dict[str, Any]:
     """Build the body of a request, without the model's name.
 
     Args:
@@ -120,8 +90,6 @@ def request_body(
         # At least one token: not all servers accept 0.
         name = "max_completion_tokens" if asks.get("max_completion_tokens") else "max_tokens"
         asks |= {**scoring, name: tokens_to_tell(request.labels) if api is Api.CHAT else 1}
-    elif guided is not None and request.labels:
-        asks |= _GUIDED[guided](request.labels)
     return {name: value for name, value in asks.items() if value is not None}
 
 

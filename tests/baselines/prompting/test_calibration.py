@@ -10,7 +10,7 @@ import pytest
 from scipy.special import softmax
 
 from shiftbench.baselines.prompt_llm import main
-from shiftbench.baselines.prompting.calibration import CONTENT_FREE, calibrated_scores
+from shiftbench.baselines.prompting.scored_labels import CONTENT_FREE, calibrated_scores
 from shiftbench.baselines.prompting.wire import Api
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.report import InvalidInput

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shiftbench.baselines.prompting.gguf import find_gguf
-from shiftbench.baselines.prompting.local import LocalModel
+from shiftbench.baselines.prompting.local import LocalModel, find_gguf
 from shiftbench.baselines.prompting.models import ModelAnswer, Request
 from shiftbench.baselines.prompting.scored_labels import LabelScores
 from shiftbench.baselines.training.options import Precision

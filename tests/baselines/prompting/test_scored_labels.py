@@ -92,9 +92,9 @@ def test_underscores_are_spaces() -> None:
 )
 def test_as_many_tokens_are_asked_for_as_may_be_needed(labels: tuple[str, ...], n: int) -> None:
     request = Request(({"role": "user", "content": "x"},), 9, labels)
-    body = request_body(request, Api.CHAT, {}, scores_labels=True, guided=None)
+    body = request_body(request, Api.CHAT, {}, scores_labels=True)
     assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, n)
-    prompts = request_body(request, Api.COMPLETIONS, {}, scores_labels=True, guided=None)["prompt"]
+    prompts = request_body(request, Api.COMPLETIONS, {}, scores_labels=True)["prompt"]
     assert [prompt.endswith("\n") for prompt in prompts] == [labels == ("join", "joint")] * len(labels)
 
 

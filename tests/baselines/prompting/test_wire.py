@@ -14,7 +14,7 @@ from shiftbench.baselines.prompting.models import ModelAnswer, Request
 from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.scored_labels import LabelScores
 from shiftbench.baselines.prompting.server import ModelServer
-from shiftbench.baselines.prompting.wire import Api, Guided, UnscoredError, plain_text, read_answer
+from shiftbench.baselines.prompting.wire import Api, UnscoredError, plain_text, read_answer
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
@@ -137,29 +137,12 @@ def test_a_server_that_does_not_score_is_told_with_the_cure(api: Api, reply: Any
         model.answer([ASKED], lambda place, answer: None)
 
 
-@pytest.mark.parametrize(
-    ("guided", "sent"),
-    [
-        (Guided.VLLM, {"structured_outputs": {"choice": list(LABELS)}}),
-        (Guided.VLLM_OLD, {"guided_choice": list(LABELS)}),
-        (Guided.LLAMA_CPP, {"grammar": 'root ::= "negative" | "neutral" | "positive"'}),
-    ],
-)
-def test_answers_are_held_to_the_labels(guided: Guided, sent: dict[str, Any], server: ChatServer) -> None:
-    model = ModelServer("m", base_url=server.url, api_key="k", guided=guided)
-    model.answer([ASKED, Request(TURNS, 9)], lambda place, answer: None)
-    bodies = sorted(server.asked, key=len)
-    assert {name: bodies[1][name] for name in sent} == sent
-    assert bodies[0].keys() == {"model", "messages", "temperature", "max_tokens"}  # no labels, nothing to hold to
-
-
-def test_an_answer_by_a_schema_is_read_as_its_label(
+def test_servers_may_be_told_to_answer_with_a_label(
     synthetic: DatasetFolder, server: ChatServer, tmp_path: Path
 ) -> None:
-    server.reply = lambda body: json.dumps({"label": "negative"})
-    frame = run(synthetic, server, tmp_path / "p.parquet", api=Api.CHAT, guided=Guided.JSON_SCHEMA)
-    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
-    assert schema["properties"]["label"]["enum"] == list(synthetic.task("sa").labels)
+    server.reply = lambda body: body["structured_outputs"]["choice"][0]
+    choice = 'structured_outputs={"choice": ["negative", "positive"]}'
+    frame = run(synthetic, server, tmp_path / "p.parquet", api=Api.CHAT, param=[choice])
     assert set(frame["prediction"]) == {"negative"}
 
 
@@ -203,11 +186,10 @@ def test_servers_nearby_are_asked_more_at_once(address: str, typed: int | None, 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"score_labels": True, "guided": Guided.VLLM}, "--score-labels, --guided: scored labels need no"),
         ({"probabilities": True}, "--probabilities: answers in words have no probabilities; give --score-labels"),
         (
-            {"task": "ab", "guided": Guided.VLLM},
-            "--guided: this is for tasks of labels; found a task of kind 'tagging'",
+            {"task": "ab", "score_labels": True},
+            "--score-labels: this is for tasks of labels; found a task of kind 'tagging'",
         ),
     ],
 )
