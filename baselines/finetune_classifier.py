@@ -11,7 +11,7 @@ with both kinds. An interrupted training resumes where it stopped. Not supported
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import CLASSIFIER, Head
 from shiftbench.baselines.program import RunOptions, run_alone, with_options
-from shiftbench.baselines.robust.method import Methods, MethodStages, MethodTraining, Robustness, Synonyms
-from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.baselines.robust.method import MethodOptions, MethodTraining
 from shiftbench.baselines.runs import Predict, Run, Trained, require_two_labels
 from shiftbench.baselines.training.finetuner import Finetuner, Score
-from shiftbench.baselines.training.options import RECIPES, Hyperparameters, TrainingOptions
+from shiftbench.baselines.training.options import TrainingOptions
 from shiftbench.baselines.training.program import finetune
-from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -39,18 +37,11 @@ log = logging.getLogger(__name__)
 class ClassifierFinetuner(Finetuner):
     """Trains classifiers of one task, with or without robustness methods."""
 
-    def __init__(
-        self,
-        info: TaskInfo,
-        options: TrainingOptions,
-        robustness: Robustness,
-        recipes: Mapping[str, Hyperparameters] = RECIPES,
-    ) -> None:
-        super().__init__(info, options, recipes)
-        self._robustness = robustness
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self._check_methods()
         self._writes = bool(self.config.is_encoder_decoder)
-        self._head = Head.of(self.config, CLASSIFIER, info.labels)
+        self._head = Head.of(self.config, CLASSIFIER, self.info.labels)
         if self._head.note and not self._writes:
             log.info("%s", self._head.note)
 
@@ -60,7 +51,7 @@ class ClassifierFinetuner(Finetuner):
 
         reads_both_ways = self.config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES
         writes = self.config.is_encoder_decoder
-        for name, method in self._robustness.methods.items():
+        for name, method in self.robustness.methods.items():
             fits = {"encoders": reads_both_ways and not writes, "all": True}.get(
                 method.models, reads_both_ways or writes
             )
@@ -77,25 +68,24 @@ class ClassifierFinetuner(Finetuner):
 
             self._decoder = decoder_tokens(self.config.decoder_start_token_id, self.tokenizer)
             self._words = label_tokens(self.info.labels, self.tokenizer)
-        methods = self._robustness
+        methods = self.robustness
         if not methods.methods and not self._writes:
             return self.train_candidates(run, rows)
-        self._training = training = methods.prepare(self._method_training(run, rows))
-        stages = MethodStages(methods, training) if methods.methods else None
-        return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), stages)
+        self._training = training = methods.prepare(self.method_training(run, rows))
+        return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), training)
 
     def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
         """Raise InvalidInput if a method needs several sources or validation rows that the run does not have."""
-        name = self._robustness.any("of_domains")
+        name = self.robustness.any("of_domains")
         if name and rows["domain"].n_unique() < 2:
             what, cure = "this method compares domains, so it needs several", "join sources, as --source a+b"
             raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}'", cure))
-        name = self._robustness.any("of_validation")
+        name = self.robustness.any("of_validation")
         if name and run.validation is None:
             what, cure = "this method needs validation rows of the source", "leave it out"
             raise InvalidInput(Problem(what, f"--method {name}", f"source '{run.source}' has none", cure))
 
-    def _method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
+    def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
         """Collect the data and functions that the methods can use in a training."""
         from shiftbench.baselines.robust.last_layer import read_features
 
@@ -103,15 +93,9 @@ class ClassifierFinetuner(Finetuner):
             own = self._features(rows, self.eval_length)
             return np.array(self.read(model, own, read_features, "reading features"), dtype=np.float32)
 
-        return MethodTraining(
-            rows,
-            self.info.inputs,
-            len(self.info.labels),
-            run.seed,
-            self.embeddings,
-            self.tokenizer,
+        return replace(
+            super().method_training(run, rows),
             read=self._label_logits,
-            validation=run.validation,
             features=features,
             score=None if run.validation is None else self.scorer(run, run.validation),
             logits=lambda model, rows: self._logits(model, rows, "reading validation rows"),
@@ -128,9 +112,9 @@ class ClassifierFinetuner(Finetuner):
     def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
         """Build each row's word pieces and label and, for robustness methods, its index and domain."""
         more = pl.DataFrame({"labels": rows["label"]})
-        if self._robustness.methods:
+        if self.robustness.methods:
             more = more.with_row_index("row")
-        if self._robustness.any("of_domains"):
+        if self.robustness.any("of_domains"):
             more = more.with_columns(domain=rows["domain"].rank("dense").cast(pl.Int64) - 1)
         pairs = zip(self._features(rows, max_length), more.iter_rows(named=True), strict=True)
         return [{**features, **facts} for features, facts in pairs]
@@ -152,7 +136,7 @@ class ClassifierFinetuner(Finetuner):
 
         def predict(rows: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
             logits = self._logits(model, rows, "predicting")
-            for method in self._robustness.methods.values():
+            for method in self.robustness.methods.values():
                 logits = method.adjust(self._training, model, logits, rows.drop("label", strict=False))
             probabilities = np.asarray(softmax(logits, axis=1))
             return probabilities.argmax(axis=1), probabilities
@@ -186,28 +170,14 @@ class ClassifierFinetuner(Finetuner):
 
 
 @with_options
-def main(
-    runs: RunOptions,
-    *,
-    method: Methods = None,
-    synonyms: Synonyms = SynonymSource.WORDNET,
-    training: TrainingOptions,
-) -> None:
+def main(runs: RunOptions, methods: MethodOptions, training: TrainingOptions) -> None:
     """Fine-tune an encoder, or T5, as a classifier.
 
     --method adds a robustness method.
 
     Example: shiftbench train finetune-classifier nli --data build/dr --out minilm.parquet --epochs 3
     """
-    robustness = Robustness.of(method, synonyms, training)
-    finetune(
-        "finetune-classifier",
-        partial(ClassifierFinetuner, robustness=robustness),
-        runs,
-        training,
-        settings=robustness.settings,
-        facts=robustness.card_facts,
-    )
+    finetune("finetune-classifier", ClassifierFinetuner, runs, training, methods)
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ SHORTEST_WINDOW = 32
 class QaFinetuner(Finetuner):
     """Trains extractive question answering models of one task."""
 
-    def __init__(self, info: TaskInfo, options: TrainingOptions) -> None:
-        super().__init__(info, options, QA_RECIPES)
+    def __init__(self, info: TaskInfo, options: TrainingOptions, robustness: Robustness | None = None) -> None:
+        super().__init__(info, options, robustness, QA_RECIPES)
         self.check_places()
         shortest = min(settings.max_length for settings in self._candidates)
         if min(shortest, self.eval_length) < SHORTEST_WINDOW:
@@ -113,7 +113,6 @@ def main(runs: AnswerOptions, training: TrainingOptions) -> None:
 
     Example: shiftbench train finetune-qa qa --data build/dr --out minilm.parquet --epochs 2
     """
-    Robustness.of(None, training=training)  # refuses strengths of methods, as this program has no methods
     finetune("finetune-qa", QaFinetuner, runs, training, kinds=(TaskKind.EXTRACTIVE_QA,))
 
 

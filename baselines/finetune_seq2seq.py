@@ -11,17 +11,14 @@ supported: sampling.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
-from shiftbench.baselines.robust.method import Methods, Robustness, Synonyms
-from shiftbench.baselines.robust.synonyms import SynonymSource
-from shiftbench.baselines.robust.word_training import WordFinetuner
+from shiftbench.baselines.robust.method import MethodOptions, Robustness
 from shiftbench.baselines.runs import Predict, Run
-from shiftbench.baselines.training.finetuner import Score
+from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
 from shiftbench.baselines.training.program import finetune
 from shiftbench.baselines.training.text_to_text import encode_form, input_form, predicted_texts, target_texts
@@ -51,30 +48,24 @@ class WritingOptions(TrainingOptions):
     )
 
 
-class Seq2seqFinetuner(WordFinetuner):
+class Seq2seqFinetuner(Finetuner):
     """Trains encoder-decoders for one task."""
 
     options: WritingOptions
     reads_labels = True
 
     def __init__(self, info: TaskInfo, options: WritingOptions, robustness: Robustness | None = None) -> None:
-        super().__init__(info, options, GENERATION_RECIPES, GENERATION_SWEEPS)
+        super().__init__(info, options, robustness, GENERATION_RECIPES, GENERATION_SWEEPS)
         if not self.config.is_encoder_decoder:
             what, found = "the model is no encoder-decoder", f"'{options.model}', {self.config.model_type}"
             raise InvalidInput(Problem(what, "--model", found, "give one such as T5 or BART"))
         if len(self.tokenizer) > self.config.vocab_size:
             what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
             raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))
-        self.robustness, self._form = robustness or Robustness(), input_form(info.inputs)
+        self._form = input_form(info.inputs)
+        # EDA changes no context: the answer could go, and answers must not change.
+        self.copied_columns = ("question",) if info.kind is TaskKind.EXTRACTIVE_QA else info.inputs[:1]
         self._max_target = options.max_target or MAX_TARGET.get(info.kind, 0)
-
-    @property
-    def copied_column(self) -> str:
-        """Return the column that EDA changes: the question, or the input text of other tasks.
-
-        Changed words in a context could remove the answer from it, and answers must not change.
-        """
-        return "question" if self.info.kind is TaskKind.EXTRACTIVE_QA else self.info.inputs[0]
 
     def build(self, seed: int) -> Any:
         """Load the model, and replace its generation settings by ours."""
@@ -126,9 +117,7 @@ def _generated_tokens(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
 
 
 @with_options
-def main(
-    runs: AnswerOptions, *, method: Methods = None, synonyms: Synonyms = SynonymSource.WORDNET, training: WritingOptions
-) -> None:
+def main(runs: AnswerOptions, methods: MethodOptions, training: WritingOptions) -> None:
     """Fine-tune an encoder-decoder that writes its answer.
 
     --method adds a robustness method.
@@ -136,17 +125,7 @@ def main(
     Example: shiftbench train finetune-seq2seq as --data build/dr --out t5.parquet --model google-t5/t5-small
     """
     kinds = (TaskKind.GENERATION, TaskKind.EXTRACTIVE_QA)
-    robustness = Robustness.of(method, synonyms, training, of_words=True)
-    trainer = partial(Seq2seqFinetuner, robustness=robustness)
-    finetune(
-        "finetune-seq2seq",
-        trainer,
-        runs,
-        training,
-        kinds=kinds,
-        settings=robustness.settings,
-        facts=robustness.card_facts,
-    )
+    finetune("finetune-seq2seq", Seq2seqFinetuner, runs, training, methods, kinds=kinds)
 
 
 if __name__ == "__main__":

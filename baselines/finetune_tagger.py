@@ -10,7 +10,7 @@ where it stopped. Not supported: a CRF over the tags, and soft prompts.
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 
 from shiftbench.baselines.models.heads import TAGGER, Head
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
-from shiftbench.baselines.robust.method import Methods, Robustness, Synonyms
-from shiftbench.baselines.robust.synonyms import SynonymSource
-from shiftbench.baselines.robust.word_training import WordFinetuner
+from shiftbench.baselines.robust.method import MethodOptions, MethodTraining, Robustness
 from shiftbench.baselines.runs import Predict, Run
-from shiftbench.baselines.training.finetuner import Score
+from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import TrainingOptions
 from shiftbench.baselines.training.program import finetune
 from shiftbench.baselines.training.word_pieces import WordPieces, word_pieces
@@ -39,27 +37,21 @@ if TYPE_CHECKING:
 _OUTSIDE = "O"
 
 
-class TaggerFinetuner(WordFinetuner):
+class TaggerFinetuner(Finetuner):
     """Trains taggers of one task."""
 
     def __init__(self, info: TaskInfo, options: TrainingOptions, robustness: Robustness | None = None) -> None:
         # RoBERTa's tokenizers need this to read a list of words; others ignore it.
-        super().__init__(info, options, add_prefix_space=True)
+        super().__init__(info, options, robustness, add_prefix_space=True)
         self.check_places()
         self._head = Head.of(self.config, TAGGER, info.labels)
         if self._head.note:
             log.info("%s", self._head.note)
-        self.robustness = robustness or Robustness()
+        self.copied_columns, self._outside = (TOKENS,), info.labels.index(_OUTSIDE)
 
-    @property
-    def copied_column(self) -> str:
-        """Return the column that EDA changes: the words."""
-        return TOKENS
-
-    @property
-    def outside(self) -> int:
-        """Return the code of the tag ``O``."""
-        return self.info.labels.index(_OUTSIDE)
+    def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
+        """Collect the data that the methods can use in a training."""
+        return replace(super().method_training(run, rows), outside=self._outside)
 
     def build(self, seed: int) -> Any:
         """Load a pretrained encoder with a tagging head: its own if the tags match, else a new one."""
@@ -97,7 +89,7 @@ class TaggerFinetuner(WordFinetuner):
     def _tags(self, model: Any, pieces: WordPieces, description: str) -> list[NDArray[np.int64]]:
         codes = self.read(model, pieces.features, _best_tags, description)
         own = [tags[: len(words)] for tags, words in zip(codes, pieces.words, strict=True)]
-        return pieces.tags(own, self.outside)
+        return pieces.tags(own, self._outside)
 
 
 def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int64]]:
@@ -105,29 +97,14 @@ def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int6
 
 
 @with_options
-def main(
-    runs: AnswerOptions,
-    *,
-    method: Methods = None,
-    synonyms: Synonyms = SynonymSource.WORDNET,
-    training: TrainingOptions,
-) -> None:
+def main(runs: AnswerOptions, methods: MethodOptions, training: TrainingOptions) -> None:
     """Fine-tune an encoder as a tagger.
 
     --method adds a robustness method.
 
     Example: shiftbench train finetune-tagger ab --data build/dr --out minilm.parquet --epochs 3
     """
-    robustness = Robustness.of(method, synonyms, training, of_words=True)
-    finetune(
-        "finetune-tagger",
-        partial(TaggerFinetuner, robustness=robustness),
-        runs,
-        training,
-        kinds=(TaskKind.TAGGING,),
-        settings=robustness.settings,
-        facts=robustness.card_facts,
-    )
+    finetune("finetune-tagger", TaggerFinetuner, runs, training, methods, kinds=(TaskKind.TAGGING,))
 
 
 if __name__ == "__main__":

@@ -31,8 +31,8 @@ SETTINGS = Hyperparameters(
 class Mscl(ClassifierFinetuner):
     """Trains MSCL classifiers of one task."""
 
-    def __init__(self, info: TaskInfo, options: TrainingOptions) -> None:
-        super().__init__(info, options, Robustness(), {"default": SETTINGS})
+    def __init__(self, info: TaskInfo, options: TrainingOptions, robustness: Robustness) -> None:
+        super().__init__(info, options, robustness, {"default": SETTINGS})
 
     def build(self, seed: int) -> Any:
         """Load a pretrained encoder, and add the projection, the classifier and the memory."""

@@ -3,12 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from shiftbench.baselines.own_code import METHODS_GROUP, is_own, load_own, own_files
 from shiftbench.baselines.robust.synonyms import SynonymSource
+from shiftbench.validation.command_line import option
 from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean
 
 if TYPE_CHECKING:
@@ -41,16 +40,17 @@ METHODS: Mapping[str, str] = {
 """Classes by the name that ``--method`` takes, in files of this folder: those of the BOSS paper, sec. 4.1, then those
 of research on several domains. What several do to a trained model is done in this order, then the user's own."""
 
-Methods = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--method",
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """The robustness methods of a training, as typed."""
+
+    method: list[str] | None = option(
+        None,
+        f"Train with this robustness method; repeat for several: {', '.join(METHODS)}, or your own FILE.py:CLASS.",
         metavar="NAME",
-        help=f"Train with this robustness method; repeat for several: {', '.join(METHODS)}, or one of your own, "
-        "FILE.py:CLASS.",
-    ),
-]
-Synonyms = Annotated[SynonymSource, typer.Option("--synonyms", help="Where EDA's synonyms come from.")]
+    )
+    synonyms: SynonymSource = option(SynonymSource.WORDNET, "Where EDA's synonyms come from.")
 
 
 @dataclass
@@ -331,30 +331,11 @@ class Robustness:
             method.prepare(training)
         return training
 
-
-@dataclass(frozen=True)
-class MethodStages:
-    """Runs the hooks of methods before, during and after a classifier's training."""
-
-    robustness: Robustness
-    training: MethodTraining
-
-    def begin(self, model: Any) -> Any:
-        """Apply the methods' changes before training."""
-        for method in self.robustness.methods.values():
-            method.begin(self.training, model)
-        return model
-
-    def callbacks(self, model: Any, folder: "Path | None") -> "Sequence[TrainerCallback]":
-        """Build the callbacks of a training."""
-        methods = self.robustness.methods.values()
-        return [each for method in methods for each in method.callbacks(self.training, model, folder)]
-
-    def finish(self, trajectory: "Trajectory") -> "Trajectory":
-        """Apply the methods' changes to the trained model, one after the other."""
-        notes: dict[str, Any] = {"strengths": self.robustness.settings["strengths"]}
-        for method in self.robustness.methods.values():
-            notes |= method.finish(self.training, trajectory)
+    def finish(self, training: MethodTraining, trajectory: "Trajectory") -> "Trajectory":
+        """Apply the methods' changes to a trained model, one after the other."""
+        notes: dict[str, Any] = {"strengths": self.settings["strengths"]} if self.methods else {}
+        for method in self.methods.values():
+            notes |= method.finish(training, trajectory)
         return replace(trajectory, record={**trajectory.record, **notes})
 
 

@@ -4,18 +4,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shiftbench.baselines.robust.method import MethodTraining, Robustness
 from shiftbench.baselines.runs import Predict, Run, Trained
 from shiftbench.baselines.training.options import RECIPES, SWEEPS, Adapter, Hyperparameters, TrainingOptions
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
-    from transformers import TrainerCallback
-
     from shiftbench.baselines.training.batches import Features
     from shiftbench.baselines.training.trainer import Objective, Trajectory
 
@@ -23,33 +22,24 @@ Score = Callable[[Any], float]
 """How good a model is on validation rows, higher is better."""
 
 
-class Stages(Protocol):
-    """Hooks that change a model before and after training."""
-
-    def begin(self, model: Any) -> Any:
-        """Change a model before its training, and return it."""
-        ...
-
-    def callbacks(self, model: Any, folder: Path | None) -> "Sequence[TrainerCallback]":
-        """Build training callbacks; ``folder`` is the checkpoint folder."""
-        ...
-
-    def finish(self, trajectory: "Trajectory") -> "Trajectory":
-        """Change a trained model; return its trajectory with a record of the change."""
-        ...
-
-
 class Finetuner(ABC):
     """Trains models of one task. Subclasses define the model, its features, its score, and its predictions.
+
+    Attributes:
+        copied_columns: the text columns of the methods; EDA changes the last one.
+        reads_labels: whether the model's decoder reads the labels (teacher forcing).
 
     Args:
         tokenizer: settings of the tokenizer that override those in its files.
     """
 
+    reads_labels = False
+
     def __init__(
         self,
         info: TaskInfo,
         options: TrainingOptions,
+        robustness: Robustness | None = None,
         recipes: Mapping[str, Hyperparameters] = RECIPES,
         sweeps: Mapping[str, tuple[Mapping[str, Any], ...]] = SWEEPS,
         **tokenizer: Any,
@@ -58,7 +48,8 @@ class Finetuner(ABC):
         from shiftbench.baselines.training.models import Device, load_config, load_tokenizer, padding_token
 
         options.check()
-        self.info, self.options = info, options
+        self.info, self.options, self.robustness = info, options, robustness or Robustness()
+        self.copied_columns = info.inputs
         self._candidates = options.candidates(recipes, sweeps)
         self._device = Device.best(options.precision)
         self.config, self.tokenizer = load_config(options.model), load_tokenizer(options.model, **tokenizer)
@@ -90,30 +81,45 @@ class Finetuner(ABC):
         return replace(trained, record={**trained.record, "train_rows": len(rows)})
 
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
-        """Train on rows; subclasses may change them."""
-        return self.train_candidates(run, rows)
+        """Train on rows as changed by the robustness methods, which also choose the objective."""
+        methods = self.robustness
+        if not methods.methods:
+            return self.train_candidates(run, rows)
+        training = methods.prepare(self.method_training(run, rows))
+        return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), training)
+
+    def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
+        """Collect the data and functions that the methods can use in a training."""
+        return MethodTraining(
+            rows, self.copied_columns, len(self.info.labels), run.seed, self.embeddings, self.tokenizer,
+            reads_labels=self.reads_labels, validation=run.validation,
+        )  # fmt: skip
 
     def train_candidates(
         self,
         run: Run,
         rows: pl.DataFrame,
         objective: "Callable[[Any], Objective] | None" = None,
-        stages: "Stages | None" = None,
+        training: MethodTraining | None = None,
     ) -> Trained:
         """Train on the given rows, with the best of the candidate settings.
 
         Args:
             objective: builds the objective for a model; default: the model's own loss.
+            training: the training as its methods see it; None if there are none.
         """
         from shiftbench.baselines.training.trainer import train
         from shiftbench.baselines.training.tuning import train_candidates
 
         held_out = run.validation if self.options.select else None
         score = None if held_out is None else self.scorer(run, held_out)
+        methods: Any = self.robustness.methods.values()
 
         def build() -> Any:
             model = self._build_with_padding(run.seed)
-            return stages.begin(model) if stages else model
+            for method in methods:
+                method.begin(training, model)
+            return model
 
         def train_new(settings: Hyperparameters, folder: Path | None) -> "Trajectory":
             model = build()
@@ -128,9 +134,9 @@ class Finetuner(ABC):
                 validate=score,
                 objective=objective(model) if objective else None,
                 keep=self.options.keep_state or (),
-                callbacks=stages.callbacks(model, folder) if stages else (),
+                callbacks=[each for method in methods for each in method.callbacks(training, model, folder)],
             )
-            return stages.finish(trajectory) if stages else trajectory
+            return self.robustness.finish(training, trajectory) if training else trajectory
 
         return train_candidates(
             run, self._candidates, build, train_new, lambda model: self._predictor_of_saved(run, model)

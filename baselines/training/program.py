@@ -1,10 +1,9 @@
 """Main function of the fine-tuning programs: train, and write predictions, cards and a record of the trainings."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from shiftbench.baselines.program import (
@@ -15,6 +14,7 @@ from shiftbench.baselines.program import (
     write_outputs,
     write_results,
 )
+from shiftbench.baselines.robust.method import MethodOptions, Robustness
 from shiftbench.baselines.runs import Results, WorkFolder
 from shiftbench.baselines.training.finetuner import Finetuner
 from shiftbench.baselines.training.models import determinism, model_version
@@ -28,34 +28,35 @@ from shiftbench.validation.vocabulary import TaskKind
 
 Options = TypeVar("Options", bound=TrainingOptions)
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft")
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def finetune(
     program: str,
-    trainer: Callable[[TaskInfo, Options], Finetuner],
+    trainer: Callable[[TaskInfo, Options, Robustness], Finetuner],
     runs: AnswerOptions,
     training: Options,
+    methods: MethodOptions | None = None,
     *,
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
-    settings: Mapping[str, Any] = _NOTHING,
-    facts: Mapping[str, Any] = _NOTHING,
 ) -> None:
     """Train one model per source and seed, and write prediction file, card and record.
 
     Args:
-        settings: further options that predictions depend on, as JSON data.
-        facts: fields of the card that override the options.
+        methods: as typed; None for a program without methods.
     Raises: InvalidInput if an option, the data or the model is unsuitable; nothing is written then.
     """
+    asked = methods or MethodOptions()
+    of_words = TaskKind.CLASSIFICATION not in kinds
+    robustness = Robustness.of(asked.method, asked.synonyms, training, of_words=of_words)
     require("peft", "train")
     folder = runs.open_folder()
     training.check()
-    asked = {"options": asdict(replace(training, name=None)), "model": model_version(training.model), **settings}
-    work = open_work_folder(runs.out, program, folder, _LIBRARIES, **runs.settings(), **asked)
+    settings = {"options": asdict(replace(training, name=None)), "model": model_version(training.model)}
+    work = open_work_folder(runs.out, program, folder, _LIBRARIES, **runs.settings(), **settings, **robustness.settings)
     with determinism(asked=training.deterministic):
-        results = train_runs(trainer(folder.task(runs.task), training).fit, folder, runs, kinds=kinds, work=work)
-    _write_training(results, folder, training, runs.out, work, **facts)
+        trained = trainer(folder.task(runs.task), training, robustness)
+        results = train_runs(trained.fit, folder, runs, kinds=kinds, work=work)
+    _write_training(results, folder, training, runs.out, work, **robustness.card_facts)
 
 
 def _write_training(
