@@ -60,10 +60,7 @@ def load_own(name: str, group: str, option: str, base: type | None = None, hooks
 
 
 def own_files(name: str, group: str, option: str) -> dict[str, str]:
-    """Hash the files of the user code that a name refers to: its own file, and files next to it that it imports.
-
-    Returns: sha256 by the file's path relative to its folder, or by the module's name.
-    """
+    """Hash the user code that a name refers to: its file and the files next to it that it imports, or its module's."""
     return _files_of(_imported(_place_of(name, group, option)[0], option))
 
 

@@ -168,10 +168,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 
 
 def check_out_path(out: Path) -> None:
-    """Raise InvalidInput, before any training, if an output cannot be written.
-
-    Raises: InvalidInput if it has another suffix, or its folder is not writable.
-    """
+    """Raise InvalidInput, before any training, if an output has another suffix, or its folder is not writable."""
     refuse_folder(out, "--out")
     check_place(out)
     if out.suffix not in (".parquet", ".jsonl", ".csv"):
@@ -198,10 +195,7 @@ def make_card(folder: DatasetFolder, *, libraries: Sequence[str] = (), **facts: 
 
 
 def typed_command() -> str:
-    """Return the command as typed.
-
-    Returns: a shell command: ``shiftbench ...``, or ``python -m shiftbench.baselines...`` for a program run by itself.
-    """
+    """Return the command as typed: ``shiftbench ...``, or ``python -m ...`` for a program run by itself."""
     program = Path(sys.argv[0])
     alone = program.resolve().parent == Path(__file__).resolve().parent
     start = ["python", "-m", f"shiftbench.baselines.{program.stem}"] if alone else ["shiftbench"]

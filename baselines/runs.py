@@ -39,13 +39,7 @@ Predict = Callable[[pl.DataFrame], RawAnswers]
 
 @dataclass(frozen=True)
 class Run:
-    """The data of one run.
-
-    Attributes:
-        source: the training domain, or several joined by ``+``.
-        validation: its validation rows; None if it has none.
-        scratch: folder for resuming an unfinished run; None if nothing is saved.
-    """
+    """The data of one run: source (or several joined by ``+``), seed, rows, and a folder for resuming it, if any."""
 
     source: str
     seed: int
@@ -56,13 +50,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model with earlier states and a record of its training.
-
-    Attributes:
-        predict: the model at the end of training, or the one selected on validation rows.
-        states: earlier states of the same training, by name.
-        record: facts about the training, as JSON data.
-    """
+    """A trained model, earlier states of its training by name, and facts about the training as JSON data."""
 
     predict: Predict
     states: Mapping[str, Predict] = field(default_factory=dict)

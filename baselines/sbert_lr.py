@@ -43,12 +43,7 @@ def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
 
 
 def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], seed: int) -> FittedClassifier:
-    """Train a logistic regression on sentence embeddings.
-
-    Args:
-        train: rows with the inputs and ``label``.
-    Raises: InvalidInput if all rows have the same label.
-    """
+    """Train a logistic regression on sentence embeddings of rows with ``label``; InvalidInput if all have the same."""
     from sklearn.linear_model import LogisticRegression
 
     require_two_labels(train)

@@ -35,10 +35,7 @@ TRAIN_LENGTH, TEST_LENGTH = 256, 512
 
 
 class LengthBatches(Sampler[list[int]]):
-    """Length-bucketed batches, to reduce padding; reshuffled in each epoch.
-
-    Rows are shuffled, split into pools of 64 batches, sorted by length within each pool, and the batches shuffled.
-    """
+    """Length-bucketed batches: shuffled, sorted within pools of 64 batches, reshuffled in each epoch."""
 
     def __init__(self, lengths: Sequence[int], seed: int) -> None:
         self.lengths, self.seed, self.epoch = np.array(lengths), seed, 0
@@ -68,11 +65,7 @@ class LengthTrainer(Trainer):
 
 
 def load_classifier(name: str, labels: Sequence[str]) -> Any:
-    """Load a model that scores the labels in their order: with its own head if the label names match, else with a new
-    one.
-
-    A checkpoint trained on NLI may order them differently; the rows of its head are then permuted.
-    """
+    """Load a model that scores the labels in order: its own head, permuted by name, or else a new one."""
     config = AutoConfig.from_pretrained(name)
     if not any(each.endswith("ForSequenceClassification") for each in config.architectures or ()):
         return AutoModelForSequenceClassification.from_pretrained(name, num_labels=len(labels), dtype=torch.float32)

@@ -25,12 +25,7 @@ def fit_on(inputs: tuple[str, ...]) -> Fit:
 
 
 def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> FittedClassifier:
-    """Train a logistic regression on TF-IDF weights.
-
-    Args:
-        train: rows with the inputs and ``label``.
-    Raises: InvalidInput if all rows have the same label, or no words to learn from.
-    """
+    """Train a logistic regression on TF-IDF weights of rows with ``label``; InvalidInput without labels or words."""
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression

@@ -44,10 +44,7 @@ def own_file(name: str, *, is_method: bool) -> Path:
 
 
 def code_hash(file: Path) -> str:
-    """Hash the syntax trees of a file and of the files of ``robust`` and ``training`` that it imports, at any depth.
-
-    Docstrings, comments and layout are left out.
-    """
+    """Hash the code of a file and of the files of ``robust`` and ``training`` that it imports, without docstrings."""
     trees = (ast.dump(_without_docstrings(ast.parse(path.read_text("utf-8")))) for path in sorted(_imported(file)))
     return hashlib.sha256("\n".join(trees).encode()).hexdigest()[:16]
 

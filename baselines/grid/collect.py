@@ -30,10 +30,7 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Group trials by model and task, in the grid's order; a placebo's trials belong to its task.
-
-    Trials of a search are excluded; those with the settings that it selected are included.
-    """
+    """Group trials by model and task (a placebo's to its task), without those that a search did not select."""
     entries: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         if trial.search is not None and trial.search.number is not None:
@@ -84,10 +81,7 @@ def _task_of_entry(trial: Trial) -> str:
 
 
 def training_command(trials: Sequence[Trial]) -> str:
-    """Return the commands that train these trials, one line for each task and setting.
-
-    They contain no local path: ``DIR`` stands for the dataset folder.
-    """
+    """Return the commands that train these trials, a line for each task and setting; ``DIR`` is the dataset."""
     lines: dict[tuple[str, str, tuple[str, ...]], list[Trial]] = {}
     for trial in trials:
         lines.setdefault((trial.program, trial.task, trial.options), []).append(trial)

@@ -55,13 +55,7 @@ _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "
 
 @dataclass(frozen=True)
 class TrialWork:
-    """The work of one trial.
-
-    Attributes:
-        epochs: epochs, summed over all candidates of a sweep.
-        steps: optimizer steps, summed over all candidates.
-        held_out: validation rows read after each epoch.
-    """
+    """The work of one trial: epochs and steps summed over a sweep's candidates, and rows read after each epoch."""
 
     rows: int
     epochs: float
@@ -81,11 +75,7 @@ class TrialRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Rates:
-    """Speed of one machine: seconds to start a trial, per optimizer step, and per predicted row.
-
-    Attributes:
-        growth: training examples per training row: 2 with augmentation, more than 1 for long contexts.
-    """
+    """Speed of one machine: seconds to start, per step and predicted row; ``growth``: training examples per row."""
 
     start: float
     step: float
@@ -100,13 +90,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class GridEstimate:
-    """Estimated cost of an entry (one model on one task).
-
-    Attributes:
-        left: number of unfinished trials.
-        steps: optimizer steps of the unfinished trials; None if the program does not train by steps.
-        seconds: sequential run time of the unfinished trials; None if unknown.
-    """
+    """Estimated cost of an entry: trials, unfinished ones, and their steps and sequential seconds; None if unknown."""
 
     model: str
     task: str
@@ -197,10 +181,7 @@ def estimate_on_gpu(
 def _gpu_seconds(
     shape: Architecture, trial: Trial, rows: TrialRows, settings: Sequence[Hyperparameters], gpu: str
 ) -> float:
-    """Estimate a trial's seconds, assuming that every text has the maximum length.
-
-    Candidates of a sweep differ in batch size, and so in the work per step; test rows are predicted only once.
-    """
+    """Estimate a trial's seconds if texts have the maximum length; a sweep's candidates differ in batch size."""
     seconds = _START
     for number, each in enumerate(settings):
         n, longest = each.batch_size, each.max_length

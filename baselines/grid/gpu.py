@@ -25,12 +25,7 @@ _CONFIG_KINDS = {"deberta-v2": "deberta", "t5": "encoder-decoder", "bart": "enco
 
 @dataclass(frozen=True)
 class Architecture:
-    """A model's dimensions.
-
-    Attributes:
-        layers: number of layers; encoder plus decoder for an encoder-decoder.
-        attention: total width of all attention heads; 0 means the hidden states' width.
-    """
+    """A model's dimensions; encoder and decoder layers are added, and an attention of width 0 has the hidden width."""
 
     kind: str
     layers: int
@@ -75,11 +70,7 @@ def find_architecture(model: str) -> Architecture | None:
 
 
 def step_seconds(model: Architecture, rows: int, length: int, gpu: str) -> float:
-    """Estimate the seconds of a training step.
-
-    Args:
-        length: word pieces per row, including padding.
-    """
+    """Estimate the seconds of a training step on ``rows`` texts of ``length`` word pieces, including padding."""
     return max(3 * model.operations(rows, length) / _rate(gpu), model.least_seconds)
 
 

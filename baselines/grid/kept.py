@@ -234,11 +234,7 @@ def pack_board(board: Path) -> tuple[Path, ...]:
 
 
 def unpack_board(board: Path, out: Path) -> None:
-    """Write packed trials and results as the files that a grid and ``shiftbench score`` write.
-
-    Args:
-        out: folder for ``runs/<task>/<model>/<trial>`` and the results' cards and scores.
-    """
+    """Write packed trials (to ``out/runs``) and results as the files that a grid and ``shiftbench score`` write."""
     kept = KeptTrials(board)
     for trial in kept.trials():
         folder = out / "runs" / trial.folder

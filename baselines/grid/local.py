@@ -48,10 +48,7 @@ def run_local(
 
 
 def visible_gpus() -> list[str]:
-    """List the available GPUs, named as in ``CUDA_VISIBLE_DEVICES``, without importing torch, which takes seconds.
-
-    Read from that variable if it is set, else from ``nvidia-smi``.
-    """
+    """List the GPUs without torch: those in ``CUDA_VISIBLE_DEVICES`` or, if it is not set, of ``nvidia-smi``."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]

@@ -23,12 +23,7 @@ _METHOD = "--method="
 
 
 class CheckedModel(NamedTuple):
-    """A model of a grid, as checked in a separate process.
-
-    Attributes:
-        files: files of user code, each with its sha256.
-        draws: by name, the search range of each method's strength, and whether it is an integer.
-    """
+    """A model of a grid as checked in a separate process: words, hashed files, problems, and search ranges by name."""
 
     words: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -80,11 +75,7 @@ def placed_options(options: Sequence[str], code: Path) -> list[str]:
 
 
 def check_files(files: Sequence[str], code: Path) -> None:
-    """Raise InvalidInput if a file of user code has changed since the grid began.
-
-    Args:
-        files: files of a trial, each with its sha256.
-    """
+    """Raise InvalidInput if a file of user code, given with its sha256, has changed since the grid began."""
     for line in files:
         name, _, sha256 = line.rpartition(" ")
         file = code / name if name.endswith(".py") else _module_file(name)

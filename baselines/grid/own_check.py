@@ -50,10 +50,7 @@ def _check(asked: Mapping[str, Any]) -> CheckedModel:
 
 
 def _check_methods(command: Any, program: str, words: Sequence[str]) -> dict[str, tuple[float, float, bool]]:
-    """Raise InvalidInput if a fine-tuning program refuses methods, strengths or training settings.
-
-    Returns: the search ranges of the methods' strengths.
-    """
+    """Check methods, strengths and training settings of a fine-tuning program; return the strengths' search ranges."""
     from shiftbench.baselines.robust.method import Robustness, short_name, strengths_of
     from shiftbench.baselines.robust.synonyms import SynonymSource
     from shiftbench.baselines.training.options import TrainingOptions

@@ -81,11 +81,7 @@ class GridSearch(_GridTable):
 
 
 class GridModel(_GridTable):
-    """One ``[[models]]`` table: a program with its options, and a name for files and messages.
-
-    Attributes:
-        vary: values of options or settings; each combination is a separate model.
-    """
+    """One ``[[models]]`` table: a program with its options; each combination of ``vary`` is a model of its own."""
 
     name: ModelName
     program: Word
@@ -121,12 +117,7 @@ class GridFile(_GridTable):
 
 @dataclass(frozen=True)
 class GridPlan:
-    """The contents of a grid file; trials are ordered by task, model, source and seed, as are the rows of result files.
-
-    Attributes:
-        code: base folder of the paths of user code.
-        trials: trials to run first: all except those with the selected settings of searches.
-    """
+    """The contents of a grid file; trials, the selected ones of searches left out, are in the order of result files."""
 
     data: Path
     code: Path
@@ -265,10 +256,7 @@ class OptionChecks:
         """Results of the checks in separate processes, by model key."""
 
     def options(self, model: GridModel, key: str) -> tuple[str, ...]:
-        """Format a model's options as command-line words, and check them with the program itself.
-
-        User code is imported in a separate process, and its files are recorded.
-        """
+        """Format a model's options as command-line words, and check them, user code in a separate process."""
         tunes_methods = model.search is not None and "method" in model.options
         if not needs_own_process(model.program, model.options) and not tunes_methods:
             return self.format_options(model, key)
@@ -370,11 +358,7 @@ class _Checks(OptionChecks):
         start: tuple[tuple[str, ...], str, str],
         seeds: tuple[int, ...],
     ) -> list[Trial]:
-        """Build the trials of a search on one task and source, and register the search.
-
-        Args:
-            start: the model's own options, the task and the source.
-        """
+        """Build and register a search's trials; ``start``: the model's options, a task and a source."""
         words, task, source = start
         search = grid_file.searches.get(str(model.search))
         if search is None:

@@ -64,12 +64,7 @@ def add_settings(words: Sequence[str], drawn: Mapping[str, Any], own: Iterable[s
 
 @dataclass(frozen=True)
 class SearchedModel:
-    """A model of a grid whose settings are searched, on one task and source.
-
-    Attributes:
-        tries: one trial per sampled set of settings, in order.
-        options: options of each set, as they run on new seeds if the set is selected.
-    """
+    """A model whose settings are searched on one task and source: the tries, their options, and seeds of the chosen."""
 
     tries: tuple[Trial, ...]
     options: tuple[tuple[str, ...], ...]

@@ -133,11 +133,7 @@ class Trial:
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
     def arguments(self, data: Path, out: Path, code: Path | None = None) -> list[str]:
-        """Return the arguments of the ``shiftbench`` command that runs only this trial from the working directory.
-
-        Args:
-            code: base folder of the paths of user code; None means the working directory.
-        """
+        """Return the arguments of the ``shiftbench`` command of this trial; user code is relative to ``code``."""
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
         fixed = [
             f"--data={_relative_if_inside(data)}",
@@ -157,11 +153,7 @@ class EndedTrial(NamedTuple):
 
 
 def installed_versions(program: str = "", options: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the local versions of everything that determines a trial's predictions, such as 'torch 2.13.0'.
-
-    They are those of Python, of the code of the program and its methods (independent of the release), and of the
-    libraries that compute.
-    """
+    """Return the versions that a trial's predictions depend on: Python, program, methods, libraries."""
     python = ".".join(platform.python_version_tuple()[:2])
     versions = [f"python {python}", *code_versions(program, options)]
     for name in _COMPUTING:

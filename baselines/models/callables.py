@@ -72,10 +72,7 @@ class CallableModel(LoadedModel):
             raise refuse_row(self.name, "the callable raises", row, found, cure, done) from error
 
     def _until_it_raises(self, part: list[Any]) -> tuple[list[Any], int, bool]:
-        """Find the first input at which the function raises, by bisection.
-
-        Returns: the outputs before it, its index, and whether the function also raises for it alone.
-        """
+        """Find by bisection the first input that raises: outputs before it, its index, whether it raises alone."""
         answered: list[Any] = []
         first, end = 0, len(part)
         while end - first > 1:

@@ -36,10 +36,7 @@ _ALLOWED = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv", "ctypes.dlop
 
 
 def leave_network() -> bool:
-    """Move this process to an empty network namespace; must be called before any thread starts.
-
-    Returns: whether the system allows it.
-    """
+    """Move this process to an empty network namespace, before any thread starts; return whether that worked."""
     if not sys.platform.startswith("linux"):
         return False
     return bool(ctypes.CDLL(None).unshare(_NEW_USER | _NEW_NETWORK) == 0)

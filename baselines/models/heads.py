@@ -18,12 +18,7 @@ TAGGER = ("ForTokenClassification", "AutoModelForTokenClassification")
 
 @dataclass(frozen=True)
 class Head:
-    """How the head of a checkpoint is used.
-
-    Attributes:
-        names: the checkpoint's labels; None if it has no such head.
-        order: index of the checkpoint's output for each of the task's labels; None: a new head is initialised.
-    """
+    """How a checkpoint's head is used: its labels (None: no head), and their order for the task (None: a new head)."""
 
     auto_class: str
     labels: tuple[str, ...]
@@ -32,11 +27,7 @@ class Head:
 
     @classmethod
     def of(cls, config: Any, kind: tuple[str, str], labels: Sequence[str]) -> "Head":
-        """Decide from a checkpoint's configuration how its head is used.
-
-        Args:
-            kind: ``CLASSIFIER`` or ``TAGGER``.
-        """
+        """Decide from a checkpoint's configuration how its head, ``CLASSIFIER`` or ``TAGGER``, is used."""
         architecture, auto_class = kind
         if not any(name.endswith(architecture) for name in getattr(config, "architectures", None) or ()):
             return cls(auto_class, tuple(labels), None, None)
@@ -56,10 +47,7 @@ class Head:
         )
 
     def load(self, name: str, seed: int) -> Any:
-        """Load the checkpoint with a head for the task's labels, in their order.
-
-        Raises: InvalidInput as ``training.models.load_model``, or if the outputs cannot be reordered.
-        """
+        """Load the checkpoint with a head for the task's labels, in their order; InvalidInput if that cannot be."""
         from shiftbench.baselines.training.models import load_model, new_model
 
         id2label = dict(enumerate(self.labels))

@@ -38,12 +38,7 @@ _GRACE = 30
 
 
 class IsolatedClassifier:
-    """A fitted classifier in a separate process.
-
-    Attributes:
-        classes_: the names of its classes; None if it has none, and so is not a classifier.
-        notes: protections that the system does not provide, one sentence each.
-    """
+    """A fitted classifier in a separate process; ``notes`` lists the protections that the system does not provide."""
 
     def __init__(self, path: Path) -> None:
         size = path.stat().st_size

@@ -108,10 +108,7 @@ def _failure(error: BaseException) -> dict[str, Any]:
 
 
 def read_message(stream: BinaryIO) -> tuple[dict[str, Any], bytes]:
-    """Read a line of JSON, and the number of bytes that it states.
-
-    Raises: EOFError at the end of the stream.
-    """
+    """Read a line of JSON, and the number of bytes that it states; EOFError at the end of the stream."""
     line = stream.readline(2**24)
     if not line.endswith(b"\n"):
         raise EOFError

@@ -29,11 +29,7 @@ OUTSIDE = "O"
 
 @dataclass(frozen=True)
 class LabelMatch:
-    """The task's label for each output of a model.
-
-    Attributes:
-        codes: index of the label of each output; -1 for an output that counts as no answer.
-    """
+    """The task's label (by index; -1: counts as no answer) for each output of a model."""
 
     labels: tuple[str, ...]
     codes: tuple[int, ...]

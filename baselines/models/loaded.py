@@ -52,12 +52,7 @@ class TextCounts:
 
 
 class RowFailure(InvalidInput):
-    """A model failed or returned an invalid output for a row.
-
-    Attributes:
-        row: 0-based index of the row in the request.
-        done: the predictions of all rows before it.
-    """
+    """A model failed or returned an invalid output for a row (from 0); ``done`` has the predictions before it."""
 
     def __init__(self, problem: Problem, row: int, done: pl.DataFrame) -> None:
         super().__init__(replace(problem, row=row + 1))

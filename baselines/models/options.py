@@ -35,12 +35,7 @@ ModelArgs = Annotated[
 
 @dataclass
 class ModelOptions:
-    """Options of commands that accept any model, as typed.
-
-    Attributes:
-        labels: ``label_map`` parsed.
-        settings: ``model_arg`` parsed.
-    """
+    """Options of commands that accept any model, as typed; ``labels`` and ``settings`` are parsed from them."""
 
     served_model: Annotated[
         str | None,

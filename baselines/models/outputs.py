@@ -15,12 +15,7 @@ from shiftbench.validation.vocabulary import UNPARSED
 
 
 def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> pl.DataFrame:
-    """Build predictions from probabilities.
-
-    Args:
-        values_by_row: probabilities of the model's labels, shape (n, n_outputs).
-    Raises: RowFailure at the first row with NaN, a number outside [0, 1], or a sum that is not 1.
-    """
+    """Build predictions from probabilities, shape (n, n_outputs); RowFailure at the first row that is not such."""
     values = np.asarray(values_by_row, dtype=np.float64)
     sums = values.sum(axis=1)
     faults = (
@@ -42,12 +37,7 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
 
 
 def predict_labels(estimator: Any, rows: Any, match: LabelMatch, name: str) -> pl.DataFrame:
-    """Build the predictions of a scikit-learn classifier, with probabilities if it has them.
-
-    Args:
-        estimator: has ``predict`` and ``classes_``, or ``predict_proba``.
-        rows: n rows, in the classifier's input format; it is not called if n is 0.
-    """
+    """Build the predictions of a scikit-learn classifier, with probabilities if it has them; it may get no rows."""
     if not len(rows):
         return match.frame(np.zeros((0, len(match.codes))))
     if hasattr(estimator, "predict_proba"):
@@ -57,13 +47,7 @@ def predict_labels(estimator: Any, rows: Any, match: LabelMatch, name: str) -> p
 
 
 def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: LabelMatch, name: str) -> pl.DataFrame:
-    """Build predictions from the model's labels, without confidences.
-
-    Args:
-        labels_by_row: the model's label name for each of n rows, or ``__unparsed__``.
-        names: the model's label names, in the order of ``match``.
-    Raises: RowFailure at the first label that is not in ``names``.
-    """
+    """Build predictions from the model's labels (``names``, or ``__unparsed__``); RowFailure at the first other one."""
     labels = [*match.labels, UNPARSED]
     of_name = {own: labels[code] for own, code in zip(names, match.codes, strict=True)} | {UNPARSED: UNPARSED}
     predictions = pl.DataFrame({"prediction": pl.Series([of_name.get(own) for own in labels_by_row], dtype=pl.String)})

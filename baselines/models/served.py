@@ -26,13 +26,7 @@ _SHOWN, _SHOWN_LETTERS = 4, 60
 
 @dataclass
 class ServedModel(LoadedModel):
-    """A served model and its prompt. A response that cannot be parsed becomes ``__unparsed__``.
-
-    Prediction raises InvalidInput if requests remain unanswered, naming their rows.
-
-    Attributes:
-        label_map: the task's label by the model's word for it, if the model uses other words.
-    """
+    """A served model and its prompt; unparsed responses are ``__unparsed__``, unanswered requests InvalidInput."""
 
     server: "ModelServer | None" = None
     prompt: "TaskPrompt | None" = None

@@ -63,11 +63,7 @@ class ModelSettings:
             raise InvalidInput(problems)
 
     def refuse_unread(self, spec: str, *kinds: str) -> None:
-        """Raise InvalidInput listing each setting that was given but is not supported by a model.
-
-        Args:
-            kinds: the model's kinds, from the constants above.
-        """
+        """Raise InvalidInput listing each setting that was given and is for other kinds of models than these."""
         problems = [
             Problem(f"{name} is for {each.metadata['read_by']}", OPTION, f"'{spec}'", "leave it out")
             for name, each in SETTINGS.items()

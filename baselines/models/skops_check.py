@@ -134,11 +134,7 @@ def _check_sizes(archive: zipfile.ZipFile) -> None:
 
 @dataclass
 class _Check:
-    """The state of checking one file.
-
-    Attributes:
-        members: members of the rewritten file, by name.
-    """
+    """The state of checking one file: the archive, and the members of the rewritten file by name."""
 
     archive: zipfile.ZipFile
     members: dict[str, bytes] = field(default_factory=dict)

@@ -41,12 +41,7 @@ class Budget:
 
 
 class Asker:
-    """A model with its cache, its prices and the budget of this run.
-
-    Attributes:
-        asked: number of requests that the model answered in this run.
-        answers: all responses by key, new and cached; their text is None if all tries failed.
-    """
+    """A model with its cache, prices and budget; counts what it answered in this run, and keeps all answers by key."""
 
     def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
         if budget.cost is not None and (prices.read is None or prices.written is None):
@@ -135,12 +130,7 @@ class Asker:
 
 
 def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:
-    """Raise InvalidInput if requests remain unanswered.
-
-    Args:
-        missing: a name for each unanswered request, such as the id of its row.
-        again: the command that sends only the unanswered requests.
-    """
+    """Raise InvalidInput if requests, named by their rows, remain unanswered; ``again`` asks these alone."""
     if missing:
         what = f"{len(missing):,} of {counted(n, 'request')} stayed without an answer"
         found = f"{', '.join(missing[:5])}{and_more(max(0, len(missing) - 5))}"

@@ -17,13 +17,7 @@ NO_ANSWER = "No answer"
 
 @dataclass(frozen=True)
 class Wording:
-    """The wording of one task.
-
-    Attributes:
-        instruction: what to do and how to reply; ``{labels}`` is replaced by the task's labels.
-        fields: input columns and their names in the prompt, in this order.
-        answer: the name of the answer, in layouts that name it.
-    """
+    """The wording of one task: an instruction with ``{labels}``, names of its columns, and the name of the answer."""
 
     instruction: str
     fields: tuple[tuple[str, str], ...]

@@ -11,12 +11,7 @@ Message = dict[str, str]
 
 @dataclass(frozen=True)
 class Request:
-    """A conversation to continue.
-
-    Attributes:
-        labels: the allowed labels; empty for free text.
-        ends_open: whether the last message ends where the answer starts, as in "Sentiment:".
-    """
+    """A conversation to continue, with the allowed labels; it may end where the answer starts, as in 'Sentiment:'."""
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -38,10 +33,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A model's response, and how it ended; token counts are None if unknown.
-
-    ``text`` is None if every try failed: the token counts are those of the tries, and nothing is stored.
-    """
+    """A model's response, and how it ended; counts are None if unknown, the text is None if every try failed."""
 
     text: str | None
     tokens_in: int | None = None

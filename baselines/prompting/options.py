@@ -111,10 +111,7 @@ class PromptingOptions:
         return self.seed if self.draws is None else range(self.draws)
 
     def open_model(self) -> ModelServer | LocalModel:
-        """Build the model that the options describe, without loading it or sending a request.
-
-        Raises: InvalidInput if options are incompatible, or the server's key or URL is invalid.
-        """
+        """Build the model that the options describe, without loading or asking it; InvalidInput if they clash."""
         self._check()
         if self.local:
             return LocalModel(self.model, scores_labels=self.score_labels, precision=self.precision)

@@ -36,13 +36,7 @@ MOST_UNLISTED = 0.01
 
 @dataclass(frozen=True)
 class PromptingProgram:
-    """The validated options of a prompting program, with the data and model opened.
-
-    Attributes:
-        prompts: format rows as prompts; several wordings with ``--draws``.
-        model: the model, not loaded or called yet.
-        subset: the test rows to predict: those asked for, else 'fewshot' if there is such a subset, else 'all'.
-    """
+    """The validated options of a prompting program, with data and model opened, and a prompt for each wording."""
 
     options: PromptingOptions
     folder: DatasetFolder
@@ -52,10 +46,7 @@ class PromptingProgram:
 
     @classmethod
     def of(cls, options: PromptingOptions, protocol: PromptProtocol | None) -> "PromptingProgram":
-        """Build a program from its options; the default protocol is that of the dataset's benchmark.
-
-        Raises: InvalidInput if the output, cache, data, task or model is invalid.
-        """
+        """Build a program from its options, which are checked; the default protocol is the benchmark's."""
         check_out_path(options.out)
         check_cache()
         folder = DatasetFolder.open(options.data)

@@ -202,10 +202,7 @@ class ModelServer:
         return None
 
     def _pause(self, sent: float, error: Exception) -> None:
-        """Pause all requests after a rate-limit refusal.
-
-        Of concurrent requests, only the first refusal counts.
-        """
+        """Pause all requests after a rate-limit refusal; of concurrent ones only the first counts."""
         now = time.monotonic()
         if sent >= self._pause_asked:
             self._pauses, self._pause_asked = self._pauses + 1, now

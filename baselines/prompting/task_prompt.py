@@ -51,12 +51,7 @@ class PromptProtocol(StrEnum):
 
 @dataclass(frozen=True)
 class TaskPrompt:
-    """The prompt of one task, and the parsing of responses.
-
-    Attributes:
-        words: its instruction, and the names of its fields in prompts.
-        max_tokens: maximum tokens of a response; None: a default for the kind of task.
-    """
+    """The prompt of one task, and the parsing of responses; without ``max_tokens`` their length is the kind's."""
 
     kind: TaskKind
     labels: tuple[str, ...]

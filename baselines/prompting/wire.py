@@ -33,11 +33,7 @@ class UnscoredError(Exception):
 
 
 class NoAnswerError(Exception):
-    """A response of status 200 contains no answer; the message describes what it contains instead.
-
-    Attributes:
-        tokens: tokens read and written, as far as the response counts them.
-    """
+    """A response of status 200 contains no answer, as the message describes; ``tokens`` are those that it counts."""
 
     def __init__(self, found: str, tokens: tuple[int, int] = (0, 0)) -> None:
         super().__init__(found)
@@ -133,11 +129,7 @@ def read_answer(text: str, request: Request, api: Api, *, scores_labels: bool) -
 
 
 def _read_message(message: Mapping[str, Any]) -> tuple[Any, str | None]:
-    """Return the text of a message ("" if it has none), and the reason of a refusal.
-
-    Some servers return a list of parts; those of type ``text`` are the answer. Reasoning that a server has already
-    separated (``reasoning``, ``reasoning_content``) is not read.
-    """
+    """Return the text of a message ("" if it has none), and the reason of a refusal; separate reasoning is not read."""
     refusal = message.get("refusal")
     content = message.get("content") if "role" in message else message["content"]
     if isinstance(content, list):

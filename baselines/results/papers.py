@@ -131,10 +131,7 @@ def paper_file() -> PaperFile:
 
 
 def find_row(name: str) -> PaperRow:
-    """Find a row by its id, such as 'dr/table5'.
-
-    Raises: InvalidInput if there is no such row.
-    """
+    """Find a row by its id, such as 'dr/table5'; InvalidInput if there is no such row."""
     rows = {row.id: row for row in paper_file().rows}
     if name not in rows:
         cure = did_you_mean(name, list(rows))
@@ -144,10 +141,7 @@ def find_row(name: str) -> PaperRow:
 
 @cache
 def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
-    """Read the numbers printed in a paper: the rows of a CSV file.
-
-    Raises: InvalidInput if the file is missing, as in a wheel.
-    """
+    """Read the numbers printed in a paper, the rows of a CSV file; InvalidInput if it is missing, as in a wheel."""
     path = next((folder / file for folder in _REPORTED if (folder / file).is_file()), None)
     if path is None:
         cure = "clone the repository: a wheel leaves them out"

@@ -16,10 +16,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def last_layer(model: Any) -> nn.Linear:
-    """Find the layer that maps a text's features to logits: the last linear layer of the model's head.
-
-    Raises: InvalidInput if the model has no such layer, or has an adapter.
-    """
+    """Find the last linear layer of the model's head; InvalidInput if it has none, or has an adapter."""
     heads = [module for name, module in model.named_modules() if name.rpartition(".")[2] in HEADS]
     layers = [module for head in heads for module in head.modules() if isinstance(module, nn.Linear)]
     if hasattr(model, "peft_config") or not layers:
@@ -43,10 +40,7 @@ def reading_features(model: Any) -> Iterator[list[Tensor]]:
 
 
 def logits_and_features(model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Compute logits and features of a batch.
-
-    Returns: logits, shape (B, C), and features, shape (B, d), both attached to the graph.
-    """
+    """Compute logits, shape (B, C), and features, shape (B, d), of a batch, both attached to the graph."""
     with reading_features(model) as seen:
         logits = logits_of(model(**inputs_of(batch)))
     return logits, seen[0]

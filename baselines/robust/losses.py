@@ -57,11 +57,7 @@ def logits_of(output: Any) -> Tensor:
 def loss_of(
     logits_loss: LogitsLoss = cross_entropy, read: ReadLogits = logits_of, *, reads_labels: bool = False
 ) -> Loss:
-    """Build a loss function of a model's output and the batch's ``labels``.
-
-    Args:
-        reads_labels: whether the model gets the labels as input, as an encoder-decoder does for teacher forcing.
-    """
+    """Build a loss of a model's output and the batch's ``labels``, which a decoder may also read (teacher forcing)."""
 
     def loss(model: Any, batch: Batch) -> Tensor:
         labels = {"labels": batch["labels"]} if reads_labels else {}

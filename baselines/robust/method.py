@@ -131,10 +131,7 @@ class TrainingMethod:
         """Change ``training.rows``, or precompute data for the loss; called once before all trainings of a run."""
 
     def loss(self, training: MethodTraining, model: Any) -> "Loss | None":
-        """Build the loss to minimise: a function of model and batch that returns the mean loss.
-
-        A loss with parameters is a torch module: it is trained with the model, and saved in checkpoints.
-        """
+        """Build the loss: a function of model and batch; a torch module is trained and saved with the model."""
         return None
 
     def cross_entropy(self) -> Mapping[str, float]:
@@ -185,10 +182,7 @@ def strength(
 
 
 def method_class(name: str) -> type[TrainingMethod]:
-    """Load the class of a method by its name in ``--method``.
-
-    Raises: InvalidInput if there is no such method, or a user-defined one has no hook or changes a hook's arguments.
-    """
+    """Load the class of a method by its name in ``--method``; InvalidInput without a valid hook."""
     if name in METHODS:
         file, _, own = METHODS[name].partition(":")
         found: type[TrainingMethod] = getattr(import_module(f"shiftbench.baselines.robust.{file}"), own)
@@ -380,10 +374,7 @@ def _typed_strengths(
 
 
 def parse_strength(each: "Field[Any]", key: str, value: str) -> float:
-    """Parse the value of a strength.
-
-    Raises: InvalidInput if it is not a number, or outside the strength's range.
-    """
+    """Parse the value of a strength; InvalidInput if it is no number, or outside the strength's range."""
     counts = isinstance(each.default, int)
     try:
         number: float = int(value) if counts else float(value)

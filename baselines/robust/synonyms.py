@@ -24,10 +24,7 @@ class SynonymSource(StrEnum):
 
 
 def wordnet() -> Synonyms:
-    """Load synonyms from WordNet: the lemmas of all synsets of a word, in alphabetical order, as in EDA.
-
-    Raises: InvalidInput if nltk or WordNet is not installed.
-    """
+    """Load synonyms from WordNet: the lemmas of a word's synsets, sorted; InvalidInput if it is absent."""
     try:
         from nltk.corpus import wordnet as corpus  # type: ignore[import-untyped]
 

@@ -86,11 +86,7 @@ class EpochLoader(DataLoader[Any]):
 
 
 class BatchParts:
-    """Splits a batch into parts of similar size, each padded separately; rows of similar length are in the same part.
-
-    Args:
-        n: parts per batch, at least 1; a batch with fewer rows gets one part per row.
-    """
+    """Splits a batch into at most n parts of similar size and length, each padded separately."""
 
     def __init__(self, padding: "Padding", n: int) -> None:
         self._padding, self._n = padding, n
@@ -102,12 +98,7 @@ class BatchParts:
 
 
 class Padding:
-    """Collates rows of features into tensors: lists are padded to the longest in the batch, numbers are stacked.
-
-    Args:
-        pad_token_id: fills ``input_ids`` and ``decoder_input_ids``; ``labels`` are filled with -100, others with 0.
-        multiple: lengths are rounded up to a multiple of this; 8 suits GPUs.
-    """
+    """Collates rows into tensors: lists are padded (labels by -100) to a multiple of a length, numbers stacked."""
 
     def __init__(self, pad_token_id: int, multiple: int = 1) -> None:
         self._fill = {"input_ids": pad_token_id, "decoder_input_ids": pad_token_id, "labels": -100}

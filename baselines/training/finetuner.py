@@ -102,12 +102,7 @@ class Finetuner(ABC):
         objective: "Callable[[Any], Objective] | None" = None,
         training: MethodTraining | None = None,
     ) -> Trained:
-        """Train on the given rows, with the best of the candidate settings.
-
-        Args:
-            objective: builds the objective for a model; default: the model's own loss.
-            training: the training as its methods see it; None if there are none.
-        """
+        """Train on the given rows with the best of the candidate settings; by default with the model's own loss."""
         from shiftbench.baselines.training.trainer import train
         from shiftbench.baselines.training.tuning import train_candidates
 

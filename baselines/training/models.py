@@ -20,10 +20,7 @@ def model_path(name: str) -> str:
 
 
 def load_tokenizer(name: str, **settings: Any) -> Any:
-    """Load a model's fast tokenizer.
-
-    Raises: InvalidInput if there is no such model, it has no tokenizer, or the extra 'train' is not installed.
-    """
+    """Load a model's fast tokenizer; InvalidInput if there is no such model, or it has no tokenizer."""
     require("peft", "train")
     from transformers import AutoTokenizer
 
@@ -56,21 +53,13 @@ def padding_token(tokenizer: Any, name: str) -> int:
 
 
 def set_padding(model: Any, token: int) -> None:
-    """Set the padding token in a model's configuration.
-
-    A decoder used as a classifier reads the label at the last non-padding token, so its configuration must contain the
-    token that the batches are padded with.
-    """
+    """Set the padding token in a model's configuration: a decoder reads the label at the last other token."""
     for config in {id(each): each for each in (model.config, model.config.get_text_config())}.values():
         config.pad_token_id = token
 
 
 def model_version(name: str) -> Any:
-    """Return the current version of a model.
-
-    Returns: JSON data: the states of a folder's files (``shiftbench.builders.checksums.file_state``), or a Hub
-        revision; None if neither is known.
-    """
+    """Return the version of a model as JSON data: its files' states, or a Hub revision; None if neither is known."""
     folder = Path(model_path(name))
     if not folder.is_dir():
         return getattr(load_config(name), "_commit_hash", None)
@@ -78,10 +67,7 @@ def model_version(name: str) -> Any:
 
 
 def load_config(name: str, **settings: Any) -> Any:
-    """Load a model's configuration.
-
-    Raises: InvalidInput if there is no such model, or the extra 'train' is not installed.
-    """
+    """Load a model's configuration; InvalidInput if there is no such model."""
     require("peft", "train")
     from transformers import AutoConfig
 
@@ -175,11 +161,7 @@ def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequenc
 
 @dataclass(frozen=True)
 class Device:
-    """The device that models run on.
-
-    Attributes:
-        bf16: whether it computes in bfloat16.
-    """
+    """The device that models run on, and whether it computes in bfloat16."""
 
     name: str
     bf16: bool
@@ -244,10 +226,7 @@ def seeded(seed: int) -> Iterator[None]:
 
 @contextmanager
 def determinism(*, asked: bool) -> Iterator[None]:
-    """Use only deterministic algorithms in this block, if requested; they may be slower.
-
-    Raises: InvalidInput if an operation has no deterministic algorithm.
-    """
+    """Use only deterministic algorithms in this block, if asked; InvalidInput if an operation has none."""
     import torch
 
     if not asked:

@@ -150,10 +150,7 @@ class TrainingOptions(OptimizerOptions):
     )
 
     def hyperparameters(self, recipes: Mapping[str, Hyperparameters] = RECIPES) -> Hyperparameters:
-        """Return the recipe's settings, overridden by the given options.
-
-        Raises: InvalidInput if there is no such recipe, or a state to save is after the end of training.
-        """
+        """Return the recipe's settings, overridden by the given options; InvalidInput if these do not fit."""
         if self.recipe not in recipes:
             raise _unknown("--recipe", self.recipe, list(recipes))
         typed = {field.name: getattr(self, field.name, None) for field in fields(Hyperparameters)}
@@ -183,10 +180,7 @@ class TrainingOptions(OptimizerOptions):
         return {name: value for name, value in self._settings().items() if "." in name}
 
     def set_hyperparameters(self) -> dict[str, Any]:
-        """Parse the training settings given by ``--set``.
-
-        Raises: InvalidInput if there is no such setting, or the value is invalid.
-        """
+        """Parse the training settings given by ``--set``; InvalidInput if a name or value is invalid."""
         return {
             name.replace("-", "_"): _parse_setting(name, value)
             for name, value in self._settings().items()
@@ -194,10 +188,7 @@ class TrainingOptions(OptimizerOptions):
         }
 
     def _settings(self) -> dict[str, str]:
-        """Split ``--set`` into names and values.
-
-        Raises: InvalidInput if an item is not NAME=VALUE, or a name is repeated.
-        """
+        """Split ``--set`` into names and values; InvalidInput if an item is not NAME=VALUE, or a name is repeated."""
         split: dict[str, str] = {}
         for word in self.settings or ():
             name, equals, value = word.partition("=")

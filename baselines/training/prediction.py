@@ -76,18 +76,12 @@ def predict_rows(
 
 
 def logits(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
-    """Return the logits of a batch.
-
-    Returns: B arrays of float32, shape (n_classes,), or (n_tokens, n_classes) for a tagger.
-    """
+    """Return a batch's logits: B arrays of float32, shape (n_classes,), or (n_tokens, n_classes) for a tagger."""
     return list(model(**batch).logits.float().cpu().numpy())
 
 
 def starts_and_ends(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
-    """Return each piece's scores as start and as end of an answer.
-
-    Returns: B arrays of float32, shape (n_pieces, 2).
-    """
+    """Return each piece's scores as start and as end of an answer: B arrays of float32, shape (n_pieces, 2)."""
     output = model(**batch)
     return list(torch.stack([output.start_logits, output.end_logits], dim=-1).float().cpu().numpy())
 

@@ -39,12 +39,7 @@ def finetune(
     *,
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
 ) -> None:
-    """Train one model per source and seed, and write prediction file, card and record.
-
-    Args:
-        methods: as typed; None for a program without methods.
-    Raises: InvalidInput if an option, the data or the model is unsuitable; nothing is written then.
-    """
+    """Train one model per source and seed, and write prediction file, card and record; None for no methods."""
     asked = methods or MethodOptions()
     of_words = TaskKind.CLASSIFICATION not in kinds
     robustness = Robustness.of(asked.method, asked.synonyms, training, of_words=of_words)
@@ -98,11 +93,7 @@ def _write_training(
 
 
 def write_trained(results: Results, card: Card, out: Path, work: WorkFolder) -> None:
-    """Write the record of each training to ``<stem>.training.json``, then the prediction files, and clean up.
-
-    Args:
-        out: the prediction file; its folder is created.
-    """
+    """Write the record of each training to ``<stem>.training.json``, then the prediction files, and clean up."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(out.with_name(f"{out.stem}.training.json")) as new:
         new.write_text(json.dumps(list(results.records), indent=1), encoding="utf-8")

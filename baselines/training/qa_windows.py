@@ -61,11 +61,7 @@ class QaWindows:
         return labels
 
     def answers(self, logits: Sequence[Logits]) -> "SpanAnswers":
-        """Find the best answer to each question over its windows.
-
-        Args:
-            logits: start and end scores of each window's pieces, shape (n_pieces, 2) each.
-        """
+        """Find the best answer to each question over its windows' start and end scores, shape (n_pieces, 2) each."""
         n_questions = len(self.contexts)
         texts, best = [""] * n_questions, np.full(n_questions, -np.inf)
         nothing = np.full(n_questions, np.inf)
@@ -85,12 +81,7 @@ class QaWindows:
 
 @dataclass(frozen=True)
 class SpanAnswers:
-    """The best answer to each question, and the margin by which no answer scores higher.
-
-    Attributes:
-        texts: n best spans, ``""`` if the context has no pieces.
-        preference: score of no answer minus that of the best span, shape (n,).
-    """
+    """The best answers (``""``: no pieces) to n questions, and the score of no answer minus theirs, shape (n,)."""
 
     texts: list[str]
     preference: NDArray[np.float64]
@@ -101,13 +92,7 @@ class SpanAnswers:
 
 
 def qa_windows(questions: Sequence[str], contexts: Sequence[str], tokenizer: Any, max_length: int) -> QaWindows:
-    """Split questions with their contexts into windows of at most ``max_length`` pieces, including special tokens.
-
-    A question longer than a quarter of a window is truncated.
-
-    Args:
-        max_length: pieces per window, 32 or more.
-    """
+    """Split questions, of at most a quarter of a window, with their contexts into windows of ``max_length`` pieces."""
     features: list[dict[str, list[int]]] = []
     rows: list[int] = []
     firsts: list[int] = []

@@ -59,11 +59,7 @@ def label_form(inputs: Sequence[str], labels: Sequence[str]) -> str:
 
 
 def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) -> list[list[int]]:
-    """Fill in a template and encode it, truncating fields so that each input has at most ``max_length`` tokens.
-
-    Args:
-        max_length: maximum tokens of an input, including special tokens; more than the template itself has.
-    """
+    """Fill in a template and encode it, truncating its fields, not itself, to at most ``max_length`` tokens."""
     names = [name for name in rows.columns if f"{{{name}}}" in form]
     fields = rows.select(names).to_dicts()
     filled = [form.format_map(row) for row in fields]
@@ -78,20 +74,14 @@ def encode_form(form: str, rows: pl.DataFrame, tokenizer: Any, max_length: int) 
 
 
 def target_texts(rows: pl.DataFrame, kind: TaskKind) -> list[str]:
-    """Return the target texts for training.
-
-    Returns: n texts; for questions the first accepted answer, or ``No answer``.
-    """
+    """Return the target texts for training; for questions the first accepted answer, or ``No answer``."""
     if kind is TaskKind.GENERATION:
         return rows[GOLD[kind]].to_list()
     return [answers["text"][0] if answers["text"] else NO_ANSWER for answers in rows[GOLD[kind]].to_list()]
 
 
 def predicted_texts(written: Sequence[str], kind: TaskKind) -> list[str]:
-    """Parse predictions from generated texts.
-
-    Returns: n texts, stripped; ``""`` if the model states that a question has no answer.
-    """
+    """Parse predictions from generated texts; ``""`` if the model states that a question has no answer."""
     texts = [text.strip() for text in written]
     if kind is TaskKind.EXTRACTIVE_QA:
         return ["" if text.casefold() == NO_ANSWER.casefold() else text for text in texts]
@@ -105,10 +95,7 @@ def label_words(labels: Sequence[str]) -> list[str]:
 
 
 def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
-    """Return the first token of each label's word.
-
-    Raises: InvalidInput if two labels have the same first token, so that a model could not distinguish them.
-    """
+    """Return the first token of each label's word; InvalidInput if two are equal, as no model could tell them apart."""
     words = label_words(labels)
     tokens = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words]
     same = [word for word, token in zip(words, tokens, strict=True) if tokens.count(token) > 1]
@@ -119,10 +106,7 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
 
 
 def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
-    """Return the decoder's input before the label's word: its start token (T5: padding) and the sentinel.
-
-    Raises: InvalidInput if the tokenizer has no sentinel; T5's and its descendants' have one.
-    """
+    """Return the decoder's input before the label's word: its start token and the sentinel, which T5's kin have."""
     # By id: T5's tokenizer would insert a space piece before it.
     sentinel = tokenizer.convert_tokens_to_ids(SENTINEL)
     if sentinel is None or sentinel == tokenizer.unk_token_id:

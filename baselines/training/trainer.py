@@ -69,12 +69,7 @@ def n_next_tokens(batch: Batch) -> int:
 
 @dataclass(frozen=True)
 class Objective:
-    """The loss that training minimises, and how a batch is processed.
-
-    Attributes:
-        loss: the loss of a batch, a mean over what ``weight`` counts.
-        weight: weight of a part of a batch in the mean over the batch.
-    """
+    """The loss that training minimises, a mean over what ``weight`` counts, and how a batch is processed."""
 
     loss: Loss = plain_loss
     step: Step = plain_step
@@ -173,11 +168,7 @@ def state_name(epochs: float) -> str:
 
 
 def load_state(model: Any, file: Path) -> None:
-    """Load the trained weights of a saved state into a model.
-
-    Args:
-        model: the model that was trained; its other weights are not changed.
-    """
+    """Load the trained weights of a saved state into the model that was trained; others are not changed."""
     model.load_state_dict(torch.load(file, map_location="cpu", weights_only=True), strict=False)
 
 

@@ -57,11 +57,7 @@ class WordPieces:
 
 
 def word_pieces(sentences: Sequence[Sequence[str]], tokenizer: Any, max_length: int) -> WordPieces:
-    """Split sentences into windows of at most ``max_length`` pieces, including special tokens.
-
-    Args:
-        tokenizer: a fast tokenizer; RoBERTa's must be loaded with ``add_prefix_space=True``.
-    """
+    """Split sentences into windows of at most ``max_length`` pieces; RoBERTa's tokenizer needs ``add_prefix_space``."""
     if not sentences:
         return WordPieces([], np.zeros(0, dtype=np.int64), [], np.zeros(0, dtype=np.int64))
     encoded = tokenizer([list(words) for words in sentences], is_split_into_words=True, verbose=False)
