@@ -32,15 +32,8 @@ def main(runs: RunOptions) -> None:
     """
     folder = runs.open_folder()
     results = train_runs(fit, folder, runs)
-    card = make_card(
-        folder,
-        name="Majority",
-        family="majority",
-        parameters=1,
-        paradigm="other",
-        tuning_trials=1,
-        licence="Apache-2.0",
-    )
+    about = {"name": "Majority", "family": "majority", "paradigm": "other", "licence": "Apache-2.0"}
+    card = make_card(folder, parameters=1, tuning_trials=1, **about)
     write_results(results, card, runs.out)
 
 

@@ -17,14 +17,14 @@ from shiftbench.baselines.own_code import program_files
 from shiftbench.baselines.runs import Fit, Results, WorkFolder, train_and_predict
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, card_path, write_card
-from shiftbench.validation.command_line import DataOption, PredictionOut, with_options
+from shiftbench.validation.command_line import DataOption, PredictionOut, option, with_options
 from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.output_files import check_place, refuse_folder, replace_file
 from shiftbench.validation.report import InvalidInput, Problem
 
 __all__ = [
-    "AnswerOptions", "Candidates", "Data", "DomainOptions", "Out", "Probabilities", "RunOptions", "Seeds", "Sources",
-    "Targets", "TaskName", "Validation", "check_out_path", "make_card", "open_work_folder", "run_alone", "train_runs",
+    "AnswerOptions", "Data", "DomainOptions", "Out", "Probabilities", "RunOptions", "Seeds", "Sources",
+    "Targets", "TaskName", "check_out_path", "make_card", "open_work_folder", "run_alone", "train_runs",
     "typed_command", "with_options", "write_outputs", "write_results",
 ]  # fmt: skip
 log = logging.getLogger(__name__)
@@ -42,19 +42,8 @@ Sources = Annotated[
 Targets = Annotated[
     list[str] | None, typer.Option("--target", help="Predict this domain's test split; repeat for more. Default: all.")
 ]
-Candidates = Annotated[
-    bool,
-    typer.Option("--candidates", help="Also predict the task's candidate data sets, for 'shiftbench study protocol'."),
-]
 Probabilities = Annotated[
     bool, typer.Option("--probabilities", help="Also write the probabilities of all labels, a list per row.")
-]
-Validation = Annotated[
-    bool,
-    typer.Option(
-        "--validation",
-        help="Also predict the source's validation rows: NAME.validation.parquet, for 'shiftbench forecast'.",
-    ),
 ]
 Seeds = Annotated[
     list[int] | None,
@@ -83,8 +72,10 @@ class DomainOptions:
 class AnswerOptions(DomainOptions):
     """Options of a program whose predictions have no probabilities."""
 
-    candidates: Candidates = False
-    validation: Validation = False
+    candidates: bool = option(False, "Also predict the task's candidate data sets, for 'shiftbench study protocol'.")
+    validation: bool = option(
+        False, "Also predict the source's validation rows: NAME.validation.parquet, for 'shiftbench forecast'."
+    )
 
     def prediction_settings(self) -> dict[str, Any]:
         """Return which predictions are written in addition to the test rows, and how."""

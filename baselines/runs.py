@@ -7,7 +7,7 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,7 @@ class Trained:
     record: Mapping[str, Any] = field(default_factory=dict)
 
 
-_PROGRAM_FOR = {
+PROGRAM_FOR = {
     TaskKind.CLASSIFICATION: "finetune-classifier",
     TaskKind.TAGGING: "finetune-tagger",
     TaskKind.EXTRACTIVE_QA: "finetune-qa",
@@ -170,7 +170,10 @@ def train_and_predict(
         work: folder for finished runs, until all are finished.
     """
     info = folder.task(task)
-    _check_kind(folder, task, kinds)
+    if info.kind not in kinds:
+        names = " and ".join(kind.value for kind in kinds)
+        found, cure = f"a task of kind {info.kind.value!r}", f"try '{PROGRAM_FOR[info.kind]}'"
+        raise InvalidInput(Problem(f"this baseline is for {names} tasks", f"{folder.path}, {task}", found, cure))
     if probabilities and info.kind is not TaskKind.CLASSIFICATION:
         found, cure = f"a task of kind {info.kind.value!r}", "leave --probabilities out"
         raise InvalidInput(Problem("only labels have probabilities", f"{folder.path}, {task}", found, cure))
@@ -190,17 +193,17 @@ def train_and_predict(
             what = "train" if finished is None else "trained before, kept"
             log.info("%d of %d: %s: %s, seed %d", number, len(runs), what, source, seed)
         if finished is None:
-            train, held_out = (
-                _source_rows(folder, task, source, "train"),
-                _source_rows_or_none(folder, task, source, "validation"),
-            )
+            train, held_out = (_source_rows(folder, task, source, split) for split in ("train", "validation"))
+            assert train is not None
             run = Run(source, seed, train, held_out, work.scratch(source, seed) if work else None)
             finished = _predict_tests(fit(run), run, tests, info, probabilities=probabilities, validation=validation)
             if work:
                 work.write_finished(source, seed, *finished)
         frames.append(finished[0])
         records.append({"source": source, "seed": seed, **finished[1]})
-    return _results(pl.concat(frames), records)
+    parts = pl.concat(frames).partition_by("state", maintain_order=True, include_key=False, as_dict=True)
+    end, own_validation = parts.pop((None,)), parts.pop((_VALIDATION,), None)
+    return Results(end, {str(state): part for (state,), part in parts.items()}, own_validation, records)
 
 
 def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | None) -> list[str]:
@@ -223,7 +226,8 @@ def choose_sources(folder: DatasetFolder, task: str, sources: Sequence[str] | No
         raise InvalidInput(Problem(what, str(folder.path), cure=f"{cure} and build again, or name a --source"))
     whole = info.joined_source or info.id_domain
     default = [whole] if whole is not None else trainable
-    chosen = list(dict.fromkeys(_sort_parts(source) for source in sources or default))
+    parts = [sorted({*source.split(SOURCE_JOINER)}) for source in sources or default]
+    chosen = list(dict.fromkeys(map(SOURCE_JOINER.join, parts)))
     for source in chosen:
         for part in source.split(SOURCE_JOINER):  # 'none' is not a domain
             _check_domain(part, trainable, "--source")
@@ -236,14 +240,6 @@ def require_two_labels(train: pl.DataFrame) -> None:
         domains = ", ".join(train["domain"].unique(maintain_order=True))
         cure = "choose other domains with --source"
         raise InvalidInput(Problem(f"all train rows of {domains} have the same label", "--source", cure=cure))
-
-
-def _check_kind(folder: DatasetFolder, task: str, kinds: Sequence[TaskKind]) -> None:
-    info = folder.task(task)
-    if info.kind not in kinds:
-        names = " and ".join(kind.value for kind in kinds)
-        found, cure = f"a task of kind {info.kind.value!r}", f"try '{_PROGRAM_FOR[info.kind]}'"
-        raise InvalidInput(Problem(f"this baseline is for {names} tasks", f"{folder.path}, {task}", found, cure))
 
 
 def _predict_tests(
@@ -305,12 +301,6 @@ def _label_names(answers: Any, info: TaskInfo) -> pl.Series:
     return pl.Series(answers, dtype=pl.String)
 
 
-def _results(frame: pl.DataFrame, records: list[dict[str, Any]]) -> Results:
-    parts = frame.partition_by("state", maintain_order=True, include_key=False, as_dict=True)
-    end, validation = parts.pop((None,)), parts.pop((_VALIDATION,), None)
-    return Results(end, {str(state): part for (state,), part in parts.items()}, validation, records)
-
-
 def _candidate_tests(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
     """Read the test rows of all candidates for a task."""
     tests = [
@@ -326,23 +316,11 @@ def _candidate_tests(folder: DatasetFolder, task: str) -> list[pl.DataFrame]:
     return tests
 
 
-def _source_rows(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame:
-    return pl.concat(list(_source_splits(folder, task, source, split)))
-
-
-def _source_rows_or_none(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame | None:
-    parts = list(_source_splits(folder, task, source, split))
+def _source_rows(folder: DatasetFolder, task: str, source: str, split: str) -> pl.DataFrame | None:
+    """Read a split of a source; None if none of its domains has it."""
+    domains = folder.task(task).domains
+    parts = [folder.split(task, part, split) for part in source_parts(source) if split in domains[part].splits]
     return pl.concat(parts) if parts else None
-
-
-def _source_splits(folder: DatasetFolder, task: str, source: str, split: str) -> Iterator[pl.DataFrame]:
-    for part in source_parts(source):
-        if split in folder.task(task).domains[part].splits:
-            yield folder.split(task, part, split)
-
-
-def _sort_parts(source: str) -> str:
-    return SOURCE_JOINER.join(sorted(set(source.split(SOURCE_JOINER))))
 
 
 def _check_domain(domain: str, domains: Sequence[str], option: str) -> None:

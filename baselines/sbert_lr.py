@@ -15,7 +15,7 @@ import typer
 from numpy.typing import NDArray
 
 from shiftbench.baselines.program import RunOptions, make_card, run_alone, train_runs, with_options, write_results
-from shiftbench.baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
+from shiftbench.baselines.runs import FittedClassifier, require_two_labels
 from shiftbench.builders.encoder import DEFAULT_ENCODER, Encoder, encoder_texts, find_prompt, require_encoder
 from shiftbench.builders.static_encoder import STATIC_ENCODER
 
@@ -31,15 +31,6 @@ Prompt = Annotated[
         "'query: '. Default: the encoder's default prompt, if it has one.",
     ),
 ]
-
-
-def fit_on(encoder: Encoder, inputs: tuple[str, ...]) -> Fit:
-    """Build the training function for an encoder and a task's input columns."""
-
-    def fit(run: Run) -> Predict:
-        return classifier(run.train, encoder, inputs, run.seed).predict
-
-    return fit
 
 
 def classifier(train: pl.DataFrame, encoder: Encoder, inputs: tuple[str, ...], seed: int) -> FittedClassifier:
@@ -64,22 +55,16 @@ def main(runs: RunOptions, encoder: EncoderName = DEFAULT_ENCODER, prompt: Promp
     """
     require_encoder(encoder)
     folder = runs.open_folder()
-    fit = fit_on(Encoder(encoder, prompt=find_prompt(encoder, prompt)), folder.task(runs.task).inputs)
-    results = train_runs(fit, folder, runs)
+    embed, inputs = Encoder(encoder, prompt=find_prompt(encoder, prompt)), folder.task(runs.task).inputs
+    results = train_runs(lambda run: classifier(run.train, embed, inputs, run.seed).predict, folder, runs)
     if encoder == STATIC_ENCODER:
         about = {"name": "wordllama + LR", "family": "static embeddings", "licence": "MIT"}
         libraries = ["wordllama"]
     else:
         about = {"name": "SBERT + LR", "family": "sentence-transformers", "licence": "Apache-2.0"}
         libraries = ["sentence-transformers"]
-    card = make_card(
-        folder,
-        libraries=["scikit-learn", *libraries, "torch"],
-        base_model=encoder,
-        paradigm="fine-tuned",
-        tuning_trials=1,
-        **about,
-    )
+    about |= {"base_model": encoder, "paradigm": "fine-tuned"}
+    card = make_card(folder, libraries=["scikit-learn", *libraries, "torch"], tuning_trials=1, **about)
     write_results(results, card, runs.out)
 
 

@@ -11,17 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.baselines.program import RunOptions, make_card, run_alone, train_runs, with_options, write_results
-from shiftbench.baselines.runs import Fit, FittedClassifier, Predict, Run, require_two_labels
+from shiftbench.baselines.runs import FittedClassifier, require_two_labels
 from shiftbench.validation.report import InvalidInput, Problem
-
-
-def fit_on(inputs: tuple[str, ...]) -> Fit:
-    """Build the training function for a task's input columns."""
-
-    def fit(run: Run) -> Predict:
-        return classifier(run.train, inputs, run.seed).predict
-
-    return fit
 
 
 def classifier(train: pl.DataFrame, inputs: tuple[str, ...], seed: int) -> FittedClassifier:
@@ -54,17 +45,10 @@ def main(runs: RunOptions) -> None:
     Example: shiftbench train tfidf-lr nli --data build/dr --out tfidf.parquet
     """
     folder = runs.open_folder()
-    fit = fit_on(folder.task(runs.task).inputs)
-    results = train_runs(fit, folder, runs)
-    card = make_card(
-        folder,
-        libraries=["scikit-learn"],
-        name="TF-IDF + LR",
-        family="bag-of-words",
-        paradigm="fine-tuned",
-        tuning_trials=1,
-        licence="Apache-2.0",
-    )
+    inputs = folder.task(runs.task).inputs
+    results = train_runs(lambda run: classifier(run.train, inputs, run.seed).predict, folder, runs)
+    about = {"name": "TF-IDF + LR", "family": "bag-of-words", "paradigm": "fine-tuned", "licence": "Apache-2.0"}
+    card = make_card(folder, libraries=["scikit-learn"], tuning_trials=1, **about)
     write_results(results, card, runs.out)
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 log = logging.getLogger(__name__)
+Settings = Sequence[Hyperparameters]
 CALIBRATION_STEPS = 50
 _START = 30.0
 """Assumed start-up time of a trial on a GPU, in seconds: imports, and loading the weights."""
@@ -121,23 +122,16 @@ def estimate(
     Returns: an estimate for each entry, in the grid's order.
     Raises: InvalidInput if a short training fails.
     """
-    folder, left = DatasetFolder.open(data), set(waiting)
-    estimates = []
-    for entry in by_entry(trials):
-        todo = [trial for trial in entry if trial in left]
-        settings = _candidate_hyperparameters(entry[0], programs)
-        works = [_trial_work(trial, rows_of(trial, folder), settings) for trial in todo] if settings else []
-        seconds: float | None = 0.0
-        growth = 1.0
-        if works:
-            rates = _calibrate(todo[0], works[0], folder, settings[0], threads, code)
-            seconds, growth = sum(rates.seconds(work) for work in works), rates.growth
-        elif todo:
+    folder = DatasetFolder.open(data)
+
+    def seconds_of(todo: Sequence[Trial], works: Sequence[TrialWork], settings: Settings) -> tuple[float | None, float]:
+        if not works:
             timed = _time_trial(todo[0], data, threads, code)[0] if todo[0].program in _TIMED_WHOLE else None
-            seconds = None if timed is None else timed * len(todo)
-        steps = round(sum(work.steps for work in works) * growth) if settings else None
-        estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
-    return estimates
+            return None if timed is None else timed * len(todo), 1.0
+        rates = _calibrate(todo[0], works[0], folder, settings[0], threads, code)
+        return sum(rates.seconds(work) for work in works), rates.growth
+
+    return _estimate_entries(trials, waiting, lambda trial: rows_of(trial, folder), programs, seconds_of)
 
 
 def estimate_on_gpu(
@@ -160,20 +154,35 @@ def estimate_on_gpu(
     Raises: InvalidInput if the GPU is not listed.
     """
     check_gpu(gpu)
+
+    def seconds_of(todo: Sequence[Trial], works: Sequence[TrialWork], settings: Settings) -> tuple[float | None, float]:
+        name = next((word.partition("=")[2] for word in todo[0].options if word.startswith("--model=")), "")
+        shape = find_architecture(name) if settings else None
+        seconds: float | None = None
+        if shape is not None:
+            seconds = sum(_gpu_seconds(shape, trial, rows(trial), settings, gpu) for trial in todo)
+        elif todo[0].program in ("prompt-llm", "rag"):
+            seconds = prompt_seconds(name, sum(rows(trial).test * _prompt_tokens(trial) for trial in todo), gpu)
+        return seconds, 1.0
+
+    return _estimate_entries(trials, waiting, rows, programs, seconds_of)
+
+
+def _estimate_entries(
+    trials: Sequence[Trial],
+    waiting: Sequence[Trial],
+    rows: Callable[[Trial], TrialRows],
+    programs: TyperGroup,
+    seconds_of: Callable[[Sequence[Trial], Sequence[TrialWork], Settings], tuple[float | None, float]],
+) -> list[GridEstimate]:
+    """Estimate each entry; ``seconds_of`` returns the seconds of unfinished trials, and examples per training row."""
     left, estimates = set(waiting), []
     for entry in by_entry(trials):
         todo = [trial for trial in entry if trial in left]
         settings = _candidate_hyperparameters(entry[0], programs)
-        name = next((word.partition("=")[2] for word in entry[0].options if word.startswith("--model=")), "")
-        shape = find_architecture(name) if settings else None
         works = [_trial_work(trial, rows(trial), settings) for trial in todo] if settings else []
-        seconds: float | None = None
-        if shape is not None:
-            seconds = sum(_gpu_seconds(shape, trial, rows(trial), settings, gpu) for trial in todo)
-        elif entry[0].program in ("prompt-llm", "rag"):
-            tokens = sum(rows(trial).test * _prompt_tokens(trial) for trial in todo)
-            seconds = prompt_seconds(name, tokens, gpu)
-        steps = sum(work.steps for work in works) if settings else None
+        seconds, growth = seconds_of(todo, works, settings) if todo else (0.0, 1.0)
+        steps = round(sum(work.steps for work in works) * growth) if settings else None
         estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
     return estimates
 

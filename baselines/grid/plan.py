@@ -22,7 +22,6 @@ from shiftbench.baselines.own_code import PROGRAMS_GROUP, is_own
 from shiftbench.baselines.robust.method import short_name
 from shiftbench.baselines.runs import choose_sources
 from shiftbench.baselines.training.options import is_setting
-from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.notices import FormerName
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
@@ -336,19 +335,23 @@ class _Checks(OptionChecks):
                         trials += self._tries(grid_file, model, key, (options, task, source), seeds)
                 continue
             trials += [
-                Trial(
-                    *(model.name, model.program, options, task, source, seed),
-                    data=trial_data(self.folder, task, options),
-                    versions=installed_versions(model.program, options),
-                    files=self.checked.get(key, CheckedModel()).files,
-                    dataset=self.folder.version,
-                )
+                self._trial(model, key, (options, task, source), seed)
                 for task, sources in wanted.items()
                 for source in sources
                 for seed in seeds
             ]
         self._check_searches(grid_file)
         return trials
+
+    def _trial(self, model: GridModel, key: str, start: tuple[tuple[str, ...], str, str], seed: int) -> Trial:
+        words, task, source = start
+        return Trial(
+            *(model.name, model.program, words, task, source, seed),
+            data=trial_data(self.folder, task, words),
+            versions=installed_versions(model.program, words),
+            files=self.checked.get(key, CheckedModel()).files,
+            dataset=self.folder.version,
+        )
 
     def _tries(
         self,
@@ -382,13 +385,7 @@ class _Checks(OptionChecks):
         drawn = draw_settings(space, whole, search.trials, search.seed)
         options = tuple(add_settings(words, each, own) for each in drawn)
         more = ("--validation",) if search.select == SOURCE_VALIDATION and "--validation" not in words else ()
-        first = Trial(
-            *(model.name, model.program, options[0], task, source, search.seed),
-            data=trial_data(self.folder, task, words),
-            versions=installed_versions(model.program, words),
-            files=self.checked.get(key, CheckedModel()).files,
-            dataset=self.folder.version,
-        )
+        first = self._trial(model, key, start, search.seed)
         tries = tuple(
             replace(
                 first, options=(*each, *more), search=Searched(str(model.search), search.select, search.trials, number)
@@ -439,9 +436,8 @@ class _Checks(OptionChecks):
             if task not in tasks:
                 where = f"{key}.tasks" if model.tasks else "tasks"
                 self._note("the folder has no such task", where, task, did_you_mean(task, list(tasks)))
-        return [
-            task for task in dict.fromkeys(named or tasks) if task in tasks and (named or _has_train_rows(tasks[task]))
-        ]
+        trainable = [name for name, info in tasks.items() if any("train" in d.splits for d in info.domains.values())]
+        return [task for task in dict.fromkeys(named or trainable) if task in tasks]
 
     def _sources(self, task: str, grid_file: GridFile, model: GridModel, key: str) -> list[str]:
         named = model.sources or grid_file.sources
@@ -457,7 +453,3 @@ class _Checks(OptionChecks):
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _has_train_rows(task: TaskInfo) -> bool:
-    return any("train" in facts.splits for facts in task.domains.values())

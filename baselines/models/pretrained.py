@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from shiftbench.baselines.models.labels import LabelMatch, map_label, match_labels, match_tags
 from shiftbench.baselines.models.loaded import LoadedModel, refuse_row
 from shiftbench.baselines.models.settings import HUB, READERS, TRANSFORMERS, WRITERS
+from shiftbench.baselines.runs import PROGRAM_FOR
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
@@ -40,12 +41,6 @@ _OF_KIND = {
     TaskKind.TAGGING: ("ForTokenClassification",),
     TaskKind.EXTRACTIVE_QA: ("ForQuestionAnswering", "ForConditionalGeneration"),
     TaskKind.GENERATION: ("ForConditionalGeneration",),
-}
-_TRAINER = {
-    TaskKind.CLASSIFICATION: "finetune-classifier",
-    TaskKind.TAGGING: "finetune-tagger",
-    TaskKind.EXTRACTIVE_QA: "finetune-qa",
-    TaskKind.GENERATION: "finetune-seq2seq",
 }
 _KINDS = {"ForConditionalGeneration": [WRITERS], "ForQuestionAnswering": [READERS]}
 _GENERIC_MAX_LENGTH = 20
@@ -222,7 +217,7 @@ def load_pretrained(request: "LoadRequest") -> LoadedModel:
     if loading_info["missing_keys"]:
         missing = sorted(loading_info["missing_keys"])
         more = f" and {len(missing) - 4} more" if len(missing) > 4 else ""
-        found, cure = f"no {', '.join(missing[:4])}{more}", f"train it: shiftbench train {_TRAINER[request.kind]}"
+        found, cure = f"no {', '.join(missing[:4])}{more}", f"train it: shiftbench train {PROGRAM_FOR[request.kind]}"
         raise InvalidInput(Problem("the model has no trained weights for its answers", spec, found, cure))
     device = Device.best(Precision.FP32)
     common: dict[str, Any] = {
@@ -275,7 +270,7 @@ def _head(config: Any, request: "LoadRequest") -> str:
         what = "the model is for another kind of task"
         found = f"{', '.join(architectures) or config.model_type} for a task of kind '{request.kind.value}'"
         wanted = " or ".join(_OF_KIND[request.kind])
-        trainer = _TRAINER[request.kind]
+        trainer = PROGRAM_FOR[request.kind]
         cure = f"give a model whose architecture ends in {wanted}; 'shiftbench train {trainer}' trains one"
         if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
             cure = "serve it and give the server's URL with --model, or 'shiftbench train prompt-llm --local'"

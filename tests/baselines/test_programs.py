@@ -176,5 +176,8 @@ def test_rows_that_nothing_can_be_learnt_from_are_refused(rows: str, words: str,
     build_own("t", tmp_path / "c.csv", tmp_path / "out")
     folder = DatasetFolder.open(tmp_path / "out")
     with pytest.raises(InvalidInput) as refused:
-        train_and_predict(tfidf_lr.fit_on(("text",)), folder, "t", sources=None, targets=None, seeds=None)
+        train_and_predict(
+            lambda run: tfidf_lr.classifier(run.train, ("text",), run.seed).predict,
+            folder, "t", sources=None, targets=None, seeds=None,
+        )  # fmt: skip
     assert str(refused.value) == words

@@ -14,7 +14,7 @@ from shiftbench.baselines.training.models import seeded
 from shiftbench.builders.folder.reader import DatasetFolder
 from tests.baselines.tiny import save_bert, words_in
 
-PROGRAM = Path(finetune_classifier.__file__).with_name("standalone_nli.py")
+PROGRAM = Path(__file__).parents[2] / "docs/benchmark/standalone_nli.py"
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines import tfidf_lr
-from shiftbench.baselines.runs import train_and_predict
+from shiftbench.baselines.runs import Predict, Run, train_and_predict
 from shiftbench.builders import df1
 from shiftbench.builders.assembling.assemble import assemble
 from shiftbench.builders.building import build as build_module
@@ -270,7 +270,11 @@ def test_texts_of_the_target_are_not_in_the_source() -> None:
 def scored(
     folder: DatasetFolder, task: str, out: Path, sources: list[str] | None = None
 ) -> tuple[Scores, pl.DataFrame]:
-    fit = tfidf_lr.fit_on(folder.task(task).inputs)
+    inputs = folder.task(task).inputs
+
+    def fit(run: Run) -> Predict:
+        return tfidf_lr.classifier(run.train, inputs, run.seed).predict
+
     frame = train_and_predict(fit, folder, task, sources=sources, targets=None, seeds=None).predictions
     frame.write_parquet(out)
     return score_file(out, folder), frame

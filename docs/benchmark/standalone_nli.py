@@ -5,7 +5,7 @@ one machine's CPU, with as many threads, the file is byte for byte that of ``shi
 default options, for encoders whose positions begin at 0, as BERT's and DeBERTa's; a test compares them. Leaves out: the
 card, methods, sweeps, bf16, going on after a stop.
 
-    python baselines/standalone_nli.py build/dr --source fiction --model microsoft/deberta-v3-small --out preds.jsonl
+    python standalone_nli.py build/dr --source fiction --model microsoft/deberta-v3-small --out preds.jsonl
 """
 
 import argparse
