@@ -47,7 +47,11 @@ class TaggerFinetuner(Finetuner):
         self._head = Head.of(self.config, TAGGER, info.labels)
         if self._head.note:
             log.info("%s", self._head.note)
-        self.copied_columns, self._outside = (TOKENS,), info.labels.index(_OUTSIDE)
+        self.copied_columns = (TOKENS,)
+
+    @property
+    def _outside(self) -> int:
+        return self.info.labels.index(_OUTSIDE)
 
     def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
         """Collect the data that the methods can use in a training."""

@@ -21,9 +21,15 @@ import numpy as np
 import polars as pl
 
 from shiftbench.baselines.models.classes import class_names
-from shiftbench.baselines.models.labels import map_label, match_labels, match_tags, resolve_label
+from shiftbench.baselines.models.labels import (
+    array_by_name,
+    frame_of_probabilities,
+    map_label,
+    match_labels,
+    match_tags,
+    resolve_label,
+)
 from shiftbench.baselines.models.loaded import LoadedModel, RowFailure, describe_error, refuse_row
-from shiftbench.baselines.models.outputs import array_by_name, frame_of_probabilities
 from shiftbench.builders.checksums import file_state
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind

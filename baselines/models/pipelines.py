@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shiftbench.baselines.models.classes import class_names, classes_of
-from shiftbench.baselines.models.labels import LabelMatch, match_labels
+from shiftbench.baselines.models.labels import LabelMatch, match_labels, predict_labels
 from shiftbench.baselines.models.loaded import LoadedModel, describe_error
-from shiftbench.baselines.models.outputs import predict_labels
 from shiftbench.baselines.models.settings import PICKLES
 from shiftbench.builders.checksums import file_state
 from shiftbench.validation.report import InvalidInput, Problem

@@ -78,15 +78,23 @@ def add_noisy_tagged_copies(
     Returns: all original rows, then their copies in the same order; a copy's id ends in ``/eda``.
     Source: BOSS has no such copies of tagged words; Dai and Adel 2020, sec. 3, also change words and keep the tags.
     """
-    copies = [
-        _noisy_words(tokens, tags, outside, generator, synonyms, share)
-        for tokens, tags in rows.select("tokens", "tags").iter_rows()
-    ]
+    copies = []
+    for tokens, tags in rows.select("tokens", "tags").iter_rows():
+        all_may_go = any(tag != outside or not _Piece.of(token).word for token, tag in zip(tokens, tags, strict=True))
+        copy = _noisy_words(tokens, tags, outside, generator, synonyms, share, all_may_go=all_may_go)
+        copies.append(copy or (tokens, tags))
     changed = {
         name: pl.Series(name, [copy[place] for copy in copies], dtype=rows.schema[name])
         for place, name in enumerate(("tokens", "tags"))
     }
     return pl.concat([rows, rows.with_columns(pl.col("id") + "/eda", **changed)])
+
+
+def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE) -> str:
+    """Return a noisy copy of a text, with single spaces; only an empty text has an empty copy."""
+    parts = text.split()
+    copy = _noisy_words(parts, [0] * len(parts), 0, generator, synonyms, share, all_may_go=False)
+    return text if copy is None else " ".join(copy[0])
 
 
 def _noisy_words(
@@ -96,58 +104,45 @@ def _noisy_words(
     generator: np.random.Generator,
     synonyms: Synonyms,
     share: float,
-) -> tuple[list[str], list[int]]:
-    """Change the words outside spans."""
-    pieces = [_Piece.of(token) for token in tokens]
+    *,
+    all_may_go: bool,
+) -> tuple[list[str], list[int]] | None:
+    """Change the words outside spans by one of the operations; None if there are no such words."""
+    pieces, codes = [_Piece.of(token) for token in tokens], list(tags)
     places = [place for place, piece in enumerate(pieces) if piece.word and tags[place] == outside]
     if not places:
-        return list(tokens), list(tags)
+        return None
+    n_changed = max(1, int(share * len(places)))
     operation = generator.integers(4)
-    words, codes = [str(piece) for piece in pieces], list(tags)
     if operation == 0:
-        words = [str(piece) for piece in _replace_words(pieces, places, generator, synonyms, share)]
+        for place, choices in _draw_synonyms(pieces, places, generator, synonyms, n_changed):
+            word = _draw_one(choices, generator)
+            pieces[place] = replace(pieces[place], word=_in_case_of(pieces[place].word, word))
     elif operation == 1:
-        for _, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
-            # Inserting before a word outside spans splits no span.
+        for _, choices in _draw_synonyms(pieces, places, generator, synonyms, n_changed):
+            # Inserting before a word outside spans splits no span, and keeps the full stop last.
             before = [place for place, code in enumerate(codes) if code == outside]
             place = before[int(generator.integers(len(before)))]
-            words.insert(place, _draw_one(choices, generator))
+            pieces.insert(place, _Piece("", _draw_one(choices, generator), ""))
             codes.insert(place, outside)
     elif operation == 2:
-        words = [str(piece) for piece in _swap_words(pieces, places, generator, share)]
+        for _ in range(n_changed if len(places) > 1 else 0):
+            one, other = (int(place) for place in generator.choice(places, 2, replace=False))
+            words = pieces[one].word, pieces[other].word
+            pieces[one], pieces[other] = replace(pieces[one], word=words[1]), replace(pieces[other], word=words[0])
     else:
-        gone = set(places) - set(_draw_staying(places, generator, share, all_may_go=len(places) < len(tokens)))
-        words = [word for place, word in enumerate(words) if place not in gone]
+        stays = generator.random(len(places)) >= share
+        stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
+        gone = {place for place, here in zip(places, stays, strict=True) if not here}
+        pieces = [piece for place, piece in enumerate(pieces) if place not in gone]
         codes = [code for place, code in enumerate(codes) if place not in gone]
     # A synonym may have several words, all tagged as outside.
     split = [
         (part, code)
-        for word, code in zip(words, codes, strict=True)
-        for part in _split_if_outside(word, code == outside)
+        for piece, code in zip(pieces, codes, strict=True)
+        for part in ((str(piece).split() or [str(piece)]) if code == outside else [str(piece)])
     ]
     return [part for part, _ in split], [code for _, code in split]
-
-
-def _split_if_outside(word: str, is_outside: bool) -> list[str]:
-    return (word.split() or [word]) if is_outside else [word]
-
-
-def noisy_copy(text: str, generator: np.random.Generator, synonyms: Synonyms, share: float = SHARE) -> str:
-    """Return a noisy copy of a text, with single spaces; only an empty text has an empty copy."""
-    pieces = [_Piece.of(part) for part in text.split()]
-    places = [place for place, piece in enumerate(pieces) if piece.word]
-    if not places:
-        return text
-    operation = generator.integers(4)
-    if operation == 0:
-        pieces = _replace_words(pieces, places, generator, synonyms, share)
-    elif operation == 1:
-        pieces = _insert_synonyms(pieces, places, generator, synonyms, share)
-    elif operation == 2:
-        pieces = _swap_words(pieces, places, generator, share)
-    else:
-        pieces = _delete_words(pieces, places, generator, share)
-    return " ".join(map(str, pieces))
 
 
 def words_of(texts: Iterable[str]) -> set[str]:
@@ -178,30 +173,10 @@ _WORD = re.compile(r"\w(.*\w)?")
 _Pieces = list[_Piece]
 
 
-def _replace_words(
-    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, share: float
-) -> _Pieces:
-    new = list(pieces)
-    for place, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
-        word = _draw_one(choices, generator)
-        new[place] = replace(pieces[place], word=_in_case_of(pieces[place].word, word))
-    return new
-
-
-def _insert_synonyms(
-    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, share: float
-) -> _Pieces:
-    new = list(pieces)
-    for _, choices in _draw_synonyms(pieces, places, generator, synonyms, share):
-        place = int(generator.integers(len(new)))
-        new.insert(place, _Piece("", _draw_one(choices, generator), ""))  # before a piece, to keep the full stop last
-    return new
-
-
 def _draw_synonyms(
-    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, share: float
+    pieces: _Pieces, places: list[int], generator: np.random.Generator, synonyms: Synonyms, n: int
 ) -> list[tuple[int, Sequence[str]]]:
-    """Sample the positions of a share of the words, among those that have synonyms and are not stop words."""
+    """Sample the positions of n words, among those that have synonyms and are not stop words."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     drawn: list[tuple[int, Sequence[str]]] = []
@@ -209,39 +184,13 @@ def _draw_synonyms(
         word = pieces[place].word.lower()
         if word not in ENGLISH_STOP_WORDS and (choices := synonyms(word)):
             drawn.append((int(place), choices))
-        if len(drawn) == _n_changed(places, share):
+        if len(drawn) == n:
             break
     return drawn
 
 
 def _draw_one(choices: Sequence[str], generator: np.random.Generator) -> str:
     return choices[int(generator.integers(len(choices)))]
-
-
-def _swap_words(pieces: _Pieces, places: list[int], generator: np.random.Generator, share: float) -> _Pieces:
-    new = list(pieces)
-    for _ in range(_n_changed(places, share) if len(places) > 1 else 0):
-        one, other = generator.choice(places, 2, replace=False)
-        new[one], new[other] = replace(new[one], word=new[other].word), replace(new[other], word=new[one].word)
-    return new
-
-
-def _delete_words(pieces: _Pieces, places: list[int], generator: np.random.Generator, share: float) -> _Pieces:
-    gone = set(places) - set(_draw_staying(places, generator, share))
-    return [piece for place, piece in enumerate(pieces) if place not in gone]
-
-
-def _draw_staying(
-    places: list[int], generator: np.random.Generator, share: float, *, all_may_go: bool = False
-) -> list[int]:
-    """Sample the positions of the words to keep: at least one, unless ``all_may_go``."""
-    stays = generator.random(len(places)) >= share
-    stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
-    return [place for place, here in zip(places, stays, strict=True) if here]
-
-
-def _n_changed(places: list[int], share: float) -> int:
-    return max(1, int(share * len(places)))
 
 
 def _in_case_of(old: str, new: str) -> str:

@@ -35,7 +35,6 @@ METHODS: Mapping[str, str] = {
     "lisa": "lisa:Lisa",
     "swad": "swad:Swad",
     "dfr": "dfr:Dfr",
-    "temperature": "temperature:Temperature",
 }
 """Classes by the name that ``--method`` takes, in files of this folder: those of the BOSS paper, sec. 4.1, then those
 of research on several domains. What several do to a trained model is done in this order, then the user's own."""

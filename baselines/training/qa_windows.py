@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.baselines.training.windows import windows
+from shiftbench.baselines.training.pieces import windows
 
 MAX_ANSWER = 30
 """Pieces of an answer."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shiftbench.baselines.training.windows import windows
+from shiftbench.baselines.training.pieces import windows
 
 IGNORED = -100
 """The label that the loss leaves out, as torch has it."""

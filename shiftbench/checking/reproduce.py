@@ -119,9 +119,9 @@ def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Ite
             raise InvalidInput(Problem("the folder has none of the row's tasks", str(data), cure=cure))
         yield from computed
         return
-    from shiftbench.baselines.grid.local import run_local
     from shiftbench.baselines.grid.plan import read_plan, tasks_at_hand
     from shiftbench.baselines.grid.progress import run_grid
+    from shiftbench.baselines.grid.trial import run_local
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.scoring.scores.score import score_file
 

@@ -58,9 +58,9 @@ def grid(
     """
     if gpu is not None and not dry_run:
         raise typer.BadParameter("--gpu needs --dry-run: a grid runs on what is here")
-    from shiftbench.baselines.grid.local import run_local, visible_gpus
     from shiftbench.baselines.grid.plan import read_plan
     from shiftbench.baselines.grid.progress import collect_done, run_grid
+    from shiftbench.baselines.grid.trial import run_local, visible_gpus
     from shiftbench.cli.help import imported_command
 
     train: Any = imported_command("train", "shiftbench.cli.train")

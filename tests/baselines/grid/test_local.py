@@ -13,8 +13,15 @@ from pathlib import Path
 import filelock
 import pytest
 
-from shiftbench.baselines.grid.local import run_local, visible_gpus
-from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, Trial, installed_versions, is_whole
+from shiftbench.baselines.grid.trial import (
+    LOG,
+    PREDICTIONS,
+    Trial,
+    installed_versions,
+    is_whole,
+    run_local,
+    visible_gpus,
+)
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import read_card
 

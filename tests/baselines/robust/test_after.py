@@ -1,4 +1,4 @@
-"""What comes after training: a layer fitted anew, averages of weights, temperature, and norms that follow a target."""
+"""What comes after training: a layer fitted anew, and the mean of weights over a valley."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +12,6 @@ from scipy.special import softmax
 from shiftbench.baselines.robust.dfr import fit_balanced_layer
 from shiftbench.baselines.robust.last_layer import fit_layer, set_last_layer
 from shiftbench.baselines.robust.swad import Stretches, find_valley
-from shiftbench.baselines.robust.temperature import fit_temperature
 from shiftbench.validation.report import InvalidInput
 
 
@@ -127,15 +126,3 @@ def test_the_mean_over_a_valley_counts_each_step_alike(bert: Any, tmp_path: Path
     torch.testing.assert_close(mean["classifier.bias"], start + sum(range(7, 42)) / 35)
     assert set(mean) == {name for name, _ in bert.named_parameters()}
     assert "stretch_mean.mean_0" in bert.state_dict()  # a checkpoint holds the stretch under way
-
-
-def test_the_temperature_is_the_one_that_made_the_labels() -> None:
-    """Labels drawn from softmax(z / 2.5) give 2.5 back, and the gradient of the likelihood is 0 there."""
-    rng = np.random.default_rng(0)
-    logits = rng.normal(size=(4000, 3)) * 6
-    p = softmax(logits / 2.5, axis=1)
-    labels = (p.cumsum(axis=1) < rng.random((4000, 1))).sum(axis=1)
-    found = fit_temperature(logits, labels)
-    assert found == pytest.approx(2.5, rel=0.06)
-    p = softmax(logits / found, axis=1)
-    assert ((p * logits).sum(axis=1) - logits[np.arange(4000), labels]).mean() == pytest.approx(0, abs=1e-3)

@@ -94,13 +94,13 @@ def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str]
     return pl.read_parquet(out)
 
 
-MORE = (["group-dro", "swad", "freelb"], ["coral"], ["lisa"], ["dann", "temperature"])
+MORE = (["group-dro", "swad", "freelb"], ["coral"], ["lisa"], ["dann"])
 
 
 @pytest.mark.parametrize(
     "methods",
     [
-        ["irm", "temperature"],
+        ["irm"],
         ["dann", "dfr"],
         *(pytest.param(each, marks=pytest.mark.long) for each in MORE),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shiftbench.baselines.training.windows import windows
+from shiftbench.baselines.training.pieces import windows
 
 
 @given(length=st.integers(0, 400), size=st.integers(1, 60))
