@@ -48,14 +48,12 @@ def main(options: FewShotOptions) -> None:
     Example: shiftbench train prompt-llm nli --data build/dr --out llm.parquet --model NAME --shots 4
     """
     program = PromptingProgram.of(options, options.protocol)
-    prompt = program.prompts[0]
+    prompt = program.prompt
     shots = prompt.default_shots if options.shots is None else options.shots
     fixed = (
         prompt.protocol is PromptProtocol.BOSS if options.demonstrations is None else options.demonstrations == "fixed"
     )
     choose = fixed_demonstrations(shots) if fixed else random_demonstrations(shots)
-    if not shots:
-        program.check_draws()
     how = [f"{shots} shots" if shots else "zero-shot", *(["calibrated"] if options.calibrate else [])]
     program.ask_and_write(
         choose if shots else None,

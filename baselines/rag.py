@@ -55,7 +55,6 @@ def main(options: RetrievalOptions) -> None:
     """
     require_encoder(options.encoder)
     program = PromptingProgram.of(options, PromptProtocol.DR)
-    program.check_draws()
     inputs = program.folder.task(options.task).inputs
     program.ask_and_write(
         nearest_demonstrations(Encoder(options.encoder), inputs, options.shots),

@@ -1,4 +1,4 @@
-"""Instructions for each task in our own wording, with paraphrases.
+"""Instructions for each task in our own wording.
 
 Labels, field names and the answer 'No answer' are the papers' (DR paper, appendix E.1; BOSS paper, Table 22); the
 sentences are not, so scores may differ from the papers'. A task that is not in the papers gets the wording of a task
@@ -100,65 +100,15 @@ _BY_KIND = {
 }
 
 
-_PARAPHRASES = {
-    _INFERENCE: (
-        Wording(
-            "Read the text and the claim. If the text makes the claim certain, that is entailment; if it rules the "
-            f"claim out, contradiction; if it leaves the claim open, neutral. {_LABEL}",
-            (("premise", "Text"), ("hypothesis", "Claim")),
-            "Relation",
-        ),
-        Wording(
-            f"How does the second sentence relate to the first? {_LABEL}",
-            (("premise", "First sentence"), ("hypothesis", "Second sentence")),
-            "Relation",
-        ),
-        Wording(
-            "Suppose that the passage is true. Is the statement then true (entailment), false (contradiction), or can "
-            f"it not be known (neutral)? {_LABEL}",
-            (("premise", "Passage"), ("hypothesis", "Statement")),
-            "Answer",
-        ),
-        Wording(
-            "This is a test of natural language inference. Label the pair by what the context says of the hypothesis. "
-            f"{_LABEL}",
-            (("premise", "Context"), ("hypothesis", "Hypothesis")),
-            "Label",
-        ),
-    ),
-    _SENTIMENT: (
-        Wording(f"What is the sentiment of this text? {_LABEL}", _TEXT, "Sentiment"),
-        Wording(
-            f"Read what somebody wrote. Is the writer's opinion favourable, unfavourable, or neither? {_LABEL}",
-            (("text", "Opinion"),),
-            "Judgement",
-        ),
-        Wording(f"Classify the sentence by the feeling that it conveys. {_LABEL}", (("text", "Sentence"),), "Class"),
-        Wording(f"This is a test of sentiment analysis. Label the input. {_LABEL}", (("text", "Input"),), "Label"),
-    ),
-}
-"""Paraphrases; each run of ``--draws`` uses one of the wordings."""
-
-
 def wording(benchmark: str, task: str, info: TaskInfo, instruction: str | None = None) -> Wording:
-    """Return the first of ``wordings`` for a task."""
-    return wordings(benchmark, task, info, instruction)[0]
-
-
-def wordings(benchmark: str, task: str, info: TaskInfo, instruction: str | None = None) -> tuple[Wording, ...]:
-    """Return the wording of a task, followed by its paraphrases if there are any.
+    """Return the wording of a task of a benchmark.
 
     Args:
         task: the task's name; a placebo has the wording of its original task, candidates that of the task they are for.
-        instruction: a user instruction that replaces all of ours; ``{labels}`` is replaced in it, too.
+        instruction: a user instruction that replaces ours; ``{labels}`` is replaced in it, too.
     """
-    name = info.candidates_for or task.removesuffix(PLACEBO)
-    words = _BY_TASK.get((benchmark, name)) or _BY_LABELS.get(frozenset(info.labels))
-    every = (words, *(_PARAPHRASES.get(words, ()) if words and instruction is None else ()))
-    # If the task has other columns than the wordings, every wording becomes the general one: remove duplicates.
-    return tuple(
-        dict.fromkeys(general_wording(info.kind, info.inputs, info.labels, instruction, each) for each in every)
-    )
+    words = _BY_TASK.get((benchmark, info.candidates_for or task.removesuffix(PLACEBO)))
+    return general_wording(info.kind, info.inputs, info.labels, instruction, words)
 
 
 def numbered_wording(benchmark: str, task: str, info: TaskInfo) -> Wording:

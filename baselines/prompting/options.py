@@ -58,14 +58,6 @@ class PromptingOptions:
     source: Sources = None
     target: Targets = None
     seed: Seeds = None
-    draws: int | None = option(
-        None,
-        "Make N runs (seeds 0 to N - 1), each with other demonstrations and, if there are "
-        "paraphrases, another wording of the task.",
-        metavar="N",
-        min=1,
-        max=1000,
-    )
     subset: str | None = option(None, "Test rows to ask about. Default: 'fewshot' where there is one.", metavar="NAME")
     api_key_env: str = option(API_KEY_ENV, "Environment variable that holds the server's key.", metavar="VARIABLE")
     api: Api = option(Api.CHAT, "How the server is asked: base models, which do not chat, need 'completions'.")
@@ -105,11 +97,6 @@ class PromptingOptions:
         """Return the model's name on cards; for a GGUF file, without its folders."""
         return Path(self.model).name if self.local and self.model.endswith(GGUF_SUFFIX) else self.model
 
-    @property
-    def seeds(self) -> Sequence[int] | None:
-        """Return the seeds of the runs; None means the default."""
-        return self.seed if self.draws is None else range(self.draws)
-
     def open_model(self) -> ModelServer | LocalModel:
         """Build the model that the options describe, without loading or asking it; InvalidInput if they clash."""
         self._check()
@@ -148,9 +135,6 @@ class PromptingOptions:
         if given and not self.score_labels:
             what, cure = "answers in words have no probabilities", "give --score-labels, too"
             raise InvalidInput(Problem(what, ", ".join(given), cure=cure))
-        if self.draws is not None and self.seed:
-            what, cure = "--draws chooses the seeds itself", "leave one of them out"
-            raise InvalidInput(Problem(what, "--draws, --seed", cure=cure))
 
     def check_kind(self, kind: TaskKind) -> None:
         """Raise InvalidInput if labels are to be scored and the task has none."""

@@ -36,11 +36,11 @@ MOST_UNLISTED = 0.01
 
 @dataclass(frozen=True)
 class PromptingProgram:
-    """The validated options of a prompting program, with data and model opened, and a prompt for each wording."""
+    """The validated options of a prompting program, with data and model opened."""
 
     options: PromptingOptions
     folder: DatasetFolder
-    prompts: tuple[TaskPrompt, ...]
+    prompt: TaskPrompt
     model: ModelServer | LocalModel
     subset: str
 
@@ -54,18 +54,7 @@ class PromptingProgram:
         options.check_kind(prompt.kind)
         model = options.open_model()
         subset = options.subset or (FEWSHOT if FEWSHOT in folder.task(options.task).subsets else "all")
-        # A user instruction has no paraphrases.
-        is_reworded = options.draws is not None and options.instruction is None
-        others = prompt.paraphrases(folder, options.task) if is_reworded else ()
-        return cls(options, folder, (prompt, *others), model, subset)
-
-    def check_draws(self) -> None:
-        """Raise InvalidInput if there are more draws than wordings, and demonstrations are not sampled."""
-        draws, known = self.options.draws or 1, len(self.prompts)
-        if draws > known:
-            what, found = "no demonstrations are drawn, so draws differ in the task's words alone", f"{draws} draws"
-            cure = f"ask for {counted(known, 'draw')}" if known > 1 else "leave --draws out: there is one wording"
-            raise InvalidInput(Problem(what, "--draws", found, cure))
+        return cls(options, folder, prompt, model, subset)
 
     def ask_and_write(
         self, choose: ChooseDemonstrations | None, *, libraries: Sequence[str] = (), **facts: Any
@@ -112,7 +101,7 @@ class PromptingProgram:
             failed); for scored labels also ``shares`` (lower bound on each label's share; null if no label is listed)
             and ``unlisted`` (1 minus their sum).
         """
-        options = self.options
+        options, prompt = self.options, self.prompt
         rows = self.folder.test(options.task, self.subset)
         domains = rows["domain"].unique(maintain_order=True).to_list()
         for target in options.target or ():
@@ -124,14 +113,13 @@ class PromptingProgram:
             what, cure = "without demonstrations there is no source", "leave --source out, or give --shots"
             raise InvalidInput(Problem(what, "--source", ", ".join(options.source), cure))
         named = [NO_SOURCE] if choose is None else self._sources(domains)
-        runs = [(source, seed) for source in named for seed in dict.fromkeys(options.seeds or (0,))]
+        runs = [(source, seed) for source in named for seed in dict.fromkeys(options.seed or (0,))]
         of = f"{counted(len(rows), 'test row')} of subset '{self.subset}', {counted(len(runs), 'run')}"
         log.info("asking about %s: %s", counted(len(rows) * len(runs), "row"), of)
         parts = []
         n_prompts = len(runs) * len(rows) * (1 + len(CONTENT_FREE) * options.calibrate)
         with progress(total=n_prompts, desc="asking", unit="prompt") as bar:
             for source, seed in runs:
-                prompt = self.prompts[seed % len(self.prompts)]
                 shown = self._demonstrations(source, rows, choose, seed) if choose else [()] * len(rows)
                 test = list(rows.iter_rows(named=True))
                 requests = [prompt.request(row, examples) for row, examples in zip(test, shown, strict=True)]

@@ -7,11 +7,11 @@ word, separated here by semicolons, because some contain a comma.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from shiftbench.baselines.prompting.instructions import NO_ANSWER, Wording, wording, wordings
+from shiftbench.baselines.prompting.instructions import NO_ANSWER, Wording, wording
 from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
 from shiftbench.baselines.prompting.parsing import (
     OUTSIDE,
@@ -72,11 +72,6 @@ class TaskPrompt:
         info, benchmark = folder.task(task), folder.manifest.benchmark
         layout = protocol or (PromptProtocol.BOSS if benchmark == PromptProtocol.BOSS else PromptProtocol.DR)
         return cls(info.kind, info.labels, wording(benchmark, task, info, instruction), layout, max_tokens)
-
-    def paraphrases(self, folder: DatasetFolder, task: str) -> tuple["TaskPrompt", ...]:
-        """Build the same prompt in other wordings, if there are any."""
-        others = wordings(folder.manifest.benchmark, task, folder.task(task))[1:]
-        return tuple(replace(self, words=words) for words in others)
 
     @property
     def default_shots(self) -> int:

@@ -13,9 +13,6 @@ import typer
 from shiftbench.baselines.grid.kept import RECORDS, read_results
 from shiftbench.builders.folder.reader import DatasetFolder
 
-_DRAWN_FROM = {"own": ("boss", ["sa"])}
-"""The rows of the board of user data are sampled by ``sentiment_rows.py``."""
-
 
 def raw_files(folders: list[DatasetFolder]) -> list[str]:
     """Format the table: one line for boards with the same rows, with the command that builds them and the files it
@@ -28,7 +25,6 @@ def raw_files(folders: list[DatasetFolder]) -> list[str]:
     for file in sorted(Path(__file__).parent.glob(f"*/{RECORDS}")):
         scores = [result.scores for result in read_results(file.parent).values()]
         benchmark, tasks = scores[0]["benchmark"], [task["task"] for each in scores for task in each["tasks"]]
-        benchmark, tasks = _DRAWN_FROM.get(benchmark, (benchmark, tasks))
         whole = sorted({task.partition(".")[0] for task in tasks})
         boards.setdefault((benchmark, *whole), []).append(f"`{file.parent.name}`")
     lines = ["| boards | build | files in `RAW`: rows, SHA-256 |", "|---|---|---|"]
