@@ -9,7 +9,7 @@ supported: sampling.
     shiftbench train finetune-seq2seq qg --data build/dr --out qg.parquet --model google-t5/t5-base
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -108,12 +108,8 @@ class Seq2seqFinetuner(Finetuner):
         return [{"input_ids": tokens, "attention_mask": [1] * len(tokens)} for tokens in ids]
 
     def _write_texts(self, model: Any, inputs: "Sequence[Features]", description: str) -> list[str]:
-        tokens = self.read(model, inputs, _generated_tokens, description)
+        tokens = self.read(model, inputs, lambda each, batch: list(each.generate(**batch).cpu().numpy()), description)
         return predicted_texts(self.tokenizer.batch_decode(tokens, skip_special_tokens=True), self.info.kind)
-
-
-def _generated_tokens(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
-    return list(model.generate(**batch).cpu().numpy())
 
 
 @with_options

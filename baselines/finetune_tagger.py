@@ -91,13 +91,12 @@ class TaggerFinetuner(Finetuner):
         return word_pieces(rows["tokens"].to_list(), self.tokenizer, self.eval_length)
 
     def _tags(self, model: Any, pieces: WordPieces, description: str) -> list[NDArray[np.int64]]:
-        codes = self.read(model, pieces.features, _best_tags, description)
+        def best(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int64]]:
+            return list(model(**batch).logits.argmax(dim=-1).cpu().numpy())
+
+        codes = self.read(model, pieces.features, best, description)
         own = [tags[: len(words)] for tags, words in zip(codes, pieces.words, strict=True)]
         return pieces.tags(own, self._outside)
-
-
-def _best_tags(model: Any, batch: Mapping[str, Any]) -> Sequence[NDArray[np.int64]]:
-    return list(model(**batch).logits.argmax(dim=-1).cpu().numpy())
 
 
 @with_options

@@ -11,7 +11,6 @@ from tests.test_words import parsed
 PRINTERS = {
     "shiftbench/__main__.py",
     *(f"validation/{name}.py" for name in ("command_line", "notices", "plain_console", "plain_streams")),
-    "baselines/results/papers.py",
     "baselines/versions.py",
     "builders/fetching/status.py",
     "leaderboard/app/check_worker.py",

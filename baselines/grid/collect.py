@@ -35,7 +35,7 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
     for trial in trials:
         if trial.search is not None and trial.search.number is not None:
             continue
-        entries.setdefault((trial.model, _task_of_entry(trial)), []).append(trial)
+        entries.setdefault((trial.model, trial.task.removesuffix(PLACEBO)), []).append(trial)
     return list(entries.values())
 
 
@@ -53,7 +53,7 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
     Returns: the prediction file; None if no trial is finished.
     """
     done = {trial: files for trial in trials if PREDICTIONS in (files := kept.files(trial))}
-    entry = out / _task_of_entry(trials[0]) / f"{trials[0].model}.parquet"
+    entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
         log.info("%s will lack %d of %s", entry, len(trials) - len(done), counted(len(trials), "trial"))
     # Programs also write intermediate states of a training, such as predictions.epoch-1.parquet.
@@ -66,18 +66,14 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
         if search := having[0].search:
             card = card.model_copy(update={"model_selection": search.rule, "tuning_trials": search.trials})
         file = entry.with_name(f"{entry.stem}{name.removeprefix(_STEM)}")
-        if not _is_unchanged(predictions, card, file):
+        is_known = is_whole(file) and read_card(card_path(file)) == card
+        if not (is_known and pl.read_parquet(file).equals(predictions)):
             write_outputs(predictions, card, file)
     records = [record for trial in done for record in kept.training(trial)]
     if records:
         text = json.dumps(records, indent=1)
         entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")
     return entry if done else None
-
-
-def _task_of_entry(trial: Trial) -> str:
-    """Return the task whose prediction file contains a trial; a placebo belongs to its task."""
-    return trial.task.removesuffix(PLACEBO)
 
 
 def training_command(trials: Sequence[Trial]) -> str:
@@ -104,8 +100,3 @@ def _join_cards(cards: Sequence[Card], command: str) -> Card:
         elif all(value == values[0] for value in values):
             facts[key] = values[0]
     return Card(**facts | {"command": command})
-
-
-def _is_unchanged(predictions: pl.DataFrame, card: Card, file: Path) -> bool:
-    """Check whether a prediction file and its card already hold these contents."""
-    return is_whole(file) and read_card(card_path(file)) == card and pl.read_parquet(file).equals(predictions)

@@ -109,7 +109,8 @@ class KeptTrials:
         if packed.confidence:
             rows = rows.with_columns(confidence=pl.col("probabilities").list.max())
         # Copied: a slice of a list column would be written with other pages than the same values stored separately.
-        columns = ["source", "id", "prediction", "seed", *_optional_columns(rows)]
+        optional = [name for name in ("confidence", "probabilities") if name in rows.columns]
+        columns = ["source", "id", "prediction", "seed", *optional]
         return rows.select(pl.col(columns).gather(pl.int_range(pl.len())))
 
     def card(self, trial: Trial, name: str = PREDICTIONS) -> Card:
@@ -256,7 +257,3 @@ def _read_records(board: Path) -> Iterator[dict[str, Any]]:
     if file.is_file():
         with file.open("rb") as lines:
             yield from (json_line(line) for line in lines)
-
-
-def _optional_columns(rows: pl.DataFrame) -> list[str]:
-    return [name for name in ("confidence", "probabilities") if name in rows.columns]

@@ -40,7 +40,10 @@ def needs_own_process(program: str, options: Mapping[str, Any]) -> bool:
 def check_in_own_process(program: str, options: Mapping[str, Any], file: str, key: str) -> CheckedModel:
     """Check a model's program, methods and options in a separate process."""
     code = Path(file).parent
-    outside = [name for name in own_names(program, options) if _is_outside(name)]
+    places = {name: Path(name_parts(name)[0]) for name in own_names(program, options)}
+    outside = [
+        name for name, each in places.items() if each.suffix == ".py" and (each.is_absolute() or ".." in each.parts)
+    ]
     if outside:
         what, cure = "a grid loads code from its own folder alone", "put the file beside the grid file"
         return CheckedModel(problems=tuple(Problem(what, file, f"'{name}'", cure, key=key) for name in outside))
@@ -78,16 +81,12 @@ def check_files(files: Sequence[str], code: Path) -> None:
     """Raise InvalidInput if a file of user code, given with its sha256, has changed since the grid began."""
     for line in files:
         name, _, sha256 = line.rpartition(" ")
-        file = code / name if name.endswith(".py") else _module_file(name)
-        found = file_sha256(file) if file is not None and file.is_file() else "no such file"
+        spec = None if name.endswith(".py") else find_spec(name)
+        file = code / name if spec is None else Path(spec.origin or "")
+        found = file_sha256(file) if file.is_file() else "no such file"
         if found != sha256:
             cure = "the same command makes trials of the file as it is now"
             raise InvalidInput(Problem("this file has changed since the grid began", name, f"sha256 {found}", cure))
-
-
-def _module_file(name: str) -> Path | None:
-    spec = find_spec(name)
-    return Path(spec.origin) if spec is not None and spec.origin else None
 
 
 def own_names(program: str, options: Mapping[str, Any]) -> list[str]:
@@ -101,8 +100,3 @@ def own_names(program: str, options: Mapping[str, Any]) -> list[str]:
 def name_parts(name: str) -> tuple[str, str, str]:
     """Split a name of code into file or module, ":" and attribute."""
     return (name, "", "") if name.endswith(".py") else name.rpartition(":")
-
-
-def _is_outside(name: str) -> bool:
-    place = Path(name_parts(name)[0])
-    return place.suffix == ".py" and (place.is_absolute() or ".." in place.parts)

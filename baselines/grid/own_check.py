@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from shiftbench.baselines.grid.own import CheckedModel, name_parts, own_names, placed, placed_options
 from shiftbench.baselines.grid.plan import GridModel, OptionChecks
 from shiftbench.baselines.own_code import METHODS_GROUP, PROGRAMS_GROUP, own_files, own_program
-from shiftbench.validation.report import InvalidInput, Problem
+from shiftbench.validation.report import InvalidInput
 
 
 def _check(asked: Mapping[str, Any]) -> CheckedModel:
@@ -79,16 +79,13 @@ def main() -> None:
         answer = _check(asked)
     except InvalidInput as refused:
         answer = CheckedModel(problems=tuple(refused.problems))
-    shown = [_with_place(each) for each in answer.problems]
+    # The file of a problem without a key goes into the message, because the reported file is the grid file.
+    shown = [
+        {**asdict(each), "what": each.what if each.key else f"{each.file}: {each.what}"} for each in answer.problems
+    ]
     facts = {**answer._asdict(), "problems": shown, "draws": dict(answer.draws)}
     print(f"\n{json.dumps(facts)}", end="", flush=True)
     os._exit(0)
-
-
-def _with_place(problem: Problem) -> dict[str, Any]:
-    """Return a problem as JSON data; its file is moved into the message, because the reported file is the grid file."""
-    own = asdict(problem)
-    return {**own, "what": f"{problem.file}: {problem.what}" if not problem.key else problem.what}
 
 
 if __name__ == "__main__":

@@ -37,7 +37,9 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     """
     runs = out / "runs"
     with _lock_folder(out), _ended_by_sigterm_as_by_ctrl_c():
-        waiting = not_done(_sort_by_use(trials), runs)
+        # Real domains before placebos, then by seed: an interrupted grid covers every source once.
+        seeds = list(dict.fromkeys(trial.seed for trial in trials))
+        waiting = not_done(sorted(trials, key=lambda t: (t.task.endswith(PLACEBO), seeds.index(t.seed))), runs)
         _log_counts(trials, waiting, runs)
         failed = _run_waiting(trials, waiting, runs, out, engine)
         kept = KeptTrials(runs)
@@ -46,7 +48,12 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
     if failed:
         more = len(failed) - _SHOWN
         rest = [Problem(f"{counted(more, 'more trial')} failed", str(runs))] if more > 0 else []
-        raise InvalidInput([_failure_problem(each, runs) for each in failed[:_SHOWN]] + rest)
+        cure = "the same command tries it again"
+        shown = [
+            Problem(f"{each.trial} failed", str(runs / each.trial.folder / LOG), each.error or "", cure)
+            for each in failed[:_SHOWN]
+        ]
+        raise InvalidInput(shown + rest)
 
 
 def collect_done(trials: Sequence[Trial], out: Path) -> None:
@@ -66,12 +73,6 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
         kept = KeptTrials(runs)
         for entry in by_entry(trials):
             collect(entry, kept, out)
-
-
-def _sort_by_use(trials: Sequence[Trial]) -> list[Trial]:
-    """Sort trials: real domains before placebos, then by seed, so that an interrupted grid covers every source once."""
-    seeds = list(dict.fromkeys(trial.seed for trial in trials))
-    return sorted(trials, key=lambda trial: (trial.task.endswith(PLACEBO), seeds.index(trial.seed)))
 
 
 def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
@@ -125,11 +126,6 @@ def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -
     if others:
         why = "were made with other options, seeds, data, code or versions: kept, not used"
         log.info("%s of these models in %s, %s", counted(len(others), "trial"), runs, why)
-
-
-def _failure_problem(ended: EndedTrial, runs: Path) -> Problem:
-    log = runs / ended.trial.folder / LOG
-    return Problem(f"{ended.trial} failed", str(log), ended.error or "", "the same command tries it again")
 
 
 def _disk_is_full(runs: Path) -> InvalidInput:

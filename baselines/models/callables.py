@@ -221,7 +221,8 @@ def load_callable(request: "LoadRequest") -> CallableModel:
     if not callable(target) or isinstance(target, type):
         found, cure = type(target).__name__, "name a function, or a method of an object, that takes a list of texts"
         raise InvalidInput(Problem("this cannot be called with texts", request.spec, found, cure))
-    return callable_of(target, request, _source_state(module_name))
+    file = getattr(sys.modules[module_name], "__file__", None)  # changed code may predict something else
+    return callable_of(target, request, file_state(Path(file)) if file else None)
 
 
 def callable_of(function: Callable[[list[Any]], Any], request: "LoadRequest", version: Any = None) -> CallableModel:
@@ -233,12 +234,6 @@ def callable_of(function: Callable[[list[Any]], Any], request: "LoadRequest", ve
         name=request.spec, inputs=request.inputs, part_rows=CALL_ROWS, function=function, kind=request.kind,
         labels=request.labels, label_map=request.label_map, version=version,
     )  # fmt: skip
-
-
-def _source_state(module: str) -> list[int] | None:
-    """Return the state of a module's source file, because changed code may predict something else."""
-    file = getattr(sys.modules[module], "__file__", None)
-    return file_state(Path(file)) if file else None
 
 
 def call_inputs(rows: pl.DataFrame, inputs: Sequence[str]) -> list[Any]:

@@ -84,7 +84,8 @@ class IsolatedClassifier:
         return np.frombuffer(body, dtype=np.float64).reshape(shape)
 
     def _ask_rows(self, rows: Any, *, is_probabilities: bool) -> tuple[dict[str, Any], bytes]:
-        form, content = _pack_rows(rows)
+        form = "texts" if isinstance(rows, list) else "columns"
+        content = json.dumps(rows if form == "texts" else rows.to_dict(orient="list")).encode()
         seconds = PREDICT_SECONDS + PREDICT_SECONDS_PER_ROW * len(rows)
         return self._ask({"form": form, "is_probabilities": is_probabilities}, content, seconds, "predicting")
 
@@ -125,13 +126,6 @@ class IsolatedClassifier:
     def _nonsense(self, found: str) -> Problem:
         cure = "save a fitted pipeline that ends in a classifier of single labels"
         return Problem("the model does not answer each row", str(self._path), found, cure)
-
-
-def _pack_rows(rows: Any) -> tuple[str, bytes]:
-    """Serialise rows as plain data without objects; return the format's name and the bytes."""
-    if isinstance(rows, list):
-        return "texts", json.dumps(rows).encode()
-    return "columns", json.dumps(rows.to_dict(orient="list")).encode()
 
 
 def _start_worker(path: Path) -> tuple["subprocess.Popen[bytes]", int]:

@@ -42,7 +42,13 @@ class LocalModel:
         self._name, self._batch, self._scores_labels, self._precision = name, batch, scores_labels, precision
         self._gguf = find_gguf(name)
         where = self._gguf or Path(name)
-        self._files = _files_digest(where) if where.exists() else self._revision()
+        if where.exists():  # names and states of the files: hashing the weights would take too long
+            files = {".": file_state(where)} if where.is_file() else folder_state(where)
+            self._files = cache_key({"path": str(where.resolve()), "files": files})
+        else:
+            from transformers import AutoConfig
+
+            self._files = f"{name}@{self._load(AutoConfig)._commit_hash}"
 
     def identity(self, request: Request) -> Mapping[str, Any]:
         """Return what the response depends on: the model's files, device, precision, messages and parameters."""
@@ -212,11 +218,6 @@ class LocalModel:
             cure = "give the folder of a causal language model with its tokenizer, a GGUF file, or an id on the Hub"
             raise InvalidInput(Problem("the model cannot be loaded", self._name, first_line(error), cure)) from error
 
-    def _revision(self) -> str:
-        from transformers import AutoConfig
-
-        return f"{self._name}@{self._load(AutoConfig)._commit_hash}"
-
 
 def _use_float_head(model: Any) -> None:
     """Replace the last layer by one in single precision: in bf16, of two or three digits, labels would tie."""
@@ -234,12 +235,6 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
         return list(messages)
     first = {"role": "user", "content": f"{messages[0]['content']}\n\n{messages[1]['content']}"}
     return [first, *messages[2:]]
-
-
-def _files_digest(where: Path) -> str:
-    """Hash the names and states of a model's files; hashing the weights would take too long."""
-    files = {".": file_state(where)} if where.is_file() else folder_state(where)
-    return cache_key({"path": str(where.resolve()), "files": files})
 
 
 def find_gguf(name: str) -> Path | None:

@@ -1,10 +1,7 @@
-"""The tables and figures of the three papers: rows of ``papers.toml``, and our stored results next to the papers'
-numbers.
+"""The papers' tables and figures: rows of ``papers.toml``, and our stored results next to the papers' numbers.
 
-``shiftbench study reproduce`` runs a row; run as a program, this module prints the site's page. The papers' numbers are
-those of the boards (``leaderboard/pages/reported``), and of ``reported`` here.
-
-    python baselines/results/papers.py
+``shiftbench study reproduce`` runs a row. The papers' numbers are those of the boards (``leaderboard/pages/reported``),
+and of ``reported`` here.
 """
 
 import csv
@@ -176,7 +173,9 @@ def beside_paper(
         ours = _score_at(scores, name)
         if ours is None or all(value is None for value in values):
             continue
-        paper = " / ".join("-" if value is None else _paper_points(row, value) for value in values)
+        form = "{:.1f}" if row.benchmark == "df1" else "{:.2f}"  # fractions in Depth F1, points elsewhere
+        scale = 100 if row.benchmark == "df1" else 1
+        paper = " / ".join("-" if value is None else form.format(scale * value) for value in values)
         shown = f"{_task_title(row, task)}, {' / '.join(model.replace('|', ', ') for model in models)}"
         yield Beside(shown, _figure_title(scores, name), paper, points(ours), result)
 
@@ -222,11 +221,6 @@ def _task_title(row: PaperRow, task: str) -> str:
     return f"{kind.capitalize()[:-1]}S-{number}"
 
 
-def _paper_points(row: PaperRow, value: float) -> str:
-    """Format a paper's number in points; those of Depth F1 are fractions with three digits."""
-    return f"{100 * value:.1f}" if row.benchmark == "df1" else f"{value:.2f}"
-
-
 def points(score: Mapping[str, Any]) -> str:
     """Format a score in points, with its interval if it has one."""
     interval = "no interval" if score["low"] is None else f"[{100 * score['low']:.1f}, {100 * score['high']:.1f}]"
@@ -262,9 +256,3 @@ def markdown(rows: Sequence[Sequence[str]], *, figures: Sequence[int] = (2, 3)) 
     lines = ["| " + " | ".join(cells) + " |" for cells in (header, *body)]
     rule = "|".join("---:" if place in figures else "---" for place in range(len(header)))
     return "\n".join([lines[0], f"|{rule}|", *lines[1:]])
-
-
-if __name__ == "__main__":
-    print(f"{markdown(state_rows(), figures=())}\n")
-    for title, table in paper_tables():
-        print(f"### {title}\n\n{markdown(table)}\n")

@@ -33,7 +33,6 @@ METHODS: Mapping[str, str] = {
     "irm": "irm:InvariantRisk",
     "dann": "dann:DomainAdversarial",
     "lisa": "lisa:Lisa",
-    "swad": "swad:Swad",
     "dfr": "dfr:Dfr",
 }
 """Classes by the name that ``--method`` takes, in files of this folder: those of the BOSS paper, sec. 4.1, then those

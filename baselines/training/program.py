@@ -71,7 +71,7 @@ def _write_training(
         methods: names of the robustness methods, for the model's default name.
         more: fields of the card that override the options.
     """
-    first = results.records[0]
+    first, is_cut = results.records[0], options.train_size or options.shots
     name = options.name or ", ".join([default_name(options), *methods])
     facts = {
         "base_model": options.model,
@@ -79,7 +79,7 @@ def _write_training(
         "parameters": first["parameters"],
         "tunable_parameters": first["tunable_parameters"],
         "paradigm": "fine-tuned",
-        "training_size": max(each["train_rows"] for each in results.records) if _is_cut(options) else None,
+        "training_size": max(each["train_rows"] for each in results.records) if is_cut else None,
         "model_selection": "source-validation" if any(each["validation"] for each in results.records) else "none",
         "tuning_trials": max(each.get("tuning_trials", 1) for each in results.records),
         **more,
@@ -115,7 +115,3 @@ def default_name(options: TrainingOptions) -> str:
     if options.freeze_embeddings:
         words.append("frozen embeddings")
     return ", ".join(words)
-
-
-def _is_cut(options: TrainingOptions) -> bool:
-    return options.train_size is not None or options.shots is not None

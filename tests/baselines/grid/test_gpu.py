@@ -6,8 +6,15 @@ from typing import Any
 
 import pytest
 
-from shiftbench.baselines.grid.estimate import TrialRows, estimate_on_gpu
-from shiftbench.baselines.grid.gpu import Architecture, find_architecture, prompt_seconds, row_seconds, step_seconds
+from shiftbench.baselines.grid.estimate import (
+    Architecture,
+    TrialRows,
+    estimate_on_gpu,
+    find_architecture,
+    prompt_seconds,
+    row_seconds,
+    step_seconds,
+)
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.help import imported_command

@@ -11,7 +11,6 @@ import torch
 from transformers import T5Config, T5ForConditionalGeneration
 
 from shiftbench.baselines import finetune_classifier
-from shiftbench.baselines.robust.swad import StretchMean
 from shiftbench.baselines.robust.synonyms import SynonymSource
 from shiftbench.baselines.training.options import Adapter
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -94,7 +93,7 @@ def trained(folder: DatasetFolder, out: Path, model: str, methods: Sequence[str]
     return pl.read_parquet(out)
 
 
-MORE = (["group-dro", "swad", "freelb"], ["coral"], ["lisa"], ["dann"])
+MORE = (["group-dro", "freelb"], ["coral"], ["lisa"], ["dann"])
 
 
 @pytest.mark.parametrize(
@@ -114,7 +113,6 @@ def test_methods_of_several_domains_and_those_after_training(
     assert set(frame["source"]) == {"harbour+kitchen"}
     (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
     assert record["examples"] == 48
-    assert ("swad" in record) is ("swad" in methods)
     card = read_card(tmp_path / "p.card.yaml")
     assert card.name.endswith(", ".join(sorted(methods)))
     assert card.extra_data is None
@@ -141,31 +139,3 @@ def test_a_decoder_takes_no_method_of_features(synthetic: DatasetFolder, tmp_pat
     llama = str(save_llama(tmp_path / "model", words_in(synthetic, "nli")))
     with pytest.raises(InvalidInput, match="--method: this method is for encoders; found 'coral' with llama"):
         trained(synthetic, tmp_path / "p.parquet", llama, ["coral"])
-
-
-@pytest.mark.long
-def test_swad_goes_on_where_it_was(
-    encoder: str, synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A stop in the middle of a stretch leaves the bytes as they are."""
-    monkeypatch.setattr("shiftbench.baselines.training.trainer._CHECKPOINT_SECONDS", 0)
-    options: dict[str, Any] = {"source": ["harbour"], "train_size": 48, "batch_size": 8, "settings": ["swad.looks=2"]}
-    trained(synthetic, tmp_path / "whole.parquet", encoder, ["swad"], **options)
-    steps = 0
-    add = StretchMean.add
-
-    def stopping(self: StretchMean, model: Any) -> None:
-        nonlocal steps
-        steps += 1
-        if steps == 5:
-            raise KeyboardInterrupt
-        add(self, model)
-
-    monkeypatch.setattr(StretchMean, "add", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        trained(synthetic, tmp_path / "p.parquet", encoder, ["swad"], **options)
-    trained(synthetic, tmp_path / "p.parquet", encoder, ["swad"], **options)
-    assert (tmp_path / "p.parquet").read_bytes() == (tmp_path / "whole.parquet").read_bytes()
-    assert steps == 7  # the interrupted step alone came twice
-    (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
-    assert record["swad"][1] == record["steps"] == 6
