@@ -13,7 +13,7 @@ from typer.main import get_command
 
 from shiftbench.cli.command import app
 
-MOST_OPTIONS = 286
+MOST_OPTIONS = 284
 """Options over all commands but the train programs: 230 as 0.3 began; six of fetching, six of ``build own --spec``,
 ``data publish --cite``, ``check --margin``, three of ``check`` over time,
 seventeen of ``board log`` and the host's commands, two of ``label`` (less one of ``study score-forecasts``),

@@ -158,12 +158,9 @@ def estimate_on_gpu(
     def seconds_of(todo: Sequence[Trial], works: Sequence[TrialWork], settings: Settings) -> tuple[float | None, float]:
         name = next((word.partition("=")[2] for word in todo[0].options if word.startswith("--model=")), "")
         shape = find_architecture(name) if settings else None
-        seconds: float | None = None
-        if shape is not None:
-            seconds = sum(_gpu_seconds(shape, trial, rows(trial), settings, gpu) for trial in todo)
-        elif todo[0].program in ("prompt-llm", "rag"):
-            seconds = prompt_seconds(name, sum(rows(trial).test * _prompt_tokens(trial) for trial in todo), gpu)
-        return seconds, 1.0
+        if shape is None:
+            return None, 1.0
+        return sum(_gpu_seconds(shape, trial, rows(trial), settings, gpu) for trial in todo), 1.0
 
     return _estimate_entries(trials, waiting, rows, programs, seconds_of)
 
@@ -198,12 +195,6 @@ def _gpu_seconds(
         rates = Rates(0.0, step_seconds(shape, n, longest, gpu), row_seconds(shape, n, longest, gpu))
         seconds += rates.seconds(work)
     return seconds
-
-
-def _prompt_tokens(trial: Trial) -> int:
-    """Return the maximum tokens of a prompt: 256 for the example and for each demonstration (DR paper, App. E)."""
-    shots = next((int(word.partition("=")[2]) for word in trial.options if word.startswith("--shots=")), 4)
-    return 256 * (shots + 1)
 
 
 def _candidate_hyperparameters(trial: Trial, programs: TyperGroup) -> list[Hyperparameters]:
@@ -319,10 +310,8 @@ def estimate_lines(
     if at_once > 1:
         yield f"{duration(total / at_once)} with {at_once} trials at once"
     if any(each.seconds is None for each in estimates):
-        what = "of models that are not listed, and of programs" if gpu else "of programs that prompt, or"
-        yield f"not known: the time {what} that train in a way of their own"
-    if gpu is not None and any(each.steps is None and each.seconds for each in estimates):
-        yield "of language models, the hours are those of reading the prompts; what they write is not counted"
+        what = "of models that are not listed, and of programs that prompt" if gpu else "of programs that prompt,"
+        yield f"not known: the time {what} or train in a way of their own"
 
 
 def duration(seconds: float) -> str:
@@ -400,15 +389,6 @@ def step_seconds(model: Architecture, rows: int, length: int, gpu: str) -> float
 def row_seconds(model: Architecture, rows: int, length: int, gpu: str) -> float:
     """Estimate the seconds to predict one row, in batches of ``rows``."""
     return max(model.operations(rows, length) / _rate(gpu), model.least_seconds / 3) / rows
-
-
-def prompt_seconds(model: str, tokens: int, gpu: str) -> float | None:
-    """Estimate the seconds in which a served model reads tokens of batched prompts; None if the model is not listed.
-
-    Generated tokens are not counted: few for a label, more if the model reasons or writes texts.
-    """
-    billions = _data()["prompted"].get(model)
-    return None if billions is None else 2e9 * billions * tokens / _rate(gpu)
 
 
 def check_gpu(gpu: str) -> None:

@@ -84,10 +84,6 @@ def permutation_warning(gold: ArrayLike, predicted: ArrayLike, labels: Sequence[
     if gain < FAR_BETTER or log_p >= math.log(ALPHA):
         return None
     moved = [(labels[guess], labels[truth]) for truth, guess in zip(rows, columns, strict=True) if truth != guess]
-    return _sentence(moved, now, best)
-
-
-def _sentence(moved: Sequence[tuple[str, str]], now: float, best: float) -> str:
     read = ", ".join(f"'{guess}' read as '{truth}'" for guess, truth in moved)
     line = " ".join(f"--label-map {shlex.quote('='.join(pair))}" for pair in moved)
     return (

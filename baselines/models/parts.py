@@ -16,11 +16,7 @@ _PLACE = "row_of_all"
 
 
 def predict_in_parts(
-    model: LoadedModel,
-    rows: pl.DataFrame,
-    inputs: Sequence[str],
-    *,
-    work: WorkFolder | None = None,
+    model: LoadedModel, rows: pl.DataFrame, inputs: Sequence[str], *, work: WorkFolder | None = None
 ) -> pl.DataFrame:
     """Predict rows in parts, and save each finished part.
 

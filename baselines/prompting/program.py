@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,6 @@ from shiftbench.baselines.prompting.wire import TOP
 from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.cache import check_cache
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.metrics.calibration import brier_limits
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
 from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
@@ -79,9 +78,7 @@ class PromptingProgram:
         refuse_unanswered(missing, len(asked), options.model_name, typed_command())
         predictions = asked.drop("ending")
         if options.score_labels:
-            rows = self.folder.test(options.task, self.subset)
-            gold = {} if rows["label"].has_nulls() else dict(zip(rows["id"], rows["label"], strict=True))
-            predictions = with_confidences(predictions, gold, probabilities=options.probabilities)
+            predictions = with_confidences(predictions, probabilities=options.probabilities)
         card = make_card(
             self.folder,
             libraries=[*libraries, *(["torch", "transformers"] if options.local else ["openai"])],
@@ -208,15 +205,13 @@ def _choose_labels(scores: Sequence[LabelScores | None], labels: Sequence[str]) 
     )
 
 
-def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilities: bool) -> pl.DataFrame:
+def with_confidences(asked: pl.DataFrame, *, probabilities: bool) -> pl.DataFrame:
     """Add confidences to predictions from scored labels, if the scores are known well enough.
 
     If censored labels may have 1% of the probability or more on average, neither confidences nor probabilities are
-    written, because calibration error would be undetermined; the bounds of the Brier score are logged instead. Below
-    that, the unknown probability is divided equally among a row's labels.
+    written, because calibration error would be undetermined. Below that, the unknown probability is divided equally
+    among a row's labels.
 
-    Args:
-        gold: codes of the gold labels by id; empty if they are withheld.
     Returns: source, id, prediction, seed, and possibly confidence and probabilities.
     """
     plain = asked.drop("shares", "unlisted")
@@ -229,11 +224,6 @@ def with_confidences(asked: pl.DataFrame, gold: Mapping[str, int], *, probabilit
         line = f"{100 * unlisted:.1f}% of the labels' probability is not listed by the server"
         if undecided:
             line += f"; in {counted(undecided, 'text')} of {len(scored):,} it may hide a likelier label"
-        if gold:
-            shares = np.array(scored["shares"].to_list())
-            codes = [gold[each] for each in scored["id"]]
-            low, high = (100 * limit.mean() for limit in brier_limits(shares, scored["unlisted"].to_numpy(), codes))
-            line += f"; the Brier score is between {low:.1f} and {high:.1f}"
         if unlisted >= MOST_UNLISTED:
             line += "; no confidences are written, because calibration error would rest on what is not known"
         log.warning("%s; --api completions, where the server can echo, scores each label itself", line)

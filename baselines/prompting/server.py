@@ -7,13 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from shiftbench.baselines.prompting.models import Ending, KeepAnswer, ModelAnswer, Request
-from shiftbench.baselines.prompting.wire import (
-    Api,
-    NoAnswerError,
-    UnscoredError,
-    read_answer,
-    request_body,
-)
+from shiftbench.baselines.prompting.wire import Api, NoAnswerError, UnscoredError, read_answer, request_body
 from shiftbench.validation.credentials import without_credentials
 from shiftbench.validation.report import InvalidInput, Problem, first_line
 from shiftbench.validation.retries import draw_wait, read_retry_after
@@ -183,11 +177,8 @@ class ModelServer:
             cure = _BY_STATUS.get(status, "change what it names, or leave it out with --param NAME=null")
             cure = self._other_api(str(error)) or cure
         elif failures == TRIES:
-            what, found, cure = (
-                "the server fails",
-                f"{first_line(error)} ({TRIES} tries)",
-                "check that the server is running",
-            )
+            what, found = "the server fails", f"{first_line(error)} ({TRIES} tries)"
+            cure = "check that the server is running"
         else:
             return
         raise InvalidInput(Problem(what, self.address, found, f"{cure}; {_KEPT}")) from error
@@ -224,10 +215,8 @@ class ModelServer:
             return
         self._unanswered += 1
         if self._unanswered == MOST_UNANSWERED:
-            what, found = (
-                "the server's responses hold no answer",
-                f"{MOST_UNANSWERED} requests in a row, {TRIES} tries each",
-            )
+            what = "the server's responses hold no answer"
+            found = f"{MOST_UNANSWERED} requests in a row, {TRIES} tries each"
             cure = f"check --base-url, which mostly ends in /v1; {_KEPT}"
             raise InvalidInput(Problem(what, self.address, found, cure))
 

@@ -11,18 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from shiftbench.baselines.prompting import parsing
 from shiftbench.baselines.prompting.instructions import NO_ANSWER, Wording, wording
 from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
-from shiftbench.baselines.prompting.parsing import (
-    OUTSIDE,
-    entity_lists,
-    entity_types,
-    first_label,
-    free_text,
-    span,
-    tag_sequence,
-    usable_text,
-)
 from shiftbench.baselines.prompting.scored_labels import CONTENT_FREE
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
@@ -33,12 +24,7 @@ Row = Mapping[str, Any]
 DEMONSTRATION_WORDS = 192
 """Maximum words of a demonstration of DR: 256 tokens at three words per four tokens, as no tokenizer is available."""
 
-_MOST_TOKENS = {
-    TaskKind.CLASSIFICATION: 64,
-    TaskKind.TAGGING: 64,
-    TaskKind.EXTRACTIVE_QA: 64,
-    TaskKind.GENERATION: 128,
-}
+_MOST_TOKENS = {TaskKind.CLASSIFICATION: 64, TaskKind.TAGGING: 64, TaskKind.EXTRACTIVE_QA: 64, TaskKind.GENERATION: 128}
 _TOKENS_A_TAG = 8
 
 
@@ -101,16 +87,16 @@ class TaskPrompt:
 
     def prediction(self, response: str, row: Row) -> str:
         """Parse the text of a response to a test example; ``UNPARSED`` if it is unusable."""
-        text = usable_text(response)
+        text = parsing.usable_text(response)
         if self.protocol is PromptProtocol.BOSS:
             text = text.split("###")[0].strip()  # a base model may continue with the next heading
         if self.kind is TaskKind.TAGGING:
             tags = self._tags(text, row[TOKENS])
             return " ".join(tags) if tags else UNPARSED
         if self.kind is TaskKind.CLASSIFICATION:
-            answer = first_label(text, self.labels)
+            answer = parsing.first_label(text, self.labels)
         else:
-            answer = span(text) if self.kind is TaskKind.EXTRACTIVE_QA else free_text(text)
+            answer = parsing.span(text) if self.kind is TaskKind.EXTRACTIVE_QA else parsing.free_text(text)
         return UNPARSED if answer is None else answer
 
     def answer(self, row: Row) -> str:
@@ -128,10 +114,12 @@ class TaskPrompt:
     def _types(self) -> list[str]:
         """Return the entity types if entities are listed instead of tagged, else an empty list."""
         listed = self.kind is TaskKind.TAGGING and self.protocol is PromptProtocol.BOSS
-        return entity_types(self.labels) if listed else []
+        return parsing.entity_types(self.labels) if listed else []
 
     def _tags(self, text: str, tokens: Sequence[str]) -> list[str] | None:
-        return entity_lists(text, self._types, tokens) if self._types else tag_sequence(text, self.labels, len(tokens))
+        if self._types:
+            return parsing.entity_lists(text, self._types, tokens)
+        return parsing.tag_sequence(text, self.labels, len(tokens))
 
     def _dr_messages(self, row: Row, demonstrations: Sequence[Row]) -> tuple[Message, ...]:
         turns = [("system", self.words.instruction)]
@@ -166,7 +154,7 @@ def _format_entities(tags: Sequence[str], tokens: Sequence[str], types: Sequence
     entities_by_type: dict[str, list[str]] = {name: [] for name in types}
     for place, (tag, token) in enumerate(zip(tags, tokens, strict=True)):
         mark, _, name = tag.partition("-")
-        if tag == OUTSIDE:
+        if tag == parsing.OUTSIDE:
             continue
         if mark == "I" and place and tags[place - 1].partition("-")[2] == name:
             entities_by_type[name][-1] += f" {token}"

@@ -6,12 +6,7 @@ from typing import Any
 
 from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
 from shiftbench.baselines.prompting.parsing import answer_forms
-from shiftbench.baselines.prompting.scored_labels import (
-    LabelScores,
-    have_prefixes,
-    read_listed_tokens,
-    tokens_to_tell,
-)
+from shiftbench.baselines.prompting.scored_labels import LabelScores, have_prefixes, read_listed_tokens, tokens_to_tell
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import first_line
 

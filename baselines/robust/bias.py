@@ -63,11 +63,9 @@ def cross_fitted_bias(rows: pl.DataFrame, inputs: Sequence[str], n_classes: int,
 
     n_groups = rows["group"].n_unique()
     if n_groups < 2:
-        what, cure = (
-            "the bias model needs two groups of rows: it is fitted on one and used on the other",
-            "choose more train rows",
-        )
-        raise InvalidInput(Problem(what, "--method ensemble", f"{len(rows):,} train rows of one group", cure))
+        what = "the bias model needs two groups of rows: it is fitted on one and used on the other"
+        found, cure = f"{len(rows):,} train rows of one group", "choose more train rows"
+        raise InvalidInput(Problem(what, "--method ensemble", found, cure))
     texts = rows.select(pl.concat_str(inputs, separator="\n")).to_series().to_numpy()
     labels, groups = rows["label"].to_numpy(), rows["group"].to_numpy()
     votes = np.ones((len(rows), n_classes))

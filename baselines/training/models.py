@@ -116,18 +116,15 @@ def prepare(model: Any, options: TrainingOptions, task_type: str) -> Any:
         return model
     import peft
 
-    size = options.adapter_size
-    config: Any
     if options.adapter is Adapter.LORA:
-        return add_low_rank_updates(model, task_type, size, options.lora_targets)
-    config = peft.PromptTuningConfig(task_type=task_type, num_virtual_tokens=size)
+        return add_low_rank_updates(model, task_type, options.adapter_size, options.lora_targets)
     try:
-        return peft.get_peft_model(model, config)
+        return peft.get_peft_model(
+            model, peft.PromptTuningConfig(task_type=task_type, num_virtual_tokens=options.adapter_size)
+        )
     except ValueError as error:
-        cure = "leave --adapter out for this model"
-        raise InvalidInput(
-            Problem("the adapter does not fit the model", "--adapter", str(error)[:200], cure)
-        ) from error
+        what, found, cure = "the adapter does not fit the model", str(error)[:200], "leave --adapter out for this model"
+        raise InvalidInput(Problem(what, "--adapter", found, cure)) from error
 
 
 def add_low_rank_updates(model: Any, task_type: str, rank: int, targets: Sequence[str] | None) -> Any:

@@ -39,6 +39,8 @@ GONE_OPTIONS = {
     "--batch": (
         ("train prompt-llm", "train rag"), "leave it out: answers come at once and are kept; --max-cost ends in time"
     ),
+    "--draws": (("train prompt-llm", "train rag"), "repeat --seed, and give other words with --instruction"),
+    "--guided": (("train prompt-llm", "train rag"), "send what your server reads, as --param NAME=JSON"),
     "--eval-tokens": (("train",), "prediction reads half as many texts at once by itself where memory is short"),
     "--from-scratch": (("train",), "save a model of random weights with transformers, and give its folder"),
     "--encoder": (

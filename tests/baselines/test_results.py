@@ -40,15 +40,13 @@ def test_results_are_as_many_as_the_page_says() -> None:
 
 
 def test_results_without_kept_predictions_are_named_with_their_metric_version() -> None:
-    versions: dict[str, set[str]] = {}
+    versions: dict[str, list[str]] = {}
     for full_name, result in results().items():
-        version = result.scores["metric_version"]
-        versions.setdefault(version, set()).add(full_name.split("/")[0] if version == "5" else full_name)
-    assert set(versions) == {"5", "6", METRIC_VERSION}
-    named = " and ".join(f"`{board}`" for board in sorted(versions["5"], reverse=True))
-    first, *others = (f"`{name}`" for name in sorted(versions["6"]))
+        versions.setdefault(result.scores["metric_version"], []).append(full_name)
+    assert set(versions) == {"6", METRIC_VERSION}
+    first, second, last = (f"`{name}`" for name in sorted(versions["6"]))
     text = " ".join(README.split())
-    assert f"Those of {first}, {' and '.join(others)} are of version 6, those of {named} of version 5" in text
+    assert f"Those of {first}, {second} and {last} are of version 6" in text
 
 
 def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:

@@ -11,7 +11,6 @@ from shiftbench.baselines.grid.estimate import (
     TrialRows,
     estimate_on_gpu,
     find_architecture,
-    prompt_seconds,
     row_seconds,
     step_seconds,
 )
@@ -68,13 +67,6 @@ def test_a_folder_tells_its_own_shape(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "bert"}', encoding="utf-8")
     assert find_architecture(str(tmp_path)) is None
     assert find_architecture("no/such-model") is None
-
-
-def test_prompted_models_by_their_parameters() -> None:
-    small, large = (prompt_seconds(f"meta-llama/Llama-2-{size}-chat-hf", 10**6, "H100") for size in ("7b", "70b"))
-    assert small is not None
-    assert large == pytest.approx(small * 69 / 6.7)
-    assert prompt_seconds("gpt-4", 10**6, "H100") is None
 
 
 def test_a_sweep_counts_the_batches_of_each_candidate() -> None:

@@ -156,10 +156,8 @@ def test_confidences_are_written_only_where_they_are_known(
     frame = run(synthetic, server, tmp_path / "p.parquet", probabilities=True)
     assert frame.columns == ["source", "id", "prediction", "seed"]
     assert set(frame["prediction"]) == {"entailment"}
-    gold = synthetic.split("nli", "kitchen", "test")["label"].to_numpy()
-    low, high = (100 * limit.mean() for limit in brier_limits([[0.6, 0.0, 0.3]] * len(gold), [0.1] * len(gold), gold))
-    assert "10.0% of the labels' probability is not listed by the server; the Brier score is between " in heard.text
-    assert f"is between {low:.1f} and {high:.1f}; no confidences are written" in heard.text
+    assert "10.0% of the labels' probability is not listed by the server" in heard.text
+    assert "no confidences are written" in heard.text
     heard.clear()
     server.reply = lambda _: reply({"entailment": 0.698, "contra": 0.3})
     frame = run(synthetic, server, tmp_path / "q.parquet", probabilities=True, shots=3)
