@@ -193,7 +193,7 @@ def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
     head = ("shift", "forecast", "interval", metric_name(task.metric), "method")
     known = sorted({shift.level for shift in task.shifts if shift.level is not None})
     levels = f", {' and '.join(f'{100 * level:.0f}%' for level in known)} intervals" if known else ""
-    return PlainTable(f"{task.task}: every shift, in points{levels}", head, rows)
+    return PlainTable(f"{task.task}: every shift, in points{levels}", head, rows, texts=("method",))
 
 
 def errors_table(task: TaskForecast) -> PlainTable:
