@@ -25,7 +25,6 @@ from shiftbench.scoring.reports.frame.sentences import sentence
 from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.plain_tables import PlainTable
 from shiftbench.validation.csv_export import guarded_csv
-from shiftbench.validation.report import counted
 
 _LEVEL = 0.05
 _FLOOR_NAMES = dict(zip(FLOORS, ("source accuracy", "mean drop"), strict=True))
@@ -74,14 +73,6 @@ class ForecastPage:
         return groups
 
     @property
-    def withheld(self) -> str:
-        """Return which boards lack true scores because their labels are withheld; empty if they are public."""
-        board, boards = self.shown.board, self.shown.boards
-        if board is not None and not board.folder.has_public_labels:
-            return "this board"
-        return "all boards" if boards and not any(each.folder.has_public_labels for each in boards) else ""
-
-    @property
     def has_no_meaning(self) -> bool:
         """Return whether the board's scores are of spans, which no method forecasts."""
         return self.shown.board is not None and self.shown.board.info.kind not in SCORES
@@ -104,17 +95,9 @@ class ForecastPage:
         return answer_words(self.part)
 
     @property
-    def counts(self) -> str:
-        """Return how many models and entries the results are based on."""
-        assert self.part is not None
-        n = self.found.n_entries
-        validation = sum(each.task.n_validation > 0 for each in self.found.found)
-        entries = "1 entry" if n == 1 else f"{n:,} entries"
-        waiting = f" {self.found.n_waiting:,} are still to be forecast: look again in a while."
-        return (
-            f"{counted(len(self.part.models), 'model')} with forecasts, of {entries}."
-            f"{waiting if self.found.n_waiting else ''} Forecasts that use validation rows: {validation:,}."
-        )
+    def n_validation(self) -> int:
+        """Return how many forecasts use validation rows."""
+        return sum(each.task.n_validation > 0 for each in self.found.found)
 
     @property
     def table(self) -> PlainTable:

@@ -32,19 +32,8 @@ _WIDE, _NARROW = (1080.0, 440.0), (310.0, 440.0)
 """Pixel sizes of the frame on a desktop and a phone, at which names must not overlap."""
 _COLUMNS = {"parameters": "parameters", "cost": "cost_usd"}
 _DAYS = ("released", "date")
-_AXIS = {
-    "score": "score in domain, points",
-    "parameters": "parameters",
-    "cost": "cost of prompting, US dollars",
-    "released": "day of the model's release",
-    "date": "day of submission",
-}
-_FRONT = {
-    "parameters": "The line is the best score at each size or below.",
-    "cost": "The line is the best score at each cost or below.",
-    "released": "The line is the record: the best score of a model released until each day.",
-    "date": "The line is the record: the best score submitted until each day.",
-}
+_WITH_FRONT = ("parameters", "cost", *_DAYS)
+"""Axes for which the best scores so far are joined by a line."""
 
 
 @dataclass(frozen=True)
@@ -67,15 +56,13 @@ class Mark:
 class Plot:
     """Content of ``templates/scatter.html``; lines and the cloud are paths in a box of 1000 by 1000."""
 
-    title: str
+    across: str
     axes: Sequence[Choice]
-    x_name: str
     x_ticks: Sequence[tuple[float, str]]
     y_ticks: Sequence[tuple[float, str]]
     marks: Sequence[Mark]
     cloud: str
     front: str
-    front_words: str
     no_loss: tuple[float, float, float, float] | None
     remark: str
 
@@ -130,7 +117,7 @@ def _plot(
     placed, values = ranked.filter(pl.Series(is_there)), values[is_there]
     scores = 100 * placed[away].to_numpy()
     is_marked = np.arange(placed.height) < (MOST_MARKS if placed.height <= MOST_MARKS else MOST_NAMED)
-    front = _front(values, scores) if across in _FRONT else []
+    front = _front(values, scores) if across in _WITH_FRONT else []
     is_marked[front[-MOST_NAMED:]] = True
     bounds = [placed.filter(pl.Series(is_marked))[f"{away}.{end}"].drop_nulls() * 100 for end in ("low", "high")]
     y = round_axis([*scores, *bounds[0], *bounds[1]], 100, 0, n_ticks=6)
@@ -146,15 +133,13 @@ def _plot(
     if placed.height < ranked.height:
         remark += f"; {ranked.height - placed.height:,} more do not state this value"
     return Plot(
-        title=f"{counted(placed.height, 'model')} by score under shift and {_AXIS[across]}",
+        across=across,
         axes=[Choice(PICTURES[name], query.address(x=name), name == across, rows=True) for name in offered],
-        x_name=_AXIS[across],
         x_ticks=[(round(x.at(tick), 1), words) for tick, words in zip(x.ticks, x.tick_words, strict=True)],
         y_ticks=[(round(y.at(tick), 1), tick_text(tick)) for tick in y.ticks],
         marks=marks,
         cloud="".join(f"M{a} {b}h0" for a, b in rest.T.tolist()),
         front=_steps([(left[each], top[each]) for each in front]),
-        front_words=_FRONT.get(across, ""),
         no_loss=(x.at(low), y.at(low), x.at(high), y.at(high)) if across == "score" and low < high else None,
         remark=remark + ".",
     )
