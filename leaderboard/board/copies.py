@@ -165,6 +165,9 @@ class Copies:
             first, second = self._read(a, task), self._read(b, task)
         except (InvalidInput, OSError, pl.exceptions.PolarsError):
             return 0.0
+        same = ["source", "run", "id"]
+        if first.height and first.select(same).equals(second.select(same)):  # much faster, and the usual case
+            return float((first["prediction"] == second["prediction"]).sum() / first.height)
         n_runs = first.group_by("source").agg(n=pl.col("run").max()).join(
             second.group_by("source").agg(m=pl.col("run").max()), on="source", how="full", coalesce=True
         ).select("source", most=pl.min_horizontal("n", "m"))  # fmt: skip
