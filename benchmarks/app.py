@@ -33,6 +33,7 @@ from benchmarks.static_copy import serving as serving_copy
 from shiftbench.builders.building.synthetic_grid import build_grid, noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import index_cache
+from shiftbench.leaderboard.board.copies import read_copies
 from shiftbench.leaderboard.pages.addresses import (
     GRADIO_PAGE,
     HEALTH,
@@ -365,10 +366,15 @@ def serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]
 
 
 def wait_until_saved(store: Store) -> None:
-    """Wait until the server has cached all entries."""
-    deadline = time.monotonic() + 900
-    while index_cache.read_rows(store)["id"].n_unique() < len(store.ids()) and time.monotonic() < deadline:
-        time.sleep(1)
+    """Wait until the server has cached all entries, and compared them with their neighbours, which comes last."""
+    deadline = time.monotonic() + 1_800
+    while time.monotonic() < deadline and not _is_saved(store):
+        time.sleep(2)
+
+
+def _is_saved(store: Store) -> bool:
+    n = len(store.ids())
+    return index_cache.read_rows(store)["id"].n_unique() == n and read_copies(store)["near"].count() >= n
 
 
 def _median_of(seconds: Callable[[], float]) -> float:

@@ -41,6 +41,8 @@ _ORDER = ["submitted_at", "id"]
 Key = tuple[str, str]
 """An entry and one of its tasks."""
 
+_UNSAVED = 0.01
+"""Share of results that may be unsaved: the table is rewritten as a whole, so not for each new entry."""
 _SAVED = "copies"
 _FOUND = pl.Schema({"id": pl.String(), "task": pl.String(), "digest": pl.String(), "near": pl.List(pl.String)})
 """Saved results by entry and task: ``digest`` of the predictions, null if never needed; ``near``, the neighbours with
@@ -65,7 +67,7 @@ class Copies:
         self._compared: set[Key] = set()
         self._pairs: dict[str, set[tuple[str, str]]] = {}  # by task: near entries, whose agreement never changes
         self._near: dict[tuple[str, str, str], pl.DataFrame] = {}
-        self._has_unsaved = False
+        self._n_unsaved = 0
         self._lock = threading.Lock()
         self._load()
 
@@ -108,23 +110,18 @@ class Copies:
             pairs |= {(identity, other) for other in others if self._agreement(identity, other, board.task) >= NEAR}
             self._compared.add((identity, board.task))
         self._near[board.key] = _marks(rows, self._pairs.get(board.task, ()))
-        if new or self._has_unsaved:
-            self._has_unsaved = False
+        self._n_unsaved += len(new)
+        if self._n_unsaved > _UNSAVED * len(self._compared):
+            self._n_unsaved = 0
             self._save()
 
     def _load(self) -> None:
-        """Load saved results; do nothing if the file is missing, damaged or has another schema."""
-        try:
-            saved = pl.read_parquet(self._store.index_file(_SAVED))
-        except (OSError, pl.exceptions.PolarsError):
-            return
-        if saved.schema == _FOUND:
-            for identity, task, digest, near in saved.iter_rows():
-                if digest is not None:
-                    self._digests[identity, task] = digest
-                if near is not None:
-                    self._compared.add((identity, task))
-                    self._pairs.setdefault(task, set()).update((identity, other) for other in near)
+        for identity, task, digest, near in read_copies(self._store).iter_rows():
+            if digest is not None:
+                self._digests[identity, task] = digest
+            if near is not None:
+                self._compared.add((identity, task))
+                self._pairs.setdefault(task, set()).update((identity, other) for other in near)
 
     def _save(self) -> None:
         near: dict[Key, list[str]] = {key: [] for key in self._compared}
@@ -153,7 +150,7 @@ class Copies:
                 of_runs = sorted(hashlib.sha256(repr(row).encode()).hexdigest() for row in answers)
                 content.update(repr([source, of_runs]).encode())
             self._digests[key] = content.hexdigest()
-            self._has_unsaved = True
+            self._n_unsaved += 1
         return self._digests[key]
 
     def _agreement(self, a: str, b: str, task: str) -> float:
@@ -198,6 +195,15 @@ class Copies:
         return runs
 
 
+def read_copies(store: Store) -> pl.DataFrame:
+    """Read the saved results (``_FOUND``); an empty frame if the file is missing, damaged or has another schema."""
+    try:
+        saved = pl.read_parquet(store.index_file(_SAVED))
+    except (OSError, pl.exceptions.PolarsError):
+        return pl.DataFrame(schema=_FOUND)
+    return saved if saved.schema == _FOUND else pl.DataFrame(schema=_FOUND)
+
+
 def _neighbours(figures: NDArray[np.float64], place: int) -> list[int]:
     """Return the indices of the rows with the nearest scores, among those whose means differ by at most ``MAX_APART``.
 
@@ -224,6 +230,7 @@ def _neighbours(figures: NDArray[np.float64], place: int) -> list[int]:
 
 def _marks(rows: pl.DataFrame, pairs: Collection[tuple[str, str]]) -> pl.DataFrame:
     """Return the later entry of each near pair on a board, with the name of the earliest entry near it."""
+    rows = rows.filter(pl.col("id").is_in(list({each for pair in pairs for each in pair})))
     order = {identity: number for number, identity in enumerate(rows.sort(_ORDER)["id"])}
     names = dict(rows.select("id", "name").iter_rows())
     earliest: dict[str, str] = {}
