@@ -52,6 +52,25 @@ def test_many_ties_are_counted(n_tied: int, named: str) -> None:
     assert f"statistically tied with {named}" in words(LEADER, *tied)
 
 
+def test_thousands_of_ties_are_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before: each row as a dict, 0.3 s of each page of a board with 7,500 ties."""
+    read: list[int] = []
+    monkeypatch.setattr(pl.DataFrame, "iter_rows", counted(pl.DataFrame.iter_rows, read))
+    tied = [row(f"E{number}", 0.87, with_leader=True) for number in range(2_000)]
+    assert "E0, E1 and 1998 other entries." in words(LEADER, *tied).replace(",998", "998")
+    assert sum(read) <= 3
+
+
+def counted(iter_rows: Any, read: list[int]) -> Any:
+    """Return ``iter_rows`` of a frame that notes how many rows it had."""
+
+    def counting(frame: pl.DataFrame, **options: Any) -> Any:
+        read.append(frame.height)
+        return iter_rows(frame, **options)
+
+    return counting
+
+
 def test_a_leader_alone() -> None:
     assert "significantly higher than every other entry." in words(LEADER, row("BERT", 0.7))
     assert words(LEADER).startswith("DeBERTa is the only ranked entry, with 87.2 on unseen domains.")
