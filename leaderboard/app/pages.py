@@ -39,10 +39,15 @@ from shiftbench.leaderboard.board.forecasts import ForecastsFound
 from shiftbench.leaderboard.board.rows import HOST_NOTE
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.board_data import board_csv, overall_csv
-from shiftbench.leaderboard.pages.board_page import board_page, overall_fragment, overall_page, rows_fragment
+from shiftbench.leaderboard.pages.board_page import (
+    board_page,
+    domains_page,
+    overall_fragment,
+    overall_page,
+    rows_fragment,
+)
 from shiftbench.leaderboard.pages.board_query import BoardQuery, OverallQuery
 from shiftbench.leaderboard.pages.data_page import data_page
-from shiftbench.leaderboard.pages.domains_page import domains_page
 from shiftbench.leaderboard.pages.entry_page import EntryQuery
 from shiftbench.leaderboard.pages.forecast_board import Shown, forecast_csv, forecast_page
 from shiftbench.leaderboard.pages.front_page import front_page

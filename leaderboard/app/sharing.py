@@ -107,7 +107,7 @@ def _of_entry(page: EntryPage, name: str, of: str) -> SharedPicture:
         worst = page.it.worst(MOST_ROWS)
         rows = [(shift_name(each), Gap.of(shift_name(each), each.ss, each.st, each.sd)) for each in worst]
         return SharedPicture(title, verdict(page.it.task), gap_picture(rows, title), of)
-    drawn = [*page.it.pictures, *page.it.confidence_pictures]
+    drawn = [*page.it.pictures, *([page.it.reliability] if page.it.reliability else [])]
     for each in drawn:
         if each.id == name:
             return SharedPicture(f"{each.title}: {title}", each.caption, each.drawn, of)

@@ -1,6 +1,7 @@
 """The board of a task, and of a benchmark: navigation, the text summary, one page of rows or the plot, the legend.
 
-A benchmark's board has one line per submitter and model, and one column per task.
+A benchmark's board has one line per submitter and model, and one column per task. A board's domains have a page: the
+hardest target and the best source, and whether they depend on a single model.
 """
 
 from collections.abc import Sequence, Set
@@ -11,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from shiftbench.leaderboard.board import Benchmark, Board, Index, find_benchmark, find_board
+from shiftbench.leaderboard.board.domains import BoardDomains, board_domains
 from shiftbench.leaderboard.pages import addresses
 from shiftbench.leaderboard.pages.addresses import BOARD_CSV, OVERALL_CSV, address_of, board_address, entry_address
 from shiftbench.leaderboard.pages.board_answer import Answer, answer, reasons
@@ -47,17 +49,17 @@ from shiftbench.leaderboard.pages.board_table import (
     sort_head,
     state_notes,
 )
-from shiftbench.leaderboard.pages.reported import reported_tables
+from shiftbench.leaderboard.pages.reported import reported_tables, titles
 from shiftbench.leaderboard.pages.scatter import scatter
 from shiftbench.leaderboard.pages.shell import Share, render
 from shiftbench.leaderboard.pages.task_names import benchmark_name, board_name, task_name
 from shiftbench.scoring.reports.frame.html import Markup
-from shiftbench.scoring.reports.frame.parts import Choice, Gap, Head
+from shiftbench.scoring.reports.frame.parts import Choice, Gap, GapScale, Head
 from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.numbers import metric_name
-from shiftbench.scoring.scores.shape import METRIC_VERSION
+from shiftbench.scoring.scores.shape import METRIC_VERSION, Estimate
 from shiftbench.scoring.scores.summary import depth_encoder_name
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import InvalidInput, Problem, counted
 from shiftbench.validation.vocabulary import TaskKind
 
 
@@ -460,3 +462,54 @@ def _first_address(row: Facts, benchmark: Benchmark) -> str:
     covered = ((row[f"{task}:id"], task) for task in benchmark.tasks if row[f"{task}:id"] is not None)
     identity, task = next(covered, (None, ""))
     return entry_address(identity, task) if identity else ""
+
+
+@dataclass(frozen=True)
+class DomainsPage:
+    """Content of ``templates/domains.html``; gaps are between models trained on the domain and models of others."""
+
+    benchmarks: Sequence[Choice]
+    tasks: Sequence[Choice]
+    views: Sequence[Choice]
+    notices: Markup
+    title: str
+    metric: str
+    found: BoardDomains
+    names: dict[str, str]
+    gaps: dict[str, Gap]
+    scale: GapScale
+
+
+def domains_page(index: Index, name: str) -> Markup:
+    """Build the page of a board's domains.
+
+    Raises: InvalidInput if there is no such board, or its labels are withheld, since scores by domain would leak them.
+    """
+    board = find_board(name, index.boards())
+    if not board.folder.has_public_labels:
+        raise InvalidInput(Problem("labels are withheld, so there are no scores by domain", board.name))
+    found = board_domains(index.frame(board))
+    benchmarks, tasks = choices(index, board)
+    own = {each.domain: _own_models(each.into, each.lost) for each in found.domains}
+    gaps = {each.domain: Gap.of(each.domain, own[each.domain], each.into, each.lost) for each in found.domains}
+    scale = GapScale.over(each for gap in gaps.values() for each in (gap.home, gap.away))
+    page = DomainsPage(
+        benchmarks,
+        tasks,
+        views_of(board, "domains"),
+        notices([board.folder]),
+        board_name(board),
+        metric_name(board.info.metric),
+        found,
+        titles(board.info),
+        gaps,
+        scale,
+    )
+    return render("domains.html", page=page)
+
+
+def _own_models(into: Estimate, lost: Estimate) -> Estimate:
+    """Return the mean score on a domain of models trained on it: the others' score plus their drop."""
+    if into.value is None or lost.value is None:
+        return Estimate(value=None)
+    return Estimate(value=into.value + lost.value)

@@ -13,7 +13,6 @@ from shiftbench.scoring.reports.pictures.charts import (
     depth_curves,
     has_depth,
     reliability,
-    risk_by_coverage,
     scenario_plane,
 )
 from shiftbench.scoring.reports.pictures.words import (
@@ -269,16 +268,11 @@ class TaskPage:
             yield Picture("depth", "Depth F1", caption, depth_curves(self.task))
 
     @property
-    def confidence_pictures(self) -> Iterator[Picture]:
-        """Draw the plots of confidences."""
+    def reliability(self) -> Picture | None:
+        """Draw the reliability diagram; None without confidences."""
+        caption = "Accuracy by confidence, in bins of equal size over all texts."
         found = self.task.confidence
-        if found is not None:
-            caption = "Accuracy by confidence, in bins of equal size over all texts."
-            yield Picture("reliability", "Reliability", caption, reliability(found))
-            caption = (
-                "Error rate among the most confident predictions, as more are answered. Flat: abstaining helps little."
-            )
-            yield Picture("risk", "Risk by coverage", caption, risk_by_coverage(found))
+        return Picture("reliability", "Reliability", caption, reliability(found)) if found is not None else None
 
 
 def shown_tasks(scores: Scores) -> list[str]:

@@ -1,6 +1,6 @@
 """Framed plots: shifts by their drops, Depth F1 over lambda, confidence metrics, scores over time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from statistics import fmean
 
 from shiftbench.metrics.depth import LAMBDAS
@@ -104,7 +104,7 @@ def depth_curves(task: TaskScores) -> Markup:
     parts = [draw.text(x.at(int(key)), y.start + 31, words, "middle", "sb-below") for key, words in _effective(found)]
     parts += [tag("g", tag("title", name), draw.path(places(curve), "sb-thin")) for name, curve in thin]
     name = f"mean of {counted(task.summary.n_shifts, 'shift')}" if thin else "Depth F1"
-    parts += _curve(places(means), "circle", "sb-accent")
+    parts.append(draw.path(places(means), "sb-curve sb-accent"))
     for key, each in means.items():
         if each.value is not None:
             at = x.at(int(key)), y.at(100 * each.value)
@@ -116,14 +116,6 @@ def depth_curves(task: TaskScores) -> Markup:
     about = f"{name}, from λ = {LAMBDAS[0]} to {LAMBDAS[-1]}."
     names = ("λ: most source-like texts left out, %", "Depth F1, points")
     return draw.chart("Depth F1 by lambda", about, (x, y), names, parts, keys, below=16)
-
-
-def _curve(places: Sequence[tuple[float, float]], symbol: str, class_: str, words: Sequence[str] = ()) -> list[Markup]:
-    """Draw a line through points, with a mark at each point that has a text."""
-    drawn = [draw.path(places, f"sb-curve {class_}")] if places else []
-    return drawn + [
-        draw.mark(*at, symbol, class_, size=3.4, words=said) for at, said in zip(places, words, strict=False)
-    ]
 
 
 def _curve_sign(symbol: str, class_: str) -> Markup:
@@ -154,59 +146,24 @@ _SIDES = ("in domain", "out of domain")
 
 def reliability(found: Confidence) -> Markup:
     """Draw the reliability diagram: accuracy over confidence in equal-mass bins; dashed: perfect calibration."""
-    curves = _confidences(found, "confidence", "accuracy")
-    axes = draw.square_axes(end for _, places in curves for place in places for end in place)
-    said = [
-        f"{_SIDES[number]}: mean confidence {_mean(places, 0)}, accuracy {_mean(places, 1)}"
-        for number, places in curves
+    both = zip(_SIDES, map(draw.look, (0, 1)), (found.curves_in_domain, found.curves_out), strict=True)
+    known = [(side, look, curves) for side, look, curves in both if curves is not None]
+    axes = x, y = draw.square_axes(100 * end for *_, each in known for end in (*each.confidence, *each.accuracy))
+    parts, said = [draw.line(x.start, y.start, x.end, y.end, "sb-identity")], []
+    for side, look, each in known:
+        bins = list(zip(each.confidence, each.accuracy, strict=True))
+        parts.append(draw.path([(x.at(100 * across), y.at(100 * up)) for across, up in bins], f"sb-curve {look[1]}"))
+        for across, up in bins:
+            words = f"{side}\nconfidence {points(across)}, accuracy {points(up)}"
+            parts.append(draw.mark(x.at(100 * across), y.at(100 * up), *look, size=3.4, words=words))
+        means = points(fmean(each.confidence)), points(fmean(each.accuracy))  # of equal-mass bins
+        said.append(f"{side}: mean confidence {means[0]}, accuracy {means[1]}.")
+    keys = [
+        *((_curve_sign(*look), side) for side, look, _ in known),
+        (draw.line_sign("sb-identity"), "as sure as right"),
     ]
-    names = ("confidence", "accuracy")
-    return _confidence_chart("Reliability: accuracy by confidence", said, curves, axes, names, "as sure as right")
-
-
-def risk_by_coverage(found: Confidence) -> Markup:
-    """Draw the risk-coverage curve: error rate among the most confident predictions over the share answered."""
-    curves = _confidences(found, "coverage", "risk")
-    across = Axis(0, 100, draw.LEFT, draw.LEFT + draw.SIDE, (0.0, 20.0, 40.0, 60.0, 80.0, 100.0))
-    up = draw.round_axis([0.0, *(place[1] for _, places in curves for place in places)], draw.TOP + _HEIGHT, draw.TOP)
-    said = []
-    for number, places in curves:
-        half = min(places, key=lambda place: abs(place[0] - 50))[1]
-        rates = f"error rate {points(places[-1][1] / 100)} on all texts, {points(half / 100)}"
-        said.append(f"{_SIDES[number]}: {rates} on the half that it is surer of")
-    title = "Risk by coverage: error rate among the most confident"
-    return _confidence_chart(title, said, curves, (across, up), ("texts answered, %", "error rate"), "")
-
-
-_Places = list[tuple[int, list[tuple[float, float]]]]
-
-
-def _confidences(found: Confidence, across: str, up: str) -> _Places:
-    """List the curves in domain (0) and out of domain (1), in points, if known."""
-    return [
-        (number, [(100 * x, 100 * y) for x, y in zip(getattr(curves, across), getattr(curves, up), strict=True)])
-        for number, curves in enumerate((found.curves_in_domain, found.curves_out))
-        if curves is not None
-    ]
-
-
-def _confidence_chart(
-    title: str, said: Sequence[str], curves: _Places, axes: tuple[Axis, Axis], names: tuple[str, str], identity: str
-) -> Markup:
-    x, y = axes
-    x_name = names[0].removesuffix(", %")
-    parts = [draw.line(x.start, y.start, x.end, y.end, "sb-identity")] if identity else []
-    for number, places in curves:
-        words = [f"{_SIDES[number]}\n{x_name} {across:.1f}, {names[1]} {up:.1f}" for across, up in places]
-        parts += _curve([(x.at(across), y.at(up)) for across, up in places], *draw.look(number), words)
-    keys = [(_curve_sign(*draw.look(number)), _SIDES[number]) for number, _ in curves]
-    keys += [(draw.line_sign("sb-identity"), identity)] if identity else []
-    return draw.chart(title, ". ".join(said) + ".", axes, names, parts, keys)
-
-
-def _mean(places: Sequence[tuple[float, float]], which: int) -> str:
-    """Format the mean over equal-mass bins."""
-    return points(fmean(place[which] for place in places) / 100)
+    names, title = ("confidence", "accuracy"), "Reliability: accuracy by confidence"
+    return draw.chart(title, " ".join(said), axes, names, parts, keys)
 
 
 _SERIES_HEIGHT = 210

@@ -7,7 +7,7 @@ import pytest
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.domains import board_domains
 from shiftbench.leaderboard.board.rows import BY_DOMAIN
-from shiftbench.leaderboard.pages.domains_page import domains_page
+from shiftbench.leaderboard.pages.board_page import domains_page
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.conftest import Filled, Visible
 

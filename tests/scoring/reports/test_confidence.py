@@ -10,7 +10,7 @@ from rich.console import Console
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.numbers import drop_points, points
-from shiftbench.scoring.reports.pictures.charts import reliability, risk_by_coverage
+from shiftbench.scoring.reports.pictures.charts import reliability
 from shiftbench.scoring.reports.report_page import report_html, task_report
 from shiftbench.scoring.reports.task_page import TaskPage
 from shiftbench.scoring.reports.terminal import score_lines
@@ -59,18 +59,10 @@ def test_reliability_shows_every_bin_of_both(found: Confidence) -> None:
     assert "out of domain: mean confidence" in (drawn.findtext("desc") or "")
 
 
-def test_risk_by_coverage_ends_at_the_error_rate(found: Confidence) -> None:
-    drawn = svg(risk_by_coverage(found))
-    assert found.curves_out is not None
-    assert heights(drawn, "sb-c1") == [round(100 * each, 1) for each in found.curves_out.risk]
-    assert f"error rate {points(found.curves_out.risk[-1])} on all texts" in (drawn.findtext("desc") or "")
-
-
 def test_one_side_alone_is_drawn(found: Confidence) -> None:
     alone = found.model_copy(update={"curves_in_domain": None})
-    for picture in (reliability, risk_by_coverage):
-        assert heights(svg(picture(alone)), "sb-c0") == []
-        assert heights(svg(picture(alone)), "sb-c1")
+    assert heights(svg(reliability(alone)), "sb-c0") == []
+    assert heights(svg(reliability(alone)), "sb-c1")
 
 
 def test_a_report_has_tables_of_means_and_shifts(
