@@ -248,13 +248,10 @@ class Chooser:
     search: str = ""
     found: Sequence[EntryOption] = field(default=())
 
-    def without(self, identity: str) -> str:
-        """Return the page's URL without an entry."""
-        return compare_address([each.id for each in self.chosen if each.id != identity], self.task)
-
-    def with_one(self, identity: str) -> str:
-        """Return the page's URL with one more entry."""
-        return compare_address([*(each.id for each in self.chosen), identity], self.task)
+    def address(self, *, more: str = "", less: str = "") -> str:
+        """Return the page's URL with one more entry, or without one."""
+        ids = [each.id for each in self.chosen if each.id != less]
+        return compare_address([*ids, *([more] if more else [])], self.task)
 
 
 def compare_page(
