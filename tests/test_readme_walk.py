@@ -20,7 +20,7 @@ WALKED = [
     if page not in FOLLOWED and any(reason_not_to_run(page, step) is None for step in steps(page))
 ]
 """Pages with steps that are run; one that another follows on is walked with it."""
-SETTINGS = {"has", "after", "files", "not_run", "exits", "upstream", "hub", "chat"}
+SETTINGS = {"has", "after", "files", "not_run", "exits", "upstream", "hub", "chat", "varies"}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -72,9 +72,8 @@ def _check_methods(command: Any, program: str, words: Sequence[str]) -> dict[str
     }
 
 
-def main() -> None:
-    """Check the model described on standard input, print the result as JSON, and exit at once."""
-    asked = json.load(sys.stdin)
+def check(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result of checking a model, as JSON data."""
     try:
         answer = _check(asked)
     except InvalidInput as refused:
@@ -83,8 +82,12 @@ def main() -> None:
     shown = [
         {**asdict(each), "what": each.what if each.key else f"{each.file}: {each.what}"} for each in answer.problems
     ]
-    facts = {**answer._asdict(), "problems": shown, "draws": dict(answer.draws)}
-    print(f"\n{json.dumps(facts)}", end="", flush=True)
+    return {**answer._asdict(), "problems": shown, "draws": dict(answer.draws)}
+
+
+def main() -> None:
+    """Check the model described on standard input, print the result as JSON, and exit at once."""
+    print(f"\n{json.dumps(check(json.load(sys.stdin)))}", end="", flush=True)
     os._exit(0)
 
 

@@ -43,7 +43,7 @@ def plan(synthetic: DatasetFolder, place: Path) -> Any:
     return read
 
 
-def test_a_file_is_part_of_the_key_by_its_hash_and_not_by_its_place(plan: Any, place: Path) -> None:
+def test_a_file_is_part_of_the_key_by_its_hash_and_not_by_its_place(plan: Any, place: Path, checked_here: None) -> None:
     (trial,) = plan(OWN).trials
     sha256 = file_sha256(place / "longest.py")
     assert trial.files == (f"longest.py {sha256}",)
@@ -60,7 +60,7 @@ def test_a_trial_without_own_code_keeps_its_key(plan: Any) -> None:
     assert "files" not in json.loads(trial.record)
 
 
-def test_methods_and_their_strengths_are_checked_before_anything_runs(plan: Any) -> None:
+def test_methods_and_their_strengths_are_checked_before_anything_runs(plan: Any, checked_here: None) -> None:
     model = "[[models]]\nname = 'own'\nprogram = 'finetune-classifier'\noptions = {{ method = '{}', set = '{}' }}\n"
     (trial,) = plan(model.format("my_losses.py:Penalty", "Penalty.weight=0.2")).trials
     assert trial.options == ("--method=my_losses.py:Penalty", "--set=Penalty.weight=0.2")
@@ -93,7 +93,7 @@ def test_one_file_breaks_neither_the_grid_nor_another(plan: Any, place: Path) ->
     assert len(refused.value.problems) == 1
 
 
-def test_a_trial_of_a_file_that_changed_since_is_refused(plan: Any, place: Path) -> None:
+def test_a_trial_of_a_file_that_changed_since_is_refused(plan: Any, place: Path, checked_here: None) -> None:
     (trial,) = plan(OWN).trials
     check_files(trial.files, place)
     (place / "longest.py").write_text("def main():\n    pass\n", encoding="utf-8")

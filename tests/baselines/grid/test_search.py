@@ -38,7 +38,7 @@ def main(runs: RunOptions, label: Annotated[int, typer.Option("--label")] = 0):
 
 
 @pytest.fixture
-def plan(synthetic: DatasetFolder, tmp_path: Path) -> Any:
+def plan(synthetic: DatasetFolder, tmp_path: Path, checked_here: None) -> Any:
     (tmp_path / "one.py").write_text(PROGRAM, encoding="utf-8")
 
     def read(text: str, n: int = 3, rule: str = "source-validation", space: str = "label = [0, 1, 2]") -> GridPlan:
