@@ -268,7 +268,7 @@ def test_a_script_in_a_card_is_shown_and_not_run(pages_served: tuple[str, Filled
     assert page.locator("input[name=q]").input_value() == SCRIPT
     for field in ("sort", "view", "page", "paradigm"):
         assert "owned" not in open_page(f"{url}{TASK}&{field}={SCRIPT}").title()
-    for path in ("/?board", "/?benchmark", "/data?task", f"/compare?id={good}&id", "/forecast?method"):
+    for path in ("/?board", "/?benchmark", "/data?task", f"/compare?id={good}&id", "/forecast?board"):
         answer = httpx.get(f"{url}{path}={quote(SCRIPT)}", headers={"accept": "text/html"})
         assert (answer.status_code, SCRIPT in answer.text, html.escape(SCRIPT)[:20] in answer.text) == (
             404,
