@@ -57,8 +57,12 @@ def _load(
     checked = check_skops(content, place)
     import sklearn
     from joblib import cpu_count
+
+    # skops imports all of scikit-learn, and one package of that torch, where it is installed: two seconds for nothing.
+    sys.modules["torch"] = None  # type: ignore[assignment]
     from skops import io
 
+    del sys.modules["torch"]
     from shiftbench.baselines.models.classes import class_names, classes_of
 
     cpu_count(only_physical_cores=True)  # runs a program; joblib caches the result
