@@ -23,7 +23,6 @@ from shiftbench.leaderboard.app.line import AT_ONCE, MAX_CLIENTS, MORE_PLACES
 from shiftbench.leaderboard.app.live_index import COMPARISON_BYTES
 from shiftbench.leaderboard.app.middleware import BYTES_A_SECOND, MAX_BODY_BYTES, SECONDS_TO_BEGIN
 from shiftbench.leaderboard.app.request_log import SLOW_SECONDS
-from shiftbench.leaderboard.app.space import CONFIG
 from shiftbench.leaderboard.app.sub_path import checked_root_path
 from shiftbench.leaderboard.app.uploads import MAX_KEPT as MAX_UPLOADS
 from shiftbench.leaderboard.app.uploads import MIN_FREE_BYTES, SECONDS_KEPT
@@ -177,7 +176,7 @@ def read_config(path: Path) -> BoardConfig:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        cure = f"write one: 'shiftbench board config > {CONFIG}' prints what there is to write"
+        cure = "write one: 'shiftbench board config > board.toml' prints what there is to write"
         raise InvalidInput(Problem("there is no such file", str(path), cure=cure)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(Problem("this is not TOML", str(path), str(error))) from error

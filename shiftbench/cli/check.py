@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
+from shiftbench.baselines.models.options import ModelArgument, ModelOptions
 from shiftbench.cli.data_options import FAILED, AnyDataOption, FormerEncoderOption, own_file
 from shiftbench.validation.command_line import (
     ColumnsOption,

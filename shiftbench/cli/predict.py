@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from shiftbench.baselines.models.settings import ModelArgument, ModelOptions
+from shiftbench.baselines.models.options import ModelArgument, ModelOptions
 from shiftbench.validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
 from shiftbench.validation.notices import ModelWarning
 from shiftbench.validation.report import counted

@@ -121,7 +121,6 @@ def test_a_card_shows_no_picture_that_is_not_there(small: SmallInstall) -> None:
 
 
 REFUSED = {
-    "plan": (("plan", "--data", "no", "--picture", "p.png"), "pictures"),
     "study": (("study", "analyse", "p.csv", "--data", "no"), "pictures"),
     "submit": (("submit", "right.csv", "--to", "http://127.0.0.1:9"), "submit"),
     "serve": (("serve", "--data", "no", "--store", "store"), "app"),
