@@ -113,11 +113,8 @@ def estimate(
     """Estimate the cost of a grid's trials.
 
     Args:
-        trials: all trials of the grid.
-        waiting: the unfinished trials.
-        data: the dataset folder.
+        waiting: the unfinished ones of all trials.
         programs: the command whose sub-commands are the programs (``shiftbench train``).
-        threads: threads per trial.
         code: base folder of the paths of user code.
     Returns: an estimate for each entry, in the grid's order.
     Raises: InvalidInput if a short training fails.
@@ -143,12 +140,7 @@ def estimate_on_gpu(
 ) -> list[GridEstimate]:
     """Estimate the cost of a grid's trials on a GPU that is not present.
 
-    Args:
-        trials: all trials of the grid.
-        waiting: the unfinished trials.
-        rows: counts the rows of a trial.
-        programs: the command whose sub-commands are the programs (``shiftbench train``).
-        gpu: a GPU of ``architectures.toml``.
+    Args: as for ``estimate``; ``rows`` counts the rows of a trial, and ``gpu`` is one of ``architectures.toml``.
     Returns: an estimate for each entry, in the grid's order; without seconds if a model's dimensions are unknown, or
         the program does not run on a GPU.
     Raises: InvalidInput if the GPU is not listed.
@@ -282,13 +274,7 @@ def _time_trial(trial: Trial, data: Path, threads: int, code: Path | None) -> tu
 def estimate_lines(
     estimates: Sequence[GridEstimate], at_once: int, gpu: str | None = None
 ) -> "Iterator[str | RenderableType]":
-    """Format the estimated cost of a grid: a table with one row per entry, and totals below.
-
-    Args:
-        estimates: estimates of the grid's entries.
-        at_once: number of concurrent trials.
-        gpu: the GPU of the estimates; None for this machine.
-    """
+    """Format the estimated cost of a grid, on a GPU or this machine: a table with a row per entry, and totals below."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

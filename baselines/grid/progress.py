@@ -59,9 +59,6 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
 def collect_done(trials: Sequence[Trial], out: Path) -> None:
     """Write the prediction file and card of each model on each task from the finished trials, without running any.
 
-    Args:
-        trials: the grid, in the order of its files.
-        out: folder for the files, as in ``run_grid``.
     Raises: InvalidInput if no trial is finished.
     """
     runs = out / "runs"
