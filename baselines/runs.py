@@ -164,7 +164,7 @@ def train_and_predict(
             pairing, or else every domain that has training rows.
         targets: domains to predict; default: all.
         seeds: one run per seed; default: 0.
-        candidates: also predict all domains of tasks with candidates for this task.
+        candidates: also predict the candidate data sets of this task.
         probabilities: store the probabilities of all labels, as float32; confidences are then taken from them.
         validation: also predict the validation rows of each run's own source.
         work: folder for finished runs, until all are finished.

@@ -49,7 +49,7 @@ def scores(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
 
 @app.command()
 def build(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
-    """Time reading large upstream files, and whole builds of them."""
+    """Benchmark reading large upstream files, and building complete datasets from them."""
     from benchmarks.build import run_read_bench
     from benchmarks.builds import run_build_bench
 

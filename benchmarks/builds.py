@@ -27,7 +27,7 @@ def run_build_bench(scale: float = 1.0) -> Iterator[Timing]:
     """Measure the build of each format, and of all of them together.
 
     Args:
-        scale: share of the published rows.
+        scale: number of rows, as a fraction of the published release.
     Returns: an iterator of timings, as they are measured.
     """
     for name, shape in SHAPES.items():

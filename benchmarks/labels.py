@@ -69,14 +69,15 @@ class Cell(msgspec.Struct, frozen=True, tag=True):
 
 
 class Newcomer(msgspec.Struct, frozen=True, tag=True):
-    """What an honest newcomer learns, for one number of texts per half; shares are over draws.
+    """Information that an honest new submitter receives, for one number of texts per half, averaged over simulations.
 
     Attributes:
-        told: by number of entries on a board and true lead over a rival, the share of rounds that reveal the lead.
-        unlimited: by true lead, the share of ranking halves that show it by a step: what an unlimited round would
-            reveal.
-        first, tenth: share of first and tenth files with a released number, of ten that are each a point better.
-        numbers: how many of the ten have one.
+        told: proportion of rounds that reveal a true lead over a rival, by number of entries on the board and lead.
+        unlimited: proportion of ranking halves in which a true lead is at least a step, by lead: the result of a round
+            without limits.
+        first, tenth: proportion of simulations in which the first and tenth of ten files, each a point better, get a
+            score.
+        numbers: mean number of the ten files that get a score.
         off: mean distance of the last number from its file's score on the feedback half.
     """
 

@@ -1,8 +1,8 @@
-"""Error rates of tests over time, with known truth: alarms, weeks until a drop is found, trends, change points.
+"""Error rates of tests over time, with known truth: alarms, weeks until a drop is detected, trends, change points.
 
 Texts are in groups of 10 with correlation 0.1, and the model's accuracy is 86%. Alarms are checked weekly for a year,
 after a reference of 2,000 texts in 20 weeks, or in 4. For comparison, a plain CUSUM (k = 1/2 on weekly means) treats
-the reference's mean and between-group variance as the truth; its limit gives alarms in 5% of years if they were.
+the reference's mean and between-group variance as known; its limit has a false-alarm rate of 5% per year if they are.
 """
 
 from collections.abc import Iterator

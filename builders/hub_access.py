@@ -20,14 +20,14 @@ LONGEST_WAIT = 300
 _FIRST_WAIT, _LONGEST_UNASKED = 0.5, 16.0
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
 _OVERTAKEN = (409, 412)
-_WRITE_CURE = "run the command again; uploaded files are not sent again, and nobody sees half a version"
+_WRITE_CURE = "run the command again; uploaded files are not sent again, and incomplete versions are never visible"
 
 _TOKEN_CURE = "give a token with write access: HF_TOKEN, or 'hf auth login'"
-_OVERTAKEN_WORDS = ("others keep publishing there", "try again when they are done")
+_OVERTAKEN_WORDS = ("others are publishing there at the same time", "try again when they are done")
 _BY_STATUS: dict[int | None, tuple[str, str]] = {
     401: ("the Hub got no valid token", _TOKEN_CURE),
-    403: ("the token may not write there", _TOKEN_CURE),
-    404: ("there is no such repository, or the token may not see it", "check name and token"),
+    403: ("the token has no write access there", _TOKEN_CURE),
+    404: ("there is no such repository, or the token has no access to it", "check name and token"),
     **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
 }
 """Meaning of a refused request for the publisher, and suggested fix, by HTTP status."""
@@ -73,7 +73,7 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
         what, cure = _describe_refusal(failed, cure)
         raise InvalidInput(Problem(what, repo_id, first_line(failed), cure)) from error
     except HFValidationError as error:
-        what, cure = "this cannot be the name of a Hub repository", "name it ORG/NAME"
+        what, cure = "this cannot be the name of a Hub repository", "write ORG/NAME"
         raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
     except OfflineModeIsEnabled as error:
         what, cure = "access to the Hub is switched off here", "unset HF_HUB_OFFLINE"

@@ -197,7 +197,7 @@ def write_part(frame: pl.DataFrame, path: Path) -> None:
     try:
         path.touch(exist_ok=False)
     except FileExistsError as error:  # otherwise rows of two readings would be mixed up
-        raise FileExistsError(error.errno, "a part of other rows is stored there already", str(path)) from error
+        raise FileExistsError(error.errno, "a part for other rows is already stored there", str(path)) from error
     frame.write_parquet(path, compression="lz4", statistics=False)
 
 

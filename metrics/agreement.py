@@ -45,10 +45,10 @@ def annotator_tables(votes: ArrayLike, gold: ArrayLike) -> AnnotatorTables:
     counts = np.asarray(votes, dtype=np.float64)
     codes = np.asarray(gold, dtype=np.int64)
     if counts.ndim != 2 or not len(counts) or counts.shape[0] != len(codes):
-        raise ValueError(f"votes of shape {counts.shape} are not those of {len(codes)} texts, at least one")
+        raise ValueError(f"votes must have one row per text, got shape {counts.shape} and {len(codes)} texts")
     total = counts.sum(axis=1)
     if total.min() < 2:
-        raise ValueError("a text has fewer than 2 votes, so no annotator has others")
+        raise ValueError("a text has fewer than 2 votes, so no annotator can be compared with others")
     n_classes = counts.shape[1]
     shares = counts / total[:, None]
     others, by_gold = np.zeros((n_classes, n_classes + 1)), np.zeros((n_classes, n_classes + 1))

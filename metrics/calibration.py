@@ -202,7 +202,7 @@ def brier_limits(probabilities: ArrayLike, unlisted: ArrayLike, labels: ArrayLik
     if table.ndim != 2 or free.shape != table.shape[:1]:
         raise ValueError(f"probabilities (n, n_classes) and unlisted (n,) must fit, got {table.shape}, {free.shape}")
     if not np.allclose(table.sum(axis=1) + free, 1.0) or np.any(free < 0):
-        raise ValueError("the known part and what is unlisted must add up to 1 in each row")
+        raise ValueError("known and unlisted probability must add up to 1 in each row")
     known = brier_scores(table, labels)
     gaps = np.sort(table - (np.asarray(labels)[:, None] == np.arange(table.shape[1])), axis=1)
     most = known + 2 * free * gaps[:, -1] + free**2

@@ -41,7 +41,7 @@ def confusion_counts(
     predicted_codes = np.asarray(predicted, dtype=np.int64)
     if gold_codes.ndim != 1 or gold_codes.shape != predicted_codes.shape:
         raise ValueError(
-            f"gold and predicted must be 1-d and of one length, got {gold_codes.shape} and {predicted_codes.shape}"
+            f"gold and predicted must be 1-d and of equal length, got {gold_codes.shape} and {predicted_codes.shape}"
         )
     _check_codes("gold", gold_codes, n_classes)
     _check_codes("predicted", predicted_codes, n_classes + 1)
@@ -145,7 +145,7 @@ def _checked_counts(counts: ArrayLike) -> Counts:
     if table.ndim < 2 or table.shape[-1] != table.shape[-2] + 1:
         raise ValueError(
             f"counts must have shape (..., n_classes, n_classes + 1), got {table.shape}; "
-            "did you leave out the last column, the one for unusable outputs?"
+            "is the last column, for unusable outputs, missing?"
         )
     return table
 

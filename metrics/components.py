@@ -75,7 +75,7 @@ def variance_components(scores: ArrayLike, level: float = 0.95) -> Components:
         raise ValueError(f"scores must be finite, of shape (n_items, n_prompts, n_runs), got {table.shape}")
     n, k, r = table.shape
     if n < 2 or k * r < 2:
-        raise ValueError(f"components need 2 items and 2 answers to each, got {n} and {k * r}")
+        raise ValueError(f"variance components need at least 2 items and 2 answers per item, got {n} and {k * r}")
     grand = table.mean()
     item = table.mean(axis=(1, 2)) - grand
     prompt = table.mean(axis=(0, 2)) - grand

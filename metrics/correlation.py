@@ -378,9 +378,9 @@ def _checked_states(id_scores: ArrayLike, ood_scores: ArrayLike) -> tuple[Floats
     x = np.asarray(id_scores, dtype=np.float64)
     y = np.asarray(ood_scores, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
-        raise ValueError(f"id_scores and ood_scores must be 1-d and of one length, got {x.shape} and {y.shape}")
+        raise ValueError(f"id_scores and ood_scores must be 1-d and of equal length, got {x.shape} and {y.shape}")
     if not (np.all(np.isfinite(x)) and np.all(np.isfinite(y))):
-        raise ValueError("ID and OOD scores must be finite; leave out the states that lack one")
+        raise ValueError("ID and OOD scores must be finite; drop the states without them")
     return x, y
 
 
@@ -388,9 +388,9 @@ def _checked_pair(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     first = np.asarray(x, dtype=np.float64)
     second = np.asarray(y, dtype=np.float64)
     if first.ndim < 1 or second.ndim < 1 or first.shape[-1] != second.shape[-1] or first.shape[-1] == 0:
-        raise ValueError(f"x and y must pair up along a last axis of n >= 1, got {first.shape} and {second.shape}")
+        raise ValueError(f"x and y must have the same last axis, n >= 1, got {first.shape} and {second.shape}")
     if not (np.all(np.isfinite(first)) and np.all(np.isfinite(second))):
-        raise ValueError("correlations need finite values; leave out the shifts that lack one")
+        raise ValueError("correlations need finite values; drop the shifts without them")
     return first, second
 
 

@@ -105,7 +105,7 @@ def least_deep(target_depth: ArrayLike, lambda_: float) -> NDArray[np.bool_]:
     if not 0 <= lambda_ < 100:
         raise ValueError(f"lambda is a percentage in [0, 100), got {lambda_}")
     if depths.size == 0:
-        raise ValueError("no target text to choose from")
+        raise ValueError("no target texts")
     n_kept = max(1, int(np.ceil(depths.size * (100 - lambda_) / 100 - 1e-9)))
     return np.asarray(depths <= np.partition(depths, n_kept - 1)[n_kept - 1])
 
@@ -178,7 +178,7 @@ def depth_f1(correct: ArrayLike, weights: ArrayLike) -> Floats:
     """
     right = np.asarray(correct, dtype=np.float64)
     if not np.all((right == 0) | (right == 1)):
-        raise ValueError("correct must hold 0 and 1 only; for graded scores use weighted_score")
+        raise ValueError("correct must contain only 0 and 1; for graded scores use weighted_score")
     return weighted_score(right, weights)
 
 

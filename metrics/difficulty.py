@@ -60,14 +60,14 @@ class Reason(StrEnum):
     """The reason why there is no verdict."""
 
     PROBE_AT_CHANCE = "a probe is not shown to be above chance"
-    AT_CHANCE = "the model is at chance at home"
-    NO_DROP = "the model is not shown to lose score here"
+    AT_CHANCE = "the model's in-domain score is at chance"
+    NO_DROP = "no significant drop on this domain"
     NO_INTERVAL = "a score has no interval"
-    NOT_SHOWN = "neither difficulty nor a rest is shown on all three scales and by both probes"
-    REST_AS_LARGE = "the domain is harder, and a shift as large as that is not excluded"
-    DIFFICULTY_AS_LARGE = "the domain is shifted, and difficulty as large as the rest is not excluded"
-    CLASS_SHARES = "the verdict changes when the classes have home's shares here"
-    NO_CLASS_SHARES = "a class of home has too few texts here to compare at home's class shares"
+    NOT_SHOWN = "neither difficulty nor a remainder is significant on all three scales with both probes"
+    REST_AS_LARGE = "the domain is harder, but an equally large shift is not excluded"
+    DIFFICULTY_AS_LARGE = "the domain is shifted, but equally large difficulty is not excluded"
+    CLASS_SHARES = "the verdict changes under the source's class prior"
+    NO_CLASS_SHARES = "a class of the source has too few texts here to compare under the source's class prior"
 
 
 class Explanation(NamedTuple):
@@ -102,7 +102,7 @@ def difficulty_verdict(
     """
     parts = list(scales.values())
     if not parts or any(not part.difficulties or len(part.difficulties) != len(part.rests) for part in parts):
-        raise ValueError("a verdict needs at least one scale, and on each the figures of at least one probe")
+        raise ValueError("a verdict needs at least one scale, each with the scores of at least one probe")
     refused = _refusal(drop, parts, balance, is_probe_at_chance=is_probe_at_chance)
     if refused is not None:
         return Explanation(Verdict.CANNOT_TELL, refused)

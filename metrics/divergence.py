@@ -131,7 +131,7 @@ def divergence_correlations(scores: ArrayLike, divergence: ArrayLike) -> Diverge
     if matrix.shape != (n, n):
         raise ValueError(f"divergence must have shape {(n, n)}, as the scores, got {matrix.shape}")
     if np.any((matrix < 0) | (matrix > 1)):
-        raise ValueError("divergences must lie in [0, 1]; were they computed to base e, or as percentages?")
+        raise ValueError("divergences must lie in [0, 1]; were they computed with base e, or as percentages?")
     pairs = matrix[~np.eye(n, dtype=bool)]
     known = ~np.isnan((st + ss + tt + pairs).reshape(-1, pairs.size)).any(axis=0)
     if not known.any():
@@ -158,7 +158,10 @@ def _shares(name: str, values: ArrayLike) -> Floats:
     totals = table.sum(axis=-1, keepdims=True)
     if np.any(totals == 0):
         row = int(np.flatnonzero(totals.ravel() == 0)[0])
-        raise ValueError(f"{name} row {row} uses no word: it has no distribution; is the vocabulary another task's?")
+        raise ValueError(
+            f"{name} row {row} contains no word of the vocabulary, so it has no distribution; is the "
+            "vocabulary of another task?"
+        )
     return np.asarray(table / totals)
 
 

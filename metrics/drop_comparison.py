@@ -166,7 +166,7 @@ def average_over_models(summaries: Sequence[TaskSummary]) -> dict[str, float]:
     if not table:
         raise ValueError("no summary to average over")
     if any(value.ndim for row in table for value in row):
-        raise ValueError("each summary must be of one score matrix; summarise the models one by one")
+        raise ValueError("each summary must be of one score matrix; summarise each model separately")
     return dict(zip(figures, np.mean(np.array(table, dtype=np.float64), axis=0).tolist(), strict=True))
 
 
@@ -217,7 +217,7 @@ def scenario_chi_square(scenarios: Sequence[str]) -> ChiSquareTest:
     """
     known = {*_SCENARIO_SHARES, "Tie", "Unknown"}
     if strange := sorted(set(scenarios) - known):
-        raise ValueError(f"{strange[0]!r} is no scenario; known: {', '.join(sorted(known))}")
+        raise ValueError(f"{strange[0]!r} is not a scenario; known: {', '.join(sorted(known))}")
     observed = [sum(name == cell for name in scenarios) for cell in _SCENARIO_SHARES]
     return _chi_square(observed, list(_SCENARIO_SHARES.values()), len(scenarios))
 

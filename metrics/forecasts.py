@@ -56,7 +56,7 @@ def less_mean_error(value: float, known_values: ArrayLike, known_truths: ArrayLi
     0.65
     """
     if np.size(known_values) == 0:
-        raise NoForecastError("no shift between other domains has labels")
+        raise NoForecastError("no labelled shift between other domains")
     said, came = _shares("known_values", known_values), _shares("known_truths", known_truths)
     if said.shape != came.shape:
         raise ValueError(f"forecasts and truths must share a shape, got {said.shape} and {came.shape}")
@@ -141,7 +141,7 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
     n, n_classes = table.shape
     prior = np.asarray(source_prior, dtype=np.float64)
     if prior.shape != (n_classes,) or np.any(prior < 0) or abs(prior.sum() - 1) > 1e-6:
-        raise ValueError(f"source_prior must be {n_classes} shares that sum to 1, got {prior.tolist()}")
+        raise ValueError(f"source_prior must be {n_classes} probabilities that sum to 1, got {prior.tolist()}")
     given = np.zeros((n, n_classes))
     given[np.arange(n), table.argmax(axis=1)] = 1.0
     surplus = given.sum(axis=0) - n * prior / prior.sum()
@@ -206,7 +206,9 @@ def _probability_table(name: str, values: ArrayLike) -> Floats:
     bad = ~((table >= 0).all(axis=1) & (np.abs(sums - 1) <= 1e-3))
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
-        raise ValueError(f"{name} row {row} is no distribution: {table[row].tolist()}; did you pass logits?")
+        raise ValueError(
+            f"{name} row {row} is not a probability distribution: {table[row].tolist()}; did you pass logits?"
+        )
     return np.asarray(table / sums[:, None])
 
 

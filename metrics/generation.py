@@ -202,7 +202,7 @@ def _checked_texts(name: str, tokens: ArrayLike, offsets: ArrayLike) -> tuple[ND
     ):
         raise ValueError(
             f"{name}_offsets must rise from 0 to the number of tokens, {len(vectors)}; "
-            "are they the texts' lengths instead of where they begin?"
+            "did you pass lengths instead of start offsets?"
         )
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     if not np.all(np.isfinite(norms)) or np.any(norms == 0):
@@ -216,12 +216,14 @@ def _checked_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if pairs is None:
         if n_candidates != n_references:
-            raise ValueError(f"{n_candidates} candidates but {n_references} references; say which pairs to compare")
+            raise ValueError(f"{n_candidates} candidates but {n_references} references; pass the pairs to compare")
         every = np.arange(n_candidates)
         return every, every
     table = np.asarray(pairs, dtype=np.int64)
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(f"pairs must have shape (n, 2), got {table.shape}")
     if table.size and (table.min() < 0 or np.any(table.max(axis=0) >= (n_candidates, n_references))):
-        raise ValueError(f"pairs must name candidates below {n_candidates} and references below {n_references}")
+        raise ValueError(
+            f"pairs must contain candidate indices below {n_candidates} and reference indices below {n_references}"
+        )
     return table[:, 0], table[:, 1]

@@ -52,7 +52,7 @@ def draw_probabilities(
     """
     sure, owners = _checked(confidence, groups)
     if not 0 < budget <= sure.size:
-        raise ValueError(f"the budget must be 1 to {sure.size} texts, got {budget}")
+        raise ValueError(f"the budget must be from 1 to {sure.size} texts, got {budget}")
     if not 0 < uniform_share <= 1:
         raise ValueError(f"the uniform share must lie in (0, 1], got {uniform_share:g}")
     sizes = np.bincount(owners)
@@ -116,7 +116,7 @@ def group_values(values: Floats, groups: NDArray[np.int64]) -> Floats:
     firsts = np.unique(groups, return_index=True)[1]
     shared = values[firsts]
     if not np.allclose(shared[groups], values, rtol=0, atol=1e-9):
-        raise ValueError("texts of one group must have one probability, for they are drawn together")
+        raise ValueError("all texts of a group must have the same probability, because they are sampled together")
     return np.asarray(shared)
 
 
@@ -191,7 +191,7 @@ def _checked(values: ArrayLike, groups: ArrayLike) -> tuple[Floats, NDArray[np.i
     if not np.all((fractions >= 0) & (fractions <= 1)):
         raise ValueError("confidences and probabilities must lie in [0, 1]; did you pass percent?")
     if owners.min() < 0 or not np.bincount(owners).all():
-        raise ValueError("groups must be codes from 0 without a gap")
+        raise ValueError("groups must be consecutive codes from 0")
     return fractions, owners
 
 
@@ -301,13 +301,13 @@ def _checked_sample(
     owners = np.asarray(groups, dtype=np.int64)
     if right.ndim != 1 or not right.size or not right.shape == sure.shape == chance.shape == owners.shape:
         shapes = f"{right.shape}, {sure.shape}, {chance.shape} and {owners.shape}"
-        raise ValueError(f"the drawn texts' values must share a shape (n,), n > 0, got {shapes}")
+        raise ValueError(f"the values of the sampled texts must share a shape (n,), n > 0, got {shapes}")
     if everyone.ndim != 1 or everyone.size < right.size:
-        raise ValueError(f"all_confidences must hold those of the {right.size} drawn texts, too, got {everyone.shape}")
+        raise ValueError(f"all_confidences must include the {right.size} sampled texts, got {everyone.shape}")
     if not np.isin(right, (0, 1)).all() or not np.all((chance > 0) & (chance <= 1)):
         raise ValueError("correct must be 0 or 1, and probabilities lie in (0, 1]")
     if not np.all((sure >= 0) & (sure <= 1)) or not np.all((everyone >= 0) & (everyone <= 1)):
         raise ValueError("confidences must lie in [0, 1]; did you pass percent?")
     if owners.min() < 0 or not np.bincount(owners).all():
-        raise ValueError("groups must be codes from 0 without a gap")
+        raise ValueError("groups must be consecutive codes from 0")
     return right, sure, chance, owners, everyone

@@ -160,7 +160,7 @@ def _scores(name: str, values: ArrayLike) -> Floats:
         raise ValueError(f"{name} must have shape (n_runs, n_examples), both at least 1, got {table.shape}")
     if not np.all((table >= 0) & (table <= 1)):
         raise ValueError(
-            f"{name} must be fractions in [0, 1] without gaps, got {table.min():g} to {table.max():g}; "
+            f"{name} must be fractions in [0, 1] without NaN, got {table.min():g} to {table.max():g}; "
             "did you pass points (x100)?"
         )
     return table

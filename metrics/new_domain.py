@@ -48,7 +48,7 @@ def next_domain(by_domain: ArrayLike, *, level: float = 0.95, bounds: tuple[floa
     """
     values = np.asarray(by_domain, dtype=np.float64)
     if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values)):
-        raise ValueError(f"by_domain must hold a finite figure for each domain, shape (k,), got {values.shape}")
+        raise ValueError(f"by_domain must contain a finite value per domain, shape (k,), got {values.shape}")
     if not 0 < level < 1:
         raise ValueError(f"level must lie in (0, 1), got {level}; 95% is 0.95")
     mean, k = float(values.mean()), values.size
@@ -193,7 +193,7 @@ def interval_score(low: ArrayLike, high: ArrayLike, truth: ArrayLike, level: flo
     if not 0 < level < 1:
         raise ValueError(f"level must lie in (0, 1), got {level:g}; 80% is 0.8")
     if np.any(top < bottom):
-        raise ValueError("an interval's upper end lies below its lower one")
+        raise ValueError("an interval's upper end is below its lower end")
     return np.asarray(top - bottom + 2 / (1 - level) * (np.maximum(bottom - y, 0) + np.maximum(y - top, 0)))
 
 

@@ -35,7 +35,7 @@ def placebo_domains(groups: ArrayLike, splits: ArrayLike, n_domains: int, rng: n
     """
     group_codes, split_codes = _codes("groups", groups), _codes("splits", splits)
     if group_codes.shape != split_codes.shape:
-        raise ValueError(f"groups and splits must be of one length, got {group_codes.shape} and {split_codes.shape}")
+        raise ValueError(f"groups and splits must be of equal length, got {group_codes.shape} and {split_codes.shape}")
     if n_domains < 2:
         raise ValueError(f"n_domains must be at least 2, got {n_domains}")
     distinct, row_group = np.unique(group_codes, return_inverse=True)
@@ -45,8 +45,9 @@ def placebo_domains(groups: ArrayLike, splits: ArrayLike, n_domains: int, rng: n
     for split, n_groups in zip(split_names.tolist(), (sizes > 0).sum(axis=0).tolist(), strict=True):
         if n_groups < n_domains:
             raise ValueError(
-                f"split {split} has {n_groups} groups, fewer than the {n_domains} domains to deal them to; "
-                "deal into fewer domains, or leave the split out"
+                f"split {split} has {n_groups} groups, fewer than the {n_domains} placebo domains to assign them to; "
+                "use fewer domains, or drop the "
+                "split"
             )
     dealt = np.empty(distinct.size, dtype=np.int64)
     for found_in in np.unique(sizes > 0, axis=0):
@@ -60,7 +61,9 @@ def placebo_domains(groups: ArrayLike, splits: ArrayLike, n_domains: int, rng: n
     for column, split in enumerate(split_names.tolist()):
         empty = np.setdiff1d(np.arange(n_domains), domains[row_split == column])
         if empty.size:
-            raise ValueError(f"split {split}: domain {empty[0]} got no row, its groups being found in other splits too")
+            raise ValueError(
+                f"split {split}: domain {empty[0]} got no row, because its groups also occur in other splits"
+            )
     return np.asarray(domains)
 
 

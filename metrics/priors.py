@@ -48,7 +48,7 @@ def counts_at_prior(counts: ArrayLike, prior: ArrayLike | None = None) -> Floats
     if table.ndim < 2 or table.shape[-1] != table.shape[-2] + 1:
         raise ValueError(
             f"counts must have shape (..., n_classes, n_classes + 1), got {table.shape}; "
-            "did you leave out the last column, the one for unusable outputs?"
+            "is the last column, for unusable outputs, missing?"
         )
     _check_amounts("counts", table)
     shares = _prior(prior, table.shape[-2])
@@ -116,7 +116,7 @@ def prior_fixed_mean(sums: ArrayLike, sizes: ArrayLike, prior: ArrayLike | None 
         raise ValueError(f"sums and sizes must share a shape (..., n_classes), got {totals.shape} and {amounts.shape}")
     _check_amounts("sizes", amounts)
     if not np.all(np.isfinite(totals)):
-        raise ValueError("sums must be finite; a missing score is a gap of the whole test set")
+        raise ValueError("sums must be finite; a missing score leaves the whole test set undefined")
     shares = _prior(prior, totals.shape[-1])
     means = np.divide(totals, amounts, out=np.zeros(totals.shape), where=amounts > 0)
     return np.asarray(np.where(_lacking(amounts, shares), np.nan, (means * shares).sum(axis=-1)))
@@ -152,7 +152,7 @@ def prior_fixed_qa(
             f"{answerable.shape}"
         )
     if not 0 <= no_answer <= 1:
-        raise ValueError(f"no_answer is a share in [0, 1], got {no_answer:g}; did you pass percent?")
+        raise ValueError(f"no_answer must be a proportion in [0, 1], got {no_answer:g}; did you pass percent?")
     amounts = np.ones(answerable.size) if weights is None else np.asarray(weights, dtype=np.float64)
     if amounts.shape != answerable.shape:
         raise ValueError(f"weights must have shape {answerable.shape}, got {amounts.shape}")
@@ -167,9 +167,9 @@ def _prior(prior: ArrayLike | None, n_classes: int) -> Floats:
         return np.full(n_classes, 1.0 / n_classes)
     shares = np.asarray(prior, dtype=np.float64)
     if shares.shape != (n_classes,):
-        raise ValueError(f"prior must have shape {(n_classes,)}, one share per class, got {shares.shape}")
+        raise ValueError(f"prior must have shape {(n_classes,)}, one probability per class, got {shares.shape}")
     if not np.all(shares >= 0) or not abs(shares.sum() - 1) <= _SUM:
-        raise ValueError(f"prior must be shares >= 0 that sum to 1, got {shares.tolist()}; did you pass percent?")
+        raise ValueError(f"prior must be probabilities that sum to 1, got {shares.tolist()}; did you pass percent?")
     return shares
 
 
@@ -211,7 +211,7 @@ def adjust_to_prior(
     table = np.asarray(probabilities, dtype=np.float64)
     before, after = (_label_prior(prior, table.shape[-1]) for prior in (train_prior, test_prior))
     if np.any((before == 0) & (after > 0)):
-        raise ValueError("a class of the test was never trained on: no factor makes up for that")
+        raise ValueError("a class of the test data has no training examples, so its prior cannot be corrected")
     if temperature <= 0:
         raise ValueError(f"temperature must be above 0, got {temperature:g}")
     with np.errstate(divide="ignore"):
@@ -255,5 +255,5 @@ def fit_temperature(probabilities: ArrayLike, labels: ArrayLike) -> float:
 def _label_prior(prior: ArrayLike, n_classes: int) -> Floats:
     shares = np.asarray(prior, dtype=np.float64)
     if shares.shape != (n_classes,) or not np.all(shares >= 0) or abs(shares.sum() - 1) > 1e-9:
-        raise ValueError(f"a prior must be {n_classes} shares >= 0 that sum to 1, got {shares.tolist()}")
+        raise ValueError(f"a prior must be {n_classes} probabilities that sum to 1, got {shares.tolist()}")
     return shares

@@ -139,7 +139,7 @@ class RankedReplicates:
                 f"and {drawn.shape}"
             )
         if not (np.all(np.isfinite(scores)) and np.all(np.isfinite(drawn))):
-            raise ValueError("ranks need a finite score of every entry; leave out entries that do not cover the grid")
+            raise ValueError("ranks need a finite score of every entry; drop entries that do not cover the grid")
         deviations = drawn - scores[:, None]
         if training is not None:
             deviations += _training_noise(np.asarray(training, dtype=np.float64), deviations)
@@ -395,11 +395,11 @@ def _checked_table(scores: ArrayLike, weights: ArrayLike | None, level: float) -
     n_units = table.shape[1]
     shares = np.ones(n_units) if weights is None else np.asarray(weights, dtype=np.float64)
     if shares.shape != (n_units,) or not np.all(shares > 0):
-        raise ValueError(f"weights must be above 0, one for each of {n_units} units")
+        raise ValueError(f"weights must be above 0, one for each of the {n_units} units")
     if n_units < MIN_UNITS:
         raise ValueError(f"ranks need {MIN_UNITS} units, got {n_units}")
     if not np.any(np.all(np.isfinite(table), axis=1)):
-        raise ValueError("no model has a score on every unit; leave units out")
+        raise ValueError("no model has a score on every unit; drop some units")
     return table, np.asarray(shares / shares.sum())
 
 
@@ -570,7 +570,7 @@ def rank_stability(scores: ArrayLike, statistic: Callable[[Floats], Floats] | No
     if n_domains < 3:
         raise ValueError(f"leaving a domain out needs at least 3 domains, got {n_domains}")
     if not np.all(np.isfinite(table)):
-        raise ValueError("ranks need every score of every entry; leave out entries that do not cover the grid")
+        raise ValueError("ranks need every score of every entry; drop entries that do not cover the grid")
     rank_by = statistic or _mean_cross_domain
     others = [[d for d in range(n_domains) if d != domain] for domain in range(n_domains)]
     ranks = _ranks(rank_by(table))

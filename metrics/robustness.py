@@ -275,14 +275,14 @@ def _average_worst(drops: Floats, source: NDArray[np.intp]) -> Floats:
 def _difference(left: ArrayLike, right: ArrayLike) -> Floats:
     a, b = _fractions("scores", left), _fractions("scores", right)
     if a.shape != b.shape:
-        raise ValueError(f"scores must have one shape, got {a.shape} and {b.shape}")
+        raise ValueError(f"scores must have the same shape, got {a.shape} and {b.shape}")
     return a - b
 
 
 def _drops(source_drops: ArrayLike, target_drops: ArrayLike) -> tuple[Floats, Floats]:
     sd, td = np.asarray(source_drops, dtype=np.float64), np.asarray(target_drops, dtype=np.float64)
     if sd.shape != td.shape:
-        raise ValueError(f"source and target drops must have one shape, got {sd.shape} and {td.shape}")
+        raise ValueError(f"source and target drops must have the same shape, got {sd.shape} and {td.shape}")
     return sd, td
 
 

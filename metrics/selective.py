@@ -126,7 +126,7 @@ def _in_order(sure: Floats, right: Floats) -> Floats:
 def _checked(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]:
     sure, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if sure.ndim != 1 or not sure.size or sure.shape != right.shape or not np.isfinite(sure).all():
-        raise ValueError(f"confidence and correct must be finite and of one shape (n,), n > 0, got {sure.shape}")
+        raise ValueError(f"confidence and correct must be finite and have the same shape (n,), n > 0, got {sure.shape}")
     if not np.all((right == 0) | (right == 1)):
         raise ValueError("correct must be 0 or 1; did you pass labels?")
     return sure, right

@@ -99,14 +99,16 @@ def tag_scheme(
     if notation not in _PREFIXES:
         raise ValueError(f"unknown notation {notation!r}, expected one of {', '.join(_PREFIXES)}")
     if len(set(tags)) != len(tags):
-        raise ValueError(f"a tag is named twice in {list(tags)}")
+        raise ValueError(f"a tag occurs twice in {list(tags)}")
     prefixes = [None if tag == "O" else _split(tag, notation)[0] for tag in tags]
     names = [None if tag == "O" else _split(tag, notation)[1] for tag in tags]
     before = list(dict.fromkeys(name for name in names if name is not None))
     merged = dict(merge or {})
     unknown = sorted(set(merged) - set(before))
     if unknown:
-        raise ValueError(f"merge names types that no tag has: {', '.join(unknown)}; the types are {', '.join(before)}")
+        raise ValueError(
+            f"merge contains types that no tag has: {', '.join(unknown)}; the types are {', '.join(before)}"
+        )
     after = list(dict.fromkeys(merged.get(name, name) for name in before))
     is_bio = notation == "bio"
     return TagScheme(
@@ -196,7 +198,7 @@ def span_counts(
     predicted_codes = np.asarray(predicted)
     if gold_codes.shape != predicted_codes.shape:
         raise ValueError(
-            f"gold and predicted must have one tag per token alike, got {gold_codes.shape} and "
+            f"gold and predicted must both have one tag per token, got {gold_codes.shape} and "
             f"{predicted_codes.shape}; is a predicted sequence shorter than its tokens?"
         )
     gold_spans = spans(gold_codes, offsets, scheme)
@@ -242,13 +244,13 @@ def span_f1(counts: ArrayLike) -> Counts:
     """
     table = np.asarray(counts, dtype=np.float64)
     if table.ndim < 1 or table.shape[-1] != 3:
-        raise ValueError(f"counts must have shape (..., 3) for [right, gold, predicted], got {table.shape}")
+        raise ValueError(f"counts must have shape (..., 3) for [correct, gold, predicted], got {table.shape}")
     if not np.all(np.isfinite(table)) or np.any(table < 0):
         raise ValueError("span counts must be finite and not negative")
     right = table[..., 0]
     # Tolerance for single-precision rounding of weighted sums.
     if np.any(right > np.minimum(table[..., 1], table[..., 2]) * (1 + 1e-5)):
-        raise ValueError("more spans are right than are gold or predicted; the order is [right, gold, predicted]")
+        raise ValueError("more correct spans than gold or predicted ones; the order is [correct, gold, predicted]")
     claims = table[..., 1] + table[..., 2]
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(claims > 0, 2 * right / claims, np.nan))
@@ -278,6 +280,6 @@ def _checked_offsets(offsets: ArrayLike, n_tokens: int) -> Codes:
     if bounds.ndim != 1 or bounds.size < 1 or bounds[0] != 0 or bounds[-1] != n_tokens or np.any(np.diff(bounds) < 0):
         raise ValueError(
             f"offsets must rise from 0 to the number of tokens, {n_tokens}; "
-            "are they the sequences' lengths instead of where they begin?"
+            "did you pass lengths instead of start offsets?"
         )
     return bounds

@@ -14,7 +14,7 @@ def main() -> None:
 
 def stop_while_loading() -> int:
     """Print that no work had started, and return the exit code of an interrupted command."""
-    print("stopped before anything was begun", file=sys.stderr)
+    print("stopped before any work was done", file=sys.stderr)
     return 130
 
 

@@ -1,6 +1,6 @@
 """Walks through a page: its commands and Python blocks, in order, in an empty folder, as a reader types them.
 
-``readme_walks.toml`` says for each page what its reader has before, or which page was read before, which blocks are
+``readme_walks.toml`` says for each page what its reader has before, or which page was already read, which blocks are
 files, and which commands are not run and why. Lines shown as output must be printed in that order, except ``...``, ids
 of entries and ports.
 """

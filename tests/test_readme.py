@@ -116,7 +116,7 @@ def test_pages_are_short() -> None:
 
 
 def test_the_site_explains_its_words() -> None:
-    _, glossary = HOME.split("\n## Words\n")
+    _, glossary = HOME.split("\n## Terms\n")
     assert [word for word in WORDS if f"\n| {word} | " not in glossary] == []
 
 

@@ -240,8 +240,8 @@ def test_an_incomplete_upstream_is_refused_with_both_figures(real_raw: Path, tmp
     with pytest.raises(InvalidInput) as refused:
         build("dr", "qa", real_raw, tmp_path / "out")
     assert [line.partition(": ")[2] for line in str(refused.value).splitlines()] == [
-        f"the row count differs from the recorded one; found {found} rows, recorded {recorded}; "
-        "fetch the whole file, or give --partial to build what there is"
+        f"the row count differs from the recorded one; found {found} rows, recorded {recorded}; fetch the whole file, "
+        "or give --partial to build from the available files"
         for found, recorded in (("4,719", "130,319"), ("1,905", "11,873"))
     ]
     assert not (tmp_path / "out").exists()

@@ -110,7 +110,7 @@ def test_differences_from_the_papers_sizes_add_up(task: str, real_whole: Path, t
         n_left = sum(step.before - step.after for step in steps)
         assert n_read - n_left == sum(split.rows for split in facts.splits.values())
     if task == "eqa_candidates":
-        assert found["squad_shifts", "test"].why == "-10,065: squadshifts/nyt_v1.0.json was not there"
+        assert found["squad_shifts", "test"].why == "-10,065: squadshifts/nyt_v1.0.json was missing"
 
 
 def test_dr_sizes_add_up(aspects: tuple[DatasetFolder, Built]) -> None:
@@ -118,8 +118,8 @@ def test_dr_sizes_add_up(aspects: tuple[DatasetFolder, Built]) -> None:
     assert {(size.rows, size.paper) for size in found} == {(1191, 2000), (298, 500)}
     assert all(sum(part.rows for part in size.parts) == size.rows - size.paper for size in found)
     assert {size.why for size in found if size.domain == "service"} == {
-        "-809: only 1,191 rows to draw from",
-        "-202: only 298 rows to draw from",
+        "-809: only 1,191 rows to sample from",
+        "-202: only 298 rows to sample from",
     }
 
 
@@ -134,7 +134,7 @@ def test_sst_with_dev_appended_is_refused_and_explained(real_whole: Path, tmp_pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(build_module.BENCHMARKS, "boss", ("BOSS", (alone,)))  # type: ignore[misc]
         with pytest.raises(
-            InvalidInput, match="found 9,645 rows, recorded 8,544; rows of another file may be appended"
+            InvalidInput, match="found 9,645 rows, recorded 8,544; rows of another file may have been appended"
         ):
             build("boss", "sa", tmp_path / "raw", tmp_path / "out")
         manifest = build("boss", "sa", tmp_path / "raw", tmp_path / "out", partial=True, placebo=False).manifest

@@ -53,7 +53,9 @@ class Card(pydantic.BaseModel):
 
     name: Text = pydantic.Field(description="Name of the entry as the board shows it")
     model: Text | None = pydantic.Field(
-        None, description="Model that entries for several tasks share on the overall board; default: the name"
+        None,
+        description="Model name that joins its entries for several tasks on the overall board; default: the "
+        "entry's name",
     )
     base_model: Text | None = pydantic.Field(None, description="Pretrained model it starts from")
     family: Text | None = pydantic.Field(None, description="Model family, such as 'deberta-v3'")
@@ -61,15 +63,15 @@ class Card(pydantic.BaseModel):
     tunable_parameters: Count | None = pydantic.Field(None, description="Parameters that training changes")
     paradigm: Literal["fine-tuned", "few-shot", "zero-shot", "retrieval", "other"]
     shots: Count | None = pydantic.Field(None, description="Demonstrations in a prompt")
-    training_size: Count | None = pydantic.Field(None, description="Training examples a source, if cut")
-    step: Count | None = pydantic.Field(None, description="Training step of the predictions, if not the last")
+    training_size: Count | None = pydantic.Field(None, description="Training examples per source, if limited")
+    step: Count | None = pydantic.Field(None, description="Training step of the checkpoint, if not the last")
     model_selection: Literal["none", "source-validation", "leave-one-domain-out", "oracle"] = "none"
     tuning_trials: Count | None = pydantic.Field(
-        None, description="Settings tried to choose those of the model (of the source with the most); 1 without tuning"
+        None, description="Number of configurations tried when tuning (the maximum over sources); 1 without tuning"
     )
-    extra_data: Text | None = pydantic.Field(None, description="Data used besides the source domain")
+    extra_data: Text | None = pydantic.Field(None, description="Training data other than the source domain")
     pretraining_domains: tuple[Text, ...] = pydantic.Field((), description="Domains known to be in pretraining")
-    command: LongText | None = pydantic.Field(None, description="Command that made the predictions")
+    command: LongText | None = pydantic.Field(None, description="Command that produced the predictions")
     versions: dict[Text, Text] = pydantic.Field(default_factory=dict, description="Library versions")
     run: dict[Text, Text] = pydantic.Field(
         default_factory=dict, description="How the model was run: revision, engine, dtype, batch size, hash of prompts"
@@ -85,14 +87,12 @@ class Card(pydantic.BaseModel):
     share_predictions: bool | None = pydantic.Field(
         None,
         strict=True,
-        description="Whether everybody may download the predictions: alone, with all others, archived",
+        description="Whether the predictions may be downloaded by everyone: individually, in bulk and in archives",
     )
     contact: Text | None = None
     licence: Text | None = pydantic.Field(None, description="Licence of the model")
-    open_weights: bool | None = pydantic.Field(
-        None, strict=True, description="Whether everybody may download the model's weights"
-    )
-    released: Day | None = pydantic.Field(None, description="Day on which the model was released, such as 2024-05-31")
+    open_weights: bool | None = pydantic.Field(None, strict=True, description="Whether the model's weights are public")
+    released: Day | None = pydantic.Field(None, description="Release date of the model, such as 2024-05-31")
     data: Sha256 = pydantic.Field(description="Content hash of the dataset folder, from its shiftbench.json")
     settings: Sha256 | None = pydantic.Field(
         None, description="Settings hash of the dataset folder, from its shiftbench.json"
@@ -138,7 +138,7 @@ def read_card(path: Path) -> Card:
         )
     if path.stat().st_size > MAX_CARD_BYTES:
         raise InvalidInput(
-            Problem("the card is too large", str(path), f"{path.stat().st_size:,} bytes", "keep it under 64 KiB")
+            Problem("the card is too large", str(path), f"{path.stat().st_size:,} bytes", "the limit is 64 KiB")
         )
     try:
         text = path.read_text(encoding="utf-8")
@@ -172,7 +172,7 @@ def find_card(predictions: Path) -> Path:
         raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
     if not card.is_file():
         cure = f"write {card.name}; 'shiftbench board card' makes one"
-        raise InvalidInput(Problem("this prediction file has no card beside it", str(predictions), cure=cure))
+        raise InvalidInput(Problem("this prediction file has no card next to it", str(predictions), cure=cure))
     return card
 
 

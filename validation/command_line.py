@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from shiftbench.validation.cards import Card
 
-OWN_FILE, MODEL, LIMITS, OUTPUT = "A file of your own", "Model", "Limits", "Output"
+OWN_FILE, MODEL, LIMITS, OUTPUT = "Your own file", "Model", "Limits", "Output"
 """Sections of options in ``--help``."""
 DataOption = Annotated[
     Path, typer.Option("--data", metavar="DIR", help="Dataset folder that 'shiftbench build' wrote.")
@@ -93,11 +93,15 @@ SubsetOption = Annotated[
 ]
 LabelsByIndexOption = Annotated[
     bool,
-    typer.Option("--labels-by-index", help="Numbers stand for labels: their place, from 0, in the task's list."),
+    typer.Option(
+        "--labels-by-index", help="Predictions are label indices: positions, from 0, in the task's list of labels."
+    ),
 ]
 MarginOption = Annotated[
     float | None,
-    typer.Option("--margin", metavar="POINTS", help="Test whether differences stay below it; fix it beforehand."),
+    typer.Option(
+        "--margin", metavar="POINTS", help="Margin for equivalence tests; choose it before seeing the results."
+    ),
 ]
 
 
@@ -106,8 +110,10 @@ ColumnsOption = Annotated[
     typer.Option(
         "--columns",
         metavar="ROLE=COLUMN,...",
-        help="Columns of a file: domain (or, of dates, week, month, quarter, year), text, id, split, group, and label "
-        "(or labels, tags, answers, texts, which say what is predicted). Default: columns of these names.",
+        help="Columns of a file by role: domain (or week, month, quarter, year for a column of dates), text, id, "
+        "split, group, and label (or labels, tags, answers, texts, to set the kind of task). Default: columns with "
+        "these "
+        "names.",
         rich_help_panel=OWN_FILE,
     ),
 ]
@@ -116,7 +122,7 @@ MinTextsOption = Annotated[
     typer.Option(
         "--min-texts",
         metavar="N",
-        help="For a file: leave domains with fewer test texts out of means. Default: 30.",
+        help="For a file: exclude domains with fewer test texts from means. Default: 30.",
         min=0,
         rich_help_panel=OWN_FILE,
     ),
@@ -144,12 +150,12 @@ LabelMap = Annotated[
     typer.Option(
         "--label-map",
         metavar="MODEL'S=DATA'S",
-        help="A label of the model and its name in the data, or a file of such lines; repeat for more.",
+        help="Map a label of the model to its name in the data, or a file of such lines; may be repeated.",
         rich_help_panel=MODEL,
     ),
 ]
 PortOption = Annotated[
-    int, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
+    int, typer.Option("--port", metavar="N", help="Port to listen on; 0 chooses a free port.", min=0, max=65535)
 ]
 
 
@@ -159,7 +165,7 @@ def sound_card(predictions: Path) -> "Card | None":
 
     card, problems = card_beside(predictions)
     for problem in problems:
-        warnings.warn(f"the card beside the file is left out: {problem}", CardWarning, stacklevel=3)
+        warnings.warn(f"the card next to the file is ignored: {problem}", CardWarning, stacklevel=3)
     return card
 
 

@@ -57,7 +57,10 @@ def csv_text(path: Path, check_columns: Callable[[list[str]], None], nothing: Pr
     try:
         return pl.concat(list(csv_batches(path, check_columns, nothing, _WIDE)))
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        what, cure = "the compressed file is cut off or damaged", "compress it again"
+        what, cure = (
+            "the compressed file is truncated or damaged",
+            "fetch the file again, or compress the original again",
+        )
         raise InvalidInput(Problem(what, str(path), str(error), cure)) from error
 
 
@@ -171,7 +174,7 @@ def _check_text(content: bytes, row: int, file: str, separator: str) -> None:
         if not _SOUND[separator].fullmatch(content):
             raise InvalidInput(_find_ragged_row(content, row, file, separator) or _misplaced_quote(file, row))
     elif content.count(b"\r") != content.count(b"\r\n"):
-        raise InvalidInput(_find_ragged_row(content, row, file, separator) or _bare_returns(file, "one within a row"))
+        raise InvalidInput(_find_ragged_row(content, row, file, separator) or _bare_returns(file, "one inside a row"))
 
 
 def _not_utf8(content: bytes, error: UnicodeDecodeError, row: int | None, file: str) -> Problem:
@@ -193,9 +196,9 @@ def _bare_returns(file: str, found: str) -> Problem:
 
 
 def _misplaced_quote(file: str, row: int | None) -> Problem:
-    where = "" if row is None else f"a quote out of place, or left open, after row {row:,}"
+    where = "" if row is None else f"a misplaced or unclosed quote after row {row:,}"
     cure = "put quotes around whole fields, close every quote, and write a quote in a field twice"
-    return Problem("the CSV cannot be read", file, where or "a quote out of place in the header", cure)
+    return Problem("the CSV cannot be read", file, where or "a misplaced quote in the header", cure)
 
 
 def _parse_csv(content: bytes, row: int, file: str, separator: str) -> pl.DataFrame:
@@ -209,7 +212,7 @@ def _parse_csv(content: bytes, row: int, file: str, separator: str) -> pl.DataFr
             extra_columns="raise",
         )
     except pl.exceptions.PolarsError as error:
-        problem = Problem("the CSV cannot be read", file, f"something after row {row:,}", _CURE)
+        problem = Problem("the CSV cannot be read", file, f"unexpected content after row {row:,}", _CURE)
         raise InvalidInput(_find_ragged_row(content, row, file, separator) or problem) from error
     # polars pads short rows with empty texts, so a short row is possible only if the last column has an empty text.
     if (frame[frame.columns[-1]] == "").any() and (short := _find_ragged_row(content, row, file, separator)):
@@ -249,10 +252,10 @@ def _find_ragged_row(content: bytes, row: int, file: str, separator: str) -> Pro
                     f"this row has {len(fields)} fields, the header {width}",
                     file,
                     repr(separator.join(fields)[:80]),
-                    f"put texts that hold {_NAMES[separator]} or quotes in quotes",
+                    f"put texts that contain {_NAMES[separator]} or quotes in quotes",
                     row=number,
                 )
     except csv.Error:
         cure = "put quotes around whole fields, and close every quote"
-        return Problem("the CSV cannot be read", file, f"something near its line {reader.line_num + row:,}", cure)
+        return Problem("the CSV cannot be read", file, f"unexpected content near line {reader.line_num + row:,}", cure)
     return None

@@ -67,7 +67,7 @@ class ClassNumbers:
             what, cure = "no label has this number", f"the labels of '{task.name}' are {table}"
         else:
             what = "predictions are class numbers, not label names"
-            cure = f"write label names, not class numbers: {table}; where these are the numbers you mean, add "
+            cure = f"write label names, not class numbers: {table}; if these are label indices, add "
             cure += "--labels-by-index, or tick 'Labels by index' in the form"
         return Problem(what, self._file, found, cure, column="prediction", row=row)
 

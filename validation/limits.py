@@ -39,14 +39,14 @@ MAX_LIST_ELEMENTS = 8_000_000
 def check_size(size: int, file: str) -> None:
     """Raise InvalidInput for a file of too many bytes."""
     if size > MAX_FILE_BYTES:
-        cure = f"keep it under {MAX_FILE_BYTES // 2**20:,} MiB; parquet is the smallest"
+        cure = f"the limit is {MAX_FILE_BYTES // 2**20:,} MiB; Parquet is the most compact format"
         raise InvalidInput(Problem("the file is too large", file, f"{size:,} bytes", cure))
 
 
 def check_row_count(rows: int, file: str, max_rows: int) -> None:
     """Raise InvalidInput for a file of too many rows."""
     if rows > max_rows:
-        what, cure = "more rows than a full grid of predictions has", f"keep it under {max_rows:,}"
+        what, cure = "more rows than a complete set of predictions has", f"the limit is {max_rows:,} rows"
         raise InvalidInput(Problem(what, file, f"{rows:,} rows", cure))
 
 
@@ -59,17 +59,19 @@ def check_column_count(columns: int, file: str) -> None:
 
 def line_too_long(file: str, row: int, max_bytes: int = MAX_LINE_BYTES) -> Problem:
     """Return the problem of a row that is too long; ``row`` is 1-based."""
-    cure = "end each row with a line break, and close every quote"
+    cure = "end each row with a line break and close every quote"
     return Problem("this row is too long", file, f"more than {max_bytes:,} bytes", cure, row=row)
 
 
 def too_long(file: str, column: str, row: int, found: str) -> Problem:
     """Return the problem of a value that is too long; ``row`` is 1-based."""
-    cure = f"keep it under {MAX_CHARACTERS[column]:,} characters"
+    cure = f"the limit is {MAX_CHARACTERS[column]:,} characters"
     return Problem("a value is too long", file, found, cure, column=column, row=row)
 
 
 def too_much_text(file: str, n_bytes: int) -> Problem:
     """Return the problem of predictions that exceed the limit on total text."""
     cure = "send only labels, tags, answers or summaries, not what the model wrote before them"
-    return Problem("the predictions hold more text than these tasks need", file, f"more than {n_bytes:,} bytes", cure)
+    return Problem(
+        "the predictions contain more text than these tasks need", file, f"more than {n_bytes:,} bytes", cure
+    )

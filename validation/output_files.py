@@ -112,8 +112,8 @@ def check_file(path: Path, where: str) -> None:
     """
     refuse_folder(path, where)
     if not path.parent.is_dir():
-        raise InvalidInput(Problem("there is no such folder", where, str(path.parent), "make it first"))
-    what, cure = "the file cannot be written", "name another file"
+        raise InvalidInput(Problem("there is no such folder", where, str(path.parent), "create it first"))
+    what, cure = "the file cannot be written", "choose another file"
     if not path.exists():
         check_folder(path.parent, what, where, cure)
     elif not os.access(path, os.W_OK):
@@ -123,7 +123,7 @@ def check_file(path: Path, where: str) -> None:
 def refuse_folder(path: Path, where: str) -> None:
     """Raise InvalidInput if the path of an output file is a folder."""
     if path.is_dir():
-        raise InvalidInput(Problem("this is a folder", where, str(path), "name a file"))
+        raise InvalidInput(Problem("this is a folder", where, str(path), "give the path of a file"))
 
 
 def check_new_folder(path: Path, where: str) -> None:
@@ -136,7 +136,9 @@ def check_new_folder(path: Path, where: str) -> None:
     """
     check_place(path)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise InvalidInput(Problem("the output folder is not empty", where, str(path), "name an empty or a new one"))
+        raise InvalidInput(
+            Problem("the output folder is not empty", where, str(path), "choose an empty or a new folder")
+        )
 
 
 def check_place(path: Path) -> None:
@@ -148,6 +150,4 @@ def check_place(path: Path) -> None:
     if not nearest.is_dir():
         what, cure = "a part of the output path is a file", "choose another folder"
         raise InvalidInput(Problem(what, str(path), str(nearest), cure))
-    check_folder(
-        nearest, "nothing can be written at the output path", str(path), f"choose another folder than {nearest}"
-    )
+    check_folder(nearest, "nothing can be written at the output path", str(path), f"choose a folder outside {nearest}")

@@ -39,7 +39,7 @@ Seed = Annotated[int, pydantic.Field(ge=0, lt=2**64, strict=True)]
 _TEXT: pydantic.TypeAdapter[str] = pydantic.TypeAdapter(OutsideText)
 
 
-def check_text(text: str, file: str, *, most: int = MAX_NAME, cure: str = "write the name anew", **place: Any) -> str:
+def check_text(text: str, file: str, *, most: int = MAX_NAME, cure: str = "correct the name", **place: Any) -> str:
     """Check a name or label that is not validated by a schema.
 
     Args:
@@ -53,7 +53,7 @@ def check_text(text: str, file: str, *, most: int = MAX_NAME, cure: str = "write
     """
     if len(text) > most:
         found = f"{len(text):,} characters, beginning with {text[:40]!r}"
-        raise InvalidInput(Problem("a name is too long", file, found, f"keep it under {most:,} characters", **place))
+        raise InvalidInput(Problem("a name is too long", file, found, f"the limit is {most:,} characters", **place))
     try:
         return _TEXT.validate_python(text)
     except pydantic.ValidationError as error:

@@ -131,8 +131,8 @@ def _report_damage(path: Path) -> Iterator[None]:
     except MemoryError:
         raise
     except _DAMAGED as error:
-        cure = "write it again; the copy may be cut off"
-        raise InvalidInput(Problem("the parquet file cannot be read", str(path), "damaged content", cure)) from error
+        cure = "write or copy the file again; it may be truncated"
+        raise InvalidInput(Problem("the Parquet file cannot be read", str(path), "damaged content", cure)) from error
 
 
 def _open_parquet(path: Path, **options: Any) -> pq.ParquetFile:
@@ -158,7 +158,7 @@ def _footer(path: Path) -> bytes:
         tail = stream.read(8)
         if tail[-4:] != MAGIC:
             found = f"{tail[-4:]!r} at its end"
-            raise InvalidInput(Problem("the parquet file is cut off", str(path), found, "write or copy it again"))
+            raise InvalidInput(Problem("the Parquet file is truncated", str(path), found, "write or copy it again"))
         n_bytes = int.from_bytes(tail[:4], "little")
         if MAX_FOOTER_BYTES < n_bytes <= size:
             raise InvalidInput(_too_large(str(path), f"a footer of {n_bytes:,} bytes"))
@@ -168,7 +168,7 @@ def _footer(path: Path) -> bytes:
 
 def _too_large(file: str, found: str) -> Problem:
     cure = "write only the columns of predictions, with the defaults of polars, pandas or pyarrow"
-    return Problem("the parquet file holds more than predictions can need", file, found, cure)
+    return Problem("the Parquet file contains more than a prediction file needs", file, found, cure)
 
 
 def _check_footer(
@@ -196,7 +196,7 @@ def _check_footer(
         raise InvalidInput(_too_large(file, counted(len(groups), "row group")))
     whole = all(len(group.chunks) == len(leaves) for group in groups) and len(groups) == metadata.num_row_groups
     if not whole or sum(group.rows for group in groups) != metadata.num_rows:
-        raise ValueError("the row groups are not those of the file")
+        raise ValueError("the row groups do not match the file")
 
 
 def _fixed_size(kind: pa.DataType) -> int:
@@ -232,7 +232,7 @@ def _check_pages(groups: list[RowGroup], repeated: list[str], stream: BinaryIO, 
 
 def _too_many_elements(file: str, column: str, n: int) -> Problem:
     if column == "probabilities":
-        cure = f"keep them under {MAX_LIST_ELEMENTS:,}"
+        cure = f"the limit is {MAX_LIST_ELEMENTS:,}"
         return Problem("there are too many probabilities in lists", file, f"{n:,} numbers", cure, column=column)
     cure = "join the tags of a row by single spaces, as one text"
     return Problem("there are too many tags in lists", file, f"{n:,} tags", cure)

@@ -41,14 +41,14 @@ def row_groups(footer: bytes) -> list[RowGroup]:
     try:
         groups = _struct(footer, 0, 0)[0].get(4, [])
     except IndexError as error:
-        raise ValueError("the footer breaks off") from error
+        raise ValueError("the footer is truncated") from error
     return [RowGroup(_number(group, 3), tuple(map(_chunk, _structs(group, 1)))) for group in _list(groups)]
 
 
 def _chunk(fields: _Fields) -> Chunk:
     facts = fields.get(3)
     if not isinstance(facts, dict) or 1 in fields:
-        raise ValueError("a column has no place in this file")
+        raise ValueError("a column lies outside the file")
     start, dictionary = _number(facts, 9), facts.get(11, 0)
     if isinstance(dictionary, int) and 0 < dictionary < start:
         start = dictionary
@@ -119,7 +119,7 @@ def _header(stream: BinaryIO, start: int, end: int) -> tuple[_Fields, int]:
             return _struct(data, 0, 0)
         except IndexError:
             continue
-    raise ValueError("a page header breaks off")
+    raise ValueError("a page header is truncated")
 
 
 def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
@@ -143,7 +143,7 @@ def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
             number, at = _zigzag(data, at)
         # Readers differ in which of two values they use.
         if number in fields:
-            raise ValueError("a page header gives a field twice")
+            raise ValueError("a page header contains a field twice")
         if kind == 12:
             fields[number], at = _struct(data, at, nesting + 1)
         elif kind in (4, 5, 6):
@@ -195,7 +195,7 @@ def _list_size(data: bytes, at: int) -> tuple[int, int]:
     if size == 15:
         size, at = _varint(data, at)
     if size > len(data):
-        raise ValueError("a list cannot fit")
+        raise ValueError("a list is longer than the footer")
     return size, at
 
 
@@ -209,7 +209,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             return value, at
         shift += 7
         if shift > 63:
-            raise ValueError("a page header has a number that cannot be")
+            raise ValueError("a page header has an invalid number")
 
 
 def _zigzag(data: bytes, at: int) -> tuple[int, int]:

@@ -86,18 +86,18 @@ class Timeline:
         else:
             found = [_read(end) for end in ends]
             if None in found:
-                raise _no_range(typed, "that is no date", names)
+                raise _no_range(typed, "not a date", names)
             (_, begin), (unit, end) = (each for each in found if each is not None)
             begins = {name: each[1] for name in names if (each := _read(name)) is not None}
             chosen = [name for name, day in begins.items() if begin <= day < _next(unit, end)]
         if not chosen:
-            raise _no_range(typed, "no period begins in it", names)
+            raise _no_range(typed, "no period starts in it", names)
         return tuple(chosen)
 
 
 def _no_range(typed: str, found: str, names: Sequence[str]) -> InvalidInput:
-    cure = f"give the first and the last period, such as {names[0]}{RANGE}{names[min(len(names) - 1, 5)]}"
-    return InvalidInput(Problem("this is no range of periods", "--reference", f"'{typed}': {found}", cure))
+    cure = f"give the first and last period, such as {names[0]}{RANGE}{names[min(len(names) - 1, 5)]}"
+    return InvalidInput(Problem("this is not a range of periods", "--reference", f"'{typed}': {found}", cure))
 
 
 def _read(name: str) -> tuple[str, date] | None:

@@ -30,7 +30,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 EXCEL_ROWS = 1_048_575  # data rows that fit a worksheet under a header
 HEAD_BYTES = 4096
-_COLUMNS_CURE = "the columns are source, id, prediction and, if you like, seed, confidence and probabilities"
+_COLUMNS_CURE = "columns: source, id, prediction; optional: seed, confidence, probabilities"
 
 
 class PredictionFile:
@@ -197,11 +197,11 @@ def _format(path: Path) -> str:
 def _no_table(start: bytes) -> str | None:
     """Return a description of a file that is clearly not CSV; None if it may be CSV."""
     if start.startswith(b"version https://git-lfs"):
-        return "a Git LFS pointer: fetch the real file first"
+        return "a Git LFS pointer instead of the file: run 'git lfs pull'"
     if start.startswith(b"PK\x03\x04"):
         return "a zip archive (or a spreadsheet)"
     if start.lower().startswith((b"<!doc", b"<html")):
-        return "a web page: was it the download link?"
+        return "a web page: check the download link"
     if start.startswith((b"\xff\xfe", b"\xfe\xff")):
         return None  # UTF-16, which the CSV reader reports
     first = start.split(b"\n")[0].decode(errors="ignore").replace("\t", "").replace("\r", "")
@@ -209,7 +209,7 @@ def _no_table(start: bytes) -> str | None:
 
 
 def _no_rows(file: str) -> Problem:
-    return Problem("the file holds no predictions", file, "0 rows", "run the program that writes it again")
+    return Problem("the file contains no predictions", file, "0 rows", "run the program that writes it again")
 
 
 def _column_problems(columns: list[str], file: str) -> tuple[list[Problem], list[Problem]]:

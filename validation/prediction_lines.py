@@ -12,7 +12,7 @@ BATCH_LINES = 100_000
 BATCH_BYTES = 4 * 2**20
 """Size at which a batch ends: parsed values take up to about twenty times the memory of their text."""
 _BLOCK_BYTES = 4 * 2**20
-_CURE = "write one JSON object a line, each key once"
+_CURE = "write one JSON object per line, each key once"
 
 
 def json_batches(

@@ -55,30 +55,30 @@ def _why_unknown(text: str, example: str, tasks: Sequence[PredictionTask], versi
     try:
         parsed = ExampleId.parse(text)
     except ValueError as error:
-        return "an id has the wrong form", str(error)
-    what = "an id is unknown"
+        return "an id is malformed", str(error)
+    what = "unknown id"
     task = {task.name: task for task in tasks}.get(parsed.task)
     if task is None or parsed.benchmark != task.benchmark:
         here = "this dataset" if tasks[0].subset == "all" else f"the subset '{tasks[0].subset}' of this dataset"
         return (
             what,
-            f"{here} has {', '.join(f'{task.benchmark}/{task.name}' for task in tasks)}; give the matching --data",
+            f"{here} contains {', '.join(f'{task.benchmark}/{task.name}' for task in tasks)}; give the matching --data",
         )
     if parsed.split != task.split:
-        return what, f"it is a {parsed.split} id; predict the {task.split} split, as in {example!r}"
+        return what, f"this is a {parsed.split} id; predict the {task.split} split, as in {example!r}"
     if parsed.domain in task.withheld:
         return _withheld_domain(parsed.domain)
     if parsed.domain not in (*task.domains, *task.sources):
         return what, did_you_mean(parsed.domain, task.domains)
-    other = f"the file seems made for another version of the data: none of its ids is a {task.split} id here"
-    cure = f"no {tasks[0].split} row of this dataset has it; were the predictions made for another version of the data?"
+    other = f"the file seems to be for another version of the data: none of its ids is a {task.split} id here"
+    cure = f"no {tasks[0].split} row has this id; were the predictions made for another version of the data?"
     return (other, versions) if versions else (what, cure)
 
 
 def _withheld_domain(domain: str) -> tuple[str, str]:
     """Return the message and the suggested fix for a domain that the folder omits because of its licence."""
-    what = f"this dataset folder leaves domain '{domain}' out, as its rows may not be published"
-    return what, "build the domain yourself (the folder's README.md says how), and give that folder as --data"
+    what = f"domain '{domain}' is not in this dataset folder, because its rows may not be published"
+    return what, "build the domain yourself (the folder's README.md says how), and give that folder with --data"
 
 
 def unknown_sources(rows: pl.DataFrame, task: PredictionTask, file: str) -> list[Problem]:
@@ -109,7 +109,7 @@ def _wrong_source(source: str, row: int, task: PredictionTask, file: str) -> Pro
     if withheld:
         what, cure = _withheld_domain(withheld[0])
     elif unknown:
-        what, cure = "a source is unknown", did_you_mean(unknown[0], [*task.sources, *OUTSIDE_SOURCES])
+        what, cure = "unknown source", did_you_mean(unknown[0], [*task.sources, *OUTSIDE_SOURCES])
     else:
         what = "joined sources must be alphabetical, each once"
         cure = f"write {format_value(SOURCE_JOINER.join(sorted(set(parts))))}"
@@ -134,9 +134,11 @@ def unknown_labels(
     firsts = bad.group_by("prediction", maintain_order=True).agg(pl.col("row").first(), pl.len())
     problems = []
     for label, row, count in firsts.head(MAX_LISTED).iter_rows():
-        found = format_value(label) + (f" in {count:,} {'rows' if word == 'label' else 'places'}" if count > 1 else "")
+        found = format_value(label) + (
+            f" in {count:,} {'rows' if word == 'label' else 'positions'}" if count > 1 else ""
+        )
         problems.append(
-            Problem(f"a {word} is unknown", file, found, _label_cure(label, labels), column="prediction", row=row)
+            Problem(f"unknown {word}", file, found, _label_cure(label, labels), column="prediction", row=row)
         )
     if len(firsts) > MAX_LISTED:
         what = f"{counted(len(firsts) - MAX_LISTED, f'more unknown {word}')}"
@@ -166,9 +168,11 @@ def wrong_tags(rows: pl.DataFrame, task: PredictionTask, file: str, numbers: Cla
         first = short.row(0, named=True)
         found = f"{first['n_tags']} tags for the {first['n_tokens']} tokens of {first['id']!r}"
         found += and_more(len(short) - 1)
-        cure = f"give one tag a token, joined by single spaces; write '{UNPARSED}' where there is no usable output"
+        cure = f"give one tag per token, joined by single spaces; write '{UNPARSED}' if the model gave no usable output"
         problems.append(
-            Problem("tags and tokens differ in number", file, found, cure, column="prediction", row=int(first["row"]))
+            Problem(
+                "the numbers of tags and tokens differ", file, found, cure, column="prediction", row=int(first["row"])
+            )
         )
     whole = usable.filter(pl.col("n_tags") == pl.col("n_tokens"))
     single = whole.select("row", prediction=pl.col("prediction").str.split(" ")).explode("prediction")
@@ -178,9 +182,9 @@ def wrong_tags(rows: pl.DataFrame, task: PredictionTask, file: str, numbers: Cla
 def _label_cure(label: str, labels: Sequence[str]) -> str:
     folded = label.strip().casefold()
     if folded in ("", "nan", "none", "null", "na", "n/a") and folded not in {name.casefold() for name in labels}:
-        return f"write '{UNPARSED}' where the model gave no usable output"
+        return f"write '{UNPARSED}' if the model gave no usable output"
     if label.startswith("#") or label in ("TRUE", "FALSE"):
-        return "a spreadsheet seems to have changed it: write the file again without opening it there"
+        return "a spreadsheet program seems to have changed it: write the file again, and do not open it in one"
     return did_you_mean(label, labels)
 
 
@@ -200,9 +204,9 @@ def short_runs(ledger: RunLedger, tasks: Sequence[PredictionTask], file: str) ->
     if covered:
         listed, n = ledger.short_runs(MAX_LISTED, without=covered)
     cure = (
-        "the file ends where a spreadsheet runs out of rows: write it again without opening it there"
+        "the file ends at the row limit of spreadsheet programs: write it again, and do not open it in one"
         if ledger.rows == EXCEL_ROWS
-        else f"predict every {split} id; write '{UNPARSED}' where the model gave no usable output"
+        else f"predict every {split} id; write '{UNPARSED}' if the model gave no usable output"
     )
     problems = [_other_subset(file, task, subset) for task, subset in covered.items()]
     for short in listed:
@@ -238,6 +242,6 @@ def covered_subsets(given: pl.DataFrame, tasks: Sequence[PredictionTask]) -> dic
 
 
 def _other_subset(file: str, task: str, subset: str) -> Problem:
-    what = f"the predictions of '{task}' cover the subset '{subset}', not all test ids"
-    cure = f"write 'subset: {subset}' in the card; predict the other test ids otherwise"
+    what = f"the predictions for '{task}' cover the subset '{subset}', not all test ids"
+    cure = f"write 'subset: {subset}' in the card, or predict the other test ids, too"
     return Problem(what, file, cure=cure, column="id")

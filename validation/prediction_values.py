@@ -66,7 +66,7 @@ class Faults:
             return Problem(what, self.file, f"{found} ({counted(count, 'such row')})", cure, column=column, row=row + 1)
         if kind == "dtype":
             what, cure = (
-                "this column must hold text",
+                "this column must contain text",
                 _type_cure(column, number=found.startswith(("Int", "UInt", "Fl", "Dec"))),
             )
             return Problem(what, self.file, found, cure, column=column, row=1)
@@ -76,8 +76,8 @@ class Faults:
 
 
 _NUMBERS = {
-    "seed": ("a seed is not a whole number", "give every row a whole number, or leave the column out"),
-    "confidence": ("a confidence is not a number", "give every row a number from 0 to 1, or leave the column out"),
+    "seed": ("a seed is not an integer", "give every row an integer, or omit the column"),
+    "confidence": ("a confidence is not a number", "give every row a number from 0 to 1, or omit the column"),
 }
 
 
@@ -103,7 +103,7 @@ def _text_cure(column: str, found: str) -> str:
 
 def number_problem(file: str, row: int, text: str, count: int) -> Problem:
     """Return the problem of predictions that are numbers instead of text; ``row`` is 1-based."""
-    cure = "write the text as text, in quotes; write label names, not class numbers"
+    cure = "write texts as JSON strings in quotes, and label names, not class numbers"
     return Problem("a value is not text", file, text + _more_such_rows(count), cure, column="prediction", row=row)
 
 

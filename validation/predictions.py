@@ -50,9 +50,9 @@ outputs and for tasks without labels. ``task`` and ``target`` are the task and d
 """
 MAX_RUNS, MIN_RUNS = 20, 100
 _CURES = {
-    "source": "name the training domain, several joined by '+', 'none' for zero-shot, or 'elsewhere'",
+    "source": "give the training domain (several joined by '+'), 'none' for zero-shot, or 'elsewhere'",
     "id": "give the id of the test example",
-    "seed": "number the runs from 0 up",
+    "seed": "number the runs from 0",
     "confidence": "give fractions from 0 to 1: 95% is 0.95",
 }
 
@@ -185,7 +185,7 @@ def _problems_after(
             return notes + [problem for check in checks for problem in check.end()]
     except InvalidInput as error:
         return notes + error.problems
-    cure = "correct these problems, and check the file again"
+    cure = "correct these problems and check the file again"
     return [*notes, Problem("the rest of the file was not checked", file, f"problems in the first {row:,} rows", cure)]
 
 
@@ -243,7 +243,7 @@ class _Keys:
         if len(runs) <= most_runs(task):
             return []
         what = f"there are too many runs of '{task.name}' (pairs of source and seed)"
-        cure = f"keep sources and seeds under {most_runs(task):,} pairs"
+        cure = f"the limit is {most_runs(task):,} pairs"
         return [Problem(what, self._file, counted(len(runs), "run"), cure)]
 
     def _repeat_problem(self) -> Problem:
@@ -251,7 +251,7 @@ class _Keys:
         rows = self._ledger.repeats()
         (source, seed), id_ = self._ledger.row(int(rows[0]))
         found = f"{id_!r} again for source {source!r}, seed {seed}" + and_more(len(rows) - 1, "repeat")
-        cure = "give each id once per source and seed; for several runs add the column seed"
+        cure = "give each id once per source and seed; for several runs, add a column 'seed'"
         return Problem("an id is repeated", self._file, found, cure, column="id", row=int(rows[0]) + 1)
 
 

@@ -21,16 +21,16 @@ SUM_TOLERANCE = 1e-3
 WORDS = {
     "number": (
         "the probabilities are not a list of numbers",
-        "give a number from 0 to 1 for each label, in the order of the labels; or leave the column out",
+        "give a number from 0 to 1 for each label, in the order of the labels, or omit the column",
     ),
     "wide": (
         "a list of probabilities is too long",
-        f"give one number for each label of the task; more than {MAX_PROBABILITIES:,} labels cannot be scored",
+        f"give one number per label of the task; at most {MAX_PROBABILITIES:,} labels are supported",
     ),
-    "range": ("a probability is not between 0 and 1", "give probabilities after the softmax, as fractions"),
+    "range": ("a probability is not between 0 and 1", "give probabilities (after the softmax) from 0 to 1"),
     "sum": (
         "the probabilities of a row do not add up to 1",
-        f"give those of all labels; rounding may take their sum {SUM_TOLERANCE:g} away from 1",
+        f"give the probabilities of all labels; the sum may differ from 1 by {SUM_TOLERANCE:g} (rounding)",
     ),
 }
 """Message and suggested fix by kind of fault."""
@@ -134,16 +134,18 @@ class ProbabilityChecks:
         given = lists.is_not_null()
         self._elements += int(lists.list.len().sum())
         if self._elements > MAX_LIST_ELEMENTS:
-            what, cure = "there are too many probabilities", f"keep them under {MAX_LIST_ELEMENTS:,}"
+            what, cure = "there are too many probabilities", f"the limit is {MAX_LIST_ELEMENTS:,}"
             return [Problem(what, self._file, f"{self._elements:,} numbers", cure, column=PROBABILITIES)]
         if not has_labels:
-            cure = "leave them empty there"
-            what = f"task '{task.name}' has no labels that could have probabilities"
+            cure = "leave the cells empty"
+            what = f"task '{task.name}' has no labels, so it takes no probabilities"
             return self._first_problem(rows, given, what, lambda value: repr(value)[:80], cure)
         wrong = (lists.list.len() != n_labels).fill_null(value=False)
-        cure = f"give one for each label, in this order: {', '.join(task.labels[:20])}{' ...' * (n_labels > 20)}"
-        what = "probabilities and labels differ in number"
-        problems = self._first_problem(rows, wrong, what, lambda value: f"{len(value)} for the {n_labels} labels", cure)
+        cure = f"give one per label, in this order: {', '.join(task.labels[:20])}{' ...' * (n_labels > 20)}"
+        what = "the numbers of probabilities and labels differ"
+        problems = self._first_problem(
+            rows, wrong, what, lambda value: f"{len(value)} probabilities, {n_labels} labels", cure
+        )
         return problems + self._partly_present(rows, given, task.name)
 
     def _partly_present(self, rows: pl.DataFrame, given: pl.Series, task: str) -> list[Problem]:
@@ -156,7 +158,7 @@ class ProbabilityChecks:
         if known or task not in self._with or task not in self._without:
             return []
         what = f"some rows of task '{task}' have probabilities and others do not"
-        cure = f"give them for every row of the task but those that are '{UNPARSED}', or for none"
+        cure = f"give them for all rows of the task (except '{UNPARSED}'), or for none"
         found = f"row {self._with[task]:,} has them"
         return [Problem(what, self._file, found, cure, column=PROBABILITIES, row=self._without[task])]
 

@@ -129,8 +129,8 @@ def _differing_characters(word: str, choice: str) -> str:
         " ".join(f"U+{ord(letter):04X}" for letter in letters) or "nothing"
         for letters in (word[start:end], choice[other_start:other_end])
     )
-    form = next((form for form in ("NFC", "NFD") if is_normalized(form, choice)), "that it is written in there")
-    return f"it only looks like '{choice}': it has {here} where that has {there}; write it in Unicode's form {form}"
+    form = next((form for form in ("NFC", "NFD") if is_normalized(form, choice)), "of the data")
+    return f"it only looks like '{choice}': it contains {here} instead of {there}; use Unicode normalisation {form}"
 
 
 def did_you_mean(word: str, choices: Sequence[str]) -> str:
@@ -146,7 +146,7 @@ def did_you_mean(word: str, choices: Sequence[str]) -> str:
     >>> did_you_mean("7", ["entailment", "neutral"])
     "use one of 'entailment', 'neutral'"
     >>> did_you_mean("cafe\N{COMBINING ACUTE ACCENT}", ["caf\N{LATIN SMALL LETTER E WITH ACUTE}"])
-    "it only looks like 'café': it has U+0065 U+0301 where that has U+00E9; write it in Unicode's form NFC"
+    "it only looks like 'café': it contains U+0065 U+0301 instead of U+00E9; use Unicode normalisation NFC"
     """
     for choice in choices:
         if choice != word and normalize("NFC", choice) == normalize("NFC", word):

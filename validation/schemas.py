@@ -88,7 +88,7 @@ def check_examples(
         problems = error.problems
     if all(frame.schema.get(name) == column.dtype.type for name, column in schema.columns.items()):
         there = (
-            "test labels are here, though the folder says that they are withheld",
+            "the folder contains test labels, although its manifest declares them withheld",
             GOLD[kind],
             pl.col(GOLD[kind]).is_not_null(),
         )
@@ -113,8 +113,8 @@ def _faults(kind: TaskKind, inputs: Sequence[str], n_labels: int) -> list[tuple[
             ("a row has no tokens", TOKENS, tokens.len() == 0),
             ("a token is missing", TOKENS, _any_of(pl.col(TOKENS), pl.element().is_null())),
             ("a tag is missing", "tags", _any_of(pl.col("tags"), pl.element().is_null())),
-            ("tags and tokens differ in number", "tags", (tokens.len() > 0) & (tags.len() != tokens.len())),
-            ("a tag is out of range", "tags", (tags.min() < 0) | (tags.max() >= n_labels)),
+            ("the numbers of tags and tokens differ", "tags", (tokens.len() > 0) & (tags.len() != tokens.len())),
+            ("a tag code is out of range", "tags", (tags.min() < 0) | (tags.max() >= n_labels)),
         ]
     if kind is TaskKind.EXTRACTIVE_QA:
         answers = pl.col("answers")
@@ -125,8 +125,8 @@ def _faults(kind: TaskKind, inputs: Sequence[str], n_labels: int) -> list[tuple[
         faults += [
             ("an answer or its offset is missing", "answers", answers.is_not_null() & (missing[0] | missing[1])),
             ("an answer is empty", "answers", _any_of(texts, pl.element().str.strip_chars() == "")),
-            ("answers and their offsets differ in number", "answers", texts.list.len() != starts.list.len()),
-            ("an answer does not stand where its offset says", "answers", misplaced),
+            ("the numbers of answers and offsets differ", "answers", texts.list.len() != starts.list.len()),
+            ("an answer is not at its offset", "answers", misplaced),
         ]
     return faults
 
@@ -255,13 +255,13 @@ def _problems(
 
 
 _WORDS = {
-    "dtype": "the column has another type",
+    "dtype": "the column has the wrong type",
     "not_nullable": "a value is missing",
     "field_uniqueness": "a value is repeated",
     "column_in_schema": "unknown column",
     "column_in_dataframe": "a column is missing",
     "str_length": "an empty text",
-    "str_matches": "a value has the wrong form",
+    "str_matches": "a value is malformed",
     "in_range": "a value is out of range",
     "greater_than_or_equal_to": "a value is too small",
 }

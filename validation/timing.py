@@ -54,9 +54,9 @@ def timing_line(timing: Timing) -> Text:
     """Format a measurement as one line, with a verdict if its target applies."""
     parts = [f"{timing.name}: {_amount(timing.seconds, timing.rate, timing.unit)}"]
     if timing.cpu_seconds is not None:
-        parts[0] += f" ({timing.cpu_seconds:,.2f} s of processor time)"
+        parts[0] += f" ({timing.cpu_seconds:,.2f} s of CPU time)"
     if timing.peak_memory is not None:
-        parts[0] += f", {timing.peak_memory / 2**20:,.0f} MiB at peak"
+        parts[0] += f", {timing.peak_memory / 2**20:,.0f} MiB peak memory"
     if timing.yardstick is not None:
         yardstick = _amount(timing.yardstick_seconds, timing.yardstick_rate, timing.unit)
         parts.append(f"{timing.yardstick}: {yardstick}")
@@ -65,7 +65,7 @@ def timing_line(timing: Timing) -> Text:
     parts += [f"{ratio:,.2f} times {words}" for ratio, words in ratios if ratio is not None]
     if timing.wanted is not None:
         verdict = {True: ": met", False: ": missed", None: " at --scale 1"}[timing.met]
-        parts.append(f"wanted {_target(timing.wanted)}{verdict}")
+        parts.append(f"target {_target(timing.wanted)}{verdict}")
     return Text("; ".join(parts), style={True: "green", False: "red", None: ""}[timing.met])
 
 

@@ -47,7 +47,7 @@ def parse_mapping(text: str, thing: str, file: str) -> dict[str, Any]:
     """
     size = len(text.encode(errors="surrogatepass"))
     if size > MAX_BYTES:
-        cure = f"keep it under {MAX_BYTES // 1024} KiB"
+        cure = f"the limit is {MAX_BYTES // 1024} KiB"
         raise InvalidInput(Problem(f"the {thing} is too large", file, f"{size:,} bytes", cure))
     try:
         content = _parse_json(text)
@@ -56,7 +56,9 @@ def parse_mapping(text: str, thing: str, file: str) -> dict[str, Any]:
         content = _parse_yaml(text, thing, file)
     if not isinstance(content, dict):
         cure = "start with 'name: ...'"
-        raise InvalidInput(Problem(f"a {thing} is a mapping of keys to values", file, type(content).__name__, cure))
+        raise InvalidInput(
+            Problem(f"a {thing} must be a mapping of keys to values", file, type(content).__name__, cure)
+        )
     return content
 
 
@@ -150,7 +152,7 @@ def _parse_yaml(text: str, thing: str, file: str) -> Any:
     except (ValueError, OverflowError) as error:
         # PyYAML does not check the range of escapes such as "\UFFFFFFFF", nor the digits of a version.
         reached = (loader.line, loader.column) if loader else None
-        raise InvalidInput(_no_yaml(thing, file, "a character or number that cannot be", reached)) from error
+        raise InvalidInput(_no_yaml(thing, file, "an invalid character or number", reached)) from error
 
 
 def _content(node: Any) -> Any:
@@ -166,7 +168,7 @@ def _content(node: Any) -> Any:
             raise _Refused(None, None, "a key that is not text", key.start_mark)
         name = _scalar_text(key)
         if name in content:
-            raise _Refused(None, None, "a key that is given twice", key.start_mark)
+            raise _Refused(None, None, "a duplicate key", key.start_mark)
         content[name] = _content(value)
     return content
 
@@ -198,12 +200,12 @@ def _scalar_text(node: Any) -> str:
     try:
         return str(node.value).encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError as error:
-        raise _Refused(None, None, "half a surrogate pair, which is no text", node.start_mark) from error
+        raise _Refused(None, None, "half of a surrogate pair, which is not valid text", node.start_mark) from error
 
 
 def _no_yaml(thing: str, file: str, found: str | None, place: tuple[int, int] | None) -> Problem:
     # The parser's message may quote the untrusted text, so it is truncated.
     where = f", line {place[0] + 1}, column {place[1] + 1}" if place else ""
-    found = " ".join((found or "something that no such text has").split())[:120].removeprefix("found ")
+    found = " ".join((found or "unexpected content").split())[:120].removeprefix("found ")
     what = f"the {thing} is not valid YAML or JSON"
-    return Problem(what, file, f"{found}{where}", "correct the quotes, colons or brackets there")
+    return Problem(what, file, f"{found}{where}", "check quotes, colons and brackets")

@@ -317,7 +317,7 @@ class Robustness:
         return Objective(loss, step)
 
     def prepare(self, training: MethodTraining) -> MethodTraining:
-        """Change the rows of a training, precompute data for its loss, and return it."""
+        """Run ``prepare`` of each method (changes rows, precomputes data for the loss), and return ``training``."""
         training.synonyms = self.synonyms
         for method in self.methods.values():
             method.prepare(training)

@@ -1,4 +1,4 @@
-"""Main function of the fine-tuning programs: train, and write predictions, cards and a record of the trainings."""
+"""Main function of the fine-tuning programs: train, and write predictions, cards and training records."""
 
 import json
 from collections.abc import Callable, Sequence

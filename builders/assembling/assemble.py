@@ -191,9 +191,9 @@ def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Spli
             reservoir.take(frame.with_columns(pl.lit(domain).alias("domain"), pl.lit(0).alias(STRATUM)))
         drawn = reservoir.rows() if frames else pl.DataFrame({"domain": []}, schema={"domain": pl.String})
         if not len(drawn) or (whole and len(drawn) < size):
-            what = f"{spec.id} has too few {split} texts to draw from"
+            what = f"{spec.id} has too few {split} texts to sample from"
             found = f"{len(drawn):,} of {size:,} in {', '.join(frames) or 'no file'}"
-            raise InvalidInput(Problem(what, spec.id, found, "fetch the whole upstream, or give --partial"))
+            raise InvalidInput(Problem(what, spec.id, found, "fetch the complete upstream files, or give --partial"))
         parts = {domain: drawn.filter(domain=domain).drop("domain") for domain in frames}
         return {domain: _count(task, domain, split, "draw", frames[domain], part) for domain, part in parts.items()}
 
@@ -259,8 +259,10 @@ def _check_not_empty(task: AssembledTask) -> None:
     problems = []
     for split, size in task.sizes.items():
         if size.rows == 0 and size.paper:
-            what = f"{task.spec.id}.{size.smallest} lacks {split} rows of a class that all domains must have"
-            problems.append(Problem(what, task.spec.id, "0 rows", "fetch the whole upstream, or give --partial"))
+            what = f"{task.spec.id}.{size.smallest} has no {split} rows of a class that every domain needs"
+            problems.append(
+                Problem(what, task.spec.id, "0 rows", "fetch the complete upstream files, or give --partial")
+            )
     if problems:
         raise InvalidInput(problems)
 
@@ -345,7 +347,7 @@ def add_subsets(task: AssembledTask, seed: int) -> None:
     tests = {domain: splits["test"]["id"].to_list() for domain, splits in task.domains.items() if "test" in splits}
     if not tests:
         what = "no domain of the task has a test row"
-        raise InvalidInput(Problem(what, spec.id, "0 rows", "fetch more of the upstream files"))
+        raise InvalidInput(Problem(what, spec.id, "0 rows", "fetch more upstream files"))
     task.subsets["all"] = _ids(id_ for ids in tests.values() for id_ in ids)
     if spec.fewshot_domains and all(domain in tests for domain in spec.fewshot_domains):
         # Appendix D.3: the paper's three domains, 200 test ids each.

@@ -120,12 +120,12 @@ def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
     return replace(
         spec,
         name=f"{spec.name}{PLACEBO}",
-        title=f"{spec.title}: its groups dealt at random, so that there is no shift",
+        title=f"{spec.title}: groups assigned to domains at random, so that there is no shift",
         domains=(),
         id_domain=None,
         balance=balance,
         fewshot_domains=tuple(domains[: len(spec.fewshot_domains)]),
-        notes=("Rows keep their split. Drops here are what sampling and training alone give.",),
+        notes=("Rows keep their split. Drops here come from sampling and training variance only.",),
     )
 
 

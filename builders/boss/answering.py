@@ -65,7 +65,7 @@ EQA = suite_task(
     (_SQUAD, _ADVQA, _NEWSQA, _SEARCHQA),
     inputs=_INPUTS,
     labels=(),
-    notes=("Test splits are the development ones, whose answers are public.",),
+    notes=("Test splits are the development sets, whose answers are public.",),
 )
 _HOTPOTQA = _mrqa(
     "hotpotqa",
@@ -98,7 +98,7 @@ _SQUAD_SHIFTS = DomainSpec(
 )
 EQA_CANDIDATES = candidates(
     EQA,
-    "Extractive question answering: data sets that were candidates (Table 18)",
+    "Extractive question answering: candidate data sets (Table 18)",
     _HOTPOTQA,
     _NATURAL_QUESTIONS,
     _SQUAD_SHIFTS,

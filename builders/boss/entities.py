@@ -63,9 +63,9 @@ NER = suite_task(
     inputs=("tokens",),
     labels=LABELS,
     notes=(
-        "Tags of all data sets are those of Few-NERD's coarse types; types that a data set does not know are O there.",
+        "Tags are mapped to Few-NERD's coarse types; types that a data set does not annotate are O.",
         "Partial builds may read Few-NERD's INTER setting, in which only some fine types are marked; the rest is O.",
-        "E-NER's tokens of quotes around a comma, its makers' way of writing one, stay, and so do their tags.",
+        "E-NER's tokens with quotes around a comma, as its authors write it, are unchanged, and so are their tags.",
     ),
 )
 _CROSSNER = DomainSpec(
@@ -82,4 +82,4 @@ _CROSSNER = DomainSpec(
         title="CrossNER", text_sources=("Wikipedia",), breadth=5, paper_rows={"train": 701, "test": 2_507}
     ),
 )
-NER_CANDIDATES = candidates(NER, "Named entities: the data set that was a candidate (Table 15)", _CROSSNER)
+NER_CANDIDATES = candidates(NER, "Named entities: the candidate data set (Table 15)", _CROSSNER)

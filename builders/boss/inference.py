@@ -183,7 +183,7 @@ _DOCNLI = DomainSpec(
 )
 NLI_CANDIDATES = candidates(
     NLI,
-    "Inference: data sets that were candidates (Table 12)",
+    "Inference: candidate data sets (Table 12)",
     _BIONLI,
     _CB,
     _DOCNLI,

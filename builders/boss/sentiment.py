@@ -120,8 +120,8 @@ SA = suite_task(
     labels=LABELS,
     notes=(
         AS_UPSTREAM,
-        "Only the train split of Amazon has equal labels; the paper says so of more data sets, but its sizes agree "
-        "with its code.",
+        "Only the train split of Amazon has balanced labels; the paper states this for more data sets, but its sizes "
+        "agree with its code.",
     ),
 )
 
@@ -155,4 +155,4 @@ _DSC = DomainSpec(
         title="DSC", text_sources=("Product",), breadth=24, paper_rows={"train": 92_244, "test": 11_531}
     ),
 )
-SA_CANDIDATES = candidates(SA, "Sentiment: data sets that were candidates (Table 1)", _DSC, _IMDB, _YELP)
+SA_CANDIDATES = candidates(SA, "Sentiment: candidate data sets (Table 1)", _DSC, _IMDB, _YELP)

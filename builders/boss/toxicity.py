@@ -103,7 +103,7 @@ TD = suite_task(
     labels=LABELS,
     notes=(
         AS_UPSTREAM,
-        "Only the train split of Civil Comments has equal labels.",
+        "Only the train split of Civil Comments has balanced labels.",
     ),
 )
 
@@ -178,6 +178,4 @@ _OLID = DomainSpec(
     ),
     provenance=Provenance(title="OLID", text_sources=("Twitter",), paper_rows={"train": 13_240, "test": 860}),
 )
-TD_CANDIDATES = candidates(
-    TD, "Toxicity: data sets that were candidates (Table 9)", _ABUSE_ANALYZER, _HATE_SPEECH, _HSOL, _OLID
-)
+TD_CANDIDATES = candidates(TD, "Toxicity: candidate data sets (Table 9)", _ABUSE_ANALYZER, _HATE_SPEECH, _HSOL, _OLID)

@@ -21,7 +21,7 @@ Way = Literal["automatic", "terms", "by hand"]
 """``data fetch`` downloads it; ``data fetch`` does once terms are accepted; a person must request it, sign or click."""
 
 WAYS = get_args(Way)
-_PRESENT = {"whole": "present and right", "there": "present and other", "unverified": "present, no record"}
+_PRESENT = {"whole": "present, agrees", "there": "present, differs", "unverified": "present, no record"}
 _MOST_NAMED = 3
 STATUSES = (*_PRESENT.values(), *(f"missing: {way}" for way in WAYS))
 
@@ -165,7 +165,7 @@ def format_sizes(sizes: Iterable[int | None]) -> str:
     known, unknown = format_size(sum(filter(None, sizes))), sizes.count(None)
     if unknown == len(sizes):
         return "unmeasured" if unknown else ""
-    return known + (f" and {unknown} unmeasured" if unknown else "")
+    return known + (f" and {unknown} of unknown size" if unknown else "")
 
 
 def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
@@ -184,12 +184,15 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
             if file.checked.found:
                 yield f"    {file.checked.found}"
             if file.status == _PRESENT["there"] and file.download is not None:
-                yield "    to download it again, remove it first"
+                yield "    to download it again, delete it first"
     yield ""
     yield _sums([file for file in files if not file.partial])
     yield record_line([file.record for file in files if not file.partial])
     if parts := sum(file.partial for file in files):
-        yield f"and {counted(parts, 'file')} with releases in part, which --partial reads where whole ones are missing"
+        yield (
+            f"and {counted(parts, 'file')} with parts of releases, which --partial reads if the complete ones are "
+            "missing"
+        )
 
 
 def record_line(records: Sequence[RecordKind]) -> str:

@@ -103,7 +103,7 @@ def build(
     if task_name is not None:
         specs, only = _find_tasks(task_name, specs, specs[0].benchmark)
     if withhold_labels and any(spec.pairing for spec in specs):
-        cure = "leave --withhold-labels out"
+        cure = "omit --withhold-labels"
         what = "labels of pairings cannot be withheld: test texts of one are training texts of another"
         raise InvalidInput(Problem(what, "command line", specs[0].benchmark, cure))
     check_out(out, overwrite=overwrite, withhold=withhold_labels)
@@ -137,7 +137,7 @@ def build(
             store=store,
         )
     if record is not None:
-        cure = "make room there; the folder is built, so give --overwrite then"
+        cure = "free disk space there, and run again with --overwrite, because the dataset folder already exists"
         with refuse_unwritable("the record cannot be written", str(record), cure), replace_file(record) as new:
             new.write_text(reading.recorded(specs).model_dump_json(indent=2) + "\n", encoding="utf-8")
     return Built(manifest, read.failed | reading.malformed, tuple(read.without_files))
@@ -166,7 +166,7 @@ def _find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple
     having = tuple(spec for spec in chosen if domain in {each.name for each in spec.domains})
     _find_known(domain, [each.name for spec in chosen for each in spec.domains], f"domain of {task}")
     if any(spec.pairing for spec in having):
-        what, cure = "a pairing cannot be built from one of its domains", f"give {task}"
+        what, cure = "a pairing cannot be built from a single domain", f"give {task}"
         raise InvalidInput(Problem(what, "command line", f"'{name}'", cure))
     return having, domain
 

@@ -124,7 +124,7 @@ def _check_total(file: CheckedFile, total: TotalFacts, n_rows: Mapping[str, int]
     lacking = [Path(place).name for place in total.files if place not in n_rows]
     n_all = sum(n_rows.get(place, 0) for place in total.files)
     if lacking:
-        found = f"{n_rows[file.path]:,} rows; its total needs {', '.join(lacking)}"
+        found = f"{n_rows[file.path]:,} rows; cannot be compared with the recorded total without {', '.join(lacking)}"
     else:
         found = "" if n_all == total.rows else f"{n_all:,} rows in {len(total.files)} files"
     state: State = "there" if found else "whole"

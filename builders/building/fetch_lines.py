@@ -71,8 +71,8 @@ def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None, accepted:
     if came := _places(plan) - _places(left):
         yield f"fetched {counted(len(came), 'file')}"
     if refused := [source.slug for source in left.terms if not {ALL, source.slug} & set(accepted)]:
-        yield _wrap(f"left out, as their terms are not accepted: {', '.join(refused)}")
-        yield f"  if you do accept them, add {shlex.join(terms_options(refused))}"
+        yield _wrap(f"skipped, because their terms are not accepted: {', '.join(refused)}")
+        yield f"  to accept them, add {shlex.join(terms_options(refused))}"
 
 
 def plan_json(plan: Plan, left: Plan, failed: InvalidInput | None) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def hand_lines(
     """
     if plan.by_hand:
         n_files = sum(len(each.places) for each in plan.by_hand)
-        yield f"{counted(n_files, 'file')} of {counted(len(plan.by_hand), 'source')} must be got by a person:"
+        yield f"{counted(n_files, 'file')} of {counted(len(plan.by_hand), 'source')} must be downloaded by hand:"
     readers = find_readers(specs)
     for number, (source, places) in enumerate(((each.source, each.places) for each in plan.by_hand), start=1):
         yield f"{number}. {source.title}"
@@ -126,7 +126,7 @@ def _list_failures(failed: InvalidInput) -> list[str]:
     reason, problems = cause(failed), failed.problems
     if reason is not None and len(problems) > 1 and all(first_line(reason) in each.found for each in problems):
         said = f"{counted(len(problems), 'download')} failed, each with: {first_line(reason)}"
-        return [f"{said}; is there a network? run it again then, what came is kept"]
+        return [f"{said}; check the network connection and run it again; finished downloads are kept"]
     return [str(problem) for problem in problems]
 
 

@@ -225,13 +225,16 @@ def split_note(task: AssembledTask, named: Mapping[str, Splits]) -> str:
     sizes = ", ".join(f"{n:,} {split}" for split, n in counts.items())
     last = f"only the {counts['test']:,} test rows are scored"
     if not named:
-        cure = "to score all rows, write 'test' for each into a column 'split'"
-        return f"{SPLIT_HERE} {sum(counts.values()):,} rows, as no column names their splits: {sizes}; {last} ({cure})"
+        cure = "to score all rows, add a column 'split' with the value 'test' in every row"
+        return (
+            f"{SPLIT_HERE} {sum(counts.values()):,} rows, because no column contains their splits: {sizes}; {last} "
+            f"({cure})"
+        )
     unnamed = {split for domain, splits in task.domains.items() for split in splits if split not in named[domain]}
     if not unnamed:
         return ""
     words = " and ".join(split for split in SPLITS if split in unnamed)
-    return f"{SPLIT_HERE} rows into splits that the file does not name ({words}): {sizes} in all; {last}"
+    return f"{SPLIT_HERE} rows into splits that are missing in the file ({words}): {sizes} in all; {last}"
 
 
 def _small_domains(task: AssembledTask, min_texts: int) -> list[str]:
@@ -239,7 +242,7 @@ def _small_domains(task: AssembledTask, min_texts: int) -> list[str]:
     sizes = {domain: len(splits.get("test", ())) for domain, splits in task.domains.items()}
     return [
         f"domain {task.titles.get(domain, domain)!r} has {counted(size, 'test text')}, fewer than {min_texts}: "
-        "it is left out of means (--min-texts)"
+        "excluded from means (--min-texts)"
         for domain, size in sizes.items()
         if size < min_texts
     ]

@@ -47,11 +47,11 @@ _TEXT = ((pl.String,), "give a text in each cell")
 _FORMS: Mapping[TaskKind, tuple[tuple[pl.DataType | type[pl.DataType], ...], str]] = {
     TaskKind.TAGGING: (
         (pl.List(pl.String), pl.String),
-        """give a list in each cell, as ["Ada", "lives"] and ["B-PER", "O"], or words with blanks between""",
+        """give a list in each cell, such as ["Ada", "lives"] and ["B-PER", "O"], or words separated by spaces""",
     ),
     TaskKind.EXTRACTIVE_QA: (
         (ANSWERS, pl.List(pl.String), pl.String),
-        """give an answer in each cell, a list as ["in 1843", "1843"], or text and answer_start as SQuAD does""",
+        """give an answer in each cell, a list such as ["in 1843", "1843"], or text and answer_start as in SQuAD""",
     ),
 }
 """Accepted types of answer and token columns, and an example cell."""
@@ -139,16 +139,16 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
             cure = f"give ROLE=COLUMN, with a role of {', '.join(ROLES)}"
             if role in _INPUT_NAMES:
                 cure = "name inputs with the role 'text', twice for a pair: text=sentence1,text=sentence2"
-            what = "there is no such role of a column" if sign else "a column is named without its role"
+            what = "there is no such column role" if sign else "a column has no role"
             raise UnknownChoice(Problem(what, "--columns", repr(role if sign else part), cure))
         if not column and role not in KINDS:
-            raise UnknownChoice(Problem("no column is named", "--columns", repr(part), f"give {role}=COLUMN"))
+            raise UnknownChoice(Problem("the column name is missing", "--columns", repr(part), f"give {role}=COLUMN"))
         given.setdefault(role, []).append(column)
     for roles in (("domain", *SPANS), ("label", *KINDS), ("id",), ("split",), ("group",), ("prediction",)):
         typed = [f"{role}={column}" for role in roles for column in given.get(role, ())]
         if len(typed) > 1:
-            what = "one role is given to several columns"
-            raise UnknownChoice(Problem(what, "--columns", ", ".join(typed), "give one of them"))
+            what = "several columns have the same role"
+            raise UnknownChoice(Problem(what, "--columns", ", ".join(typed), "give only one of them"))
     one = {role: columns[0] for role, columns in given.items()}
     span = next((span for span in SPANS if span in one), None)
     kind = next((kind for kind in KINDS if kind in one), None)
@@ -209,19 +209,19 @@ class FoundColumns:
         given = self.columns.by_use()
         for use, name in (*given.items(), *(("text", text) for text in self.columns.text)):
             if name not in in_table:
-                what = f"the column named for {_USES[use]} is not there"
+                what = f"there is no such column for {_USES[use]}"
                 self._report_missing(what, name, did_you_mean(name, in_table))
         wanted = [*given.values(), *self.columns.text]
         for name in sorted({name for name in wanted if wanted.count(name) > 1}):
             self.problems.append(
-                Problem("one column is named for two purposes", self.table.name, f"'{name}' given twice", column=name)
+                Problem("a column is used for two roles", self.table.name, f"'{name}' given twice", column=name)
             )
         if self.problems:
             return
         self._find_inputs(in_table, set(given.values()))
         self._find_more("domain", given, in_table)
         if "domain" not in self.names and self.table.domain is None:
-            cure = "add 'domain', or give --columns domain=NAME, or a file a domain"
+            cure = "add 'domain', or give --columns domain=NAME, or one file per domain"
             cure = _other_case(("domain",), in_table) or cure
             self._report_missing(NO_COLUMN, "domain", cure)
         self._find_gold(in_table, set(self.columns.text))
@@ -281,7 +281,7 @@ class FoundColumns:
             allowed, cure = _FORMS.get(self.kind, _TEXT) if name in (gold, TOKENS) else _TEXT
             if dtype not in allowed:
                 what, found = (
-                    f"this column must hold {'text' if allowed == _TEXT[0] else name}",
+                    f"this column must contain {'text' if allowed == _TEXT[0] else name}",
                     _FORM_NAMES.get(dtype, str(dtype)),
                 )
                 self.problems.append(Problem(what, self.table.name, found, cure, column=column))

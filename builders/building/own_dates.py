@@ -51,12 +51,12 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     bad = (dates.is_null() & domains.is_not_null()).arg_true()
     if len(bad):
         value = repr(domains[int(bad[0])])[:80] + and_more(len(bad) - 1)
-        cure = "write dates as 2024-03-31, or name them as domain, not as a span of time"
+        cure = "write dates as 2024-03-31, or use the role 'domain' instead of week, month, quarter or year"
         raise InvalidInput(Problem("a value is not a date", file, value, cure, column=column, row=int(bad[0]) + 1))
     if form in ("%m/%d/%Y", "%d/%m/%Y"):
         other = "%d/%m/%Y" if form == "%m/%d/%Y" else "%m/%d/%Y"
         if _parse_dates(domains, other).is_not_null().all() and span != "year":
-            what, cure = "day and month of these dates cannot be told apart", "write dates as 2024-03-31"
+            what, cure = "these dates are ambiguous: day and month could be swapped", "write dates as 2024-03-31"
             raise InvalidInput(Problem(what, file, repr(domains[0])[:80], cure, column=column))
     return pl.DataFrame({"date": dates}).select(domain=_NAMES[span])["domain"]
 

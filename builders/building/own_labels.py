@@ -103,5 +103,5 @@ def unite_spellings(values: pl.Series, what: str) -> tuple[dict[str, str], list[
         parts = [f"{word!r} ({counts[word]:,}) as {one!r}" for word, one in sorted(group.items())]
         more = f" and {len(parts) - MAX_SHOWN:,} more" if len(parts) > MAX_SHOWN else ""
         if parts:
-            notes.append(f"{what}s that {why} are one {what}: {', '.join(parts[:MAX_SHOWN])}{more} (rows)")
+            notes.append(f"{what}s that {why} were merged: {', '.join(parts[:MAX_SHOWN])}{more} (rows)")
     return chosen, notes

@@ -73,7 +73,7 @@ def own_rows(
                 "the files hold different kinds of tasks",
                 tables[0].name,
                 found,
-                "say what is predicted, as --columns labels=NAME, tags=NAME, answers=NAME or texts=NAME",
+                "set the kind of task with --columns labels=NAME, tags=NAME, answers=NAME or texts=NAME",
             )
         )
     (kind,) = kinds
@@ -116,10 +116,10 @@ def _check_labels(frames: Sequence[pl.DataFrame], tables: Sequence[OwnTable], co
         return
     found = f"{n_labels:,} different labels on {len(labels):,} rows, such as {labels[0][:40]!r}"
     cure = (
-        "give --columns texts=NAME where these are texts to be written, labels=NAME where they are classes; "
-        "or name another column with label=NAME"
+        "give --columns texts=NAME if these are target texts, labels=NAME if they are classes, or choose another "
+        "column with label=NAME"
     )
-    yield Problem("the labels nearly all differ", tables[0].name, found, cure, column=columns.label or "label")
+    yield Problem("nearly all labels are distinct", tables[0].name, found, cure, column=columns.label or "label")
 
 
 def sound_rows(table: OwnTable, columns: Columns, kind: TaskKind) -> pl.DataFrame:
@@ -180,10 +180,10 @@ class _Reading:
             self._check(frame, faults)
         if "split" in frame.columns:
             unknown = ~frame["split"].is_in(SPLITS)
-            self._check(frame, [_Fault("a split is unknown", "split", unknown, f"use {', '.join(SPLITS)}")])
+            self._check(frame, [_Fault("unknown split", "split", unknown, f"use {', '.join(SPLITS)}")])
         if "own_id" in frame.columns:
             again = ~frame["own_id"].is_first_distinct() & (frame["own_id"] != "")
-            self._check(frame, [_Fault("an id is repeated", "own_id", again, "give every row an id of its own")])
+            self._check(frame, [_Fault("an id is repeated", "own_id", again, "give every row a unique id")])
         order = ("domain", *self.inputs, GOLD[self.kind], "group", "split", "own_id")
         return frame.select(name for name in order if name in frame.columns)
 
@@ -234,7 +234,9 @@ def _tag_faults(frame: pl.DataFrame) -> list[_Fault]:
     )
     return [
         _Fault("a row has no tokens", TOKENS, tokens.len() == 0, "fill it in or drop the row"),
-        _Fault("tags and tokens differ in number", "tags", lengths & (tokens.len() > 0), "give each token one tag"),
+        _Fault(
+            "the numbers of tags and tokens differ", "tags", lengths & (tokens.len() > 0), "give each token one tag"
+        ),
         _Fault("a token is empty", TOKENS, blank[TOKENS], "fill it in or drop it with its tag"),
         _Fault("a tag is empty", "tags", blank["tags"] & (tags.len() > 0), "write O for a token outside all spans"),
     ]
@@ -290,11 +292,11 @@ def _check_together(
         again = frame.filter(~frame["own_id"].is_first_distinct())["own_id"]
         if len(again):
             found = f"{again[0]!r}, {len(again):,} in all"
-            yield Problem("an id is in two files", name, found, "give every row an id of its own", column=columns.id)
+            yield Problem("an id is in two files", name, found, "give every row a unique id", column=columns.id)
     if "split" in plain:
         for (domain,), rows in frame.group_by("domain", maintain_order=True):
             if rows["split"].unique().to_list() == ["validation"]:
-                what, cure = f"domain {domain!r} has validation rows only", "give it train or test rows"
+                what, cure = f"domain {domain!r} has only validation rows", "give it train or test rows"
                 yield Problem(what, name, "validation", cure, column=columns.split or "split", row=rows["_row"][0])
     own = {"domain": columns.domain or "domain"} | ({"label": columns.label or "label"} if gold == "label" else {})
     for ours, column in own.items():
@@ -327,7 +329,7 @@ def _domain_cure(domains: pl.Series, tables: Sequence[OwnTable], own: Mapping[st
     plain = [name for name in table.columns if table.schema[name] == pl.String and name not in own.values()]
     few = {name: n for name in plain if 2 <= (n := table[name].n_unique()) <= FEW_DOMAINS}
     listed = ", ".join(f"'{name}' ({n})" for name, n in few.items())
-    cure = f"these look like ids; name the column of at most {MAX_DOMAINS:,} domains with --columns domain=NAME"
+    cure = f"these look like ids; choose a column with at most {MAX_DOMAINS:,} domains (--columns domain=NAME)"
     return f"{cure}: columns with few values are {listed}" if few else cure
 
 
@@ -340,7 +342,7 @@ def _check_notation(frame: pl.DataFrame, name: str, columns: Columns, kind: Task
         try:
             tag_scheme(tags, tag_notation(tags))
         except ValueError as error:
-            cure = "write O outside, B-X where a span of X begins and I-X where it goes on"
+            cure = "write B-X for the first token of a span of type X, I-X for its other tokens, and O outside spans"
             raise InvalidInput(
                 Problem("the tags are not in BIO notation", name, first_line(error), cure, column=column)
             ) from error
@@ -367,7 +369,10 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
     by_name: dict[str, list[str]] = {}
     problems = []
     if domains.n_unique() > MAX_DOMAINS:
-        found, cure = f"{domains.n_unique():,} different values", f"name the column of at most {MAX_DOMAINS:,} domains"
+        found, cure = (
+            f"{domains.n_unique():,} different values",
+            f"choose a column with at most {MAX_DOMAINS:,} domains",
+        )
         return {}, [Problem(TOO_MANY, file, found, cure, column=column)]
     for text in domains.unique(maintain_order=True).to_list():
         name = re.sub(r"[^a-z0-9_]+", "-", (text or "").strip().lower()).strip("-_")
@@ -377,9 +382,9 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
         if name in OUTSIDE_SOURCES:
             what = f"'{name}' is reserved for models without a source domain"
         elif not name:
-            what = "a domain has no name of its own in lower case letters, digits, - and _"
+            what = "no name can be made from this domain: it has no letter a-z and no digit"
         elif len(name) > MAX_NAME:
-            what = f"a domain's name is longer than {MAX_NAME} letters"
+            what = f"a domain's name is longer than {MAX_NAME} characters"
         if what:
             row = int((domains == text).arg_true()[0]) + 1
             problems.append(Problem(what, file, repr(text)[:80], "give it another name", column=column, row=row))
@@ -388,9 +393,9 @@ def name_domains(domains: pl.Series, file: str, column: str = "domain") -> tuple
             by_name.setdefault(name, []).append(text)
     if variants := [each for each in by_name.values() if len(each) > 1]:
         found = "; ".join(" and ".join(repr(text)[:80] for text in each[:SHOWN]) for each in variants[:SHOWN])
-        what = "domains differ only in case, spaces or signs, so that they would have one name"
+        what = "domains that differ only in case, spaces or punctuation would have the same name"
         row = int((domains == variants[0][1]).arg_true()[0]) + 1
-        cure = "write those that are one domain in one way, and give the others names that differ in letters or digits"
+        cure = "spell each domain in one way, and give different domains names that differ in letters or digits"
         problems.append(Problem(what, file, found, cure, column=column, row=row))
     return names, problems
 
@@ -449,28 +454,28 @@ def odd_rows(
     ).with_columns(_row=of_rows)
     again = numbered.filter(~pl.struct("_inputs", "_gold").hash().is_first_distinct())["_row"].to_list()
     if again:
-        yield f"dropped, because they repeat a row of their domain word for word: {row_list(again)}"
+        yield f"dropped as exact duplicates of another row of their domain: {row_list(again)}"
     several = pl.col("_gold").n_unique().over("_inputs") > 1
     torn = numbered.filter(pl.col("_inputs").is_duplicated()).filter(several)["_row"].to_list()
     if torn and kind is not TaskKind.GENERATION:
         word = "labels" if kind is TaskKind.CLASSIFICATION else gold
-        yield f"equal texts of a domain have different {word}: {row_list(torn)}"
+        yield f"identical texts of a domain have different {word}: {row_list(torn)}"
     several = pl.col("domain").n_unique().over("_text") > 1
     away = numbered.filter(pl.col("_text").is_duplicated()).filter(several)["_row"].to_list()
     if away and kind is not TaskKind.EXTRACTIVE_QA:
-        yield f"texts that are in more than one domain: {row_list(away)}"
+        yield f"texts that occur in more than one domain: {row_list(away)}"
     if cure := date_cure(frame["domain"]):
         yield f"{frame['domain'].n_unique():,} domains, {cure}"
     if twice := spellings(sorted(frame["domain"].unique().to_list())):
         pairs = ", ".join(f"{one!r} and {other!r}" for other, one in sorted(twice.items()))
-        yield f"domains that are the same number are kept apart: {pairs}"
+        yield f"domains that are equal as numbers were not merged: {pairs}"
     if kind is TaskKind.CLASSIFICATION:
         for (domain,), rows in frame.group_by("domain", maintain_order=True):
             if rows["label"].n_unique() == 1:
                 yield f"domain {domain!r} has only one label: {rows['label'][0]!r}"
         errors = frame.with_columns(_row=of_rows).filter(pl.col("label").is_in(_SHEET_ERRORS))["_row"].to_list()
         if errors:
-            yield f"labels that look like errors of a spreadsheet: {row_list(errors)}"
+            yield f"labels that look like spreadsheet errors: {row_list(errors)}"
         rare = frame["label"].value_counts().filter(pl.col("count") == 1)["label"].sort().to_list()
         if rare:
             row = [int(of_rows[(frame["label"] == label).arg_true()[0]]) for label in rare]

@@ -84,7 +84,7 @@ def _files(path: Path) -> Iterator[Path]:
         raise InvalidInput(Problem("there is no such file", str(path), cure="check the path"))
     tables = sorted(file for file in (*path.iterdir(), *path.glob("*/*")) if _suffix(file) in _SUFFIXES)
     if not tables:
-        raise InvalidInput(Problem("the folder holds no data file", str(path), cure=_CURE))
+        raise InvalidInput(Problem("the folder contains no data file", str(path), cure=_CURE))
     yield from tables
 
 
@@ -111,7 +111,7 @@ def _read_table(path: Path, *, alone: bool) -> OwnTable:
         frame, kind = _read_tokens(path), TaskKind.TAGGING
     else:
         cure = f"save it as CSV (UTF-8); {_CURE}" if suffix in _SHEETS else _CURE
-        raise InvalidInput(Problem("own data cannot be read from this kind of file", str(path), f"'{path.name}'", cure))
+        raise InvalidInput(Problem("this file format is not supported", str(path), f"'{path.name}'", cure))
     in_folder = stem in SPLITS
     domain = None if alone and not in_folder else path.parent.name if in_folder else stem
     return OwnTable(str(path), frame, kind, domain, stem if in_folder else None, path)
@@ -150,7 +150,7 @@ def with_lists(column: pl.Series, name: str) -> pl.Series:
     if len(odd) == filled.sum():  # texts that begin and end with brackets
         return column
     if odd:
-        what = "this cell is no list, though others of the column are" + and_more(len(odd) - 1)
+        what = "this cell is not a list, but other cells of the column are" + and_more(len(odd) - 1)
         cure = """write lists as JSON, such as ["O", "B-PER"]"""
         raise InvalidInput(Problem(what, name, repr(cells[odd[0] - 1])[:80], cure, column.name, odd[0]))
     return pl.Series(column.name, lists, pl.List(pl.String))
@@ -188,7 +188,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
                 try:
                     yield json.loads(line, parse_int=str, parse_float=str)
                 except (ValueError, RecursionError) as error:
-                    what, cure = "this line is not JSON, or nests too deep", "write one JSON object a line"
+                    what, cure = "this line is not JSON, or nests too deep", "write one JSON object per line"
                     raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=number)) from error
 
 
@@ -200,7 +200,7 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
         content = json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError) as error:
         what = "the file nests too deep" if isinstance(error, RecursionError) else "the file is not JSON"
-        cure = "if it holds one object a line, end its name in .jsonl"
+        cure = "if it contains one object per line, use the suffix .jsonl"
         raise InvalidInput(Problem(what, str(path), first_line(error), cure)) from error
     if isinstance(content, list):
         return _columns_of(content, str(path)), None
@@ -299,8 +299,8 @@ def _column_text(column: pl.Series, name: str) -> pl.Series:
         return column.cast(pl.List(pl.String))
     if isinstance(dtype, pl.Struct):
         if {field.name for field in dtype.fields} != {"text", "answer_start"}:
-            cure = "give answers as SQuAD does: text and answer_start, a list each"
-            raise InvalidInput(Problem("this column must hold text", name, str(dtype), cure, column=column.name))
+            cure = "give answers as in SQuAD: text and answer_start, each a list"
+            raise InvalidInput(Problem("this column must contain text", name, str(dtype), cure, column=column.name))
         return (
             column.to_frame()
             .select(pl.struct(pl.col(column.name).struct.field("text", "answer_start")))
@@ -311,7 +311,7 @@ def _column_text(column: pl.Series, name: str) -> pl.Series:
     if dtype.is_float():
         return pl.Series(column.name, _number_text(column.to_list()), pl.String)
     if dtype == pl.Object:
-        raise InvalidInput(Problem("this column must hold text", name, "objects", column=column.name))
+        raise InvalidInput(Problem("this column must contain text", name, "objects", column=column.name))
     return column.cast(pl.String)
 
 

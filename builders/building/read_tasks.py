@@ -157,7 +157,7 @@ def _lacks(file: FileSpec, facts: SourceFile, read: FileRead) -> Iterator[str]:
         yield "annotators' votes"
     n_left_out = (facts.recorded_rows or 0) - facts.rows
     if facts.agrees in ("rows", "number of rows") and n_left_out > 0:
-        yield f"{counted(n_left_out, 'row')} that no split takes"
+        yield f"{counted(n_left_out, 'row')} not used by any split"
 
 
 def _store_key(file: FileSpec) -> str:
@@ -306,7 +306,7 @@ def _refuse_without_rows(
     if not domains:
         _raise_malformed(spec, reading)
         what = f"no domain of {spec.id} has rows of {'train or' if spec.as_upstream else 'both train and'} test"
-        raise InvalidInput(Problem(what, reading.place, cure="fetch more of the upstream files"))
+        raise InvalidInput(Problem(what, reading.place, cure="fetch more upstream files"))
     if not partial:
         raise_if_any([_no_rows(spec, domain, tally) for domain in spec.domains if domain.name not in domains])
 
@@ -314,7 +314,7 @@ def _refuse_without_rows(
 def _no_rows(spec: TaskSpec, domain: DomainSpec, tally: Sequence[TransformCount]) -> Problem:
     """Describe a domain without rows in a split: its files are empty, or a step dropped all rows."""
     dropped = [count for count in tally if count.domain == domain.name and count.before and not count.after]
-    found = ", ".join(f"{each.name} leaves 0 of {each.before:,} rows of {each.split}" for each in dropped)
+    found = ", ".join(f"{each.name} keeps 0 of {each.before:,} rows of {each.split}" for each in dropped)
     cure = "check its name, columns and values, or give --partial to build without it"
     places = dict.fromkeys(file.path for files in domain.files.values() for file in files)
     what = f"domain {domain.name} of {spec.id} has no rows to train and test with"
@@ -441,9 +441,9 @@ def _missing_file_problems(spec: TaskSpec, files: Sequence[FileSpec], place: str
             f"upstream files of {spec.id} are missing",
             place,
             "no " + ", ".join(dict.fromkeys(file.path for file in files if file.source == source and not file.partial)),
-            f"give --partial to build from the files that are there; or {describe_ways(source)}"
+            f"give --partial to build from the available files, or {describe_ways(source)}"
             if partly
-            else f"{describe_ways(source)}; or give --partial to build what there is",
+            else f"{describe_ways(source)}; or give --partial to build from the available files",
         )
         for source in sources
     ]

@@ -26,8 +26,11 @@ from shiftbench.builders.stored_rows import Rows
 from shiftbench.validation.report import Problem, counted
 from shiftbench.validation.vocabulary import SPLITS
 
-PARTIAL = "fetch the whole file, or give --partial to build what there is"
-_SURPLUS = "rows of another file may be appended: fetch the file again, or give --partial to build what there is"
+PARTIAL = "fetch the whole file, or give --partial to build from the available files"
+_SURPLUS = (
+    "rows of another file may have been appended: fetch the file again, or give --partial to build from the available "
+    "files"
+)
 
 
 Taken = Mapping[tuple[str, str], Fingerprint]
@@ -179,8 +182,8 @@ def _file_differences(
         found = f"{facts.sha256}, recorded {checksum}"
         counted = "" if facts.recorded_rows is None else ", though its row count agrees"
         cure = (
-            f"fetch revision {source.revision} of {source.url}; or give --other-revisions to build from this one, "
-            "which then has a file that matches no record"
+            f"fetch revision {source.revision} of {source.url}; or give --other-revisions to build from this file, "
+            "which is then marked as matching no record"
         )
         yield Problem(f"the checksum differs from the recorded one{counted}", str(path), found, cure)
 
@@ -218,9 +221,9 @@ _MESSAGES = {
     "labels": "the label counts differ from the recorded ones",
     "hashes": "rows differ from the recorded ones",
     "groups": "the groups of rows differ from the recorded ones",
-    "overlap": "the number of rows that are in both splits differs from the recorded one",
+    "overlap": "the number of rows shared by both splits differs from the recorded one",
     "equal": "two splits have the same rows",
-    "half": "more than half of the rows are in another split, too",
+    "half": "more than half of the rows also occur in another split",
 }
 """The message of each kind of deviation."""
 _LIKELY_MIXED = ("equal", "half")
@@ -354,10 +357,13 @@ def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tup
     last = recorded.hashes[-1] if len(recorded.hashes) == N_HASHES else "g"
     strange = {row for row in found.hashes if row <= last} - {*recorded.hashes}
     if strange or (whole and (found.hashes, found.total) != (recorded.hashes, recorded.total)):
-        compared = f"{len(strange)} of {counted(len(found.hashes), 'row')} compared that should not be there"
-        return "hashes", compared if strange else "the ten rows compared, but others than recorded beside them"
+        compared = f"{len(strange)} of {counted(len(found.hashes), 'row')} compared are unexpected"
+        return (
+            "hashes",
+            compared if strange else "the ten rows compared agree, but the rows next to them differ from the record",
+        )
     if whole and found.groups != recorded.groups:
-        return "groups", "every row with its inputs and gold as recorded"
+        return "groups", "inputs and gold of every row, as recorded"
     return None
 
 
@@ -407,9 +413,9 @@ def _problem(
     files = list(files)
     sources = list(dict.fromkeys(file.source for file in files))
     revisions = " and ".join(f"revision {source.revision} of {source.url}" for source in sources)
-    cure = f"fetch {revisions}; if that is what is there, it is read wrongly: please report it"
+    cure = f"fetch {revisions}; if you already have that revision, this is a bug: please report it"
     if kind in _LIKELY_MIXED:
-        cure = f"one file may lie in place of another: {cure}"
+        cure = f"one file may be in the place of another: {cure}"
     place = f"{spec.id}.{domain}, split {split} (source {', '.join(source.slug for source in sources)})"
     where = ", ".join(dict.fromkeys(str(paths[file]) for file in files))
     return Problem(f"{place}: {_MESSAGES[kind]}", where, found, cure)

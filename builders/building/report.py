@@ -48,14 +48,14 @@ def build_lines(out: Path, manifest: Manifest, without_files: Sequence[str]) -> 
     marks = (", partial" if manifest.partial else "") + (", some files match no record" if manifest.unverified else "")
     yield f"wrote {out}: {rows:,} rows, {manifest.version}{marks}"
     if manifest.unverified:
-        yield f"these match no record, so they may be incomplete: {', '.join(manifest.unverified_files)}"
+        yield f"these match no record and may be incomplete: {', '.join(manifest.unverified_files)}"
     yield from filter(None, (source.lacks for source in manifest.sources.values()))
     real = {name: task for name, task in manifest.tasks.items() if not name.endswith(PLACEBO)}
     absent = [f"{name}.{domain}" for name, task in real.items() for domain in task.absent_domains]
     if absent:
-        yield f"domains left out, without files or without rows: {', '.join(absent)}"
+        yield f"domains skipped, without files or rows: {', '.join(absent)}"
     if without_files:
-        yield f"tasks left out, without files: {', '.join(without_files)}"
+        yield f"tasks skipped, without files: {', '.join(without_files)}"
     for split in SPLITS:
         lack = [
             f"{name}.{domain}"
@@ -65,7 +65,7 @@ def build_lines(out: Path, manifest: Manifest, without_files: Sequence[str]) -> 
             if split not in facts.splits
         ]
         if lack:
-            yield f"domains without {split} rows of some class: {', '.join(lack)}"
+            yield f"domains that lack {split} rows of a class: {', '.join(lack)}"
 
 
 def _sizes(name: str, task: TaskInfo) -> Iterator[RenderableType]:
@@ -82,7 +82,7 @@ def _paper_sizes(manifest: Manifest, name: str) -> Iterator[RenderableType]:
     different = [size for size in paper_sizes(manifest, name) if size.rows != size.paper]
     if not different:
         return
-    title = "rows here and in the paper's tables, where they differ"
+    title = "rows here and in the paper's tables (if they differ)"
     rows = [(size.domain, size.split, f"{size.rows:,}", f"{size.paper:,}", size.why) for size in different]
     yield from _table(title, ("data set", "split", "here", "paper", "why"), rows)
 
@@ -97,7 +97,7 @@ def _steps(task: TaskInfo) -> Iterator[RenderableType]:
     effective = {key: total for key, total in totals.items() if total[0] != total[1] or total[2]}
     if not effective:
         return
-    title = "rows dropped or changed by each step, all domains together"
+    title = "rows dropped or changed by each step, over all domains"
     rows = [
         (name, split, f"{before:,}", f"{before - after:,}", f"{after:,}", f"{changed:,}" if changed else "")
         for (name, split), (before, after, changed) in effective.items()

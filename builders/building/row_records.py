@@ -108,7 +108,7 @@ def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
     there = [file for file in files if file.here is not None]
     agree = [file for file in there if file.kind == "measured" and file.here == "rows"]
     n_measured = sum(file.kind == "measured" for file in there)
-    yield f"here: {counted(len(there), 'file')}; {n_measured} with measured rows, of which those of {len(agree)} agree"
+    yield f"here: {counted(len(there), 'file')}; {n_measured} with known row counts, of which {len(agree)} agree"
 
 
 def main(raws: Sequence[Path]) -> int:

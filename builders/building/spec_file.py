@@ -131,14 +131,14 @@ def read_spec(path: Path) -> tuple[BenchTable, dict[str, SpecSource]]:
     except pydantic.ValidationError as error:
         raise InvalidInput(_key_problems(error, file)) from error
     except (ValueError, OSError) as error:
-        raise InvalidInput(Problem("the spec is not TOML", file, str(error), "mend it there")) from error
+        raise InvalidInput(Problem("the spec is not TOML", file, str(error), "correct it there")) from error
     beside = path.with_suffix(".bib")
     entries = parse_citations(beside.read_text(encoding="utf-8"), str(beside)) if beside.is_file() else {}
     if problems := [*_name_problems(table, file), *_citation_problems(table, beside, entries, file)]:
         raise InvalidInput(problems)
     sources = {}
     for slug, source in table.sources.items():
-        where = f"put its files into RAW/{slug}/, or beside {path.name}"
+        where = f"put its files into RAW/{slug}/, or next to {path.name}"
         words = source.instructions or (f"get {source.url} and {where}" if source.url else where)
         facts = dict(source) | {"slug": slug, "instructions": words, "entries": tuple(map(entries.get, source.cite))}
         sources[slug] = SpecSource.model_construct(**facts)
@@ -157,11 +157,13 @@ def _key_problems(error: pydantic.ValidationError, file: str) -> Iterator[Proble
         elif detail["type"] == "literal_error":
             known = _ROLES if last == "[key]" else tuple(KINDS)
             found = str(detail["input"])
-            yield Problem("unknown word", file, repr(found), did_you_mean(found, known), key=key.removesuffix(".[key]"))
+            yield Problem(
+                "unknown value", file, repr(found), did_you_mean(found, known), key=key.removesuffix(".[key]")
+            )
         elif detail["type"] == "string_pattern_mismatch" and (wrong := _PATTERNS.get(_last_word(detail["loc"]))):
             yield Problem(wrong[0], file, repr(detail["input"])[:100], wrong[1], key=key.removesuffix(".[key]"))
         else:
-            what, cure = _FORMS.get(detail["type"], (detail["msg"].removeprefix("Value error, "), "mend it there"))
+            what, cure = _FORMS.get(detail["type"], (detail["msg"].removeprefix("Value error, "), "correct it there"))
             yield Problem(what, file, repr(detail["input"])[:100], cure, key=key)
 
 
@@ -169,12 +171,12 @@ _FORMS = {
     "tuple_type": ("this is not a list", "write [ ... ]"),
     "dict_type": ("this is not a table", "write { key = ... }"),
     "model_type": ("this is not a table", "write { key = ... }"),
-    "string_type": ("this is not a text", "put it in quotes"),
+    "string_type": ("this is not a string", "put it in quotes"),
     "too_short": ("this is empty", "add one"),
 }
 """Message and suggested fix, by pydantic's error type."""
-_NO_PLACE = ("this is no place below RAW", "begin with a folder, that of the source: 'tickets/tickets.csv'")
-_NO_ADDRESS = ("this is no address", "begin it with https://")
+_NO_PLACE = ("this is not a path below RAW", "begin with the source's folder: 'tickets/tickets.csv'")
+_NO_ADDRESS = ("this is not a URL", "begin it with https://")
 _PATTERNS = dict.fromkeys(("place", "[key]"), _NO_PLACE) | dict.fromkeys(("url", "urls", "licence_url"), _NO_ADDRESS)
 """The same for a text that does not match its pattern, by key."""
 
@@ -224,5 +226,5 @@ def _name_problems(table: BenchTable, file: str) -> Iterator[Problem]:
 def _citation_problems(table: BenchTable, beside: Path, entries: Mapping[str, str], file: str) -> Iterator[Problem]:
     for slug, source in table.sources.items():
         for cited in (cited for cited in source.cite if cited not in entries):
-            cure = did_you_mean(cited, list(entries)) if entries else f"write it into {beside.name}, beside the spec"
+            cure = did_you_mean(cited, list(entries)) if entries else f"add it to {beside.name}, next to the spec"
             yield Problem(f"{beside.name} has no such entry", file, f"'{cited}'", cure, key=f"sources.{slug}.cite")

@@ -86,9 +86,9 @@ class OwnBenchmark(NamedTuple):
         try:
             return Upstream.model_validate_json(self.lock.read_bytes())
         except pydantic.ValidationError as error:
-            cure = "delete it, and give --record with files that are right"
+            cure = "delete it, and run with --record on verified files"
             raise InvalidInput(
-                Problem("this is no record of files", str(self.lock), first_line(error), cure)
+                Problem("this is not a valid record of files", str(self.lock), first_line(error), cure)
             ) from error
 
 
@@ -139,12 +139,12 @@ class _Compiling:
         kind, key = KINDS[table.kind], f"tasks.{name}"
         metrics, least = METRICS[kind], _LEAST_LABELS.get(kind, 0)
         if table.metric not in (None, *metrics):
-            self._add("this is no metric of the kind", f"{key}.metric", str(table.metric), metrics)
+            self._add("this is not a metric for this kind of task", f"{key}.metric", str(table.metric), metrics)
         if len(table.labels) < least or (table.labels and not least):
             cure = f"list at least {least}" if least else "leave them out"
             self._add(f"{table.kind} have {'too few' if least else 'no'} labels", f"{key}.labels", table.labels, cure)
         if len(table.domains) < 2:
-            self._add("a shift needs two domains", f"{key}.domains", list(table.domains), "name another one")
+            self._add("at least two domains are needed", f"{key}.domains", list(table.domains), "add another one")
         tags = ("O", *(f"{begins}-{type_}" for type_ in table.labels for begins in "BI"))
         return TaskSpec(
             benchmark=bench.name,
@@ -172,7 +172,12 @@ class _Compiling:
         at = {each: f"{key if sayer is own else of_task}.{each}" for each, sayer in sayers.items()}
         inputs, gold = self._inputs(kind, table, at["columns"]), GOLD[kind]
         if inputs != self._inputs(kind, task, f"{of_task}.columns"):
-            self._add("all domains have the inputs of the task", at["columns"], inputs, "name as many text columns")
+            self._add(
+                "the domain's inputs differ from the task's",
+                at["columns"],
+                inputs,
+                "give the same number of text columns",
+            )
         named = {role: self._one(columns, f"{at['columns']}.{role}") for role, columns in table.columns.items()}
         steps = [self._step(step, f"{at['steps']}.{n}") for n, step in enumerate(table.steps, start=1)]
         makers = [step for step in table.steps if step.get("step") in _MAKE_LABELS and step.get("column") != "label"]
@@ -212,7 +217,9 @@ class _Compiling:
         if "train" not in named and ("test" not in named or split):
             self._add("the domain has no files", at[""], list(named), "add 'train = ...' or 'test = ...'")
         if split and len(named) > 1:
-            self._add("a column holds the splits", at["columns"], list(named), "name the files under 'train' alone")
+            self._add(
+                "the splits are already in a column", at["columns"], list(named), "list the files only under 'train'"
+            )
         by_split = dict.fromkeys(SPLITS, named.get("train", ())) if split else named
         return {
             each: tuple(
@@ -235,12 +242,14 @@ class _Compiling:
         folder, slugs = place.partition("/")[0], tuple(self.sources)
         slug = table.source or (folder if folder in slugs or len(slugs) > 1 else slugs[0])
         if slug not in slugs:
-            self._add("the file's source is not among [sources]", key, slug, slugs)
+            self._add("the file's source is not in [sources]", key, slug, slugs)
         return self.sources.get(slug)
 
     def _reader(self, kind: TaskKind, place: str, columns: tuple[str, ...], key: str) -> Reader:
         if PurePosixPath(place).is_absolute() or ".." in PurePosixPath(place).parts:
-            self._add("a file lies below RAW or beside the spec", key, place, "give its place from there")
+            self._add(
+                "a file must be below RAW or next to the spec", key, place, "give its path relative to RAW or the spec"
+            )
         ending = PurePosixPath(place.removesuffix(".gz").removesuffix(".zip")).suffix.lower()
         fixed: tuple[str, ...] = ()
         if kind is TaskKind.TAGGING and ending in _TOKEN_FILES:
@@ -253,7 +262,9 @@ class _Compiling:
             return _READERS[ending](*columns)
         else:
             known = (*_READERS, *(_TOKEN_FILES if kind is TaskKind.TAGGING else ()))
-            self._add("no reader reads this kind of file", key, place, f"give one that ends in {', '.join(known)}")
+            self._add(
+                "there is no reader for this kind of file", key, place, f"give a file that ends in {', '.join(known)}"
+            )
         for column in columns if fixed else ():
             if column not in fixed:
                 self._add("a file of this kind has no such column", key, column, fixed)
@@ -276,7 +287,7 @@ class _Compiling:
                 elif detail["type"].startswith("missing"):
                     self._add(f"required key of {name} is missing", f"{key}.{at}", list(arguments), f"add '{at} = ...'")
                 else:
-                    self._add(f"{name}: {detail['msg']}", f"{key}.{at}", detail["input"], "mend it")
+                    self._add(f"{name}: {detail['msg']}", f"{key}.{at}", detail["input"], "correct it")
         return None
 
     def _inputs(self, kind: TaskKind, table: DomainTable, key: str) -> tuple[str, ...]:
@@ -285,12 +296,12 @@ class _Compiling:
             if not named or len(inputs) == len(named):
                 return inputs
         found, cure = list(named), " or ".join(" and ".join(inputs) for inputs in _INPUTS[kind])
-        self._add("the number of text columns is wrong", f"{key}.text", found, f"name those of {cure}")
+        self._add("the number of text columns is wrong", f"{key}.text", found, f"use the labels of {cure}")
         return _INPUTS[kind][0]
 
     def _one(self, columns: tuple[str, ...], key: str) -> str:
         if len(columns) != 1 and not key.endswith(".text"):
-            self._add("one role is given to several columns", key, list(columns), "give one of them")
+            self._add("several columns have the same role", key, list(columns), "give only one of them")
         return columns[0] if columns else ""
 
     def _add(self, what: str, key: str, found: object, cure: str | tuple[str, ...]) -> None:

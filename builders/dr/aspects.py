@@ -48,12 +48,12 @@ AB = TaskSpec(
     ),
     fewshot_domains=("device", "laptops", "mams"),
     notes=(
-        "MAMS marks characters: its sentences are cut into words first, and those whose terms overlap or begin or end "
-        "inside a word leave.",
-        "A tag stands for being part of a term of that polarity; neighbouring terms of one polarity run together.",
-        "A word that upstream left without a tag (one, in service's test file) is O.",
-        "Service has 2,239 sentences in all, fewer than the paper's 2,000 + 500 + 1,400 a domain: the paper's sizes "
-        "cannot come from this release, and equal sizes follow the smallest domain.",
-        "Sentences found in both train and test stay in test; their train rows leave.",
+        "MAMS gives character offsets: its sentences are split into words first, and sentences whose terms overlap or "
+        "start or end inside a word are dropped.",
+        "A tag marks a token of a term of that polarity; adjacent terms of the same polarity are merged.",
+        "A word without a tag upstream (one, in the test file of service) is O.",
+        "Service has 2,239 sentences in all, fewer than the paper's 2,000 + 500 + 1,400 per domain: the paper's sizes "
+        "cannot come from this release, so all domains have the size of the smallest one.",
+        "Sentences in both train and test are kept in test only.",
     ),
 )

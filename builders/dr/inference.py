@@ -61,7 +61,7 @@ NLI = TaskSpec(
     notes=(
         "The test split is MultiNLI's matched development section (the official test labels are not public); "
         "its domains differ slightly in size, as in the paper.",
-        "Premises found in both train and test stay in test; their train rows leave.",
-        "Labels are equal in number in train and validation; the test split is as upstream has it.",
+        "Premises in both train and test are kept in test only.",
+        "Labels are balanced in train and validation; the test split has the upstream distribution.",
     ),
 )

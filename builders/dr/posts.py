@@ -51,9 +51,9 @@ AS = TaskSpec(
     distinct=("source_text",),
     fewshot_domains=("fitness", "lol", "relationships"),
     notes=(
-        "The paper's map of subreddits to domains is not public; this project's own is in builders/tables.",
+        "The paper's mapping of subreddits to domains is not public; ours is in builders/tables.",
         "Summaries have 15 to 60 words, and at least 75% of their distinct words are in the post (appendix D.1).",
-        "In whole builds the lengths of the summaries are alike in all domains, by strata of five words; an author is "
-        "in one split only.",
+        "In complete builds, summary lengths have the same distribution in all domains (in bins of five words). Each "
+        "author is in one split only.",
     ),
 )

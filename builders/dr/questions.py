@@ -34,14 +34,14 @@ def _domains(*transforms: Transform) -> Sequence[DomainSpec]:
 
 _QUESTION = {name: name for name in ("title", "context", "question", "answers", "group")}
 _DOCUMENTS = (
-    "The paper's map of documents to domains is not public; this project's own is in builders/tables.",
-    "Train and development documents of SQuAD 2.0 are pooled and cut anew; a document is in one split only.",
+    "The paper's mapping of documents to domains is not public; ours is in builders/tables.",
+    "Train and development documents of SQuAD 2.0 are pooled and split again; each document is in one split only.",
 )
 
 QA = TaskSpec(
     benchmark="dr",
     name="qa",
-    title="Question answering by the domain of the document, one question in five without an answer",
+    title="Question answering by domain of the document, 20% of questions unanswerable",
     kind=TaskKind.EXTRACTIVE_QA,
     inputs=("title", "context", "question"),
     labels=(),
@@ -53,16 +53,16 @@ QA = TaskSpec(
     balance=Balance("one_in_five_unanswered", ANSWERED, {0: 0.2, 1: 0.8}),
     distinct=("context", "question"),
     fewshot_domains=("history", "science", "society"),
-    notes=(*_DOCUMENTS, "Every split of every domain has the share 0.2 of questions without an answer (appendix D.2)."),
+    notes=(*_DOCUMENTS, "In every split of every domain, 20% of the questions are unanswerable (appendix D.2)."),
 )
 QA_IMBALANCED = replace(
     QA,
     name="qa_imbalanced",
-    title="Question answering with each domain's own share of questions without an answer",
+    title="Question answering with each domain's natural proportion of unanswerable questions",
     balance=Balance("own_share_unanswered", ANSWERED, NATURAL),
     variant_of="qa",
     fewshot_domains=(),
-    notes=(*_DOCUMENTS, "The variant of appendix C.7: documents are in the same splits as those of qa."),
+    notes=(*_DOCUMENTS, "The variant of appendix C.7, with the same documents per split as qa."),
 )
 QG = TaskSpec(
     benchmark="dr",
@@ -89,7 +89,7 @@ QG = TaskSpec(
     fewshot_domains=("geography", "history", "science"),
     notes=(
         *_DOCUMENTS,
-        "The answerable questions; where several answers are accepted, the first one is given with the paragraph.",
-        "In whole builds the lengths of the questions are alike in all domains, by strata of three words.",
+        "The answerable questions. If several answers are accepted, the first is given with the paragraph.",
+        "In complete builds, question lengths have the same distribution in all domains (in bins of three words).",
     ),
 )

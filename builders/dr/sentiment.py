@@ -69,9 +69,10 @@ SA = TaskSpec(
     fewshot_domains=("airline", "beauty", "books"),
     notes=(
         "Amazon's full per-category files of 2018, not the 5-core subsets: those of Appliances and All Beauty have "
-        "2,277 and 5,269 reviews, fewer than the paper's sizes. 1 and 2 stars are negative, 4 and 5 positive, 3 leave.",
-        "Links are removed from the texts (appendix D.1). A text is once in a domain; of a text with both "
-        "labels neither row stays where the sample drawn from the files holds both.",
-        "Splits are cut along products and airlines, so that no product is in two splits.",
+        "2,277 and 5,269 reviews, fewer than the paper's sizes. 1 and 2 stars are negative, 4 and 5 positive, 3 are "
+        "dropped.",
+        "Links are removed from the texts (appendix D.1). Each text occurs once in a domain; a text with both labels "
+        "is dropped if the sample contains both rows.",
+        "Splits are grouped by product and airline, so that no product is in two splits.",
     ),
 )

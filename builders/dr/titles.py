@@ -50,8 +50,8 @@ TG = TaskSpec(
     fewshot_domains=("beauty", "books", "dvd"),
     notes=(
         "Titles have 5 to 20 words, and at least 75% of their distinct words are in the review (appendix D.1).",
-        "In whole builds the lengths of the titles are alike in all domains, word by word; a product is in one split "
-        "only.",
-        "The release is withdrawn; of categories in several files the first one is read.",
+        "In complete builds, title lengths (in words) have the same distribution in all domains. Each product is in "
+        "one split only.",
+        "The release was withdrawn; if a category is in several files, the first is read.",
     ),
 )

@@ -68,7 +68,7 @@ def _iterate_members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes
 def _open_member(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
     stream = archive.extractfile(member)
     if stream is None:
-        raise RefusedError(f"an archive whose '{member.name}' is no file")
+        raise RefusedError(f"an archive in which '{member.name}' is not a file")
     return stream
 
 

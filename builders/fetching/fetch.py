@@ -155,7 +155,7 @@ def fetch(
     requests = [request for request in plan.requests if request.source not in refused]
     outcomes: list[_Outcome] = []
     if requests:
-        check_folder(raw, "nothing can be written to the folder of upstream files", str(raw), _OTHER_FOLDER)
+        check_folder(raw, "the folder of upstream files is not writable", str(raw), _OTHER_FOLDER)
         with _scratch(raw) as scratch, open_client() as client:
             _remove_leftovers(scratch, requests)
             left = {_key(request.download): _count_left(request, scratch) for request in requests}
@@ -250,7 +250,9 @@ class _Run:
         """
         source = request.source
         try:
-            with refuse_unwritable("what comes cannot be written", str(self.raw), f"make room, or {_OTHER_FOLDER}"):
+            with refuse_unwritable(
+                "the download cannot be written", str(self.raw), f"free disk space, or {_OTHER_FOLDER}"
+            ):
                 return _Outcome(self._bring(request))
         except InvalidInput as error:
             return _Outcome((), tuple(error.problems))
@@ -337,7 +339,7 @@ def _with_recorded(files: Sequence[RemoteFile], download: Download) -> Sequence[
         return [files[0]._replace(size=download.size or files[0].size, sha256=download.sha256 or files[0].sha256)]
     total = sum(file.size or 0 for file in files)
     if download.sha256 is not None:
-        raise RefusedError(f"{len(files)} files, and the checksum of one is recorded")
+        raise RefusedError(f"{len(files)} files, but only one recorded checksum")
     if download.size not in (None, total):
         raise RefusedError(f"{total:,} bytes in {len(files)} files, {download.size:,} are recorded: another revision?")
     return files
@@ -372,7 +374,7 @@ class _FailedError(Exception):
 _SCRATCH, _STAGED, _LOCK = ".fetching", "staged", "lock"
 """The scratch folder under RAW, with a lock and one folder per unfinished download; the staging folder in the latter,
 empty once all files have been moved; the lock file."""
-_OTHER_FOLDER = "give another folder first; run it again then: what came is kept"
+_OTHER_FOLDER = "give another folder first, or free space and run it again: finished downloads are kept"
 
 
 @contextmanager
@@ -386,7 +388,7 @@ def _scratch(raw: Path) -> Iterator[Path]:
         with FileLock(scratch / _LOCK, blocking=False):
             yield scratch
     except Timeout as error:
-        cure = "wait until it has ended"
+        cure = "wait until it has finished"
         raise InvalidInput(Problem("another fetch is writing to this folder", str(raw), cure=cure)) from error
 
 
@@ -414,7 +416,7 @@ def _check_space(requests: Sequence[Request], raw: Path, left: int) -> None:
     free = shutil.disk_usage(raw).free
     if left + written > free:
         needed = f"{free / 1e9:,.2f} GB free, at least {(left + written) / 1e9:,.2f} GB needed"
-        cure = f"make room, or {_OTHER_FOLDER}"
+        cure = f"free disk space, or {_OTHER_FOLDER}"
         raise InvalidInput(Problem("the disk has too little space for the downloads", str(raw), needed, cure))
 
 
@@ -495,7 +497,7 @@ def _format_outcome(one: Fetched) -> str:
         return f"{one.place}: fetched" if one.size is None else f"{one.place}: {one.size:,} bytes"
     facts = upstream().files.get(one.place)
     if facts is None or facts.rows is None:
-        return f"{one.place}: {one.rows:,} rows; nothing is recorded to compare them with"
+        return f"{one.place}: {one.rows:,} rows; no recorded count to compare with"
     if facts.rows == one.rows:
         return f"{one.place}: {one.rows:,} rows, as recorded"
-    return f"{one.place}: {one.rows:,} rows, recorded {facts.rows:,}: a build compares the rows that it takes"
+    return f"{one.place}: {one.rows:,} rows, recorded {facts.rows:,}: a build compares the rows that it uses"

@@ -65,7 +65,7 @@ def find_on_hub(address: str, known: Sequence[str], api: "HfApi | None" = None) 
 
     parts = _ADDRESS.fullmatch(address)
     if parts is None:
-        raise InvalidInput(Problem("this is no address of the Hub", address, cure="write hub:ORG/NAME@REVISION/PATH"))
+        raise InvalidInput(Problem("this is not a URL of the Hub", address, cure="write hub:ORG/NAME@REVISION/PATH"))
     name, revision, pattern = parts["repository"], parts["revision"], parts["pattern"]
     before = next((each.rpartition("@")[2] for each in known if each.startswith(f"{name}@")), None)
     asked = unquote(revision) if revision else before
@@ -101,7 +101,7 @@ def find_writer(rows_as: str) -> Write:
     """Return the writer of a release format; raise InvalidInput, suggesting the nearest name, if it is unknown."""
     if rows_as not in _WRITERS:
         cure = did_you_mean(rows_as, list(_WRITERS))
-        raise InvalidInput(Problem("there is no such form of rows", "rows_as", f"'{rows_as}'", cure))
+        raise InvalidInput(Problem("there is no such row format", "rows_as", f"'{rows_as}'", cure))
     return _WRITERS[rows_as]
 
 

@@ -123,5 +123,5 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _damaged(path: Path, found: str) -> InvalidInput:
-    cure = "remove it, and what was fetched beside it"
-    return InvalidInput(Problem("the record of what was fetched is not JSON", str(path), found, cure))
+    cure = "delete it and the files fetched next to it"
+    return InvalidInput(Problem("the record of downloads is not JSON", str(path), found, cure))

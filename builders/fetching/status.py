@@ -130,7 +130,7 @@ def table_lines(rows: Sequence[Asked]) -> list[str]:
     others = sum(row.is_other_size for row in rows)
     states = ", ".join(f"{n} {state}" for state, n in counts.most_common())
     lines = [
-        f"{len(rows)} addresses: {states}; {others} of another size than recorded",
+        f"{len(rows)} addresses: {states}; {others} with a different size than recorded",
         "",
         "| date | source | address | state | bytes | recorded | found |",
         "|---|---|---|---|---|---|---|",
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with open_client() as client:
         rows = check_addresses(read_sources().values(), client, datetime.now(UTC).date())
     if not any(row.answer.state in ("alive", "moved", "form") for row in rows):
-        print("error: no address answers, so nothing is written: is there a network?", file=sys.stderr)
+        print("error: no URL responds, so nothing is written; check the network connection", file=sys.stderr)
         return 1
     lines = table_lines(rows)
     out.with_name(f"{out.name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

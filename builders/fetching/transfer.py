@@ -39,7 +39,7 @@ _LEAST_RATE = 500
 """A transfer with a lower average rate (bytes per second) is restarted."""
 _FOR_NOW = (408, 425, 429, 500, 502, 503, 504)
 _PAGES = (".html", ".htm")
-_PAGE = "a web page in place of the file: a form to fill in, or a notice that it is gone?"
+_PAGE = "a web page instead of the file: perhaps a form, or a notice that the file was removed"
 
 
 class RefusedError(Exception):
@@ -203,7 +203,7 @@ class _Transfer:
             came = came or brought > 0
             tries = 1 if brought >= _WORTH else tries + 1
             if tries >= TRIES or (wait or 0) > LONGEST_ASKED:
-                raise RefusedError(found if tries >= TRIES else f"{found}, and asks to wait {wait:,.0f} s")
+                raise RefusedError(found if tries >= TRIES else f"{found}; the server asks to wait {wait:,.0f} s")
             wait = draw_wait(tries, first=FIRST_WAIT, longest=LONGEST_WAIT) if wait is None else wait
             if self.gauge.stop.wait(wait):
                 raise StoppedError
@@ -216,11 +216,11 @@ class _Transfer:
             page = response.headers.get("Content-Type", "").startswith("text/html")
             if status == 416:
                 self._discard()
-                raise _AgainError("the server has fewer bytes than came before", 0)
+                raise _AgainError("the server has fewer bytes than were received before", 0)
             if status in _FOR_NOW:
                 raise _AgainError(_format_status(response), read_retry_after(response.headers))
             if status not in (200, 206):
-                form = ", with a web page: a form to fill in, or to sign in?" if page else ""
+                form = "; the response is a web page, perhaps a form or a login page" if page else ""
                 raise RefusedError(f"{_format_status(response)}{form}")
             if page and self.expected_sha256 is None and self.out.suffix.lower() not in _PAGES:
                 raise RefusedError(_PAGE)
@@ -236,12 +236,14 @@ class _Transfer:
         elif total is None and "chunked" not in response.headers.get("Transfer-Encoding", ""):
             total = self.size  # without a length, the end of the connection ends the body
             if total is None and self.expected_sha256 is None:
-                raise RefusedError("the server does not say how long the file is, so a part could be taken for it")
+                raise RefusedError(
+                    "the server does not state the file's length, so a truncated file could not be detected"
+                )
         if total is not None and self.size not in (None, total):
             raise RefusedError(f"{total:,} bytes, {self.size:,} are recorded: another revision?")
         if start and (start != n_bytes(self.part) or not self._is_same(response, total)):
             self._discard()
-            raise _AgainError("the server sent another part than was asked for, or of another file", 0)
+            raise _AgainError("the server sent a different part than requested, or a part of another file", 0)
         if start:
             self.resumed = True
         else:
@@ -263,7 +265,7 @@ class _Transfer:
                 if seconds > 2 * TIMEOUT and n < _LEAST_RATE * seconds:
                     raise _AgainError(f"{n:,} bytes in {seconds:.0f} seconds")
         if total is not None and n_bytes(self.part) < total:
-            raise _AgainError(f"{n_bytes(self.part):,} of {total:,} bytes came")
+            raise _AgainError(f"{n_bytes(self.part):,} of {total:,} bytes received")
 
     def _range(self) -> dict[str, str]:
         """Return the range headers for the rest; empty if the partial file may belong to another version."""
@@ -331,7 +333,7 @@ def _find_span(response: "httpx2.Response") -> tuple[int, int | None]:
     first, _, rest = span.partition("-")
     total = rest.partition("/")[2]
     if unit != "bytes" or not first.isdigit():
-        raise RefusedError("a part of the file, without saying which")
+        raise RefusedError("a part of the file, without its range")
     return int(first), int(total) if total.isdigit() else None
 
 

@@ -41,7 +41,7 @@ def parse_citations(text: str, file: str) -> dict[str, str]:
     if library.failed_blocks:
         raise InvalidInput(
             Problem(
-                "this is no BibTeX entry of its own",
+                "this is not a single BibTeX entry",
                 file,
                 f"{(block.raw or '').splitlines()[0]!r} in line {(block.start_line or 0) + 1}",
                 "close its braces, give each field once, and use no key twice",
@@ -68,15 +68,15 @@ READ_OFF = {
 
 TAXONOMY = {
     "dr": {
-        "motivation": "practical: what a model loses when it is put to use on texts of another domain",
+        "motivation": "practical: how much accuracy a model loses when it is used on texts of another domain",
         "generalisation type": "cross domain, robustness",
-        "shift type": "covariate, assumed: labels (for generation, target lengths) are kept alike between domains, "
-        "while topic, and with it style and syntax, changes; `qa_imbalanced` shifts labels too",
-        "shift source": "natural: domains are topics, genres or products of texts by people, none made to be hard",
+        "shift type": "covariate, assumed: label proportions (for generation, target lengths) are balanced across "
+        "domains, while topic, and with it style and syntax, changes; in `qa_imbalanced` labels shift, too",
+        "shift source": "natural: domains are topics, genres or products of human-written texts; none is adversarial",
         "shift locus": "finetune train-test for models trained on a source; pretrain-test for prompted ones",
     },
     "boss": {
-        "motivation": "practical: performance on data other than what a model was trained on",
+        "motivation": "practical: performance on data sets other than the training one",
         "generalisation type": "cross domain (here: cross data set), robustness",
         "shift type": "full: covariate and concept shift together",
         "shift source": "natural for most data sets; some were collected or generated to be hard (such as `anli`, "

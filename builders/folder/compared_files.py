@@ -69,8 +69,8 @@ def find_missing_files(folder: Path, manifest: Manifest, pattern: str) -> Iterat
     if listed:
         for path in sorted(folder.glob(pattern)):
             if (place := path.relative_to(folder).as_posix()) not in listed:
-                what = "a file beside those of the dataset folder would be read as one of them"
-                yield Problem(what, str(folder / place), "not in the manifest", "remove it, or build the folder again")
+                what = "an extra file in the dataset folder would be read as part of it"
+                yield Problem(what, str(folder / place), "not in the manifest", "delete it, or build the folder again")
 
 
 def _checksums(folder: Path, files: dict[str, Path]) -> dict[str, str]:

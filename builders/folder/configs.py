@@ -91,7 +91,7 @@ def _depth_config(name: str, task: TaskInfo, *, target_train: bool) -> Config:
         for source, target in task.depth_pairs
     )
     columns = (Column("id"), Column("source"), Column("depth", "float64"), Column("weight", "float64"))
-    title = f"{task.title}: how deep texts lie in each source domain"
+    title = f"{task.title}: depth of texts in each source domain"
     return Config(
         f"{config_name(name, task)}.depth", title, name, {"test": f"depth/{name}/*.parquet"}, {"test": rows}, columns
     )

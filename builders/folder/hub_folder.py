@@ -18,7 +18,7 @@ def names_repository(place: Path | str) -> bool:
 def check_repository(name: str, where: str) -> str:
     """Validate the name of a Hub repository and return it; raise InvalidInput for the option ``where`` otherwise."""
     if _REPOSITORY.fullmatch(name) is None:
-        raise InvalidInput(Problem("this is not the name of a Hub repository", where, f"'{name}'", "name it ORG/NAME"))
+        raise InvalidInput(Problem("this is not the name of a Hub repository", where, f"'{name}'", "write ORG/NAME"))
     return name
 
 
@@ -36,7 +36,7 @@ def download_folder(repo_id: str, revision: str = "main") -> DatasetFolder:
     """
     from huggingface_hub import snapshot_download
 
-    cure = "give a folder that is on this machine, or a repository that HF_TOKEN may read"
+    cure = "give a local folder, or a repository that HF_TOKEN may read"
     with reaching_hub(repo_id, cure):
         path = snapshot_download(repo_id, repo_type="dataset", revision=revision)
     return DatasetFolder.open(path)

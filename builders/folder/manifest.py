@@ -160,7 +160,7 @@ class SizeFacts(_Facts):
         """Return a note if the split is smaller than in the paper, with the limiting domain; otherwise ``""``."""
         if self.rows is None or self.smallest is None:
             return ""
-        return f"{split}: {self.rows:,} rows a domain, {self.paper:,} in the paper; {self.smallest} has no more"
+        return f"{split}: {self.rows:,} rows per domain, {self.paper:,} in the paper; {self.smallest} has no more"
 
 
 class TaskInfo(_Facts):
@@ -369,7 +369,7 @@ class Manifest(_Facts):
                 if unlisted:
                     raise ValueError(f"{task}.{domain} is made from a source that is not listed: {unlisted[0]}")
                 if facts.rebuild_only != bool(self.closed_sources(facts)):
-                    raise ValueError(f"{task}.{domain} is not marked as the licences of its sources say")
+                    raise ValueError(f"{task}.{domain} is not marked as its sources' licences require")
             open_ = [domain for domain, facts in info.withheld.items() if not facts.rebuild_only]
             if open_:
                 raise ValueError(f"{task}.{open_[0]} is withheld, though its rows may be published")
@@ -379,7 +379,7 @@ class Manifest(_Facts):
     def _key_is_kept(self) -> "Manifest":
         """Check that a folder without test labels does not contain the key of their hashes."""
         if self.withholds_labels and self.label_key is not None:
-            raise ValueError("test labels are withheld, but the key to their hashes is here")
+            raise ValueError("test labels are withheld, but the folder contains the key to their hashes")
         return self
 
     @property
@@ -464,7 +464,7 @@ class Manifest(_Facts):
             ) from error
 
 
-_NO_MANIFEST_CURE = "give the folder that 'shiftbench build' wrote"
+_NO_MANIFEST_CURE = "give a folder written by 'shiftbench build'"
 
 
 def closed_words(sources: Sequence[SourceFacts]) -> str:

@@ -8,7 +8,7 @@ from shiftbench.builders.folder.manifest import DomainFacts, Manifest, TaskInfo,
 CUT, COPIES, FILL = "test_inputs_leave_train", "copies_leave", "fill_to_size"
 """Steps that the papers do not have: after our own cut, among partial files, and for common sizes of domains."""
 
-_NOT_STATED = "older builds do not state from which files their rows are"
+_NOT_STATED = "older builds do not state which files their rows come from"
 
 
 class SizePart(NamedTuple):
@@ -108,7 +108,7 @@ def _parts(
             SizePart(rest, f"no row count is recorded for {which}; {n_read:,} rows were read, {n_left:,} remain")
         )
     elif rest and not any(file.rows for file in files):
-        parts.append(SizePart(rest, "rows that the steps drop from the whole files, judging by the paper's size"))
+        parts.append(SizePart(rest, "rows dropped by the steps from the complete files, judging by the paper's size"))
     elif rest and steps:
         n_lost = sum(lost.values())
         by = f"{n_lost:,} rows dropped by {', '.join(lost)}" if lost else "no row dropped by a step"
@@ -124,9 +124,9 @@ def _file_parts(file: UpstreamRows) -> Iterator[SizePart]:
         return
     n_more = (file.rows or 0) - file.recorded_rows
     if file.rows is None:
-        yield SizePart(n_more, f"{file.path} was not there")
+        yield SizePart(n_more, f"{file.path} was missing")
     elif not file.recorded_rows:
-        yield SizePart(n_more, f"{file.path}, which holds only a part, was read")
+        yield SizePart(n_more, f"{file.path}, which contains only a part, was read")
     elif n_more:
         yield SizePart(n_more, f"{file.path} has {file.rows:,} rows, {file.recorded_rows:,} are recorded")
 
@@ -160,7 +160,7 @@ def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePar
         parts["test"].append(SizePart(of_test, why))
         parts["train"].append(SizePart(rows - of_test, why))
     by_cut = more["test"] - sum(part.rows for part in parts["test"])
-    why = f"cut here, {n_test:,} of {n_train + n_test:,} rows are test; {paper['test']:,} of {n_paper:,} in the paper"
+    why = f"split here, {n_test:,} of {n_train + n_test:,} rows are test; {paper['test']:,} of {n_paper:,} in the paper"
     parts["test"].append(SizePart(by_cut, why))
     parts["train"].append(SizePart(-by_cut, why))
     parts["train"] += [
@@ -177,9 +177,13 @@ def _filled_sizes(domain: _Domain) -> Iterator[PaperSize]:
         if pool is None or n_rows == size.paper:
             continue
         no_more = min(pool, size.paper) - size.paper
-        smallest = f"the size of {size.smallest}, the smallest domain" if size.smallest else "the shares of the task"
+        smallest = (
+            f"match the size of {size.smallest}, the smallest domain"
+            if size.smallest
+            else "keep the task's label or length proportions"
+        )
         parts = (
-            SizePart(no_more, f"only {pool:,} rows to draw from"),
-            SizePart(n_rows - size.paper - no_more, f"left out for {smallest}"),
+            SizePart(no_more, f"only {pool:,} rows to sample from"),
+            SizePart(n_rows - size.paper - no_more, f"dropped to {smallest}"),
         )
         yield PaperSize(domain.name, split, n_rows, size.paper, tuple(part for part in parts if part.rows))

@@ -33,7 +33,7 @@ def _check_spdx(text: str) -> str:
     try:
         return str(canonicalize_license_expression(text))
     except InvalidLicenseExpression as error:
-        raise ValueError("this is no SPDX identifier") from error
+        raise ValueError("this is not an SPDX identifier") from error
 
 
 Spdx = Annotated[Text, pydantic.AfterValidator(_check_spdx)]
@@ -167,7 +167,7 @@ def _problem(detail: Any, file: str) -> Problem:
     cure = f"write '{last}: {_EXAMPLES[last]}'" if last in _EXAMPLES else ""
     said = detail["msg"].removeprefix("Value error, ").replace("tuple", "list")
     if detail["type"] == "string_pattern_mismatch":
-        said = "this has another form"
+        said = "this has the wrong format"
     return Problem(said, file, repr(detail["input"])[:100], cure, key=key)
 
 

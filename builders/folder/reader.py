@@ -149,7 +149,7 @@ class DatasetFolder:
         info = self.task(task)
         if name in info.withheld_subsets:
             lost = [domain for domain, facts in info.withheld.items() if "test" in facts.splits]
-            what = f"subset '{name}' is not in this folder, as it needs rows that may not be published"
+            what = f"subset '{name}' is not in this folder, because it needs rows that may not be published"
             cure = f"build it yourself: {self.manifest.build_command(task)}"
             raise InvalidInput(Problem(what, str(self.path), f"'{task}' without {', '.join(lost)}", cure))
         if name not in info.subsets:
@@ -247,7 +247,7 @@ class DatasetFolder:
         """Raise InvalidInput if test labels are withheld."""
         if self.manifest.withholds_labels:
             what = "test labels are withheld in this folder"
-            cure = f"score with the gold folder, which is of the same version ({self.version}), "
+            cure = f"score with the gold folder of the same version ({self.version}), "
             raise InvalidInput(Problem(what, str(self.path), cure=cure + "or submit to the leaderboard"))
 
     def check(self) -> None:
@@ -316,7 +316,7 @@ class DatasetFolder:
             return []
         what = f"{len(repeats):,} ids, {n_known:,} of them of test rows"
         file = str(self.path / repeats_path(name))
-        return [Problem("repeated test rows differ from the rows", file, what, "build the folder again")]
+        return [Problem("the list of repeated test rows does not match the rows", file, what, "build the folder again")]
 
     def _check_depth(self, name: str) -> list[Problem]:
         problems: list[Problem] = []
@@ -337,7 +337,7 @@ class DatasetFolder:
             for path in sorted(self.path.glob(pattern))
         ]
         what, cure = (
-            "a file of a domain that may not be published is in the folder",
+            "the folder contains a file of a domain that may not be published",
             "delete it, or build the folder again",
         )
         return [Problem(what, str(path), cure=cure) for path in dict.fromkeys(left_out)]
@@ -368,7 +368,7 @@ class DatasetFolder:
             raise InvalidInput(Problem(what, str(self.path / pattern), cure=cure))
         for file in files:
             if not file.is_file():  # reading a pipe, for example, would block forever
-                what, cure = "a file of the dataset folder is no regular file", "build the folder again"
+                what, cure = "a file of the dataset folder is not a regular file", "build the folder again"
                 raise InvalidInput(Problem(what, str(file), cure=cure))
         return files
 

@@ -95,7 +95,7 @@ def _refuse_nothing_left(folder: DatasetFolder) -> None:
         return
     closed = dict.fromkeys(source.terms for facts in domains for source in manifest.closed_sources(facts))
     found = "; ".join(closed)
-    cure = f"let each user build it: {manifest.build_command(next(iter(manifest.tasks)))}"
+    cure = f"users must build it themselves: {manifest.build_command(next(iter(manifest.tasks)))}"
     raise InvalidInput(Problem("nothing in this folder may be published", str(folder.path), found, cure))
 
 

@@ -50,10 +50,10 @@ class Target:
     def __post_init__(self) -> None:
         """Raise InvalidInput for invalid branch or tag names."""
         if not _REF_NAME.fullmatch(self.revision) or re.fullmatch(r"refs/.*|[0-9a-f]{40}", self.revision):
-            cure = "name a branch, such as main or draft"
+            cure = "give a branch, such as main or draft"
             raise InvalidInput(Problem("this is not the name of a branch", self.repo_id, f"'{self.revision}'", cure))
         if not _REF_NAME.fullmatch(self.tag):
-            raise InvalidInput(Problem("this cannot be a tag", self.repo_id, f"'{self.tag}'", "name it like v1"))
+            raise InvalidInput(Problem("this is not a valid tag", self.repo_id, f"'{self.tag}'", "write it like v1"))
 
 
 @dataclass(frozen=True)
@@ -118,12 +118,14 @@ def read_remote(target: Target, api: Any) -> Remote:
     except RepositoryNotFoundError:
         return Remote(None, {}, False, None)
     if target.private and not api.repo_info(target.repo_id, repo_type="dataset").private:
-        cure = "name another, or make it private; nothing was sent"
-        raise InvalidInput(Problem("withheld labels may not go into a public repository", target.repo_id, cure=cure))
+        cure = "give another one, or make it private; nothing was sent"
+        raise InvalidInput(
+            Problem("withheld labels must not be published in a public repository", target.repo_id, cure=cure)
+        )
     branches = {ref.name: ref.target_commit for ref in refs.branches}
     tags = {ref.name: ref.target_commit for ref in refs.tags}
     if target.revision not in branches and target.revision in tags:
-        cure = "name a branch"
+        cure = "give a branch"
         raise InvalidInput(Problem("this is a tag, not a branch", target.repo_id, f"'{target.revision}'", cure))
     head = branches.get(target.revision) or branches["main"]
     tree = api.list_repo_tree(target.repo_id, recursive=True, revision=head, repo_type="dataset")
@@ -177,13 +179,13 @@ class PublishPlan:
         """Return the planned actions, one per line."""
         repo_id, kind = self.target.repo_id, "private repository" if self.target.private else "repository"
         return [
-            *([] if self.compared else [f"leave out the comparison with {repo_id}: {_UNREACHED}"]),
+            *([] if self.compared else [f"no comparison with {repo_id}: {_UNREACHED}"]),
             *([f"create {kind} {repo_id}"] if self.parent is None and self.compared else []),
             *([f"create branch {self.target.revision}"] if self.new_branch and self.target.revision != "main" else []),
             *(f"add {path} ({size:,} bytes)" for path, size in self.add.items()),
             *(f"delete {path}" for path in self.delete),
             *([f"tag {self.tag}"] if self.tag else []),
-            *([] if self.changes else [f"{repo_id} already holds this content; no file to send"]),
+            *([] if self.changes else [f"{repo_id} already has this content; no file to send"]),
         ]
 
 
@@ -220,7 +222,7 @@ def plan_publishing(
     refuse_closed(folder)
     if folder.manifest.label_key is not None and not target.private:
         cure = "give the folder of 'public' and 'gold', and --private-gold"
-        raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder.path), cure=cure))
+        raise InvalidInput(Problem("this folder contains withheld test labels", str(folder.path), cure=cure))
     title = f"{folder.manifest.title}: {folder.manifest.version}"
     local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
     try:
@@ -289,7 +291,7 @@ def _carry_out(plan: PublishPlan, api: Any) -> str:
         api.create_repo(**where, private=target.private or None, exist_ok=True)
         plan = _compare(plan.local, plan.title, target, api)
         if plan.parent is None:
-            cure = "give a token with access, or name another"
+            cure = "give a token with access, or another repository"
             raise InvalidInput(
                 Problem("the repository exists, but the token has no access to it", target.repo_id, cure=cure)
             )
@@ -392,7 +394,7 @@ def publish_folders(
         if gold is not None and private_gold is not None:
             _, gold_plan = plan_part(gold, private_gold, private=True)
         elif gold is not None:
-            log.info("leave out %s: gold is published only to a repository given by --private-gold", gold)
+            log.info("skipping %s: gold is published only to the repository given by --private-gold", gold)
         commit, commit_gold = (_send_plan(each, api, dry_run=dry_run) for each in (plan, gold_plan))
     content = {**_as_json(plan, commit), "left_out": left_out}
     return content | ({"gold": _as_json(gold_plan, commit_gold)} if gold_plan else {})
@@ -405,18 +407,18 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
         if private_gold is not None and private_gold.casefold() == repo_id.casefold():
             cure = "give two repositories"
             raise InvalidInput(
-                Problem("withheld labels may not go into the public repository", private_gold, cure=cure)
+                Problem("withheld labels must not be published in the public repository", private_gold, cure=cure)
             )
         _refuse_other_pair(*pair)
         return pair
     if private_gold is not None:
-        cure = "build with --withhold-labels and give the folder of both, or leave --private-gold out"
+        cure = "build with --withhold-labels and give the folder of both, or omit --private-gold"
         found = f"no '{PUBLIC_FOLDER}' and '{GOLD_FOLDER}' in it"
-        raise InvalidInput(Problem("this folder holds no withheld labels to publish", str(folder), found, cure))
+        raise InvalidInput(Problem("this folder contains no withheld labels to publish", str(folder), found, cure))
     whole = folder.resolve()
     if whole.name == GOLD_FOLDER and (whole.parent / PUBLIC_FOLDER / MANIFEST).is_file():
         cure = f"publish {whole.parent} with --private-gold"
-        raise InvalidInput(Problem("this folder holds test labels that are withheld", str(folder), cure=cure))
+        raise InvalidInput(Problem("this folder contains withheld test labels", str(folder), cure=cure))
     return folder, None
 
 
@@ -438,7 +440,7 @@ def _public_part(stack: ExitStack, path: Path) -> tuple[dict[str, str], DatasetF
     if left_out:
         check_folder(opened)  # the public copy does not check what it copies
     for domain, why in left_out.items():
-        log.info("leave out %s: %s", domain, why)
+        log.info("skipping %s: %s", domain, why)
     return left_out, stack.enter_context(published_folder(opened))
 
 

@@ -42,18 +42,18 @@ def _check(folder: DatasetFolder, publication: Publication | None, place: str) -
     problems = []
     sources = folder.manifest.sources_here
     if publication is None or publication.address is None:
-        cure = "name whom to ask to take a text down: 'contact' with an e-mail address in the file of --cite"
+        cure = "give a contact for takedown requests: 'contact' with an e-mail address in the file of --cite"
         problems += [
-            Problem(f"texts of {source.title} may hurt, and nobody is named to write to", place, cure=cure)
+            Problem(f"texts of {source.title} may be harmful, and no contact is given", place, cure=cure)
             for source in sources
             if source.may_hurt
         ]
     own = [source for source in sources if source.licence == OWN_LICENCE]
     stated = folder.manifest.publication.license if folder.manifest.publication else None
     if publication is not None and publication.license not in (None, stated) and not own:
-        cure = "leave 'license' out: the card has the licence of each source"
+        cure = "omit 'license': the card lists the licence of each source"
         found = f"'{publication.license}'"
-        problems.append(Problem("a licence is stated for rows of others", place, found, cure))
+        problems.append(Problem("a licence is stated for rows that have licences of their own", place, found, cure))
     if problems:
         raise InvalidInput(problems)
 

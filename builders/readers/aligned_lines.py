@@ -14,7 +14,7 @@ SCHEMA = pl.Schema({"text": pl.String(), "rating": pl.String()})
 """One row per line, in file order, no nulls; ``rating`` is a whole number as text."""
 
 _PER_FRAME = 10_000
-_AGAIN = "fetch both files again; one of them may be cut off"
+_AGAIN = "fetch both files again; one of them may be truncated"
 
 
 def rated_texts(sibling: str, highest: int) -> "RatedTexts":
@@ -62,7 +62,7 @@ class RatedTexts:
     def _ratings(self, path: Path, texts: Path) -> list[str]:
         """Read the ratings, as whole numbers."""
         if not path.is_file():
-            what, cure = f"the ratings that belong to {texts.name} are missing", "put them beside that file, unpacked"
+            what, cure = f"the ratings that belong to {texts.name} are missing", "put them next to that file, unpacked"
             raise InvalidInput(Problem(what, str(path), cure=cure))
         numbers = {f"{number}{zero}": str(number) for number in range(1, self.highest + 1) for zero in ("", ".0")}
         ratings = []
@@ -72,7 +72,7 @@ class RatedTexts:
                 if rating is None:
                     what, cure = f"this line is not a rating from 1 to {self.highest}", "is this the upstream release?"
                     if row == 1 and line.strip().isalpha():
-                        cure = "it may be a header, which the release does not have: delete the line"
+                        cure = "it may be a header, which the release does not contain: delete the line"
                     raise InvalidInput(Problem(what, str(path), repr(line[:80]), cure, row=row))
                 ratings.append(rating)
         if not ratings:

@@ -52,7 +52,7 @@ class AspectTerms:
     (SemEval's fourth polarity), "terms overlap", or "a term does not align with words".
 
     Raises: InvalidInput with the line (as row) if the file is not XML of this format, a term differs from the text at
-        its offsets, or a polarity is unknown.
+        its offsets, or a polarity is not known.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
@@ -89,8 +89,8 @@ def _root(text: str, path: Path) -> Element:
         builder.start(tag, attributes).line = parser.CurrentLineNumber  # type: ignore[attr-defined]
 
     def refuse(*_: object) -> None:
-        cure = "take the upstream file; it declares none"
-        what = "the file declares a document type, which may hold entities"
+        cure = "use the upstream file, which declares none"
+        what = "the file declares a document type, which may define entities"
         raise InvalidInput(Problem(what, str(path), cure=cure))
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, builder.end, builder.data
@@ -98,18 +98,18 @@ def _root(text: str, path: Path) -> Element:
     try:
         parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
-        cure, found = "fetch the file again; it may be cut off", expat.ErrorString(error.code)
+        cure, found = "fetch the file again; it may be truncated", expat.ErrorString(error.code)
         raise InvalidInput(Problem("the file is not XML", str(path), found, cure, row=error.lineno)) from error
     root = builder.close()
     if root.tag != "sentences":
-        raise _refusal("the file does not hold 'sentences'", root, path, f"'{root.tag}'")
+        raise _refusal("the file has no element 'sentences'", root, path, f"'{root.tag}'")
     for child in root:
         if child.tag != "sentence":
-            raise _refusal("'sentences' holds something else than a 'sentence'", child, path, f"'{child.tag}'")
+            raise _refusal("'sentences' contains an element other than 'sentence'", child, path, f"'{child.tag}'")
     # Sentences may have no terms, but a file with other element names must not be read as all O.
     if len(root) and next(root.iter("aspectTerm"), None) is None:
         found = f"elements {', '.join(sorted({element.tag for element in root.iter()}))}"
-        cure = "take the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
+        cure = "use the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
         raise InvalidInput(Problem("no sentence has an 'aspectTerm'", str(path), found, cure))
     return root
 
@@ -118,7 +118,7 @@ def _row(sentence: Element, path: Path) -> tuple[list[str], list[str] | None, st
     text = _text(sentence, path)
     spans = tokenise(text)
     if not spans:
-        raise _refusal("the text of this sentence holds no words", sentence, path, repr(text))
+        raise _refusal("the text of this sentence contains no words", sentence, path, repr(text))
     terms = _terms(sentence, text, path)
     refused = _why_untaggable(terms, spans)
     tags = None if refused else _tags(terms, spans)
@@ -128,11 +128,11 @@ def _row(sentence: Element, path: Path) -> tuple[list[str], list[str] | None, st
 def _text(sentence: Element, path: Path) -> str:
     texts = sentence.findall("text")
     if len(texts) != 1:
-        raise _refusal("a sentence must hold one 'text'", sentence, path, f"{len(texts)} of them")
+        raise _refusal("a sentence must have one 'text'", sentence, path, f"{len(texts)} of them")
     if len(texts[0]):
         texts[0][0].tail = None
         found = repr(tostring(texts[0][0], encoding="unicode")[:80])
-        raise _refusal("the text of this sentence holds more than text", texts[0], path, found)
+        raise _refusal("the text of this sentence contains other elements", texts[0], path, found)
     return texts[0].text or ""
 
 
@@ -140,7 +140,7 @@ def _terms(sentence: Element, text: str, path: Path) -> list[Term]:
     """Return the distinct terms in text order."""
     lists = sentence.findall("aspectTerms")
     if len(lists) > 1:
-        raise _refusal("a sentence must hold at most one 'aspectTerms'", lists[1], path, f"{len(lists)} of them")
+        raise _refusal("a sentence must have at most one 'aspectTerms'", lists[1], path, f"{len(lists)} of them")
     elements = [element for terms in lists for element in terms]
     terms = {_term(element, text, path) for element in elements}
     return sorted(terms, key=lambda term: (term.start, term.end, term.polarity))
@@ -148,21 +148,21 @@ def _terms(sentence: Element, text: str, path: Path) -> list[Term]:
 
 def _term(element: Element, text: str, path: Path) -> Term:
     if element.tag != "aspectTerm":
-        raise _refusal("'aspectTerms' holds something else than an 'aspectTerm'", element, path, f"'{element.tag}'")
+        raise _refusal("'aspectTerms' contains an element other than 'aspectTerm'", element, path, f"'{element.tag}'")
     missing = [name for name in ("from", "to", "term", "polarity") if name not in element.attrib]
     if missing:
         found = f"attributes {', '.join(sorted(element.attrib))}"
-        raise _refusal(f"an 'aspectTerm' is without '{missing[0]}'", element, path, found)
+        raise _refusal(f"an 'aspectTerm' lacks '{missing[0]}'", element, path, found)
     polarity = element.attrib["polarity"]
     if polarity not in _TAGS and polarity != _CONFLICT:
         cure = did_you_mean(polarity, [*_TAGS, _CONFLICT])
-        raise _refusal("a polarity is unknown", element, path, repr(polarity), cure)
+        raise _refusal("unknown polarity", element, path, repr(polarity), cure)
     start, end = (_offset(element, name, path) for name in ("from", "to"))
     term = element.attrib["term"]
     if start >= end or text[start:end] != term:
-        found = f"{text[start:end]!r} at {start} to {end}, where {term!r} should stand"
-        cure = "were the offsets counted in another text (bytes, entities, white space)? Fetch the file again"
-        raise _refusal("a term is not the text at its offsets", element, path, found, cure)
+        found = f"{text[start:end]!r} at {start} to {end}, expected {term!r}"
+        cure = "do the offsets count bytes, entities or white space differently? Fetch the file again"
+        raise _refusal("a term differs from the text at its offsets", element, path, found, cure)
     return Term(start, end, polarity)
 
 

@@ -78,8 +78,8 @@ def _choices(document: _Document, labels: dict[str, _Label], path: str, number: 
     annotations = document.annotation_sets[0].annotations
     if annotations.keys() != labels.keys():
         key = sorted(annotations.keys() ^ labels.keys())[0]
-        what = f"document '{document.id}' is not annotated for the hypotheses of the release"
-        found = f"'{key}' in its annotations alone" if key in annotations else f"'{key}' not annotated"
+        what = f"document '{document.id}' is not annotated for exactly the hypotheses of the release"
+        found = f"'{key}' only in its annotations" if key in annotations else f"'{key}' not annotated"
         raise InvalidInput(Problem(what, path, found, RELEASE, row=number))
     for key, annotation in annotations.items():
         if annotation.choice not in CHOICES:

@@ -18,7 +18,7 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 N_FIELDS = "n_fields"
 
 _ROWS = 50_000
-_CUT = "fetch the file again; it may be cut off"
+_CUT = "fetch the file again; it may be truncated"
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}
 
 
@@ -85,14 +85,14 @@ class QuotedCsv:
                 if len(fields) != width:
                     what = f"this row has {len(fields)} fields, the header {width}"
                     found = f"{self.separator.join(fields)[:80]!r} at line {reader.line_num}"
-                    cure = f"{_CUT}; or are its texts not quoted?"
+                    cure = f"{_CUT}; or its texts may not be quoted"
                     raise InvalidInput(Problem(what, str(path), found, cure, row=row))
                 if row == 1 and self.header:
                     _refuse_header(fields, self.header, path)
                 yield fields
         except csv.Error as error:
             found = f"{error} at line {reader.line_num}"
-            what, cure = "this row breaks the rules of quoting", f"{_CUT}; or is it not a quoted CSV?"
+            what, cure = "this row breaks the rules of quoting", f"{_CUT}; or it may not be a quoted CSV"
             raise InvalidInput(Problem(what, str(path), found, cure, row=row + 1)) from error
         if row < first:
             raise _empty(path)
@@ -173,7 +173,10 @@ def _places(columns: Sequence[str], header: list[str], path: Path) -> list[int]:
     """Return the positions of the columns in the header."""
     parted = next((name for sign, name in _SEPARATORS.items() if len(header) == 1 and sign in header[0]), None)
     if parted is not None:
-        what, cure = f"the columns are separated by {parted}", "fetch the release's own file, not one that was exported"
+        what, cure = (
+            f"the columns are separated by {parted}",
+            "fetch the original file of the release, not an exported copy",
+        )
         raise InvalidInput(Problem(what, str(path), f"header {header[0][:80]!r}", cure))
     problems = [problem for problem in repeated_columns(header, str(path)) if problem.column in columns]
     problems += [

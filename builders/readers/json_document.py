@@ -26,7 +26,7 @@ def json_document(file: UpstreamFile, kind: type[_Document], name: str) -> _Docu
     except msgspec.DecodeError as error:
         at = re.search(r"\(byte (\d+)\)", str(error))
         line = content.count(b"\n", 0, int(at[1]) if at else len(content.rstrip())) + 1
-        cure = "fetch the file again; it may be cut off"
+        cure = "fetch the file again; it may be truncated"
         if at and b"{" in content[max(0, int(at[1]) - 1) : int(at[1]) + 1]:
-            cure = "is it JSON lines, an object a line, where one document is wanted?"
+            cure = "is it JSON lines (one object per line) instead of one document?"
         raise InvalidInput(Problem("the file is not JSON", str(file.path), str(error), cure, row=line)) from error

@@ -13,7 +13,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 _BOM = b"\xef\xbb\xbf"
 _OTHER_RELEASE = "is this the upstream release that the build expects?"
-_CUT_OFF = "fetch the file again; it may be cut off"
+_CUT_OFF = "fetch the file again; it may be truncated"
 
 
 def json_lines(*keys: str, optional: Sequence[str] = (), lists: Sequence[str] = ()) -> "JsonLines":
@@ -80,7 +80,7 @@ class JsonLines:
         line = file.first_line().removeprefix(_BOM)
         if line.lstrip().startswith(b"["):
             what, cure = (
-                "the file is one JSON list, not an object a line",
+                "the file is one JSON list, not one object per line",
                 "fetch the release's lines, or jq -c '.[]'",
             )
             raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=1))

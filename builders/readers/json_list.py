@@ -14,7 +14,7 @@ from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import InvalidInput, Problem
 
 _SPACE = " \t\r\n"
-_CUT = "fetch the file again; it may be cut off"
+_CUT = "fetch the file again; it may be truncated"
 
 
 def json_list(*keys: str) -> "JsonList":
@@ -103,7 +103,7 @@ class _Text:
             if "{" not in self._expected:
                 what = "there is more text after the list" if not self._expected else "the file is not a JSON list"
                 lines = self._expected == "[" and sign == "{"
-                cure = "is it JSON lines, an object a line, where one list is wanted?" if lines else RELEASE
+                cure = "is it JSON lines (one object per line) instead of one list?" if lines else RELEASE
                 raise self.refusal(what, repr(self._text[at : at + 40]), cure, at)
             try:
                 item, end = self._decode(self._text, at)

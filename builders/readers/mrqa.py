@@ -59,7 +59,7 @@ class Mrqa:
         for first, block in file.blocks():
             yield pl.DataFrame(list(_question_rows(block, first, file.path)), schema=SCHEMA, orient="row")
         if not block and not file.position.offset:
-            cure = "fetch the file again; it may be cut off"
+            cure = "fetch the file again; it may be truncated"
             raise InvalidInput(Problem("the file is empty", str(file.path), cure=cure))
 
 
@@ -98,7 +98,7 @@ def _context(line: bytes, path: Path, number: int) -> _Context | None:
         found = str(error)
         raise InvalidInput(Problem("this is not MRQA's JSON", str(path), found, RELEASE, row=number)) from error
     except msgspec.DecodeError as error:
-        cure = "fetch the file again; it may be cut off"
+        cure = "fetch the file again; it may be truncated"
         raise InvalidInput(Problem("this line is not JSON", str(path), str(error), cure, row=number)) from error
 
 
@@ -115,15 +115,15 @@ def _places(detected: _Detected, context: str, place: str, path: Path, number: i
     for start, last in detected.char_spans:
         text = context[start : last + 1] if 0 <= start <= last < len(context) else ""
         if not text:
-            what = f"an answer to {place} is at a span that the context does not have"
+            what = f"an answer to {place} has a span outside the context"
             found = f"characters {start} to {last} of {len(context)}"
         elif (_normalise(text) or text.strip()) != (_normalise(detected.text) or detected.text.strip()):
-            what = f"an answer to {place} is not at its span"
-            found = f"{text!r} at {start} to {last}, where {detected.text!r} should stand"
+            what = f"an answer to {place} does not match its span"
+            found = f"{text!r} at {start} to {last}, expected {detected.text!r}"
         else:
             yield text.strip(), start + len(text) - len(text.lstrip())
             continue
-        cure = "do these spans count bytes, or leave their last character out? " + RELEASE
+        cure = "do these spans count bytes, or exclude their last character? " + RELEASE
         raise InvalidInput(Problem(what, str(path), found, cure, row=number))
 
 

@@ -46,7 +46,7 @@ class ParquetRows:
                 if not parquet.metadata.num_rows:
                     yield self._frame(pl.DataFrame(parquet.schema_arrow.empty_table()))
         except (pa.ArrowException, OSError) as error:
-            what, cure = "the file is damaged, or is not Parquet", "fetch the file again; it may be cut off"
+            what, cure = "the file is damaged, or is not Parquet", "fetch the file again; it may be truncated"
             raise InvalidInput(Problem(what, str(file.path), first_line(error), cure)) from error
 
     def _frame(self, frame: pl.DataFrame) -> pl.DataFrame:

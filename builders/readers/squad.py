@@ -110,7 +110,7 @@ def _level(raw: msgspec.Raw, level: type[_Level], path: Path, place: str, row: i
     try:
         return msgspec.json.decode(raw, type=level)
     except msgspec.ValidationError as error:
-        what = f"{place} is not as SQuAD's JSON has it"
+        what = f"{place} does not match the SQuAD JSON format"
         raise InvalidInput(Problem(what, str(path), str(error), RELEASE, row=row)) from error
 
 
@@ -124,17 +124,17 @@ def _check(question: SquadQuestion, context: str, path: Path, title: str, number
     place = f"question '{question.id}' of article '{title}'"
     if question.is_impossible and question.answers:
         found = f"is_impossible true and the answer {question.answers[0].text!r}"
-        what = f"{place} cannot be answered but has answers"
+        what = f"{place} is marked as impossible but has answers"
         raise InvalidInput(Problem(what, str(path), found, "fetch the file again", row=number))
     if not question.is_impossible and not question.answers:
-        cure = "this release may withhold its answers; take one that has them"
+        cure = "this release may withhold its answers; use one that contains them"
         what = f"{place} has no answers but is not marked as impossible"
         raise InvalidInput(Problem(what, str(path), "answers []", cure, row=number))
     for answer in question.answers:
         stands = context[answer.answer_start : answer.answer_start + len(answer.text)]
         if stands != answer.text:
             what = f"an answer to {place} is not at its answer_start"
-            found = f"{stands!r} at {answer.answer_start}, where {answer.text!r} should stand"
+            found = f"{stands!r} at {answer.answer_start}, expected {answer.text!r}"
             raise InvalidInput(Problem(what, str(path), found, _nearest(answer, context), row=number))
 
 
@@ -142,6 +142,6 @@ def _nearest(answer: SquadAnswer, context: str) -> str:
     """Find the answer's nearest occurrence, which hints at the unit of the offsets."""
     starts = [match.start() for match in re.finditer(f"(?={re.escape(answer.text)})", context)]
     if not starts:
-        return "the context does not hold this answer: was its text changed (white space, quotes, accents)?"
+        return "the context does not contain this answer: was its text changed (white space, quotes, accents)?"
     nearest = min(starts, key=lambda start: abs(start - answer.answer_start))
-    return f"the nearest stands at {nearest}: do these offsets count bytes, or another release's characters?"
+    return f"the nearest occurrence is at {nearest}: do these offsets count bytes, or characters of another release?"

@@ -22,7 +22,7 @@ SCHEMA = pl.Schema(
 OUTSIDE = "O"
 TAGS = (OUTSIDE, "T-POS", "T-NEG", "T-NEU")
 
-_AGAIN = "fetch the file again; it may be cut off or edited"
+_AGAIN = "fetch the file again; it may be truncated or edited"
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TaggedText:
     O and counted in ``untagged``; a line without any tag is rejected.
 
     Raises: InvalidInput with the line (as row) if a line before the last is blank, has no ``####`` or no words, no word
-        has a tag, a tag is unknown, or an empty word is tagged.
+        has a tag, a tag is not known, or an empty word is tagged.
     """
 
     def __call__(self, file: UpstreamFile) -> Iterator[pl.DataFrame]:
@@ -52,12 +52,12 @@ tagged_text = TaggedText()
 
 def _row(line: str, path: Path, number: int) -> tuple[list[str], list[str], str, int]:
     if not line.strip():
-        raise InvalidInput(Problem("a line is blank, but not the last", str(path), repr(line), _AGAIN, row=number))
+        raise InvalidInput(Problem("a line other than the last is blank", str(path), repr(line), _AGAIN, row=number))
     text, separator, tagged = line.rpartition("####")
     if not separator:
         raise InvalidInput(Problem("this line has no '####'", str(path), repr(line[:80]), _AGAIN, row=number))
     if any(item.endswith(tuple(f"={tag}" for tag in TAGS)) for item in text.split(" ")):
-        what, cure = "tagged words stand before the last '####'", "is '####' one of the words?"
+        what, cure = "there are tagged words before the last '####'", "is '####' one of the words?"
         raise InvalidInput(Problem(what, str(path), repr(text[-80:]), cure, row=number))
     items = [_item(item, path, number) for item in tagged.split(" ") if item]
     words = [(token, tag) for token, tag in items if token]
@@ -75,7 +75,7 @@ def _item(item: str, path: Path, number: int) -> tuple[str, str | None]:
     if not separator:
         return item, None
     if tag not in TAGS:
-        raise InvalidInput(Problem("a tag is unknown", str(path), repr(item[:80]), did_you_mean(tag, TAGS), row=number))
+        raise InvalidInput(Problem("unknown tag", str(path), repr(item[:80]), did_you_mean(tag, TAGS), row=number))
     if not token and tag != OUTSIDE:
         what, cure = "an empty word is tagged", "are there two spaces between its word and its tag?"
         raise InvalidInput(Problem(what, str(path), repr(item), cure, row=number))

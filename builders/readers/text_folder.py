@@ -16,7 +16,7 @@ TAR_SCHEMA = pl.Schema({"label": pl.String(), "name": pl.String(), "text": pl.St
 """One row per text, in the archive's order, no nulls; ``name`` is the file's name without ``.txt``."""
 
 _PER_FRAME = 10_000
-_AGAIN = "fetch the file again; it may be cut off"
+_AGAIN = "fetch the file again; it may be truncated"
 
 
 def listed_texts(key: str, *columns: str, folder: str) -> "ListedTexts":
@@ -84,7 +84,7 @@ class TarTexts:
                 rows = []
         if missing:
             found, cure = f"no {self.folder}/{next(iter(missing))}/*.txt", "is this the upstream release?"
-            raise InvalidInput(Problem("the archive is without texts of a label", str(file.path), found, cure))
+            raise InvalidInput(Problem("the archive has no texts of a label", str(file.path), found, cure))
         if rows:
             yield pl.DataFrame(rows, schema=TAR_SCHEMA, orient="row")
 
@@ -108,8 +108,8 @@ class TarTexts:
 def _names(keys: pl.Series, folder: Path, table: Path) -> Iterator[str]:
     missing = [key for key in keys if not _is_name(key) or not (folder / f"{key}.txt").is_file()]
     if missing:
-        what = f"a text that {table.name} lists is missing" + and_more(len(missing) - 1, "text")
-        cure = "fetch the folder again; it may be cut off"
+        what = f"a text listed in {table.name} is missing" + and_more(len(missing) - 1, "text")
+        cure = "fetch the folder again; it may be incomplete"
         raise InvalidInput(Problem(what, str(folder), f"no '{missing[0]}.txt'", cure))
     return iter(keys)
 

@@ -19,7 +19,7 @@ SCHEMA = pl.Schema({"tokens": pl.List(pl.String), "tags": pl.List(pl.String), "d
 _DOCUMENT = "-DOCSTART-"
 _PARTED = {" ": "spaces", "\t": "tabs"}
 _PER_FRAME = 10_000
-_AGAIN = "fetch the file again; it may be cut off or edited"
+_AGAIN = "fetch the file again; it may be truncated or edited"
 
 
 def token_lines(separator: str = "\t", tag: int = 1) -> "TokenLines":
@@ -66,7 +66,7 @@ class TokenLines:
             yield pl.DataFrame({name: list(column) for name, column in columns}, schema=SCHEMA)
             empty = False
         if empty:
-            raise InvalidInput(Problem("the file holds no sentence", str(file.path), cure=_AGAIN))
+            raise InvalidInput(Problem("the file contains no sentence", str(file.path), cure=_AGAIN))
 
     def _sentences(self, file: UpstreamFile) -> Iterator["_Row"]:
         tokens: list[str] = []
@@ -94,10 +94,10 @@ class TokenLines:
     def _fields(self, file: UpstreamFile, number: int, line: str) -> tuple[str, str]:
         fields = line.split(self.separator)
         if len(fields) != self.tag + 1:
-            what = f"this line has {len(fields)} fields, a token {self.tag + 1}"
+            what = f"this line has {len(fields)} fields, a token line has {self.tag + 1}"
             other = {" ": "\t", "\t": " "}.get(self.separator, "")
             if len(fields) == 1 and len(line.split(other)) == self.tag + 1:
-                what = f"{_PARTED[other]} separate the fields here, where {_PARTED[self.separator]} are wanted"
+                what = f"fields are separated by {_PARTED[other]} instead of {_PARTED[self.separator]}"
                 cure = "is this another file of the same project?"
                 raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=number))
         elif not fields[0].strip() or not fields[self.tag].strip():

@@ -22,7 +22,7 @@ _PIECE = re.compile(r"[()]|[^ ()]+")
 """A bracket, a label or a word. Only spaces separate them: words may contain no-break spaces."""
 
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")"}
-_AGAIN = "fetch the file again; it may be cut off or edited"
+_AGAIN = "fetch the file again; it may be truncated or edited"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Trees:
                 found = repr(line[:80])
                 raise InvalidInput(Problem(str(error), str(file.path), found, _AGAIN, row=number)) from error
         if not rows:
-            raise InvalidInput(Problem("the file holds no tree", str(file.path), cure=_AGAIN))
+            raise InvalidInput(Problem("the file contains no tree", str(file.path), cure=_AGAIN))
         yield pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -84,7 +84,7 @@ def _tree(line: str) -> tuple[str, str]:
             raise _MalformedError("a tree must begin with a bracket")
         elif piece == ")":
             if not opened.pop().holds:
-                raise _MalformedError("a node holds neither a word nor nodes")
+                raise _MalformedError("a node contains neither a word nor nodes")
         elif not opened[-1].label:
             if piece not in LABELS:
                 raise _MalformedError(f"the label of a node is {piece!r}, not one of 0 to 4")
@@ -99,7 +99,7 @@ def _tree(line: str) -> tuple[str, str]:
 
 def _set_content(node: _Node, what: str) -> None:
     if not node.label:
-        raise _MalformedError("a node is without a label")
+        raise _MalformedError("a node has no label")
     if node.holds == "a word" or (what == "a word" and node.holds):
-        raise _MalformedError("a node holds more than one word, or a word beside nodes")
+        raise _MalformedError("a node contains more than one word, or a word next to nodes")
     node.holds = what

@@ -31,7 +31,7 @@ class WithSibling:
         """Read both files."""
         path = file.path.with_name(self.sibling)
         if not path.is_file():
-            what, cure = f"the file that belongs to {file.path.name} is missing", "put it beside that file, unpacked"
+            what, cure = f"the file that belongs to {file.path.name} is missing", "put it next to that file, unpacked"
             raise InvalidInput(Problem(what, str(path), cure=cure))
         rows = pl.concat(self.read(file))
         with UpstreamFile(path) as other:

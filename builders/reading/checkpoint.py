@@ -57,7 +57,7 @@ class Checkpoint:
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            log.info("%s: another process reads the same; waiting for it", self.folder)
+            log.info("%s: another process is reading the same files; waiting for it", self.folder)
             self._lock.acquire()
         return self
 
@@ -74,7 +74,7 @@ class Checkpoint:
             state = State.model_validate_json(path.read_bytes())
             for name, sha256 in (part for parts in state.parts for part in parts.items()):
                 if file_sha256(self.folder / name) != sha256:
-                    raise ValueError(f"{name} is not as it was written")
+                    raise ValueError(f"{name} has changed since it was written")
         except (ValueError, OSError) as error:
             aside = self.folder.with_name(self.folder.name + ".damaged")
             shutil.rmtree(aside, ignore_errors=True)
@@ -120,7 +120,7 @@ def _identity(part: object) -> str:
     """Return a text that identifies an object across processes, without memory addresses."""
     text = f"{part.__module__}.{part.__qualname__}" if isinstance(part, FunctionType) else str(part)
     if _PROCESS_ONLY.search(text):
-        raise TypeError(f"{text} has no name in another process: use a function of a module, or a dataclass")
+        raise TypeError(f"{text} cannot be identified in another process: use a module-level function or a dataclass")
     return text
 
 

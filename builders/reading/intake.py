@@ -208,7 +208,7 @@ class _Intake:
             taker.resume(counts, fingerprint, {folder / name: sha256 for name, sha256 in parts.items()})
         self.sha256, self._n_rows = state.sha256, state.n_rows
         self._position, self._serial = state.position, state.serial
-        how = "was read before" if state.sha256 else f"reading resumes at line {state.position.lines + 1:,}"
+        how = "was already read" if state.sha256 else f"reading resumes at line {state.position.lines + 1:,}"
         log.info("%s: %s", self._path.name, how)
 
     def _save(self) -> None:

@@ -28,8 +28,8 @@ def find_file(raws: Sequence[Path], place: str) -> Path | None:
         if plain := next((form for form in forms if form.is_file()), None):
             return plain
         if len(zips) > 1:
-            found, cure = f"{zips[0].name} and {zips[1].name}", "keep the release's own, remove the other"
-            raise InvalidInput(Problem(f"two zips could hold {path.name}", str(path.parent), found, cure))
+            found, cure = f"{zips[0].name} and {zips[1].name}", "keep the original of the release, delete the other"
+            raise InvalidInput(Problem(f"two zip files could contain {path.name}", str(path.parent), found, cure))
         if zips:
             return zips[0]
         blocked += filter(None, map(_why_unreadable, forms))
@@ -54,7 +54,7 @@ def _why_unreadable(path: Path) -> Problem | None:
         return Problem("there is a folder where a file should be", str(path), cure=cure)
     if path.is_symlink():
         found, cure = f"a link to {path.readlink()}", "put the file itself there, or a link to it"
-        return Problem("the link leads in a circle or to nothing", str(path), found, cure)
+        return Problem("the link is circular or broken", str(path), found, cure)
     return None
 
 
@@ -83,22 +83,22 @@ _CONTAINERS = (
         lambda head: head.startswith(_OLD_OFFICE),
         (),
         "this is a spreadsheet (Excel), not text",
-        "fetch the release's own file; a spreadsheet changes texts",
+        "fetch the original file of the release; spreadsheets change texts",
     ),
     _Form(
         lambda head: head.startswith(_ZIP) and b"[Content_Types].xml" in head,
         (),
         "this is a spreadsheet (Excel), not text",
-        "fetch the release's own file; a spreadsheet changes texts",
+        "fetch the original file of the release; spreadsheets change texts",
     ),
     _Form(
         lambda head: head.startswith(_ZIP),
         (".zip",),
         "this is a zip under another name",
-        "unpack it, or end its name in .zip",
+        "unpack it, or use the suffix .zip",
     ),
     _Form(
-        lambda head: head.startswith(_GZIP), (".gz", ".tgz"), "this is gzip under another name", "end its name in .gz"
+        lambda head: head.startswith(_GZIP), (".gz", ".tgz"), "this is gzip under another name", "use the suffix .gz"
     ),
 )
 """Forms matched against the bytes on disk."""
@@ -107,20 +107,20 @@ _CONTENTS = (
     _Form(
         _begins_with(b"version https://git-lfs"),
         (),
-        "this is a Git LFS pointer, not the file that it stands for",
+        "this is a Git LFS pointer, not the file itself",
         "run 'git lfs pull' in the clone, or download the file by itself",
     ),
     _Form(
         _begins_with(b"/annex/objects/", b"../.git/annex"),
         (),
-        "this is a git-annex pointer, not the file that it stands for",
+        "this is a git-annex pointer, not the file itself",
         "run 'git annex get' in the clone, or download the file by itself",
     ),
     _Form(
         _begins_with(b"<!doctype html", b"<html", b"<head"),
         (".html", ".htm"),
         "this is a web page, not the file",
-        f"{_FETCH}: the 'raw' or 'download' link, signed in where the page asks for it",
+        f"{_FETCH}: the 'raw' or 'download' link, signed in if the page requires it",
     ),
     _Form(
         _begins_with(b'<?xml version="1.0" encoding="utf-8"?>\n<error>', b"<error>"),
@@ -147,7 +147,7 @@ _CONTENTS = (
         lambda head: head.startswith(b"PAR1"),
         (".parquet",),
         "this is Parquet under another name",
-        "fetch the release's own file; 'shiftbench data fetch' does so where it can",
+        "fetch the original file of the release; 'shiftbench data fetch' does so if it can be downloaded",
     ),
     _Form(
         lambda head: head[257:262] == b"ustar",
@@ -158,7 +158,7 @@ _CONTENTS = (
     _Form(
         lambda head: len(head) >= 16 and not head.strip(b"\0"),
         (),
-        "the file begins with nothing but zeros, as a stopped download does",
+        "the file starts with zeros, as after an interrupted download",
         f"{_FETCH} again",
     ),
     _Form(
@@ -185,13 +185,17 @@ def check_form(path: Path) -> None:
         raise InvalidInput(Problem("the name ends in .gz, but this is not gzip", str(path), found, cure))
     if suffix == ".zip" and not zipfile.is_zipfile(path):
         _refuse(path, path.stem, head, _CONTENTS)
-        what = "the zip is cut off" if head.startswith(_ZIP) else "the name ends in .zip, but this is no zip"
+        what = (
+            "the zip file is truncated"
+            if head.startswith(_ZIP)
+            else "the name ends in .zip, but this is not a zip file"
+        )
         raise InvalidInput(Problem(what, str(path), _format_start(head), f"{_FETCH} again"))
     if suffix in (".gz", ".zip"):
         with UpstreamFile(path) as file, file.stream() as content:
             head = content.read(_HEAD)
         if not head:
-            raise InvalidInput(Problem("the compressed file holds nothing", str(path), "0 bytes", f"{_FETCH} again"))
+            raise InvalidInput(Problem("the compressed file is empty", str(path), "0 bytes", f"{_FETCH} again"))
     _refuse(path, path.stem if suffix in (".gz", ".zip") else path.name, head, _CONTENTS)
 
 

@@ -84,7 +84,7 @@ class Reservoir:
         """
         state = parse_json(pl.read_parquet_metadata(path)[_STATE])
         if state["size"] != self.size:
-            raise ValueError(f"{path} holds {state['size']} rows of each stratum, not {self.size}")
+            raise ValueError(f"{path} contains {state['size']} rows of each stratum, not {self.size}")
         self.n_taken, self.n_repeats = state["n_taken"], state["n_repeats"]
         self._pending, self._n_pending = [], 0
         self._hold(pl.read_parquet(path))

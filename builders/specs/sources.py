@@ -52,7 +52,7 @@ class Download(pydantic.BaseModel):
     @pydantic.model_validator(mode="after")
     def _brings_one_or_many(self) -> "Download":
         if (self.place is None) == (not self.members):
-            raise ValueError("give either 'place', where the file is kept, or 'members' of an archive")
+            raise ValueError("give either 'place', the path of the file, or 'members' of an archive")
         return self
 
     @property
@@ -145,7 +145,7 @@ def parse_sources(text: str, file: str) -> dict[str, SourceSpec]:
     try:
         tables = _TABLES.validate_python(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(Problem("the list of sources is not TOML", file, str(error), "mend it there")) from error
+        raise InvalidInput(Problem("the list of sources is not TOML", file, str(error), "correct it there")) from error
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, file) for detail in details) from error

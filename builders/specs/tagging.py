@@ -11,8 +11,8 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 Scheme = Literal["io", "bio", "iob1"]
 
 OUTSIDE = "O"
-_UNKNOWN = "a tag is unknown"
-_OTHER_FILE = "; or is this another file of the same project, with other types?"
+_UNKNOWN = "unknown tag"
+_OTHER_FILE = "; or is this another file of the same project, with different types?"
 
 _Begins = Callable[[str, str], bool]
 """(previous tag, tag) -> whether an entity begins at the tag; ``OUTSIDE`` precedes a sentence."""
@@ -75,7 +75,7 @@ def _begins_in_iob1(before: str, tag: str) -> bool:
 def _begins_in_bio(before: str, tag: str) -> bool:
     begins = tag.startswith("B-")
     if not begins and before[2:] != tag[2:]:
-        what = "a tag continues an entity that is not there"
+        what = "a tag continues an entity that was not started"
         cure = "is this file in the scheme iob1, where I- may begin one?"
         raise ValueError(what, f"'{tag}' after '{before}'", cure)
     return begins

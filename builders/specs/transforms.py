@@ -63,10 +63,10 @@ def label_from(column: str, labels: Mapping[str, str], others: Sequence[str] = (
     """Map the values of a column to labels.
 
     Args:
-        labels: our label by value.
+        labels: maps values of the column to labels.
         others: values whose rows are dropped, like nulls.
     Returns: a step that sets ``label``.
-    Raises (when applied): InvalidInput with the row of any other value.
+    Raises (when the step is applied): InvalidInput for any other value, with its row.
     """
 
     def apply(frame: pl.DataFrame) -> pl.DataFrame:
@@ -84,7 +84,7 @@ def _refuse_unknown(values: pl.Series, known: Sequence[str]) -> None:
         others = [repr(each[:80]) for each in values.gather(unknown).unique().sort().to_list() if each != value]
         found = repr(value[:80]) + and_more(len(unknown) - 1) + (f", also {', '.join(others[:8])}" if others else "")
         cure = did_you_mean(value, known)
-        what = "a label is unknown"
+        what = "unknown label"
         raise InvalidInput(Problem(what, "the rows read", found, cure, column=str(values.name), row=row + 1))
 
 

@@ -351,15 +351,15 @@ def _only_member(path: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
     members = [member for member in archive.infolist() if not member.is_dir()]
     if len(members) != 1:
         names = ", ".join(repr(member.filename) for member in members[:12]) or "none"
-        cure = "unpack the zip, or make one of that file alone"
-        raise InvalidInput(Problem("the zip must hold one file", str(path), names, cure))
+        cure = "unpack the zip, or make one that contains only that file"
+        raise InvalidInput(Problem("the zip must contain exactly one file", str(path), names, cure))
     if members[0].flag_bits & 1:
         raise InvalidInput(Problem("the zip is encrypted", str(path), repr(members[0].filename), "unpack it"))
     return members[0]
 
 
 def _damage_found(path: Path, found: str, line: int) -> InvalidInput:
-    return InvalidInput(Problem("the compressed file is cut off or damaged", str(path), found, _AGAIN, row=line))
+    return InvalidInput(Problem("the compressed file is truncated or damaged", str(path), found, _AGAIN, row=line))
 
 
 def _next_block(blocks: Iterator[bytes]) -> tuple[bytes, int]:

@@ -86,20 +86,20 @@ def _train_sizes(statistics: TaskStatistics, *, equal: bool) -> Assumption:
 
 def _priors(statistics: TaskStatistics) -> Iterator[Assumption]:
     if statistics.kind is TaskKind.CLASSIFICATION:
-        name = "difference of a class share between domains"
+        name = "difference of a class proportion between domains"
         yield _assumption(name, _share_gaps(statistics, lambda split: split.shares), "share", CLASS_SHARE_TOLERANCE)
-        name = "distance of a class share from that of equally frequent classes"
+        name = "difference of a class proportion from a uniform distribution"
         yield _measurement(name, _distances(statistics, lambda split: 1 / len(split.shares)), "share")
     elif statistics.kind is TaskKind.EXTRACTIVE_QA:
         wanted = statistics.no_answer_wanted
         if wanted is not None:
-            name = f"distance of the no-answer share from {100 * wanted:.0f} points"
+            name = f"difference of the no-answer proportion from {100 * wanted:.0f} points"
             yield _assumption(name, _distances(statistics, lambda _: wanted), "share", NO_ANSWER_TOLERANCE)
         else:
-            name = "difference of the no-answer share between domains"
+            name = "difference of the no-answer proportion between domains"
             yield _assumption(name, _share_gaps(statistics, _no_answer), "share", CLASS_SHARE_TOLERANCE)
     elif statistics.kind is TaskKind.TAGGING:
-        name = "difference of a tag share between domains"
+        name = "difference of a tag proportion between domains"
         yield _measurement(name, _share_gaps(statistics, lambda split: split.shares), "share")
     else:
         measured = [
@@ -186,7 +186,7 @@ def _measurement(
 def assumption_lines(assumptions: Sequence[Assumption]) -> Iterator[RenderableType]:
     """Yield a table with one row per assumption: verdict, worst value, where it occurs, and required value."""
     judged = any(assumption.wanted for assumption in assumptions)
-    yield "assumptions (DR appendix D.2)" if judged else "how unlike the domains are"
+    yield "assumptions (DR appendix D.2)" if judged else "differences between domains"
     table = Table(box=box.SIMPLE)
     for column in ("", "largest ...", "found", "wanted", "where") if judged else ("largest ...", "found", "where"):
         table.add_column(column, overflow="fold")

@@ -24,7 +24,7 @@ def statistics_section(name: str, statistics: TaskStatistics, *, is_drawn: bool)
         *_annotators(statistics),
     ]
     if len(statistics.divergence) > 1:
-        parts.append("Jensen-Shannon divergence of train words in bits (0 alike, 1 no word in common):")
+        parts.append("Jensen-Shannon divergence of train words in bits (0: identical, 1: no word in common):")
         pairs = {
             (a, b): f"{value:.3f}" for a, row in statistics.divergence.items() for b, value in row.items() if a != b
         }
@@ -36,7 +36,7 @@ def statistics_section(name: str, statistics: TaskStatistics, *, is_drawn: bool)
         )
         cells = {(pair.source, pair.target): f"{pair.q:.2f} ({pair.mean_depth:.3f})" for pair in statistics.depths}
         parts.append(_matrix("source", cells))
-    parts.append(f"All figures, every split: `{data_path(name)}`.")
+    parts.append(f"All statistics, every split: `{data_path(name)}`.")
     picture = f"![Sizes, shares, lengths, vocabulary and distances of the domains of {name}]({picture_path(name)})\n\n"
     return f"### Statistics of {name}\n\n{picture if is_drawn else ''}" + folded(
         "Lengths, words, duplicates and distances", "\n\n".join(parts)
@@ -81,7 +81,7 @@ def _duplicates(statistics: TaskStatistics) -> str:
         return "There are no test rows."
     said = "Test rows with a duplicate: exact + near (Jaccard similarity of word 3-shingles at least 0.8, other group)."
     if duplicates.uncompared:
-        said += " Some similar texts are so frequent that not all were compared: there may be more near-duplicates."
+        said += " Some similar texts are so frequent that not all pairs were compared: there may be more duplicates."
     none = f"None: {', '.join(without)}." if without else ""
     return "\n\n".join(filter(None, (said, table(columns, rows), none)))
 
@@ -109,8 +109,8 @@ def _annotators(statistics: TaskStatistics) -> list[str]:
         return []
     columns = ["domain", "test texts", "votes each", "accuracy", "macro-F1", "accuracy, gold", "macro-F1, gold"]
     words = (
-        "What single annotators score, in points: each against the majority of the others, and against the gold label, "
-        "which their own votes helped to make."
+        "Scores of single annotators, in points: each against the majority of the others, and against the gold label, "
+        "which includes their own votes."
     )
     return [f"{words}\n\n{table(columns, rows)}"]
 

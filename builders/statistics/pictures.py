@@ -38,7 +38,7 @@ def statistics_picture(statistics: TaskStatistics) -> bytes:
     Raises: ValueError if there is no row.
     """
     if not any(facts.splits for facts in statistics.domains.values()):
-        raise ValueError("there is no row to draw; check the task's splits before you draw it")
+        raise ValueError("there are no rows to plot; check the task's splits first")
     panels = _panels(statistics)
     n_rows = -(-len(panels) // 2)
     n = len(statistics.domains)
@@ -76,9 +76,9 @@ def _panels(statistics: TaskStatistics) -> list[Panel]:
 
 
 _SHARES = {
-    TaskKind.CLASSIFICATION: "shares of classes",
-    TaskKind.TAGGING: "shares of tags other than O",
-    TaskKind.EXTRACTIVE_QA: "shares of questions",
+    TaskKind.CLASSIFICATION: "class proportions",
+    TaskKind.TAGGING: "proportions of tags other than O",
+    TaskKind.EXTRACTIVE_QA: "proportions of questions",
 }
 
 
@@ -175,7 +175,7 @@ def _boxes(axis: "Axes", title: str, lengths: Mapping[str, Lengths]) -> None:
     _domain_axis(axis, list(lengths))
     axis.set_xlim(left=0)
     axis.set_title(title, loc="left")
-    axis.set_xlabel("box: middle half; whiskers: 5% to 95%; diamond: mean", fontsize=8)
+    axis.set_xlabel("box: quartiles; whiskers: 5% to 95%; diamond: mean", fontsize=8)
 
 
 def _heatmap(

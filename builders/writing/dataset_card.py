@@ -54,10 +54,11 @@ def _differences(manifest: Manifest) -> str:
     if not lines:
         return ""
     return (
-        "## Data sets beside the authors' code\n\n"
-        "What the code that the paper's authors published does with each data set, and what is done here. Rows that it "
-        "takes from the Hub are read here from their upstream release; the order of rows is not compared. Counts are "
-        "of files that were at hand when the code was read.\n\n"
+        "## Data sets compared with the authors' code\n\n"
+        "How the code published by the paper's authors processes each data set, and how this build does. Rows that "
+        "the authors' code loads from the Hub are read here from the upstream release; the order of rows is not "
+        "compared. Counts refer to the files available when the code was "
+        "read.\n\n"
         + folded(
             "Differences",
             "| data set | the authors' code | here | what it affects |\n|---|---|---|---|\n" + "\n".join(lines),
@@ -90,25 +91,26 @@ def _submitting(manifest: Manifest) -> str:
     score = "shiftbench score preds.parquet --data DIR --json scores.json\n"
     return (
         "## Submitting\n\n"
-        "A prediction file is Parquet, JSON lines or CSV with one row a prediction:\n\n"
+        "A prediction file is Parquet, JSON lines or CSV with one row per prediction:\n\n"
         "| column | holds |\n|---|---|\n"
         "| `source` | training domain; several joined by `+` in alphabetical order; `none` for zero-shot; "
         "`elsewhere` for models trained outside this dataset |\n"
         f"| `id` | a test id, such as `{example}` |\n"
         "| `prediction` | label name; tags as a list (in CSV joined by spaces); answer text (empty: no answer); "
-        "generated text; `__unparsed__` where the model gave no usable output |\n"
-        "| `seed` (optional) | whole number, one a run |\n"
-        "| `confidence` (optional) | how sure the prediction is, 0 to 1 |\n"
-        "| `probabilities` (optional) | of all labels, a list in their order (in CSV joined by spaces) that adds up "
-        "to 1 |\n\n"
-        "For each source, target and seed all test ids must be there, each once; some shifts may be absent.\n\n"
+        "generated text; `__unparsed__` if the model gave no usable output |\n"
+        "| `seed` (optional) | integer, one per run |\n"
+        "| `confidence` (optional) | confidence of the prediction, 0 to 1 |\n"
+        "| `probabilities` (optional) | probabilities of all labels, a list in their order (in CSV joined by spaces) "
+        "with sum "
+        "1 |\n\n"
+        "For each source, target and seed, all test ids must be present, each once; whole shifts may be missing.\n\n"
         "```\nshiftbench data validate preds.parquet --data DIR        # every problem at once\n"
         + ("" if manifest.withholds_labels else score)
         + "shiftbench submit preds.parquet --card preds.card.yaml --to URL    # a leaderboard's page, or a store\n"
         "```\n\n"
         "DIR is a copy of this folder. The card `preds.card.yaml` needs `name`, `paradigm` (fine-tuned, few-shot, "
         f"zero-shot, retrieval, other) and `data`, here `{manifest.content_hash}`"
-        + (f", and takes `settings`, here `{manifest.settings_hash}`.\n" if manifest.settings_hash else ".\n")
+        + (f", and accepts `settings`, here `{manifest.settings_hash}`.\n" if manifest.settings_hash else ".\n")
     )
 
 
@@ -132,11 +134,11 @@ def _sources(manifest: Manifest) -> str:
                 file.path,
                 f"{file.rows:,}",
                 file.recorded,
-                f"`{file.sha256[:16]}...`" if file.sha256 else "withheld, as it covers test labels",
+                f"`{file.sha256[:16]}...`" if file.sha256 else "withheld, because it includes test labels",
             ]
             for file in source.files
         ]
-        columns = ["file", "rows read", "recorded for the whole file", "sha256"]
+        columns = ["file", "rows read", "recorded for the complete file", "sha256"]
         parts.append(folded("Files that were read", table(columns, rows, words=("sha256",))))
     return "\n".join(part for part in parts if part)
 
@@ -148,7 +150,7 @@ def _source_lines(source: SourceFacts) -> Iterator[str]:
     yield f"Licence: {licence_link(source)}{words}"
     if source.lacks:
         yield source.lacks
-    facts = {"May hurt": source.harm * source.may_hurt, "Personal data": source.personal_data}
+    facts = {"Harmful content": source.harm * source.may_hurt, "Personal data": source.personal_data}
     for name, text in (facts | {"Labels by": source.annotators}).items():
         if text:
             yield f"{name}: {text}"
@@ -158,7 +160,7 @@ def _absent(manifest: Manifest) -> str:
     """Format what the folder lacks, and what publishing omits; ``""`` if nothing."""
     parts = []
     if manifest.withholds_labels:
-        parts.append("Test labels: no statistic here is computed from them.\n")
+        parts.append("No statistic here is computed from the withheld test labels.\n")
     for name, task in manifest.tasks.items():
         if task.withheld:
             rows = [
@@ -177,7 +179,7 @@ def _absent(manifest: Manifest) -> str:
             parts.append(f"Subsets of {name} that need these rows: {', '.join(task.withheld_subsets)}.\n")
     absent = [f"{name}.{domain}" for name, task in manifest.tasks.items() for domain in task.absent_domains]
     if absent:
-        parts.append(f"No files were there, or no rows in them: {', '.join(absent)}.\n")
+        parts.append(f"Their files were missing or had no rows: {', '.join(absent)}.\n")
     own_use = [
         f"{name}.{domain}"
         for name, task in manifest.tasks.items()
@@ -185,7 +187,7 @@ def _absent(manifest: Manifest) -> str:
         if facts.rebuild_only
     ]
     if own_use:
-        parts.append(f"Here for your own use, and left out by `shiftbench data publish`: {', '.join(own_use)}.\n")
+        parts.append(f"Included for your own use, and excluded by `shiftbench data publish`: {', '.join(own_use)}.\n")
     if manifest.withholds_labels or any(task.withheld for task in manifest.tasks.values()):
-        parts.append(f"A whole build has the same content hash, `{manifest.content_hash}`.\n")
-    return "\n".join(["## What is not here\n", *parts]) if parts else ""
+        parts.append(f"A complete build has the same content hash, `{manifest.content_hash}`.\n")
+    return "\n".join(["## Not included\n", *parts]) if parts else ""

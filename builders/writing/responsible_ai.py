@@ -29,7 +29,7 @@ def responsible_ai(manifest: Manifest, statistics: Mapping[str, TaskStatistics])
         "rai:dataPreprocessingProtocol": [line for name, task in tasks.items() for line in _steps(name, task)],
         "rai:dataAnnotationProtocol": [f"{each.title}: {each.annotators}" for each in sources if each.annotators],
         "rai:annotationsPerItem": "; ".join(
-            f"{name}.{domain}: {facts.annotators.votes:.1f} votes a test text"
+            f"{name}.{domain}: {facts.annotators.votes:.1f} votes per test text"
             for name, each in statistics.items()
             for domain, facts in each.domains.items()
             if facts.annotators is not None and domain in manifest.tasks[name].domains
@@ -40,7 +40,7 @@ def responsible_ai(manifest: Manifest, statistics: Mapping[str, TaskStatistics])
         "rai:dataSocialImpact": " ".join(f"{each.title}: {each.harm}" for each in harmful_sources(manifest)),
         "rai:dataBiases": [line for name in tasks if name in statistics for line in _shares(name, statistics[name])],
         "rai:dataLimitations": list(_limitations(manifest, tasks, statistics)),
-        "rai:dataUseCases": ["Measuring how much of its score a model loses when the domain of texts changes."],
+        "rai:dataUseCases": ["Measuring how much score a model loses when the domain of texts changes."],
         "rai:dataReleaseMaintenancePlan": f"Questions and requests to take a text down: {address}" if address else "",
     }
 
@@ -82,7 +82,7 @@ def _shares(name: str, statistics: TaskStatistics) -> Iterator[str]:
     for label in dict.fromkeys(label for shares in trained for label in shares):
         found = [shares.get(label, 0.0) for shares in trained]
         if max(found) > 0 and min(found) < 1:
-            yield f"{name}: '{label}' is {min(found):.1%} to {max(found):.1%} of a domain's train rows"
+            yield f"{name}: '{label}' accounts for {min(found):.1%} to {max(found):.1%} of a domain's train rows"
 
 
 def _limitations(
@@ -93,7 +93,7 @@ def _limitations(
     if manifest.partial:
         yield "The upstream files were incomplete: scores are not comparable with scores on the full benchmark."
     if manifest.unverified:
-        yield f"Of {len(manifest.unverified_files)} upstream files nobody can tell here whether they are whole."
+        yield f"{len(manifest.unverified_files)} upstream files could not be verified and may be incomplete."
     for name in tasks:
         yield from (f"{name}: {note}" for note in tasks[name].notes)
         if name in statistics:
@@ -104,4 +104,7 @@ def _limitations(
             ]
             if repeated:
                 exact, near, rows = (sum(getattr(each, key) for each in repeated) for key in ("exact", "near", "rows"))
-                yield f"{name}: of {rows:,} test rows {exact:,} equal a train row of their domain, {near:,} nearly do"
+                yield (
+                    f"{name}: of {rows:,} test rows, {exact:,} equal a train row of their domain and {near:,} are "
+                    "near-duplicates of one"
+                )

@@ -65,7 +65,7 @@ def _domain_table(manifest: Manifest, name: str) -> str:
     shortfalls = [shortfall for split, size in task.sizes.items() if (shortfall := size.shortfall(split))]
     labels = ", ".join(f"{code} {label}" for code, label in enumerate(task.labels))
     said = [
-        *(["Rows, and in brackets groups of rows that belong together."] if has_groups else []),
+        *(["Rows; in brackets: groups of related rows."] if has_groups else []),
         *([f"All domains have the size of the smallest. {'. '.join(shortfalls)}."] if shortfalls else []),
         f"Inputs: {', '.join(task.inputs)}. To predict: {GOLD[task.kind]}{f' ({labels})' if labels else ''}. "
         f"Primary metric: {task.metric}.",
@@ -88,7 +88,7 @@ def _placebo_domains(manifest: Manifest, name: str) -> str:
             least, most = min(n_rows), max(n_rows)
             sizes.append(f"{least:,}{f' to {most:,}' if most > least else ''} {split}")
     named = ", ".join(f"`{config}.{domain}`" for domain in task.domains)
-    return f"{named}: each of {', '.join(sizes)} rows, with the columns and licences of the real task.\n"
+    return f"{named}: each with {', '.join(sizes)} rows, and the columns and licences of the real task.\n"
 
 
 def _paper_sizes(manifest: Manifest, name: str) -> str:
@@ -100,7 +100,7 @@ def _paper_sizes(manifest: Manifest, name: str) -> str:
 
 OVERLAP_COLUMNS = ("data set", "rows of", "also in", "rows", "in both", "share", "in both, recorded")
 _NO_RECORD = "not recorded"
-OVERLAP_TITLE = "Upstream rows whose inputs are in another split, too, before any step drops them"
+OVERLAP_TITLE = "Upstream rows whose inputs also occur in another split, before any step drops them"
 
 
 def overlap_cells(task: TaskInfo) -> list[tuple[str, ...]]:
@@ -130,7 +130,7 @@ def _overlaps(task: TaskInfo) -> str:
     every = overlap_cells(task)
     rows = [cells for cells in every if cells[4] != "0" or cells[-1] not in ("0", _NO_RECORD)]
     without = dict.fromkeys(cells[0] for cells in every if cells not in rows)
-    none = f"None: {', '.join(without)}" + " (in the splits that are not listed)" * bool(rows) + "." if without else ""
+    none = f"None: {', '.join(without)}" + " (in the splits not listed)" * bool(rows) + "." if without else ""
     listed = table(OVERLAP_COLUMNS, rows, words=OVERLAP_COLUMNS[1:3])
     return folded(OVERLAP_TITLE, "\n\n".join(filter(None, (listed, none))))
 
@@ -162,7 +162,7 @@ def _q_here(pair: PairDepth) -> str:
     """Format the three values of Q of a pairing: at the paper's sample sizes, at the sizes here, and by equation 8."""
     at_paper = pooled_q(pair.q, Q_SOURCE_TEXTS, Q_TARGET_TEXTS)
     sizes = f"at {Q_SOURCE_TEXTS:,} source and {Q_TARGET_TEXTS:,} target texts"
-    lines = [f"{at_paper:.2f} here by the formula of its code {sizes}, which its values agree with"]
+    lines = [f"{at_paper:.2f} here by the formula of the paper's code {sizes}, with which its values agree"]
     if pair.q_reference is not None:
         lines.append(
             f"{pair.q_reference:.2f} by that formula at the {pair.n_source:,} and {pair.n_target:,} texts here"

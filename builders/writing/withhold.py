@@ -183,11 +183,11 @@ def label_leaks(spec: TaskSpec, others: Iterable[TaskSpec]) -> tuple[Problem, ..
     files = _paths(spec)
     for other in others:
         if GOLD[other.kind] != GOLD[spec.kind] and files & _paths(other):
-            what = f"{spec.id} and {other.id} are made from the same rows: each shows what the other withholds"
+            what = f"{spec.id} and {other.id} are made from the same rows: each reveals what the other withholds"
             cure = (
                 f"build it alone: shiftbench build {spec.benchmark} {spec.name} --withhold-labels --raw RAW --out DIR"
             )
-            return (Problem(what, spec.id, cure=f"{cure}, and publish one of the two only"),)
+            return (Problem(what, spec.id, cure=f"{cure}, and publish only one of the two"),)
     return ()
 
 

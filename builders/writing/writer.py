@@ -67,7 +67,7 @@ SHARD_BYTES = 256 * 2**20
 """Approximate maximum size of a file in uncompressed Arrow."""
 
 
-_MAKE_ROOM = "make room, or name another folder"
+_MAKE_ROOM = "free disk space, or choose another folder"
 
 
 def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
@@ -94,12 +94,12 @@ def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
         return
     if not (out / MANIFEST).is_file() and withheld_folders(out) is None:
         raise InvalidInput(
-            Problem("the output path holds something else", str(out), cure="choose an empty or new folder")
+            Problem("the output path contains something else", str(out), cure="choose an empty or new folder")
         )
     if not overwrite:
         raise InvalidInput(
             Problem(
-                "the output folder already holds a dataset",
+                "the output folder already contains a dataset",
                 str(out),
                 cure="give another folder, or --overwrite, which replaces all of it",
             )

@@ -1,9 +1,9 @@
 """Fine-tune an NLI classifier on one domain and predict all, as ``finetune-classifier`` does, without shiftbench.
 
-From ``load_dataset`` to a prediction file on ``datasets``, ``transformers`` and PyTorch alone, to read and to copy. On
-one machine's CPU, with as many threads, the file is byte for byte that of ``shiftbench train finetune-classifier`` with
-default options, for encoders whose positions begin at 0, as BERT's and DeBERTa's; a test compares them. Leaves out: the
-card, methods, sweeps, bf16, going on after a stop.
+A template from ``load_dataset`` to a prediction file that uses only ``datasets``, ``transformers`` and PyTorch. On the
+same CPU with the same number of threads, its output is byte-identical to that of ``shiftbench train
+finetune-classifier`` with default options, for encoders whose positions start at 0 (BERT, DeBERTa); a test compares
+them. Not included: the card, methods, sweeps, bf16, and resuming after an interruption.
 
     python standalone_nli.py build/dr --source fiction --model microsoft/deberta-v3-small --out preds.jsonl
 """

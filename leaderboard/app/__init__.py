@@ -9,10 +9,10 @@ client      sends predictions over HTTP; space creates a Space on the Hub: both 
 connections, middleware, uploads, gradio_queue and faults limit what a request may send, store, fetch and log.
 
 Decision: uploads have a plain endpoint next to Gradio, which keeps the API, the queue, sign-in, MCP and the form.
-This replaced three patches of Gradio's objects at run time (components must fetch nothing; paths that it may open;
-flags that make it check them) and the disk space reserved for announced uploads: a file has no name before it is
-complete, and every input passes one method, ``GuardedBlocks.preprocess_data``, whether it came by the queue, HTTP or
-MCP. A form without Gradio was rejected, because it would need its own queue and sign-in.
+This replaced three run-time patches of Gradio (to stop components from fetching URLs, to allow it to open upload
+paths, and to make it check them) and the disk space reserved for announced uploads. A file gets its name only when
+it is complete, and every input goes through ``GuardedBlocks.preprocess_data``, whether it comes from the queue, HTTP
+or MCP. A form without Gradio was rejected, because it would need its own queue and sign-in.
 
 Input: dataset folders and a store. Output: an ASGI application.
 """

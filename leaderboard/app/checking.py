@@ -167,7 +167,7 @@ def _bounds_of(path: Path) -> dict[str, Any]:
 
 def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
     """Return the problem for a check or preview that exceeded a limit or crashed."""
-    cure = "send fewer runs in a file, as parquet that polars, pandas or pyarrow wrote with its defaults"
+    cure = "send fewer runs per file, as Parquet written by polars, pandas or pyarrow with default settings"
     file, doing = request["file"], "checking this file"
     if request.get("is_checked"):
         cure = "preview fewer runs at a time; the file was checked and can still be submitted"
@@ -176,5 +176,5 @@ def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
     if answer.get("is_late") or ended_by in {"SIGXCPU", "SIGKILL"}:
         return Problem(f"{doing} takes too long", file, f"more than {request['seconds']} seconds", cure)
     if "out_of_memory" not in answer and ended_by is None:  # a bug of ours; the worker has printed the traceback
-        return Problem(f"{doing} failed", file, "a fault of this server", cure)
+        return Problem(f"{doing} failed", file, "an error of this server", cure)
     return Problem(f"{doing} takes too much memory", file, f"more than {request['memory_mib']} MiB", cure)

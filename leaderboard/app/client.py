@@ -54,7 +54,7 @@ def is_url(to: str) -> bool:
         host = to if not to.startswith(":") else f"127.0.0.1{to}"
         raise InvalidInput(Problem(what, "--to", f"'{to}'", f"write http://{host}"))
     if Path(to).exists() and not Path(to).is_dir():
-        raise InvalidInput(Problem(what, "--to", f"the file '{to}'", "name a folder; it is made when it is not there"))
+        raise InvalidInput(Problem(what, "--to", f"the file '{to}'", "give a folder; it is created if necessary"))
     return False
 
 
@@ -93,7 +93,7 @@ def _ask_hub(card: Card) -> HubFacts | None:
     try:
         return read_hub_facts(card)
     except InvalidInput as error:
-        log.warning("facts about the model are the card's own: %s", error)
+        log.warning("facts about the model are taken from the card: %s", error)
         return None
 
 
@@ -101,8 +101,8 @@ def built_here(card: Card) -> DatasetFolder:
     """Open the card's dataset, if it was built on this machine."""
     known = recall_folder(card.version)
     if known is None:
-        what = "the data of these predictions is not known on this machine"
-        raise InvalidInput(Problem(what, "card", str(card.version), "give --data, the dataset that they were made on"))
+        what = "the dataset of these predictions is not available on this machine"
+        raise InvalidInput(Problem(what, "card", str(card.version), "give their dataset with --data"))
     return DatasetFolder.open(known)
 
 
@@ -156,7 +156,7 @@ def act_at_url(url: str, order: Order) -> str:
         raise _no_answer(url, error) from error
     if not isinstance(content, dict) or not isinstance(content.get("problems"), list):
         cure = "a board without hosts in its configuration is moderated through its store: --to FOLDER"
-        raise InvalidInput(Problem("nobody can moderate through this address", url, cure=cure))
+        raise InvalidInput(Problem("this server cannot be moderated through its URL", url, cure=cure))
     if content["problems"]:
         raise InvalidInput(Problem(str(text), "leaderboard") for text in content["problems"])
     return str(content["done"])
@@ -188,8 +188,8 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
 
 
 def _no_answer(url: str, error: Exception) -> InvalidInput:
-    cure = "is 'shiftbench serve' running there, and is the address right?"
-    return InvalidInput(Problem("the leaderboard did not answer", url, str(error)[:200], cure))
+    cure = "check that 'shiftbench serve' is running there and that the URL is correct"
+    return InvalidInput(Problem("the leaderboard did not respond", url, str(error)[:200], cure))
 
 
 def token_for(url: str, *, any_token: bool) -> str | None:
@@ -208,11 +208,13 @@ def token_for(url: str, *, any_token: bool) -> str | None:
         return None
     if any_token or address.scheme != "https":
         return token
-    with reaching_hub("who is signed in", "sign in again with 'hf auth login', or unset HF_TOKEN"):
+    with reaching_hub("the signed-in user", "sign in again with 'hf auth login', or unset HF_TOKEN"):
         account = HfApi(token=token).whoami()
     if _may_write(account.get("auth", {}).get("accessToken", {})):
-        cure = "set HF_TOKEN to one that may only read (no permission is needed), or give --any-token"
-        raise InvalidInput(Problem("this token may write to your repositories", "HF_TOKEN", account["name"], cure))
+        cure = "set HF_TOKEN to a read-only token (no permission is needed), or give --any-token"
+        raise InvalidInput(
+            Problem("this token has write access to your repositories", "HF_TOKEN", account["name"], cure)
+        )
     return token
 
 

@@ -177,8 +177,8 @@ def named_ids(ids: Sequence[str]) -> list[str]:
 
 def waiting_page(error: LineFullError) -> ComparisonPage:
     """Build the page for a client whose queue is full; browsers reload it automatically."""
-    words = f"{error}. This page asks again by itself until there is a place in the line."
-    return ComparisonPage(box("Waiting for a place in the line", words), 503, goes_on=True)
+    words = f"{error}. This page retries automatically until there is room in the queue."
+    return ComparisonPage(box("Waiting for room in the queue", words), 503, goes_on=True)
 
 
 def no_comparison(index: Index, error: InvalidInput) -> ComparisonPage:

@@ -44,7 +44,7 @@ def _proxy(text: str) -> str:
         ipaddress.ip_network(text)
     except ValueError as error:
         cure = "write an address such as 10.0.0.5, or a network such as 10.0.0.0/8"
-        raise ValueError(f"this names no proxy ({error}): {cure}") from error
+        raise ValueError(f"this is not a proxy address ({error}): {cure}") from error
     return text
 
 
@@ -151,21 +151,21 @@ class BoardConfig(_Table):
     @pydantic.model_validator(mode="after")
     def _hosts_sign_in(self) -> "BoardConfig":
         if self.hosts and not self.submissions.sign_in:
-            raise ValueError("hosts are known by their sign-in: set submissions.sign_in = true")
+            raise ValueError("hosts are identified by signing in: set submissions.sign_in = true")
         return self
 
 
 FIXED: dict[str, tuple[int | float, str]] = {
     "jobs at once": (AT_ONCE, "checks and comparisons that run at the same time"),
-    "results of a client, of all": (MAX_KEPT_OF_CLIENT, f"that wait to be looked at; {MAX_KEPT} of all"),
-    "result seconds": (SECONDS_RESULT_KEPT, "how long one waits"),
+    "results per client, in total": (MAX_KEPT_OF_CLIENT, f"unread results; {MAX_KEPT} in total"),
+    "result seconds": (SECONDS_RESULT_KEPT, "how long an unread result is kept"),
     "uploads": (MAX_UPLOADS, "files that wait to be submitted"),
-    "body KiB": (MAX_BODY_BYTES // 1024, "of a request that is no upload"),
-    "body seconds": (SECONDS_TO_BEGIN, f"before its first byte; then {BYTES_A_SECOND // 1024} KiB a second"),
-    "idle seconds": (IDLE_SECONDS, f"of a connection; {STUCK_SECONDS:.0f} of a reader that takes nothing"),
-    "check MiB": (MEMORY_MIB, f"memory of a process that checks a small file; {SECONDS} s of processor time"),
-    "answers a year": (LOOKS_A_YEAR, "numbers that an account receives on one withheld label"),
-    "refusals a day": (MAX_REFUSALS, "of a person that the store's log names one by one"),
+    "body KiB": (MAX_BODY_BYTES // 1024, "of a request without an upload"),
+    "body seconds": (SECONDS_TO_BEGIN, f"until its first byte; then {BYTES_A_SECOND // 1024} KiB per second"),
+    "idle seconds": (IDLE_SECONDS, f"of a connection; {STUCK_SECONDS:.0f} for a client that stops reading"),
+    "check MiB": (MEMORY_MIB, f"memory of a process that checks a small file; {SECONDS} s of CPU time"),
+    "answers per year": (LOOKS_A_YEAR, "scores that an account receives on a withheld label"),
+    "refusals per day": (MAX_REFUSALS, "per person, logged individually"),
     "reason characters": (MAX_WORDS, "of a host's reason or note"),
 }
 """Limits that are the same for every leaderboard: value, and what it limits."""

@@ -51,7 +51,7 @@ class FaultLog:
         """Count one more fault at a location, with a line at the 10th, 100th, ... time; return the count."""
         with self._lock:
             if place not in self._counts and len(self._counts) >= MAX_PLACES:
-                place = ("another fault", "elsewhere", 0)
+                place = ("a further error", "elsewhere", 0)
             self._counts[place] += 1
             count = self._counts[place]
         if count > 1 and set(str(count)) <= {"1", "0"} and str(count).count("1") == 1:
@@ -59,7 +59,7 @@ class FaultLog:
             if self._as_json:
                 write_line("error", "again", {"kind": name, "where": f"{file}:{line}", "times": count}, as_json=True)
             else:
-                print(f"{name} at {file}:{line}: {count:,} times by now", file=sys.stderr, flush=True)
+                print(f"{name} at {file}:{line}: {count:,} times so far", file=sys.stderr, flush=True)
         return count
 
 

@@ -154,7 +154,7 @@ def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in:
             )
             with gr.Accordion("Validation predictions, for forecasts (optional)", open=False):
                 validation_file = gr.File(
-                    label="What the same models predicted on validation rows", height=120, elem_id="validation-file"
+                    label="Predictions of the same models on validation rows", height=120, elem_id="validation-file"
                 )
         with gr.Column(min_width=300):
             card = gr.Textbox(
@@ -170,12 +170,12 @@ def _add_page(live: LiveIndex, checks: FileChecks, callers: Callers, *, sign_in:
         submit_button = gr.Button("Submit", variant="primary", scale=0, min_width=150)
     answer = gr.JSON(visible=False)
     report = _html("", elem_id="answer")
-    with gr.Accordion("Withdraw an entry of yours", open=False):
+    with gr.Accordion("Withdraw one of your entries", open=False):
         entry = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="withdraw-id")
         withdraw_button = gr.Button("Withdraw", scale=0, min_width=150)
     sender = _sender(callers, sign_in=sign_in)
     withheld = any(not folder.has_public_labels for folder in live.index.folders)
-    with gr.Accordion("Nominate an entry of yours for the next round", open=False, visible=withheld):
+    with gr.Accordion("Nominate one of your entries for the next round", open=False, visible=withheld):
         chosen = gr.Textbox(label="Entry", placeholder="16 hexadecimal digits", max_length=100, elem_id="nominate-id")
         task = gr.Textbox(label="Task", placeholder="all of its tasks", max_length=100, elem_id="nominate-task")
         nominate_button = gr.Button("Nominate", scale=0, min_width=150)

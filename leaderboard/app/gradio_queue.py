@@ -66,13 +66,13 @@ class GuardedQueue(Queue):  # type: ignore[misc]
     ) -> tuple[bool, Any, Any]:
         """Accept a call, or return the reason: Gradio then responds with status 400, or 503 if the queue is full."""
         if not SESSION_NAME.fullmatch(body.session_hash or ""):
-            return False, "a session's name is up to 100 letters and digits", "error"
+            return False, "a session name has up to 100 letters and digits", "error"
         if body.fn_index is not None and body.fn_index not in self.blocks.fns:
             return False, f"there is no function {body.fn_index}: /config lists them", "error"
         function = None if body.fn_index is None else self.blocks.fns[body.fn_index]
         if function is None or function.concurrency_id != LINE_ID:
             if len(self) - len(self._events_in_line()) >= self._max_others:
-                return False, "too many calls are waiting: try again in a minute", "queue_full"
+                return False, "too many calls are queued: try again in a minute", "queue_full"
             others: tuple[bool, Any, Any] = await super().push(body, request, username)
             return others
         caller = self._callers.of(request)
@@ -80,7 +80,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         try:
             ticket = self._line.enter(caller.name, _stay, comes_first=comes_first)
         except LineFullError as error:
-            return False, f"{error}: try again when one of them is done", "queue_full"
+            return False, f"{error}: try again when one of them has finished", "queue_full"
         taken: tuple[bool, Any, Any] = (False, "", "error")
         try:
             taken = await super().push(body, request, username)
@@ -280,7 +280,7 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
         """Handle a call; only the first occurrence of a fault is logged with a traceback (Gradio would log all)."""
         unread = self._queue.pending_messages_per_session.get(options.get("session_hash") or "")
         if unread is not None and unread.qsize() > MAX_UNREAD:
-            raise gr.Error("read the answers to earlier calls first", print_exception=False)
+            raise gr.Error("read the results of earlier calls first", print_exception=False)
         try:
             answer: dict[str, Any] = await super().process_api(*arguments, **options)
             return answer
@@ -288,16 +288,16 @@ class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
             raise
         except Exception as fault:
             self.faults.write(fault)
-            raise gr.Error("this call failed: does it have what the endpoint takes?", print_exception=False) from fault
+            raise gr.Error("this call failed: check the arguments of the endpoint", print_exception=False) from fault
 
     def _check(self, component: Any, value: Any) -> None:
         if not isinstance(component, _FILES):
             if _holds_file(value):
-                raise gr.Error("no file is meant here", print_exception=False)
+                raise gr.Error("a file is not expected here", print_exception=False)
         elif value is not None:
             path = value.get("path") if isinstance(value, Mapping) else None
             if not isinstance(path, str) or "://" in path:
-                raise gr.Error("send the file itself, not an address", print_exception=False)
+                raise gr.Error("send the file itself, not a URL", print_exception=False)
             if not self.uploads.holds(path):
                 raise gr.Error("send the file itself, not a path", print_exception=False)
 
@@ -317,11 +317,11 @@ def _check_kinds(block_fn: Any, inputs: Sequence[Any]) -> None:
     """Reject arguments of the wrong type or above the maximum length."""
     for component, value in zip(block_fn.inputs, inputs, strict=False):
         if isinstance(component, gr.Textbox) and not isinstance(value, str):
-            raise _refusal(f"{_signature(block_fn)}: a text is wanted, found {_clip_value(value)}")
+            raise _refusal(f"{_signature(block_fn)}: expected a string, found {_clip_value(value)}")
         limit = component.max_length if isinstance(component, gr.Textbox) else MAX_ARGUMENT
         text = value if isinstance(value, str) else json.dumps(value)
         if limit is not None and not isinstance(component, _FILES) and len(text) > limit:
-            raise _refusal(f"{_signature(block_fn)}: an argument of {len(text):,} letters is too long")
+            raise _refusal(f"{_signature(block_fn)}: an argument of {len(text):,} characters is too long")
     for (name, _, _, kind), component, value in zip(
         get_function_params(block_fn.fn), block_fn.inputs, inputs, strict=False
     ):

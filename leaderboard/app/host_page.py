@@ -64,7 +64,7 @@ class HostPage:
             host = signed_in_submitter(session_user(request.scope.get("session", {})), request.headers)
             self._callers.learn(request.headers, host)
             if host not in self._hosts:
-                raise InvalidInput(Problem("this account is no host of this leaderboard", "host", f"'{host}'"))
+                raise InvalidInput(Problem("this account is not a host of this leaderboard", "host", f"'{host}'"))
         except InvalidInput as error:
             return self._page(request, fields, "", [str(each) for each in error.problems], FORBIDDEN)
         try:
@@ -100,7 +100,7 @@ def _order(fields: dict[str, str]) -> Order:
     """Parse the form's action; InvalidInput for an unknown action, or an unconfirmed erasure."""
     act = fields.get("act", "")
     if act not in list(Act):
-        raise InvalidInput(Problem("there is no such act", "act", f"'{act[:40]}'", f"one of {', '.join(Act)}"))
+        raise InvalidInput(Problem("there is no such action", "act", f"'{act[:40]}'", f"one of {', '.join(Act)}"))
     if act == Act.ERASE and fields.get("confirm") != "yes":
-        raise InvalidInput(Problem("erasing cannot be undone", "confirm", cure="confirm it, and send it again"))
+        raise InvalidInput(Problem("erasing cannot be undone", "confirm", cure="confirm it and send it again"))
     return Order(Act(act), fields.get("target", ""), fields.get("reason", ""), fields.get("text", ""))

@@ -45,9 +45,9 @@ def local_submitter(client_host: str | None, headers: Mapping[str, str]) -> str:
         return LOCAL_SUBMITTER
     raise InvalidInput(
         Problem(
-            "this server takes submissions from its own machine only",
+            "this server accepts submissions only from its own machine",
             "submit",
-            "a request from elsewhere",
+            "a request from another machine",
             "open the page on the machine that runs 'shiftbench serve', or use 'shiftbench submit' there",
         )
     )
@@ -89,10 +89,10 @@ def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) ->
             return _token_user(token)
     raise InvalidInput(
         Problem(
-            "nobody has signed in",
+            "not signed in",
             "submit",
-            cure="use 'Sign in with Hugging Face', or send a token: 'hf auth login' saves one that "
-            "'shiftbench submit' takes (a token without any permission is enough)",
+            cure="use 'Sign in with Hugging Face', or send a token: 'hf auth login' saves one for 'shiftbench submit' "
+            "(a token without permissions is enough)",
         )
     )
 
@@ -108,7 +108,7 @@ def _token_user(token: str) -> str:
     except HfHubHTTPError as error:
         if error.response is not None and error.response.status_code in (401, 403):
             cure = "make a new one in your Hugging Face settings; it needs no permission"
-            raise InvalidInput(Problem("Hugging Face does not know this token", "submit", cure=cure)) from error
+            raise InvalidInput(Problem("Hugging Face rejects this token", "submit", cure=cure)) from error
         raise InvalidInput(_unreachable()) from error
     except (HTTPError, OSError) as error:
         raise InvalidInput(_unreachable()) from error
@@ -119,7 +119,7 @@ def _token_user(token: str) -> str:
 
 
 def _unreachable() -> Problem:
-    return Problem("Hugging Face did not say whose token this is", "submit", cure="try again in a minute")
+    return Problem("Hugging Face did not return the owner of this token", "submit", cure="try again in a minute")
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:

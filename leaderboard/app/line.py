@@ -80,11 +80,11 @@ class Line:
         with self._lock:
             waiting = self._waiting.get(client)
             if waiting is None and self._n_clients(comes_first=comes_first) >= self._max_clients:
-                raise LineFullError(f"{self._max_clients:,} others are waiting")
+                raise LineFullError(f"{self._max_clients:,} jobs are queued")
             if waiting is not None:
                 mine = len(waiting.tickets) - 1
                 if mine >= self._more_places - sum(len(each.tickets) - 1 for each in self._waiting.values()):
-                    raise LineFullError(f"{mine + 1:,} jobs of yours are waiting already")
+                    raise LineFullError(f"{mine + 1:,} of your jobs are already queued")
             n_first = sum(each.comes_first for each in waiting.tickets) if waiting else 0
             self._insert(ticket, n_first if comes_first else None)
         self._start_next()

@@ -140,7 +140,7 @@ class NotFoundPages:
                 is_replaced = not Headers(raw=message["headers"]).get("content-type", "").startswith("text/html")
                 if is_replaced:
                     await not_found_answer(
-                        ["There is no such page here: the address may be mistyped, or from another leaderboard."]
+                        ["There is no such page; the URL may be mistyped, or belong to another leaderboard."]
                     )(scope, receive, send)
             if not is_replaced:
                 await send(message)

@@ -262,7 +262,7 @@ def _predictions(index: Index, identity: str) -> Response:
     """Return an entry's prediction file, from which anybody can recompute its scores, if downloads are allowed."""
     entry = index.entry(identity)
     if not find_folder(entry.card, index.folders).has_public_labels:
-        what = "predictions are not given out where labels are withheld"
+        what = "predictions on withheld labels cannot be downloaded"
         raise InvalidInput(Problem(what, identity, cure="ask the submitter"))
     if not entry.card.allows_download:
         raise InvalidInput(Problem("its card does not allow downloads", identity, cure="ask the submitter"))

@@ -182,7 +182,7 @@ def _refuse_unguarded(folders: Sequence[DatasetFolder], store: Store, settings: 
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if withheld and settings.daily_quota is None:
         what = "a leaderboard on withheld labels needs a quota"
-        cure = "say how many entries a day: submissions.quota in board.toml, for 'serve --config'"
+        cure = "set the number of entries per day: submissions.quota in board.toml, with 'serve --config'"
         raise InvalidInput(Problem(what, withheld[0].manifest.benchmark, cure=cure))
     refuse_split_twice(withheld)
     if withheld:
@@ -214,7 +214,7 @@ class Server:
         deadline = time.monotonic() + SECONDS_TO_START
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > deadline:
-                raise InvalidInput(Problem("the page did not start", self.url, cure="see the messages above"))
+                raise InvalidInput(Problem("the server did not start", self.url, cure="see the messages above"))
             time.sleep(0.01)
 
     def close(self) -> None:
@@ -292,6 +292,6 @@ def usable_port(host: str, port: int) -> int:
             probe.bind(address)
             return int(probe.getsockname()[1])
     except OSError as error:
-        cure = "stop what listens there, or give another --port"
-        what = "the server cannot listen on this address"
+        cure = "stop the program that uses it, or give another --port"
+        what = "the server cannot listen on this address and port"
         raise InvalidInput(Problem(what, f"{host}:{port}", error.strerror or str(error), cure)) from error

@@ -96,12 +96,12 @@ def find_picture(live: LiveIndex, of: str, name: str) -> SharedPicture:
         return _of_comparison(live.index, ids, query.get("task"), of)
     if parts.path == addresses.BOARD:
         return _of_board(live.index, query, of)
-    raise InvalidInput(Problem("this page has no picture", "picture", f"'{of[:80]}'", "take the link from a page"))
+    raise InvalidInput(Problem("this page has no image", "picture", f"'{of[:80]}'", "take the link from a page"))
 
 
 def _of_entry(page: EntryPage, name: str, of: str) -> SharedPicture:
     if page.entry is None or page.it is None:
-        raise InvalidInput(Problem("this entry has no scores to draw", page.query.id))
+        raise InvalidInput(Problem("this entry has no scores to plot", page.query.id))
     title = f"{page.entry.card.name}, {page.task_words(page.it.task.task)}"
     if not name:
         worst = page.it.worst(MOST_ROWS)
@@ -112,15 +112,15 @@ def _of_entry(page: EntryPage, name: str, of: str) -> SharedPicture:
         if each.id == name:
             return SharedPicture(f"{each.title}: {title}", each.caption, each.drawn, of)
     names = ", ".join(each.id for each in drawn)
-    raise InvalidInput(Problem("this page has no such picture", "picture", f"'{name[:80]}'", f"one of {names}"))
+    raise InvalidInput(Problem("this page has no such image", "picture", f"'{name[:80]}'", f"one of {names}"))
 
 
 def _of_comparison(index: Index, ids: list[str], task: str | None, of: str) -> SharedPicture:
     index.refuse_unknown(ids, task)
     kept = [index.store.comparison(ids[0], other) or index.store.comparison(other, ids[0]) for other in ids[1:]]
     if not 2 <= len(ids) <= MAX_ENTRIES or not all(kept):
-        cure = f"open the comparison of 2 to {MAX_ENTRIES} entries first: its result is kept"
-        raise InvalidInput(Problem("this comparison has no picture yet", "picture", f"'{of[:80]}'", cure))
+        cure = f"open the comparison of 2 to {MAX_ENTRIES} entries first"
+        raise InvalidInput(Problem("this comparison has no image yet", "picture", f"'{of[:80]}'", cure))
     title, sentence, drawn = comparison_picture(compared(index, ids, task))
     return SharedPicture(title, sentence, drawn, of)
 
@@ -133,7 +133,7 @@ def _of_board(index: Index, query: Mapping[str, str], of: str) -> SharedPicture:
     elif query.get("benchmark"):
         boards = find_benchmark(query["benchmark"], index.benchmarks()).boards
     if not boards:
-        raise InvalidInput(Problem("there is no board to draw", "picture"))
+        raise InvalidInput(Problem("there is no board to plot", "picture"))
     board = fullest_board(index, boards)
     rows = index.frame(board).filter("complete").head(MOST_ROWS).to_dicts() if board.folder.has_public_labels else []
     scores = [(str(row["name"]), [estimate(row, key) for key in gap_keys(board)]) for row in rows]

@@ -90,9 +90,9 @@ def _forecast_of(live: LiveIndex, entry: Entry, board: Board) -> EntryForecast:
     """Return an entry's forecasts on a board, or why there are none."""
     forecasts = live.forecasts.of(entry.id)
     if forecasts is None:
-        return EntryForecast(board.name, None, live.forecasts.failure(entry.id) or "it is still to be computed")
+        return EntryForecast(board.name, None, live.forecasts.failure(entry.id) or "it has not been computed yet")
     return EntryForecast(
-        board.name, forecasts.of(board.task), forecasts.reasons.get(board.task, "there is none of this task")
+        board.name, forecasts.of(board.task), forecasts.reasons.get(board.task, "there is none for this task")
     )
 
 

@@ -130,7 +130,7 @@ def sign_in_routes(sign_ins: SignIns) -> list[Route]:
 
     async def sign_out(request: Request) -> Response:
         if not is_own_page(request.headers):
-            return PlainTextResponse("sign out on the leaderboard's own page\n", 403)
+            return PlainTextResponse("sign out on the leaderboard's page\n", 403)
         sign_ins.end(request.scope.get("session", {}))
         answer = RedirectResponse(addresses.SUBMIT, 303)
         answer.delete_cookie("session", secure=True, httponly=True, samesite="none")
@@ -153,20 +153,20 @@ def _hugging_face_routes(sign_ins: SignIns) -> list[Route]:
         try:
             answer: Response = await provider.authorize_redirect(request, _own_address(request) + addresses.SIGNED_IN)
         except (HTTPError, OAuthError, ValueError):
-            return _not_signed_in(request, "Hugging Face cannot be reached now.", _UNREACHABLE)
+            return _not_signed_in(request, "Hugging Face cannot be reached.", _UNREACHABLE)
         return answer
 
     async def signed_in(request: Request) -> Response:
         try:
             token: dict[str, Any] = await provider.authorize_access_token(request)
         except HTTPError:
-            return _not_signed_in(request, "Hugging Face cannot be reached now.", _UNREACHABLE)
+            return _not_signed_in(request, "Hugging Face cannot be reached.", _UNREACHABLE)
         except (OAuthError, JoseError, ValueError):
             # The error text in the URL is not shown: anybody could have written it.
-            return _not_signed_in(request, "Hugging Face has not signed you in.", 400)
+            return _not_signed_in(request, "The sign-in with Hugging Face failed.", 400)
         user = (token.get("userinfo") or {}).get("preferred_username")
         if not isinstance(user, str) or not user:
-            return _not_signed_in(request, "Hugging Face did not say who you are.", 400)
+            return _not_signed_in(request, "Hugging Face did not return your user name.", 400)
         target = request.session.get(_TARGET, addresses.SUBMIT)
         sign_ins.begin(request.session, user, float(token.get("expires_at") or time.time()))
         return RedirectResponse(target, 302)
@@ -214,5 +214,5 @@ def _not_signed_in(request: Request, words: str, status: int) -> Response:
     """Respond that the sign-in failed, with a link to try again that opens outside any frame."""
     request.session.clear()
     again = tag("a", "Sign in with Hugging Face", href=addresses.SIGN_IN, target="_blank", class_="sb-button")
-    body = join([box("Not signed in", words, "Begin again:"), tag("p", again, class_="sb-actions")])
+    body = join([box("Not signed in", words, "Start again:"), tag("p", again, class_="sb-actions")])
     return page_answer("Sign in", body, status=status)

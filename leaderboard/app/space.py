@@ -213,9 +213,10 @@ def _readme(config: SpaceConfig) -> str:
     head = yaml.safe_dump(dict(facts), sort_keys=False, allow_unicode=True)
     return (
         f"---\n{head}---\n\n# {config.title}\n\n"
-        "Made by `shiftbench board publish-space`; run it again to bring it up to date. "
-        "The secret `HF_TOKEN` must be able to write to "
-        f"[{config.store}](https://huggingface.co/datasets/{config.store}), where entries are kept.\n"
+        "Created by `shiftbench board publish-space`; run it again to update the Space. The secret `HF_TOKEN` needs "
+        "write access "
+        "to "
+        f"[{config.store}](https://huggingface.co/datasets/{config.store}), where entries are stored.\n"
     )
 
 

@@ -28,7 +28,7 @@ def checked_root_path(text: str) -> str:
     """
     path = f"/{text.strip('/')}" if text.strip("/") else ""
     if path and not _ROOT_PATH.fullmatch(path):
-        cure = "write letters, digits, '-', '_' and '.', such as /domains"
+        cure = "use letters, digits, '-', '_' and '.', such as /domains"
         raise InvalidInput(Problem("this is not a valid path for a server", "root path", f"'{text}'", cure))
     return path
 

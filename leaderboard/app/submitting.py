@@ -164,7 +164,7 @@ class SubmitPage:
     async def _job_page(self, request: Request, job: Job[_Answered]) -> Response:
         """Show a job's result; until it is done, show its position and reload."""
         if not await self._jobs.wait(job):
-            where = f"Number {job.place} in line" if job.place else "It is being checked"
+            where = f"Position {job.place} in the queue" if job.place else "It is being checked"
             body = tag("div", box("Your file has arrived", f"{where}."), role="status", id="submit-answer")
             page = page_answer("Submit", body, "submit", ACCEPTED)
             address = f"{addresses.SUBMIT}?{urlencode({'job': job.key})}"
@@ -172,7 +172,7 @@ class SubmitPage:
             return page
         self._jobs.forget(job)
         if job.result is None:
-            return page_answer("Submit", box("Not answered", *map(str, job.problems)), "submit", 500)
+            return page_answer("Submit", box("No result", *map(str, job.problems)), "submit", 500)
         return await run_in_threadpool(self._form_page, request, job.result.sent, job.result.answer)
 
     async def _show(self, request: Request) -> Response:
@@ -180,8 +180,8 @@ class SubmitPage:
         if key is None:
             return self._form_page(request)
         if (job := self._jobs.find(key)) is None:
-            words = "This answer was shown, or nobody came for it. A file that was accepted is on the board."
-            return page_answer("Submit", box("No answer here", words), "submit", GONE)
+            words = "This result was already shown, or has expired. If the file was accepted, it is on the board."
+            return page_answer("Submit", box("No result here", words), "submit", GONE)
         return await self._job_page(request, job)
 
     async def _send(self, request: Request) -> Response:
@@ -195,8 +195,8 @@ class SubmitPage:
             try:
                 asked = await run_in_threadpool(self._ask, sent, request)
             except LineFullError as error:
-                words = f"{error}: send yours again when one of them is done."
-                return page_answer("Submit", box("Not now", words), "submit", BUSY)
+                words = f"{error}: send yours again when one of them has finished."
+                return page_answer("Submit", box("Try again later", words), "submit", BUSY)
         return asked if isinstance(asked, Response) else await self._job_page(request, asked)
 
 
@@ -220,7 +220,7 @@ def _card_text(form: FormData, values: dict[str, str]) -> str:
         return values.get("card", "")
     content = file.file.read(MAX_CARD_BYTES + 1)
     if len(content) > MAX_CARD_BYTES:
-        raise InvalidInput(Problem("the card is too large", "card", cure="keep it under 64 KiB"))
+        raise InvalidInput(Problem("the card is too large", "card", cure="the limit is 64 KiB"))
     return content.decode(errors="replace")
 
 

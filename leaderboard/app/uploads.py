@@ -42,7 +42,7 @@ SECONDS_SURE = 300.0
 _PREFIX, _LOCK = "shiftbench-", ".lock"
 _MAX_NAME = 60
 """Maximum length of a stored file name; file systems allow 255 bytes, and a character has up to four."""
-_NOT_WRITTEN = "the server could not write this file and has removed it: try again in an hour"
+_NOT_WRITTEN = "the server could not store this file: try again in an hour"
 _UNUSUAL = re.compile(r"[^\w.-]+")
 
 
@@ -94,7 +94,7 @@ class Uploads:
     def save(self, name: str, content: BinaryIO, n_bytes: int) -> Path:
         """Store a complete file under its name in a new subfolder with a random name."""
         if not self.has_room(n_bytes):
-            raise HTTPException(503, "the server has no space for uploads now: try again in an hour")
+            raise HTTPException(503, "the server has no disk space for uploads: try again in an hour")
         folder = self.folder / secrets.token_urlsafe(16)
         path = folder / (_UNUSUAL.sub("_", Path(name).name)[-_MAX_NAME:].lstrip(".") or "file")
         try:

@@ -171,7 +171,7 @@ def _refuse_closed(entry: Entry, folders: Sequence[DatasetFolder]) -> DatasetFol
     """Return an entry's dataset; InvalidInput if the entry may not be shared, or the dataset is missing."""
     folder = find_folder(entry.card, folders)
     if not folder.has_public_labels:
-        raise InvalidInput(Problem("labels are withheld: nothing of the entry leaves the store", entry.id))
+        raise InvalidInput(Problem("labels are withheld, so the entry is not shared", entry.id))
     if not entry.card.allows_bulk:
         raise InvalidInput(Problem("the card does not have share_predictions: true", entry.id))
     return folder
@@ -263,7 +263,7 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
     """
     table = archive / f"{ENTRIES}.parquet"
     if not table.is_file():
-        cure = "give the folder that 'shiftbench board archive' wrote"
+        cure = "give a folder written by 'shiftbench board archive'"
         raise InvalidInput(Problem("this is not an archive", str(archive), f"no {table.name} in it", cure))
     n_filled, failed = 0, {}
     rows = _read_table(table, ENTRIES).select(_READ[ENTRIES]).rows()

@@ -80,12 +80,14 @@ class Board:
         if info.id_domain is not None:
             known = info.id_domain in info.domains
             return (
-                None if known else f"this folder lacks the data set {info.id_domain}, on which its models are trained"
+                None
+                if known
+                else f"this folder lacks the data set {info.id_domain}, on which the task's models are trained"
             )
         tested = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
         if len(tested) > 1:
             return None
-        return f"this folder has test texts of one domain alone, {tested[0]}" if tested else "it has no test texts"
+        return f"this folder has test texts of only one domain, {tested[0]}" if tested else "it has no test texts"
 
 
 def by_content(folders: Sequence[DatasetFolder]) -> dict[str, DatasetFolder]:
@@ -97,7 +99,7 @@ def by_content(folders: Sequence[DatasetFolder]) -> dict[str, DatasetFolder]:
     for folder in folders:
         known = found.setdefault(folder.content_hash, folder)
         if known.version.difference(folder.version):
-            what, cure = "two datasets have the same rows and other settings", "serve one of them"
+            what, cure = "two datasets have the same rows but different settings", "serve one of them"
             both = f"{known.path} ({known.version}) and {folder.path} ({folder.version})"
             raise InvalidInput(Problem(what, "leaderboard", both, cure))
         if known.manifest.withholds_labels:
@@ -275,7 +277,7 @@ def released_frame(frame: pl.DataFrame, release: tuple[str, ReleasedBoard] | Non
     ]
     released = pl.DataFrame(rows, schema=schema, orient="row")
     joined = frame.drop(*figures, *ranks).join(released, on="id", how="left", maintain_order="left")
-    partial = pl.lit(["some shifts that the board ranks by are missing"])
+    partial = pl.lit(["some shifts used for ranking are missing"])
     missing = pl.when(pl.col(ROUND).is_not_null()).then(partial).otherwise("missing")
     joined = joined.with_columns(complete=pl.col("rank").is_not_null(), missing=missing)
     order = [pl.col("rank"), pl.col("mean_st"), pl.col("name").str.to_lowercase(), pl.col("id")]

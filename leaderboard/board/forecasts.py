@@ -21,7 +21,7 @@ MAX_ENTRIES = 100
 """Most models compared on a board: those with the newest entries. A page of more would take seconds."""
 _MAX_CACHED, _MAX_COMPARED = 1_000, 40
 FAILED = "forecasting failed on this server"
-ANOTHER_ENTRY = "another entry of the same model and submitter, newer or with more shifts, counts"
+ANOTHER_ENTRY = "replaced by a newer or more complete entry of the same model and submitter"
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class ForecastIndex:
             if rows.height < every.height:
                 reasons[ANOTHER_ENTRY] += every.height - rows.height
             if rows.height > MAX_ENTRIES:
-                reasons["older than those compared here"] += rows.height - MAX_ENTRIES
+                reasons["older than the compared entries"] += rows.height - MAX_ENTRIES
             for identity, name in rows.select("id", "name").head(MAX_ENTRIES).iter_rows():
                 made = self.of(identity)
                 if made is None:

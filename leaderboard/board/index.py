@@ -45,7 +45,7 @@ READ_AT_ONCE = 500
 """Number of entries read before the first boards are shown."""
 N_SCORES = 300
 """Number of entries whose nested scores are cached in memory."""
-_WAITING = "its scores are being computed: look again in a while"
+_WAITING = "its scores are being computed: try again later"
 
 
 class _SavedOverall(NamedTuple):
@@ -354,7 +354,7 @@ class Index:
                     unscored[identity] = Unscored(identity, name, (_WAITING,), files, waiting=True)
                     continue
                 if not rows_of_entry:
-                    raise InvalidInput(Problem("it has only predictions of placebos", identity))
+                    raise InvalidInput(Problem("it has only placebo predictions", identity))
                 rows += rows_of_entry
             except Exception as error:
                 unscored[identity] = Unscored(identity, name, self._reasons(error), files)
@@ -374,7 +374,7 @@ class Index:
         if isinstance(error, InvalidInput):
             return tuple(public_message(problem, self.names()) for problem in error.problems)
         log.error("an entry was not scored", exc_info=error)
-        return ("its scoring failed on this server",)
+        return ("scoring failed on this server",)
 
 
 def public_message(problem: Problem, names: dict[str, str]) -> str:

@@ -32,7 +32,7 @@ OOD = "ood."
 """Prefix of the score on one domain that the model was not trained on."""
 HOST_NOTE = "host_note"
 """Column added by an index: the host's note on an entry, null without one."""
-UNRELEASED = "no round has released its figures"
+UNRELEASED = "no round has released its scores"
 
 CARD_LINKS = ("paper_url", "code_url", "model_url", "url")
 """The card's links."""

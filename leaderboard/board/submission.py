@@ -71,12 +71,12 @@ def check(
             checks.held_out(held_out, frame, folder)
         if not folder.has_public_labels:
             note = (
-                "The test labels are withheld: after submission you receive one number for each target, and the "
-                "number of such answers is limited."
+                "The test labels are withheld: after submission you receive one score per target, and the number of "
+                "such scores is limited."
             )
             return _accepted(note=note)
         if is_slow_to_score(frame, folder):
-            note = "Scoring generated text takes minutes: the board shows the scores some time after submission."
+            note = "Scoring generated text takes minutes; the scores appear on the board some time after submission."
             return _accepted(note=note)
         return _accepted(checks.scores(frame, folder, card.subset))
 
@@ -116,7 +116,9 @@ def submit(
             try:
                 return read_hub_facts(card)
             except InvalidInput as error:  # the card's facts suffice, and the sender is told
-                unknown.extend(f"Facts about the model are the card's own: {problem}." for problem in error.problems)
+                unknown.extend(
+                    f"Facts about the model are taken from the card: {problem}." for problem in error.problems
+                )
                 return None
 
         entry, new = index.store.submit(
@@ -134,10 +136,12 @@ def submit(
         if not folder.has_public_labels:
             return _feedback_answer(entry, folder, feedback(index.store, entry, folder), new=new)
         if entry.id in index.waiting():
-            note = "It is stored. Scoring generated text takes minutes: the board shows it afterwards."
+            note = (
+                "The entry is stored. Scoring generated text takes minutes; the entry appears on the board afterwards."
+            )
             return _accepted(entry=entry.id, new=new, note=" ".join([note, *unknown]))
         copies = (
-            f"{task}: the same predictions as entry {first}, which has the row on the board."
+            f"{task}: the same predictions as entry {first}, which is shown on the board."
             for task, first in index.originals(entry.id).items()
         )
         note = " ".join([*copies, *unknown])
@@ -163,7 +167,10 @@ def nominate_entry(index: Index, identity: str, task: str, *, sender: Sender) ->
         tasks = nominate(index.store, identity.strip(), sender(), index.folders, task.strip())
     except InvalidInput as error:
         return refusal_answer(index, error.problems)
-    note = f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round tells whom it is better than."
+    note = (
+        f"Entry {identity.strip()} is nominated for {', '.join(tasks)}: the next round compares it with the other "
+        "nominated entries."
+    )
     return _accepted(note=note)
 
 
@@ -244,7 +251,7 @@ def _feedback_answer(
     """Return the feedback allowed for an entry on withheld labels (see ``shiftbench.leaderboard.release``)."""
     facts = {"benchmark": folder.manifest.benchmark, "data": folder.content_hash, "settings": folder.version.settings}
     facts["subset"] = entry.card.subset
-    note = "Nominate the entry to have it ranked by the next round."
+    note = "Nominate the entry to rank it in the next round."
     answer = _accepted(entry=entry.id, new=new, note=note)
     return {**answer, "summary": {**facts, "feedback": [asdict(each) for each in feedback_on_targets]}}
 
@@ -260,7 +267,7 @@ def refusal_answer(index: Index, problems: list[Problem], *files: PredictionInpu
 
 def _file(file: str | Path | PredictionInput | None, problems: list[Problem]) -> PredictionInput | None:
     if not file:
-        cure = "choose the parquet, JSON lines or CSV file that your program wrote"
+        cure = "choose a Parquet, JSON lines or CSV file"
         problems.append(Problem("there is no prediction file", "submission", cure=cure))
         return None
     given = PredictionInput.of(file)
@@ -270,7 +277,7 @@ def _file(file: str | Path | PredictionInput | None, problems: list[Problem]) ->
         return None
     size = path.stat().st_size
     if size > MAX_UPLOAD_BYTES:
-        cure = f"keep it under {MAX_UPLOAD_BYTES // 2**20} MiB; parquet is the smallest"
+        cure = f"the limit is {MAX_UPLOAD_BYTES // 2**20} MiB; Parquet is the most compact format"
         problems.append(Problem("the file is too large", path.name, f"{size:,} bytes", cure))
         return None
     return given
@@ -313,7 +320,7 @@ def _board(index: Index, name: str | None, problems: list[Problem]) -> Board | N
 
 def _card(index: Index, text: str, problems: list[Problem], board: Board | None) -> Card | None:
     if not text.strip():
-        cure = "paste the card that was written beside the predictions, or load its file"
+        cure = "paste the card that was written with the predictions, or load its file"
         problems.append(Problem("there is no card", "card", cure=cure))
         return None
     try:
@@ -321,7 +328,10 @@ def _card(index: Index, text: str, problems: list[Problem], board: Board | None)
             text, given={} if board is None else {"data": board.folder.content_hash, "subset": board.subset}
         )
         if board is not None and (card.data, card.subset) != board.key[:2]:
-            what, cure = f"the card is for other data than the board '{board.name}'", "choose the card's board, or none"
+            what, cure = (
+                f"the card is for different data than the board '{board.name}'",
+                "choose the card's board, or none",
+            )
             raise InvalidInput(Problem(what, "card", f"{card.version}, subset {card.subset}", cure))
         find_folder(card, index.folders)
     except InvalidInput as error:

@@ -49,7 +49,7 @@ def halves(folder: DatasetFolder) -> pl.DataFrame:
     Raises: InvalidInput for a folder whose labels are not withheld, since it has no key.
     """
     if folder.manifest.label_key is None:
-        what, cure = "the folder holds no key to withheld labels", "give the gold folder of the build"
+        what, cure = "the folder contains no key to withheld labels", "give the gold folder of the build"
         raise InvalidInput(Problem(what, str(folder.path), cure=cure))
     return _halves(folder.path.as_posix(), folder.manifest.label_key)
 
@@ -147,6 +147,6 @@ def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
         shared = halves(first).select("gold", "feedback").unique().join(halves(second).unique("gold"), on="gold")
         moved = shared.filter(pl.col("feedback") != pl.col("feedback_right"))["gold"].n_unique()
         if moved:
-            what = "two folders put the same labels in different halves, because their groups differ"
+            what = "two folders assign the same labels to different halves, because their groups differ"
             cure = "serve one of them, or build both with the same groups"
             raise InvalidInput(Problem(what, places, f"{moved:,} labels", cure))

@@ -107,8 +107,8 @@ class _FeedbackRequest:
     def write(self, before: Sequence[Record]) -> Written | None:
         """Compute the feedback, given the account's earlier records; return the new record, or None if nothing is new.
 
-        A number that the file got before is final, and so is the result that its score is undefined, since that depends
-        on labels. Other reasons for getting no number may change, and are not recorded.
+        A score already returned for a file is final, and so is the result that a score is undefined, because both
+        depend on labels. Other reasons for returning no score may change, and are not recorded.
         """
         day = today()
         history, labels, new = _history(self.store, before), {}, []
@@ -145,7 +145,7 @@ class _FeedbackRequest:
         if not why_not and predicted.unparsed > MAX_UNPARSED:
             why_not = TOO_MANY_UNPARSED
         if not why_not and looks >= limit:
-            some = f"all {limit} numbers of a year have" if limit > 1 else "the one number of a year has"
+            some = f"all {limit} scores of this year have" if limit > 1 else "the only score of this year has"
             why_not = f"{some} been received"
         if why_not:
             return {**facts, "looks_left": max(limit - looks, 0), "why_not": why_not}, keys

@@ -247,7 +247,7 @@ class Ranking:
             return None
         predicted = predicted_targets(rows, self.task, self.info)
         if not is_complete(predicted, self.info):
-            self._leave_out(entry, "", "some shifts that the board ranks by are missing")
+            self._leave_out(entry, "", "some shifts used for ranking are missing")
             return entry
         halves: dict[bool, list[Measured]] = {True: [], False: []}
         for target in self.targets:

@@ -70,7 +70,9 @@ def parse_record(name: str, content: bytes) -> Record:
     try:
         read = parse_json(content)
     except ValueError as error:
-        raise InvalidInput(Problem("a record of the store is damaged", name, cure="restore it from a copy")) from error
+        raise InvalidInput(
+            Problem("a record of the store is damaged", name, cure="restore it from a backup")
+        ) from error
     return dict(read)
 
 

@@ -54,7 +54,7 @@ def nominate(store: Store, identity: str, account: str, folders: Sequence[Datase
         )
     if folder.has_public_labels:
         cure = "no nomination is needed: its scores are on the board"
-        raise InvalidInput(Problem("rounds are for withheld labels", identity, folder.manifest.benchmark, cure))
+        raise InvalidInput(Problem("rounds exist only for withheld labels", identity, folder.manifest.benchmark, cure))
     offered = [
         f"{folder.manifest.benchmark}/{name}" for name in entry_tasks(store, entry) & set(released_tasks(folder))
     ]
@@ -181,21 +181,24 @@ def _refuse_out_of_order(name: str, closed: Sequence[Round]) -> None:
     if name in {each.name for each in closed}:
         raise InvalidInput(Problem("the round of this quarter is closed", name, cure="close the next one next quarter"))
     if name < last:
-        cure = "set this machine's clock right; the next round to close is one after that"
-        raise InvalidInput(Problem("a later round is closed, and rounds close in order", name, last, cure))
+        cure = "correct this machine's clock; otherwise the next round to close is the one after that"
+        raise InvalidInput(Problem("a later round is already closed, and rounds close in order", name, last, cure))
 
 
 def _nothing_ranked(name: str, left_out: Sequence[LeftOut], n_rankings: int) -> Problem:
     if left_out:
         whys = "; ".join(sorted({f"{each.entry}: {each.why}" for each in left_out})[:5])
         return Problem(
-            "no nominated entry can be ranked", name, whys, "restore their files, or ask for them to be submitted again"
+            "no nominated entry can be ranked",
+            name,
+            whys,
+            "restore their files, or ask the submitters to submit them again",
         )
     if n_rankings:
         cure = "build with more test texts; feedback and rounds need them in each half"
         return Problem(f"no test set has {MIN_TEXTS} texts in each half", name, cure=cure)
     cure = "let submitters nominate: shiftbench board nominate ENTRY --to ..."
-    return Problem("no entry is nominated for these data", name, cure=cure)
+    return Problem("no entry is nominated for this dataset", name, cure=cure)
 
 
 def _nomination(before: Sequence[Record], entry: Entry, task: str) -> Written | None:

@@ -55,12 +55,13 @@ def _differences(store: Store) -> Iterator[str]:
     here, gone = store.every_id(), store.withdrawn_ids()
     accepted = {event.entry or "" for event in events if event.act == ACCEPTED}
     yield from (
-        f"entry {each}: the log accepted it, and its files are gone" for each in sorted(accepted - here - erased)
+        f"entry {each}: accepted according to the log, but its files are missing"
+        for each in sorted(accepted - here - erased)
     )
-    yield from (f"entry {each}: it was erased, and its files are here" for each in sorted(erased & here))
+    yield from (f"entry {each}: erased according to the log, but its files exist" for each in sorted(erased & here))
     yield from _unlike_the_beginning("entries", (here | erased) - accepted, begun)
     withdrawn = {event.entry or "" for event in events if event.act == WITHDRAWN}
-    yield from (f"entry {each}: the log has it withdrawn, and it is not" for each in sorted(withdrawn - gone))
+    yield from (f"entry {each}: withdrawn according to the log, but it is not" for each in sorted(withdrawn - gone))
     before_erasure = {each for event in events if event.act == ERASED for each in event.facts["withdrawn"]}
     yield from _unlike_the_beginning("withdrawn", ((gone - erased) | before_erasure) - withdrawn, begun)
     released = dict(begun.get("rounds", {}))
@@ -69,14 +70,16 @@ def _differences(store: Store) -> Iterator[str]:
     rounds = digests_of(store.records("round-"))
     for name in sorted(released | rounds):
         if released.get(name) != rounds.get(name):
-            yield f"records/{name}: it is not what the log says was released"
+            yield f"records/{name}: differs from the record released according to the log"
 
 
 def _unlike_the_beginning(what: str, unlogged: set[str], begun: dict[str, Any]) -> Iterator[str]:
     """Check that everything without an event was already in the store when the log began."""
     there = begun.get(what, {"n": 0, "digest": digest_of_names([])})
     if digest_of_names(unlogged) != there["digest"]:
-        yield f"{what}: {len(unlogged):,} that no event names, and {there['n']:,} as the log began, or other ones"
+        yield (
+            f"{what}: {len(unlogged):,} without an event in the log, but {there['n']:,} (or others) when the log began"
+        )
 
 
 def event_line(event: Event, people: dict[str, str]) -> str:
@@ -88,6 +91,6 @@ def event_line(event: Event, people: dict[str, str]) -> str:
     parts = [f"{event.n:>6}", event.at[:19], f"{event.act:<10}", event.entry or ""]
     parts += [f"by {person(event.by)}" if event.by else "", f"account {person(event.whom)}" if event.whom else ""]
     parts += [f"{name}: {text}" for name, text in (event.words or {}).items()]
-    parts += ["(words erased)"] if event.words is None and event.digest else []
+    parts += ["(text erased)"] if event.words is None and event.digest else []
     parts += [f"{name}={value}" for name, value in event.facts.items() if not isinstance(value, dict)]
     return escape_invisible(" ".join(part for part in parts if part)).replace("\n", "\\n")

@@ -45,7 +45,7 @@ _LISTS = "backup"
 _BLOCK = tarfile.BLOCKSIZE
 _END = bytes(2 * _BLOCK)
 _PIECE = 1 << 20
-_CURE = "take another backup file"
+_CURE = "choose another backup file"
 
 
 class StoredFile(NamedTuple):
@@ -143,7 +143,7 @@ def check_backup(file: Path) -> Backup:
         for _ in _checked_generations(opened, found):
             pass
         if found.is_finished and opened.seek(0, os.SEEK_END) != found.end + len(_END):
-            raise _damaged(file, "bytes after its end")
+            raise _damaged(file, "trailing bytes")
     return found
 
 
@@ -192,7 +192,7 @@ def _only_writer(file: Path) -> Iterator[None]:
         with lock:
             yield
     except Timeout as error:
-        cure = "wait until it has ended"
+        cure = "wait until it has finished"
         raise InvalidInput(Problem("another backup is writing to this file", str(file), cure=cure)) from error
 
 
@@ -416,7 +416,7 @@ def read_lists(file: Path) -> Backup:
             return _merged(opened, file, last, end, is_finished=is_finished)
     except OSError as error:
         raise InvalidInput(
-            Problem("the backup cannot be read", str(file), error.strerror or str(error), "name a backup file")
+            Problem("the backup cannot be read", str(file), error.strerror or str(error), "give a backup file")
         ) from error
 
 
@@ -450,7 +450,7 @@ def _last_finished(opened: BinaryIO, file: Path, size: int) -> tuple[int, _Link,
         try:
             member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         except tarfile.HeaderError as error:
-            what = "the head of a member" if last or at else "no backup"
+            what = "the header of a member" if last or at else "not a backup"
             raise _damaged(file, what) from error
         content, at = at + _BLOCK, at + _BLOCK + -(-member.size // _BLOCK) * _BLOCK
         if member.name.startswith(f"{_LISTS}/") and at <= size:
@@ -461,7 +461,7 @@ def _last_finished(opened: BinaryIO, file: Path, size: int) -> tuple[int, _Link,
             except (ValueError, KeyError, TypeError) as error:
                 raise _damaged(file, member.name) from error
     if last is None:
-        raise InvalidInput(Problem("no backup in this file was ever finished", str(file), cure=_CURE))
+        raise InvalidInput(Problem("this file contains no complete backup", str(file), cure=_CURE))
     return end, last, False
 
 
@@ -492,7 +492,7 @@ def _merged(opened: BinaryIO, file: Path, last: _Link, end: int, *, is_finished:
 
 def _read_list(opened: BinaryIO, file: Path, link: _Link) -> dict[str, Any]:
     if link.offset < _BLOCK or link.size % _BLOCK or link.size < _TAIL_BYTES:
-        raise _damaged(file, "the place of a list")
+        raise _damaged(file, "the position of a list")
     opened.seek(link.offset)
     content = opened.read(link.size)
     body = content[:-_TAIL_BYTES]
@@ -503,7 +503,7 @@ def _read_list(opened: BinaryIO, file: Path, link: _Link) -> dict[str, Any]:
     if read["format"] > FORMAT:
         cure = "update shiftbench: pip install --upgrade shiftbench"
         found = f"format {read['format']}; this version reads up to {FORMAT}"
-        raise InvalidInput(Problem("a later version of shiftbench made this backup", str(file), found, cure))
+        raise InvalidInput(Problem("this backup was made by a later version of shiftbench", str(file), found, cure))
     return read
 
 
@@ -515,7 +515,7 @@ def _checked_generations(opened: BinaryIO, found: Backup, start: int = 0) -> Ite
         head = link.offset - _BLOCK
         opened.seek(head)
         if opened.read(_BLOCK) != _head(f"{_LISTS}/{number:06}.json", link.size):
-            raise _damaged(file, "the head of a list")
+            raise _damaged(file, "the header of a list")
         if _digest(opened, read["start"], head) != read["members"]:
             raise _damaged(file, f"the members of backup {number}")
         yield number
@@ -523,7 +523,7 @@ def _checked_generations(opened: BinaryIO, found: Backup, start: int = 0) -> Ite
             return
         link, number = _Link(*read["previous"]), number - 1
         if link.offset + link.size != read["start"]:
-            raise _damaged(file, "the place of a list")
+            raise _damaged(file, "the position of a list")
 
 
 def _digest(opened: BinaryIO, start: int, end: int) -> str:
@@ -544,4 +544,4 @@ def _content(opened: BinaryIO, path: str, stored: StoredFile) -> bytes:
 
 
 def _damaged(file: Path, where: str) -> InvalidInput:
-    return InvalidInput(Problem("this file is damaged, or no backup", str(file), where, _CURE))
+    return InvalidInput(Problem("this file is damaged or not a backup", str(file), where, _CURE))

@@ -79,7 +79,7 @@ def entry_id(submitter: str, card: Card, rows: pl.DataFrame, validation: pl.Data
 def check_id(identity: str) -> str:
     """Validate and return an entry's id; InvalidInput if it is malformed, so that no id points outside the store."""
     if not ENTRY_ID.fullmatch(identity):
-        raise InvalidInput(Problem("this is no entry id", "entry", repr(identity[:40]), "ids are 16 hex digits"))
+        raise InvalidInput(Problem("this is not an entry id", "entry", repr(identity[:40]), "ids are 16 hex digits"))
     return identity
 
 

@@ -87,7 +87,7 @@ def erasable(store: Store, account: str) -> list[str]:
     """List the entries that erasing an account deletes; InvalidInput if the store has nothing from this account."""
     ids = store.sent_by(account)
     if not ids and store.log.key_of(account) is None:
-        raise InvalidInput(Problem("there is nothing of this account here", "account", f"'{account[:80]}'", _SEE_LOG))
+        raise InvalidInput(Problem("there is no data of this account", "account", f"'{account[:80]}'", _SEE_LOG))
     return ids
 
 
@@ -137,7 +137,7 @@ def _annotate(store: Store, order: Order, by: str) -> str:
 def _ban(store: Store, order: Order, by: str) -> str:
     bans = order.act is Act.BAN
     if not order.target or len(order.target) > MAX_WORDS:
-        raise InvalidInput(Problem("name one account", "account", f"'{order.target[:80]}'", _SEE_LOG))
+        raise InvalidInput(Problem("give one account", "account", f"'{order.target[:80]}'", _SEE_LOG))
     _refuse_hidden_characters(order.target, "account")
 
     def make() -> Change | None:
@@ -146,7 +146,7 @@ def _ban(store: Store, order: Order, by: str) -> str:
         return Change([Draft(BANNED if bans else UNBANNED, by=by, whom=order.target, words={"reason": order.reason})])
 
     store.change(make)
-    return f"Account '{order.target}' may submit {'nothing more' if bans else 'again'}."
+    return f"Account '{order.target}' may {'no longer submit' if bans else 'submit again'}."
 
 
 def _erase(store: Store, order: Order, by: str) -> str:
@@ -168,7 +168,7 @@ def _erase(store: Store, order: Order, by: str) -> str:
 
     store.change(make)
     store.forget_former_revisions()
-    copies = "Copies elsewhere, such as archives and backups, are not."
+    copies = "Copies elsewhere, such as archives and backups, are not erased."
     return f"Account '{account}' is erased, entries: {len(erased):,}. {copies}"
 
 
@@ -201,7 +201,7 @@ def _words(text: str, where: str, *, required: bool) -> str:
     """Validate a reason or note, and return it stripped."""
     text = text.strip()
     if required and not text:
-        raise InvalidInput(Problem("a reason is needed", where, cure="write why: the log keeps it"))
+        raise InvalidInput(Problem("a reason is needed", where, cure="give a reason; it is recorded in the log"))
     if len(text) > MAX_WORDS or "\n" in text:
         cure = f"write one line of at most {MAX_WORDS} characters"
         raise InvalidInput(Problem("the text is too long", where, f"{len(text):,} characters", cure))
@@ -211,7 +211,7 @@ def _words(text: str, where: str, *, required: bool) -> str:
 def _refuse_hidden_characters(text: str, where: str) -> str:
     """Return the text; InvalidInput if one of its characters is invisible."""
     if (escaped := escape_invisible(text, "")) != text:
-        raise InvalidInput(Problem("some characters do not show", where, f"'{escaped[:80]}'", "take them out"))
+        raise InvalidInput(Problem("some characters are invisible", where, f"'{escaped[:80]}'", "remove them"))
     return text
 
 

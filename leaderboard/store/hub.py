@@ -45,7 +45,7 @@ PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
 """Timeouts of requests in seconds; the Hub's client would wait forever."""
 _THREADS, _BATCH, _COMMITTED = 8, 64, 500
 _OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, LOG, "README.md", "LICENSE", ".gitattributes"}
-_CURE = "send it again; what arrived is not stored twice"
+_CURE = "send it again; duplicates are not stored twice"
 
 
 class HubPlace(LocalPlace):
@@ -63,7 +63,7 @@ class HubPlace(LocalPlace):
     def add(self, make: Callable[[], Changes | None]) -> bool:
         """Make changes in one commit.
 
-        ``make`` is called again for each newer commit on which the attempt is based.
+        ``make`` returns the changes. It is called again on each retry, because another commit may have come first.
         """
         sent: list[Changes] = []
 
@@ -146,7 +146,7 @@ class HubPlace(LocalPlace):
 
     def squash(self) -> None:
         """Squash the repository's history to the current state, so that former revisions can no longer be read."""
-        cure = "squash its history on the Hub: former revisions have what was erased"
+        cure = "squash its history on the Hub: older revisions contain the erased data"
         with writing_to_hub(self._repo_id, cure), self._updating():
             self._update_copy()
             self._ask(lambda: self._api.super_squash_history(self._repo_id, repo_type="dataset"), COMMIT_PATIENCE)
@@ -187,7 +187,7 @@ class HubPlace(LocalPlace):
                 yield
         except Timeout as error:
             raise InvalidInput(
-                Problem("other machines keep writing to this store", str(self.root), cure=_CURE)
+                Problem("other machines are writing to this store", str(self.root), cure=_CURE)
             ) from error
 
     def _update_copy(self) -> str:
@@ -196,7 +196,7 @@ class HubPlace(LocalPlace):
         info = self._ask(lambda: self._api.repo_info(self._repo_id, **asked))
         if self._must_be_private and not info.private:
             what, cure = (
-                "everybody may read this store of withheld labels",
+                "this store of withheld labels is public",
                 "make it private in its settings on the Hub",
             )
             raise InvalidInput(Problem(what, self._repo_id, "a public repository", cure))
@@ -204,16 +204,16 @@ class HubPlace(LocalPlace):
         if head == self._head:
             return head
         if self._head is None and (foreign := sorted(self._listing(None, head) - _OURS)):
-            found, cure = ", ".join(foreign[:3]), "give a repository of its own"
+            found, cure = ", ".join(foreign[:3]), "give a separate repository"
             raise InvalidInput(
-                Problem("this repository holds other files than a store's", self._repo_id, found[:200], cure)
+                Problem("this repository contains other files than those of a store", self._repo_id, found[:200], cure)
             )
         there = {name for name in self._listing(ENTRIES, head) if ENTRY_ID.fullmatch(name)}
         gone = {name.removesuffix(".json") for name in self._listing(WITHDRAWN, head)}
         gone = {name for name in gone if ENTRY_ID.fullmatch(name)}
         if self._head is not None and not there and (lost := self.ids() - gone):
-            what, cure = "all entries are gone from the repository", "restart the server if that is intended"
-            raise InvalidInput(Problem(what, self._repo_id, f"none of {len(lost):,}", cure))
+            what, cure = "all entries have disappeared from the repository", "restart the server if this is intended"
+            raise InvalidInput(Problem(what, self._repo_id, f"0 of {len(lost):,}", cure))
         self.drop([f"{ENTRIES}/{identity}" for identity in self.ids() - there])
         self.drop([tombstone_path(identity) for identity in self.withdrawn() - gone])
         self._fetch_all((tombstone_path(identity) for identity in gone - self.withdrawn()), head)
@@ -368,7 +368,7 @@ class HubPlace(LocalPlace):
         if errors:
             raise errors[0]
         if not answers:
-            raise httpx2.ReadTimeout(f"no answer within {patience:,.0f} seconds")
+            raise httpx2.ReadTimeout(f"no response within {patience:,.0f} seconds")
         return answers[0]
 
 

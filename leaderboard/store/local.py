@@ -130,8 +130,8 @@ class LocalPlace:
 
     def _refuse_vanished(self) -> None:
         if self.has_vanished():
-            cure = "put the folder back, or restart the server if it is meant to be another store"
-            raise InvalidInput(Problem("the store's folder is gone, or is another one", str(self.root), cure=cure))
+            cure = "restore the folder, or restart the server if the store was replaced on purpose"
+            raise InvalidInput(Problem("the store's folder was removed or replaced", str(self.root), cure=cure))
 
     def has_vanished(self) -> bool:
         """Return whether the folder in use is gone, or was replaced by another one."""
@@ -220,7 +220,7 @@ class LocalPlace:
         self._is_private = True
         if self.root.is_dir() and self.root.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             cure = f"have its owner run: chmod -R go= {self.root}"
-            with refuse_unwritable("others may read this store of withheld labels", str(self.root), cure):
+            with refuse_unwritable("this store of withheld labels is readable by other users", str(self.root), cure):
                 self.root.chmod(PRIVATE_FOLDER)
 
     def make_folder(self) -> None:

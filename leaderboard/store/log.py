@@ -4,10 +4,9 @@
     ROOT/log/head.json      number and hash of the last event
     ROOT/log/people.json    names of persons by the random keys used in events
 
-An event's hash covers its whole line except the words that somebody wrote (a reason, a new name, a rejection) and the
-salt, for which the line contains a salted digest. Erasing a person removes the name from the table and the words from
-the lines about them; all hashes stay valid. Events and their words must not contain tokens, labels or visitors'
-addresses.
+An event's hash covers its line except free text (a reason, a new name, a rejection) and the salt, for which the line
+contains a salted digest. Erasing a person removes the name from the table and the free text from the lines about them;
+all hashes stay valid. Events and their free text must not contain tokens, labels or visitors' addresses.
 
 The host's actions (hiding, renaming, notes, bans) are stored only here: ``Moderation`` is computed from the events. An
 event and its files are written in one step (``LocalPlace.add``), or in one commit on the Hub.
@@ -44,7 +43,7 @@ BANNED, UNBANNED, ERASED = "banned", "unbanned", "erased"
 RELEASED, RESCORED, CONFIGURED = "released", "rescored", "configured"
 MODERATING = (HIDDEN, UNHIDDEN, RENAMED, ANNOTATED, BANNED, UNBANNED, ERASED)
 """Actions of a host that change what is shown, and who may submit."""
-_CURE = "see what 'shiftbench board log --verify' says, and restore the store from a backup"
+_CURE = "run 'shiftbench board log --verify', and restore the store from a backup"
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -276,7 +275,7 @@ class EventLog:
             old, known, new = [], [], self._segments(0, head.n)
             self._moderation = Moderation()
         if not new or (new[-1].n, new[-1].hash) != (head.n, head.hash):
-            raise _damaged(HEAD, f"event {head.n:,}, and the last line is another one")
+            raise _damaged(HEAD, f"event {head.n:,}, but the last line is a different event")
         for event in new[len(known) :]:
             if event.act in MODERATING:
                 self._moderation = self._moderation.after(event)
@@ -381,7 +380,10 @@ def _problems(root: Path) -> Iterator[str]:
     if head is None and read:
         yield f"{HEAD}: missing or damaged"
     elif head is not None and (last is None or (last.n, last.hash) != (head.n, head.hash)):
-        yield f"{HEAD}: names event {head.n:,}, which is not the last line: lines are missing at the end, or were added"
+        yield (
+            f"{HEAD}: refers to event {head.n:,}, which is not the last line: lines at the end are missing or were "
+            "added"
+        )
 
 
 def _numbered_lines(path: Path) -> list[tuple[str, bytes]]:
@@ -403,7 +405,7 @@ def _file_problems(paths: Sequence[Path]) -> Iterator[str]:
             yield f"{LOG}/{path.name}: {segment_path(number)} was expected: a file is missing"
         content = path.read_bytes()
         if not content.endswith(b"\n") or (number < len(paths) and content.count(b"\n") != SEGMENT):
-            yield f"{LOG}/{path.name}: it does not end with a whole line, or has not {SEGMENT} lines"
+            yield f"{LOG}/{path.name}: it does not end with a complete line, or does not have {SEGMENT} lines"
 
 
 def _chain_problems(read: Sequence[tuple[str, bytes, Event | None]]) -> Iterator[str]:
@@ -414,7 +416,9 @@ def _chain_problems(read: Sequence[tuple[str, bytes, Event | None]]) -> Iterator
         elif _line(event) != line or event.computed_hash() != event.hash:
             yield f"{where}: the line was altered"
         elif event.n != n or before not in (None, event.before):
-            yield f"{where}: event {event.n:,} does not follow the line before: a line is missing, doubled or moved"
+            yield (
+                f"{where}: event {event.n:,} does not follow the previous line: a line is missing, duplicated or moved"
+            )
         before = event.hash if event is not None else None
 
 
@@ -423,10 +427,10 @@ def _word_problems(read: Sequence[tuple[str, Event]]) -> Iterator[str]:
     erasures = [event for _, event in read if event.act == ERASED]
     for where, event in read:
         if event.words is not None and _words_digest(event.salt or "", event.words) != event.digest:
-            yield f"{where}: its words were altered"
+            yield f"{where}: its text was altered"
         taken = any(is_about(event, each.whom, each.facts["entries"]) for each in erasures)
         if event.words is None and event.digest is not None and not taken:
-            yield f"{where}: its words are gone, and no erasure took them"
+            yield f"{where}: its text is missing, but was not erased"
 
 
 def _head_or_none(root: Path) -> Head | None:

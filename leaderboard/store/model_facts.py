@@ -102,7 +102,7 @@ def find_hub_facts(model_url: str | None, base_model: str | None) -> HubFacts | 
     if named is None:
         return None
     repository, is_base = named
-    with reaching_hub(f"the model {repository}", "state licence, size and release in the card"):
+    with reaching_hub(f"the model {repository}", "give licence, size and release date in the card"):
         info = HfApi(token=False).model_info(repository, timeout=SECONDS_FOR_HUB)
     about: Mapping[str, Any] = vars(info.card_data) if info.card_data else {}
     files = [each.rfilename for each in info.siblings or ()]

@@ -296,14 +296,14 @@ def rescored_lines(rescored: Rescored) -> Iterator[str | RenderableType]:
             change = f"{plain_points(each.old_value, 2)} -> {plain_points(each.new_value, 2)}"
             rows.append([each.name, each.id, rank, change])
         columns = ("entry", "id", "rank", "mean ST in points")
-        yield PlainTable(title, columns, rows) if rows else f"\n{title}: all places and scores are the same"
+        yield PlainTable(title, columns, rows) if rows else f"\n{title}: all ranks and scores are unchanged"
         yield _interval_lines(rescored.intervals.get(board, ()), title)
 
 
 def _interval_lines(changes: Sequence[IntervalChange], title: str) -> str | RenderableType:
     """Format the numbers and widths of 95% intervals before and after, and how many drops they distinguish from 0."""
     if not changes:
-        return f"{title}: all intervals are the same"
+        return f"{title}: all intervals are unchanged"
     rows = []
     for each in changes:
         widths = f"{plain_points(each.old_width, 2)} -> {plain_points(each.new_width, 2)}"

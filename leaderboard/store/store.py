@@ -123,7 +123,7 @@ def find_folder(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     here = ", ".join(f"{folder.manifest.benchmark} {folder.version}" for folder in folders) or "none"
     column, what, cure = "data", "another version of the data", "predict on one of these, or build the same version"
     if "settings" in differences:
-        column, what = "settings", "other settings of the same data"
+        column, what = "settings", "the same data with different settings"
         cure = f"predict on one of these, or {SETTINGS_CURE}"
     what, cure = f"the predictions were made for {what}", f"the datasets here are {here}; {cure}"
     raise InvalidInput(Problem(what, "card", str(card.version), cure, column=column))
@@ -138,13 +138,13 @@ def refuse_candidates_alone(predictions: pl.DataFrame, folder: DatasetFolder, fi
     """Raise InvalidInput for a file with candidate data sets only, which no board shows (see ``study protocol``)."""
     tasks = predictions["task"].unique().sort().to_list()
     if all(folder.task(task).candidates_for is not None for task in tasks):
-        what = "no board would show this: its predictions are for candidate data sets alone"
-        cure = "give the file to 'shiftbench study protocol', or predict the task that they are candidates for, too"
+        what = "no board can show this entry: its predictions are only for candidate data sets"
+        cure = "use 'shiftbench study protocol' for this file, or also predict the task that they are candidates for"
         raise InvalidInput(Problem(what, str(file), ", ".join(tasks), cure))
 
 
 class Erasure(NamedTuple):
-    """An account whose name, and entries whose words, a change removes from the log."""
+    """The account whose name, and the entries whose free text, a change erases from the log."""
 
     account: str
     entries: frozenset[str]
@@ -373,7 +373,7 @@ class Store:
         sent = None if held_out is None else stored_rows(held_out)
         if entry_id(entry.submitter, entry.card, stored_rows(rows), sent) != entry.id:
             files = "card or predictions" if sent is None else "card, predictions or validation rows"
-            cure = "restore the entry's files from a backup, or ask for it to be submitted again"
+            cure = "restore the entry's files from a backup, or ask the submitter to submit it again"
             raise InvalidInput(Problem(f"{files} have changed since they were submitted", entry.id, cure=cure))
         return CheckedRows(rows, held_out, None)
 
@@ -506,7 +506,7 @@ class Store:
                 return None
             if taken := sorted(set(found) & self._place.records()):
                 raise InvalidInput(
-                    Problem("this record exists already", str(self.root), taken[0], "records never change")
+                    Problem("this record already exists", str(self.root), taken[0], "records never change")
                 )
             return Change([event], {record_path(name): content for name, content in found.items()})
 
@@ -592,7 +592,7 @@ class Store:
     def refuse_banned(self, person: str) -> None:
         """Raise InvalidInput if the host has banned this person."""
         if self.log.key_of(person) in self.moderation.banned:
-            raise InvalidInput(Problem("this leaderboard's host takes nothing more from this account", f"'{person}'"))
+            raise InvalidInput(Problem("the host of this leaderboard has banned this account", f"'{person}'"))
 
     def change(self, make: Callable[[], Change | None]) -> bool:
         """Make a change and add its events, all or nothing; return whether this call made it.
@@ -655,7 +655,7 @@ class Store:
         self.refuse_banned(submitter)
         if self._withdrawn(identity):
             what = "this file with this card was withdrawn and cannot be submitted again"
-            raise InvalidInput(Problem(what, identity, cure="state in the card what is new, such as its name or step"))
+            raise InvalidInput(Problem(what, identity, cure="change the card, for example its name or step"))
         if (self.root / card_path(identity)).is_file():
             return False
         today = date.fromisoformat(now()[:10])
@@ -702,8 +702,8 @@ class Store:
 
     def _score(self, entry: Entry, folder: DatasetFolder) -> Scored:
         if not folder.has_public_labels:
-            cure = "see what the last round released"
-            raise InvalidInput(Problem("entries on withheld labels are scored in rounds alone", entry.id, cure=cure))
+            cure = "see the results of the last round"
+            raise InvalidInput(Problem("entries on withheld labels are scored only in rounds", entry.id, cure=cure))
         frame = self.checked_rows(entry.id, folder)
         scored = score_predictions(frame, folder, entry.card.subset, encoder=token_encoder(folder))
         self._place.write_local(derived_files(entry.id, scored))
@@ -748,7 +748,9 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None,
     names = {path.name for path in root.iterdir()} if root.is_dir() else set()
     if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, LOG, ".lock"}:
         found = ", ".join(sorted(names)[:3])
-        raise InvalidInput(Problem("this folder holds other files than a store's", str(root), found, "name another"))
+        raise InvalidInput(
+            Problem("this folder contains other files than those of a store", str(root), found, "name another")
+        )
     return Store(root)
 
 

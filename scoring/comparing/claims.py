@@ -90,7 +90,7 @@ class Claim(pydantic.BaseModel, extra="forbid", frozen=True, allow_inf_nan=False
         """Raise ValueError for comparisons of other entries, or of different settings."""
         names = [entry.name for entry in self.entries]
         if [(pair.a, pair.b) for pair in self.comparisons] != [(names[0], name) for name in names[1:]]:
-            raise ValueError("comparisons must be of the first entry with each other one, in order")
+            raise ValueError("comparisons must be of the first entry with each other entry, in order")
         for field in ("data", "settings", "subset", "metric_version", "n_swaps", "seed", "margin"):
             if len({getattr(pair, field) for pair in self.comparisons}) > 1:
                 raise ValueError(f"all comparisons must have the same {field}")
@@ -136,12 +136,12 @@ def read_claim(path: Path) -> Claim:
 
     Raises: InvalidInput if it is not a valid claim, is truncated, or contradicts itself.
     """
-    cure = "give the file that 'shiftbench compare --json' wrote"
+    cure = "give a file written by 'shiftbench compare --json'"
     if not path.is_file():
         raise InvalidInput(Problem("there is no such file", str(path), cure=cure))
     if path.stat().st_size > MAX_BYTES:
         found = f"{path.stat().st_size:,} bytes"
-        raise InvalidInput(Problem("the claim is too large", str(path), found, f"keep it under {MAX_BYTES:,} bytes"))
+        raise InvalidInput(Problem("the claim is too large", str(path), found, f"the limit is {MAX_BYTES:,} bytes"))
     try:
         return Claim.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:
@@ -156,12 +156,12 @@ def hypotheses(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for pair in comparisons:
         for task in pair.tasks:
             ranked = next((each for each in pair.means if each.task == task.task and each.ranked), None)
-            main = f"{ranked.difference.figure} over {', '.join(ranked.targets)}" if ranked else "every figure"
+            main = f"{ranked.difference.figure} over {', '.join(ranked.targets)}" if ranked else "every statistic"
             margin = "" if pair.margin is None else f"; or differ by more than {100 * pair.margin:g} points (TOST)"
             yield (
-                f"{task.task}: {pair.a} and {pair.b}, {task.about}, have the same {main}, and the same average drop "
-                f"(Holm at {LEVEL:g} over pairs and tasks), and the same value of each other figure (Holm at {LEVEL:g} "
-                f"among these); two-sided, {method_words(task)}{margin}"
+                f"{task.task}: {pair.a} and {pair.b}, {task.about}, have the same {main} and the same average drop "
+                f"(Holm at {LEVEL:g} over pairs and tasks), and the same value of each other statistic (Holm at "
+                f"{LEVEL:g} among these); two-sided, {method_words(task)}{margin}"
             )
 
 

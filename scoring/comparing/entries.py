@@ -161,7 +161,7 @@ def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most:
         raise InvalidInput(Problem("entries on withheld labels are not compared", where, cure=cure))
     for side in sides:
         if side.version.difference(folder.version):
-            raise InvalidInput(Problem("the dataset of these entries is not here", where, str(side.version), cure))
+            raise InvalidInput(Problem("the dataset of these entries is not available", where, str(side.version), cure))
 
 
 def _pair(

@@ -117,7 +117,9 @@ def compare_entrants(a: Entrant, b: Entrant, *, margin: float | None = None) -> 
     matched = _match_tasks(a, b)
     if not matched:
         where = f"{a.shown_name} and {b.shown_name}"
-        raise NoSharedShift(Problem("the two files share no shift", where, cure="predict the same shifts with both"))
+        raise NoSharedShift(
+            Problem("the two files share no shift", where, cure="predict the same shifts with both models")
+        )
     tasks = [
         _compare_task(task, each, margin) for task, each in progress(matched.items(), desc="comparing", unit="task")
     ]

@@ -272,5 +272,5 @@ def _sizes(items: ItemScores) -> list[DomainSize]:
 
 def _refuse_one_cluster(n_clusters: int) -> None:
     if n_clusters < 2:
-        what = "all items are in one cluster, so nothing can be concluded about others"
-        raise InvalidInput(Problem(what, "--cluster", cure="choose a field with more values, or leave --cluster out"))
+        what = "all items are in one cluster, so results do not generalise to others"
+        raise InvalidInput(Problem(what, "--cluster", cure="choose a field with more values, or omit --cluster"))

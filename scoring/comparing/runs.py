@@ -20,7 +20,7 @@ from shiftbench.metrics.components import (
 from shiftbench.scoring.scores.shape import Estimate, Record
 from shiftbench.scoring.scores.values import Floats
 
-Survival = Literal["yes", "no", "cannot be said"]
+Survival = Literal["yes", "no", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class RunReport(Record):
         """Return whether the order of models, best first, survives: whether that of all adjacent pairs does."""
         found = {frozenset((pair.a, pair.b)): pair.survives for pair in self.pairs}
         each = [found[frozenset(pair)] for pair in pairwise(order)]
-        return "no" if "no" in each else "cannot be said" if "cannot be said" in each else "yes"
+        return "no" if "no" in each else "unknown" if "unknown" in each else "yes"
 
 
 def compare_runs(models: Sequence[RunScores]) -> RunReport:
@@ -111,7 +111,7 @@ def _pair(a: RunScores, b: RunScores) -> PairRuns:
             spreads = _spreads(apart[:, :, None])
     else:
         other = other_prompts_of_each(a.scores.mean(axis=(0, 2)), b.scores.mean(axis=(0, 2)))
-    said: dict[bool | None, Survival] = {True: "yes", False: "no", None: "cannot be said"}
+    said: dict[bool | None, Survival] = {True: "yes", False: "no", None: "unknown"}
     return PairRuns(
         a=a.name,
         b=b.name,
@@ -140,14 +140,14 @@ def _sd(component: Component) -> Estimate:
 
 
 def survival_words(report: RunReport, order: Sequence[str]) -> str:
-    """Write whether the ranking survives another prompt, with the reason if that cannot be said."""
+    """Write whether the ranking survives another prompt, with the reason if this is unknown."""
     answer = report.survives(order)
     fewest = min(model.n_prompts for model in report.models)
     why = ""
-    if answer == "cannot be said" and fewest < MIN_PROMPTS:
-        why = f" ({fewest} prompts of a model are too few: {MIN_PROMPTS} are needed)"
-    elif answer == "cannot be said":
-        why = " (with another prompt neighbours may change places, or not)"
+    if answer == "unknown" and fewest < MIN_PROMPTS:
+        why = f" (a model has only {fewest} prompts; {MIN_PROMPTS} are needed)"
+    elif answer == "unknown":
+        why = " (it is undecided whether neighbours would swap with another prompt)"
     elif answer == "no":
-        why = " (two prompts contradict each other about neighbours)"
-    return f"The ranking survives another prompt: {answer}{why}"
+        why = " (two prompts disagree on the order of neighbours)"
+    return f"The ranking is stable under another prompt: {answer}{why}"

@@ -37,15 +37,13 @@ class NoSharedShift(InvalidInput):
 
 
 class Difference(pydantic.BaseModel, allow_inf_nan=False):
-    """A minus B in one figure, with its pointwise 95% interval and two-sided p.
+    """A minus B in one statistic, with its pointwise 95% interval and two-sided p.
 
     The interval contains 0 exactly if ``p`` is 0.05 or more. ``p_corrected`` is Holm's over the whole comparison, in
-    two
-    families: the ranked means with the average drops, and all the rest. ``at_floor`` names entries with a score behind
-        a
-    drop that is not shown to be above chance: the drop is then shown but not compared. ``p_equivalent`` tests that the
-    difference is within the comparison's margin (TOST, uncorrected); null without a margin. ``detectable`` is the
-    smallest true difference that this test detects with 80% power.
+    two families: the ranked means with the average drops, and all others. ``at_floor`` contains the entries for which a
+    score in the drop is not significantly above chance; the drop is then shown but not compared. ``p_equivalent``
+    tests that the difference is within the comparison's margin (TOST, uncorrected); null without a margin.
+    ``detectable`` is the smallest true difference that this test detects with 80% power.
     """
 
     figure: OutsideText
@@ -158,8 +156,8 @@ class TaskComparison(pydantic.BaseModel, allow_inf_nan=False):
         if self.runs_needed is None:
             return ""
         return (
-            f"claims about recipes need {MIN_RUNS} runs (seeds) of every source in both entries; "
-            f"there are {self.runs_a} and {self.runs_b}"
+            f"claims about recipes need {MIN_RUNS} runs (seeds) per source in both entries; they have {self.runs_a} "
+            f"and {self.runs_b}"
         )
 
 

@@ -290,8 +290,8 @@ def _far_off_words(table: ScoreTable) -> Iterator[str]:
     cells = [(int(rows[each]), int(columns[each])) for each in worst]
     listed = ", ".join(f"'{table.models[i]}' on '{table.units[j]}' ({table.scores[i, j]:.4g})" for i, j in cells)
     yield (
-        f"{counted(len(rows), 'score')} far from what the model and the unit let expect, as {listed}: an error of "
-        "typing, or a model that fails rarely and badly, for which the chance of false separations is not promised"
+        f"outliers given model and unit: {counted(len(rows), 'score')}, such as {listed}: a typing error, or a model "
+        "that fails rarely but badly, for which the error rate is not guaranteed"
     )
 
 
@@ -306,7 +306,7 @@ def _refuse_too_few(table: ScoreTable) -> None:
         what = (
             f"{counted(n_complete, 'model')} of {len(table.models)} have a score on every unit, so none can be ranked"
         )
-        cure = "leave out the units that most models lack (--without UNIT), or add their scores"
+        cure = "exclude the units that most models lack (--without UNIT), or add their scores"
         raise InvalidInput(Problem(what, place, f"fewest scores: {worst}", cure))
 
 
@@ -319,12 +319,12 @@ def _drawn_units(
         single = _Drawn(table.units, weights)
         if is_items:
             return single, "items", "on these tasks, other items"
-        return single, "tasks", "another draw of such tasks, if tasks were independent"
+        return single, "tasks", "another sample of such tasks, if tasks are independent"
     names, codes = np.unique(list(table.groups), return_inverse=True)
     if not is_items and names.size < MIN_UNITS:
         claim = (
-            f"on these tasks alone: the {names.size} families that are named are too few to speak of others "
-            f"({MIN_UNITS} are needed), so ranks are over other tasks of the same families"
+            f"only on these tasks: {names.size} families are too few to generalise to others ({MIN_UNITS} are needed), "
+            "so ranks are for other tasks of the same families"
         )
         return _Drawn(table.units, weights), "tasks", claim
     pool = np.zeros((len(table.units), names.size))
@@ -333,7 +333,7 @@ def _drawn_units(
     drawn = _Drawn(names.tolist(), of_group, pool / of_group)
     if is_items:
         return drawn, "clusters", "on these tasks, other items (in other clusters)"
-    return drawn, "families", "another draw of such families of tasks"
+    return drawn, "families", "another sample of such families of tasks"
 
 
 def _wins(higher: Floats) -> Floats:
@@ -548,7 +548,7 @@ def compare_rankings(old: Ranking, new: Ranking) -> Standing:
     first = old.models[0].name
     if old.pairs:
         alone = len(old.tied_first) == 1
-        words = f"'{first}' is first, told apart from all others" if alone else f"'{first}' is tied for first"
+        words = f"'{first}' is first, significantly better than all others" if alone else f"'{first}' is tied for first"
         holds = first in new.tied_first and (not alone or len(new.tied_first) == 1)
         claims.append(HeldClaim(claim=words, holds=holds))
         for name in old.tied_first[1:]:

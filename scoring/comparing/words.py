@@ -22,7 +22,9 @@ from shiftbench.validation.report import counted
 
 Names = tuple[str, str]
 RANKED = (MEAN_ST, MEAN_OOD)
-CORRECTED = "p corrected over all tests here, ranked means and average drops among themselves, intervals of each alone"
+CORRECTED = (
+    "p values are corrected over all tests here (ranked means and average drops separately); intervals are uncorrected"
+)
 """The families over which p values are corrected; intervals are not."""
 
 
@@ -41,7 +43,7 @@ def sentence(pair: Comparison, names: Names, benchmark: str) -> str:
     """
     names = _quoted(names)
     if not pair.shifts:
-        return f"{names[0]} and {names[1]} share no shift that may be shown"
+        return f"{names[0]} and {names[1]} share no shift that can be shown"
     parts = [
         part for task in dict.fromkeys(shift.task for shift in pair.shifts) for part in _task_lines(pair, task, names)
     ]
@@ -66,7 +68,7 @@ def about_lines(pairs: Sequence[Comparison]) -> list[str]:
     for pair in pairs:
         for task in pair.tasks:
             if task.about == RECIPES:
-                runs = f"{task.runs_a} and {task.runs_b} runs a source"
+                runs = f"{task.runs_a} and {task.runs_b} runs per source"
                 lines[f"{task.task}: about recipes, {method_words(task)} ({runs})"] = None
                 lines |= dict.fromkeys(filter(None, [failure_words(task, (pair.a, pair.b))]))
             else:
@@ -91,11 +93,11 @@ def failure_words(task: TaskComparison, names: Names) -> str:
     if len(known) < 2:
         return ""
     counts = [
-        f"{each.n_failed} of {each.n_runs} of '{name}' (up to {100 * each.share_at_most:.0f}% of all its runs)"
+        f"{each.n_failed} of {each.n_runs} of '{name}' (upper bound for all its runs: {100 * each.share_at_most:.0f}%)"
         for name, each in known
     ]
     few = min(each.n_runs for _, each in known) < RUNS_OF_RARE_FAILURES
-    doubt = f"; with fewer than {RUNS_OF_RARE_FAILURES} runs a side rare failures cannot be excluded" if few else ""
+    doubt = f"; with fewer than {RUNS_OF_RARE_FAILURES} runs per model, rare failures cannot be excluded" if few else ""
     return (
         f"{task.task}: runs more than {100 * FAILURE:g} points below the best of their recipe: {' and '.join(counts)}"
         f"{doubt}"
@@ -108,8 +110,8 @@ def outside_words(task: TaskComparison, names: Names) -> str:
         return ""
     name = names[task.outside == "b"]
     return (
-        f"{name} was trained on none of these domains: its score on a target is compared with the other's after each "
-        "source; drops do not apply"
+        f"{name} was trained on none of these domains: its score on a target is compared with the other's score for "
+        "each source; drops do not apply"
     )
 
 
@@ -152,10 +154,10 @@ def _within_margin(pair: Comparison) -> Iterator[str]:
             tests = [shift.differences[number].p_equivalent for shift in shifts]
             n_within = sum(p is not None and p < LEVEL for p in tests)
             all_within = "shown" if n_within == len(tests) else "not shown"
-            parts.append(f"{figure} on every shift {all_within} ({n_within} of {len(tests)} by themselves)")
+            parts.append(f"{figure} on every shift {all_within} ({n_within} of {len(tests)} individually)")
         yield (
-            f"{task.task}, against '{pair.b}': a difference below {100 * pair.margin:g} points, the margin fixed "
-            f"beforehand (two one-sided tests at 5%, about {task.about}): {', '.join(parts)}"
+            f"{task.task}, against '{pair.b}': a difference below {100 * pair.margin:g} points, the margin fixed in "
+            f"advance (two one-sided tests at 5%, about {task.about}): {', '.join(parts)}"
         )
 
 
@@ -164,7 +166,10 @@ def _tuning(pair: Comparison) -> Iterator[str]:
     trials = (pair.tuning_trials_a, pair.tuning_trials_b)
     if trials[0] != trials[1]:
         stated = ["not stated" if each is None else counted(each, "trial") for each in trials]
-        yield f"unequal tuning: '{pair.a}' {stated[0]}, '{pair.b}' {stated[1]}; more trials alone can raise a score"
+        yield (
+            f"unequal tuning: '{pair.a}' {stated[0]}, '{pair.b}' {stated[1]}; more trials by themselves can raise a "
+            "score"
+        )
 
 
 def _is_within(difference: Difference) -> str:
@@ -183,7 +188,7 @@ def _task_lines(pair: Comparison, task: str, names: Names) -> Iterator[str]:
     lead = [level, *([_drop(drop, names, is_recipe=is_recipe)] if drop else [])]
     subject: str = TRAINED_MODELS
     if facts is not None and is_recipe:
-        subject = f"as recipes ({facts.runs_a} and {facts.runs_b} runs a source, if runs are roughly normal)"
+        subject = f"as recipes ({facts.runs_a} and {facts.runs_b} runs per source, if runs are roughly normal)"
     yield f"{subject[0].upper()}{subject[1:]}, {task}: {', '.join(lead)}"
     if facts is not None and is_recipe and (words := failure_words(facts, (names[0][1:-1], names[1][1:-1]))):
         yield words.removeprefix(f"{task}: ")
@@ -199,7 +204,7 @@ def _level(ranked: MeanComparison | None, names: Names, how: str) -> str:
         return f"{names[0]} and {names[1]} have no common mean score"
     first, second, by = _better_first(ranked.difference, names)
     if winner(ranked.difference) is None:
-        return f"{names[0]} and {names[1]} cannot be told apart by {by}"
+        return f"{names[0]} and {names[1]} do not differ significantly in {by}"
     return f"{first} scores higher{how} than {second} ({by})"
 
 
@@ -209,7 +214,7 @@ def _drop(drop: MeanComparison, names: Names, *, is_recipe: bool) -> str:
         return f"{AVERAGE_DROP} {floor_words(difference, names)}"
     first, second, by = _better_first(difference, names)
     if winner(difference) is None:
-        return f"cannot be told apart by {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
+        return f"do not differ significantly in {by}" if difference.value is not None else f"{AVERAGE_DROP} unknown"
     return f"{first} {'is more robust on average' if is_recipe else 'drops less'} than {second} ({by})"
 
 
@@ -253,4 +258,7 @@ def _by_shift(pair: Comparison, task: str, names: Names) -> str:
 def _floor(facts: TaskComparison, names: Names) -> Iterator[str]:
     if facts.at_floor is not None:
         marked = names if facts.at_floor == "both" else (names[facts.at_floor == "b"],)
-        yield f"{' and '.join(marked)}: the mean score is at chance or of one label for all texts: drops mean nothing"
+        yield (
+            f"{' and '.join(marked)}: the mean score is at chance, or at that of always predicting one label: drops "
+            "are not informative"
+        )

@@ -6,6 +6,6 @@ and texts, calibrates intervals on errors on labelled domains, and compares meth
 """
 
 CONCEPT_SHIFT = (
-    "No method without labels sees a change of what labels mean (concept shift): "
-    "there a forecast may be far off, and its interval with it."
+    "No method without labels can detect a change in the meaning of labels (concept shift), for which forecasts and "
+    "intervals may be far off."
 )

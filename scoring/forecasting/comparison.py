@@ -12,7 +12,7 @@ from shiftbench.scoring.forecasting.errors import Point, method_errors, order_do
 from shiftbench.scoring.forecasting.methods import CORRECTED, FLOORS
 from shiftbench.scoring.forecasting.shape import BoardStandings, MethodComparison, TaskForecast
 
-BOARDS_ARE_ALIKE = "Over all boards it is assumed that domains of different tasks are alike in how methods do."
+BOARDS_ARE_ALIKE = "Results over all boards assume that methods perform similarly on domains of different tasks."
 Points = dict[str, list[Point]]
 """Forecasts with known truth, by method."""
 

@@ -48,7 +48,7 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
         rows, would reveal them.
     """
     if not folder.has_public_labels:
-        what, cure = "nothing is forecast where labels are withheld", "see what the last round released"
+        what, cure = "there are no forecasts for withheld labels", "see the results of the last round"
         raise InvalidInput(Problem(what, folder.manifest.benchmark, cure=cure))
     found, reasons = [], {}
     for task in predictions["task"].unique(maintain_order=True).to_list():
@@ -85,5 +85,5 @@ def _why_not(task: str, rows: pl.DataFrame, folder: DatasetFolder) -> str | None
     if PROBABILITIES not in rows.columns or rows[PROBABILITIES].is_null().all():
         return NO_PROBABILITIES
     if len(rows) > MAX_PREDICTIONS:
-        return f"it has {len(rows):,} predictions, and a server forecasts {MAX_PREDICTIONS:,} at most"
+        return f"it has {len(rows):,} predictions; a server forecasts at most {MAX_PREDICTIONS:,}"
     return None

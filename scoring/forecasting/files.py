@@ -67,8 +67,8 @@ def forecast_predictions(
     tasks = predictions["task"].unique(maintain_order=True).to_list()
     able = [task for task in tasks if folder.task(task).kind in SCORES]
     if validation is not None and not set(validation["task"].unique()) & set(tasks):
-        what, of = "the validation rows beside the file are of other tasks", validation["task"].unique().sort()
-        cure = "put the file of the same training there, or move it away"
+        what, of = "the validation rows next to the file are of other tasks", validation["task"].unique().sort()
+        cure = "replace it by the file of the same training, or move it away"
         raise InvalidInput(Problem(what, name, ", ".join(of), cure))
     found = []
     for task in able or tasks[:1]:
@@ -105,7 +105,7 @@ def _check_targets(targets: Sequence[str], samples: TaskSamples, folder: Dataset
         if target in samples.domains:
             continue
         if target in known:
-            what, cure = "this domain is what the model was trained on", "its score is known: run shiftbench score"
+            what, cure = "the model was trained on this domain", "its score can be computed: run shiftbench score"
         else:
             what, cure = "the predictions have no such target", did_you_mean(target, samples.domains)
         raise InvalidInput(Problem(what, "--target", f"'{target}', task '{samples.task}'", cure))
@@ -125,6 +125,6 @@ def _texts_in_train(samples: TaskSamples, folder: DatasetFolder, tests: Mapping[
         n_known = sum(any(text in train[part] for part in parts) for text in tests[target])
         if n_known:
             yield (
-                f"{counted(n_known, 'test text')} of '{target}' stand in the train texts of '{source}', "
-                "word for word: a forecast says nothing of them."
+                f"{counted(n_known, 'test text')} of '{target}' are exact duplicates of train texts of '{source}'; the "
+                "forecast does not apply to them."
             )

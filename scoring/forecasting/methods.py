@@ -19,12 +19,12 @@ from shiftbench.validation.report import Problem, UnknownChoice, did_you_mean
 
 NO_HOME = "no labelled held-out texts of the source"
 NO_PROBABILITIES = "the predictions have no probabilities of all labels"
-NO_LABELS = "the task's outputs are no labels"
+NO_LABELS = "the task's outputs are not labels"
 
 FLOORS = ("source-accuracy", "mean-drop")
 TITLES = {
-    "source-accuracy": "source accuracy (floor)",
-    "mean-drop": "less mean drop (floor)",
+    "source-accuracy": "source accuracy (baseline)",
+    "mean-drop": "minus mean drop (baseline)",
     "doc": "difference of confidences",
     "atc": "ATC, confidence",
     "cot": "optimal transport",
@@ -54,7 +54,10 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
     """
     for name in names or ():
         if name in GONE:
-            what = "this method went: on real boards it forecast neither the score nor the order better than those left"
+            what = (
+                "this method was removed: on real boards it forecast neither score nor order better than the "
+                "remaining ones"
+            )
             raise UnknownChoice(Problem(what, "--method", f"'{name}'", f"choose from {', '.join(TITLES)}"))
         if name not in TITLES:
             what = "there is no such method of forecasting"

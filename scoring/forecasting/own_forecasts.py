@@ -35,7 +35,7 @@ def read_own_forecasts(path: Path) -> pl.DataFrame:
     file = str(path)
     if not path.is_file():
         raise InvalidInput(Problem("there is no such file of forecasts", file, cure="check the path"))
-    cure = "write the header task,source,target,seed,value,low,high and a row a run and target"
+    cure = "write the header task,source,target,seed,value,low,high and one row per run and target"
     text = csv_text(path, lambda columns: _check_columns(columns, file), Problem("the file is empty", file, cure=cure))
     text = text.with_columns(pl.lit(None, pl.String).alias(name) for name in NUMBERS if name not in text.columns)
     blank = pl.all().str.strip_chars().replace("", None)
@@ -45,9 +45,7 @@ def read_own_forecasts(path: Path) -> pl.DataFrame:
     for name in OWN_FORECASTS.names():
         unread = typed[name].is_null() & rows[name].is_not_null()
         missing = typed[name].is_null() & rows[name].is_null() if name not in ("low", "high") else unread
-        problems += _find_first(
-            "this is no number", name, unread, rows, file, "give fractions; seeds are whole numbers"
-        )
+        problems += _find_first("this is not a number", name, unread, rows, file, "give fractions; seeds are integers")
         problems += _find_first("a value is missing", name, missing & ~unread, rows, file, "fill it in")
     for name in NUMBERS:
         outside = ~typed[name].is_between(0, 1) & typed[name].is_not_null()
@@ -55,13 +53,11 @@ def read_own_forecasts(path: Path) -> pl.DataFrame:
             "a forecast is not between 0 and 1", name, outside, rows, file, "give fractions, not points"
         )
     half = typed["low"].is_null() != typed["high"].is_null()
-    problems += _find_first("an interval has one end only", "low", half, rows, file, "give both ends or neither")
+    problems += _find_first("an interval has only one end", "low", half, rows, file, "give both ends or neither")
     order = (typed["low"] > typed["value"]) | (typed["high"] < typed["value"])
-    problems += _find_first(
-        "the forecast lies outside its interval", "low", order.fill_null(value=False), rows, file, ""
-    )
+    problems += _find_first("the forecast is outside its interval", "low", order.fill_null(value=False), rows, file, "")
     again = ~typed.select(key=pl.struct(KEYS))["key"].is_first_distinct()
-    problems += _find_first("a run and target stand twice", "task", again, rows, file, "give each once")
+    problems += _find_first("a run and target occur twice", "task", again, rows, file, "give each once")
     if problems:
         raise InvalidInput(problems)
     return typed

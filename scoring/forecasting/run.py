@@ -298,14 +298,14 @@ def _build_point(cell: Cell, truth: float, value: float) -> Point:
 def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     found = []
     if samples.home and not samples.n_validation:
-        found.append("There are no validation rows: the source's own test rows stand in for them.")
+        found.append("There are no validation rows; the source's test rows are used instead.")
     lacking = sorted({source for (source, _), _ in samples.shifts} - {source for source, _ in samples.home})
     if lacking:
         found.append(
-            f"No labelled held-out texts of {quote_names(lacking)}: methods that need them have no forecast there."
+            f"No labelled held-out texts of {quote_names(lacking)}: methods that need them make no forecast there."
         )
     if not samples.labels:
-        found.append(f"Outputs are no labels: what is forecast is {samples.metric}, by methods that need none.")
+        found.append(f"Outputs are not labels: {samples.metric} is forecast, by methods that need no labels.")
     elif all(sample.probabilities is None for sample in samples.shifts.values()):
         found.append("The predictions have no probabilities of all labels, which most methods need.")
     constant = sorted(
@@ -317,9 +317,9 @@ def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
     )
     if constant:
         found.append(
-            f"One label alone is predicted on {quote_names(constant)}: a forecast says little of such a model."
+            f"Only one label is predicted on {quote_names(constant)}: forecasts for such a model are not informative."
         )
-    found += [f"'{name}' is left out: {n} test texts are too few." for name, n in samples.few_texts.items()]
+    found += [f"'{name}' is excluded: {n} test texts are too few." for name, n in samples.few_texts.items()]
     if not grid.labelled:
-        found.append("No other domain has labels: there is no interval, and no error is known.")
+        found.append("No other domain has labels, so there is no interval and no error estimate.")
     return found

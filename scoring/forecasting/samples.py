@@ -27,8 +27,10 @@ SCORES = {
     TaskKind.GENERATION: "rouge_l",
 }
 """The forecast metric by kind of task: a mean over texts."""
-NO_MEANING = "no method has a meaning for spans"
-ONE_LABEL = "each run predicts one label for all texts, and forecasts of such a model say nothing about the methods"
+NO_MEANING = "no method is defined for spans"
+ONE_LABEL = (
+    "each run predicts one label for all texts; forecasts for such a model are not informative about the methods"
+)
 
 
 @dataclass(frozen=True)
@@ -266,8 +268,8 @@ def _refuse_other_order(samples: Sequence[Sample], split: str, labels: tuple[str
 
 
 def _problem_of_spans(folder: DatasetFolder, task: str) -> Problem:
-    what = "what is forecast is a mean over texts, and span F1 is none"
-    cure = f"forecast tasks of labels, answers or texts: {NO_MEANING}"
+    what = "forecasts are of means over texts, and span F1 is not a mean over texts"
+    cure = f"choose a task of labels, answers or texts: {NO_MEANING}"
     return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
 
 
@@ -275,7 +277,7 @@ def _problem_of_missing_home(file: str, task: str, runs: Sequence[Run]) -> Probl
     what = "no run has predictions on labelled held-out texts of its own source"
     sources = quote_names(list(dict.fromkeys(source for source, _ in runs)))
     cure = (
-        "predict the source's own labelled test rows in the file, too; or, of a dataset folder, its validation rows "
-        "into NAME.validation.parquet beside the file"
+        "also predict the source's labelled test rows; or, for a dataset folder, write predictions on its validation "
+        "rows to NAME.validation.parquet next to the file"
     )
     return Problem(what, file, f"task '{task}', sources {sources}", cure)

@@ -59,7 +59,7 @@ def read_board(paths: Sequence[Path], how: Reading) -> ScoreTable:
     if lists:
         return finish(_solved_table(lists, how.n_items), how, place)
     cure = "give a table (CSV, Parquet, JSON), logs, MTEB's results, or lists of solved items"
-    raise InvalidInput(Problem("no scores are found here", place, f"{counted(len(files), 'file')}", cure))
+    raise InvalidInput(Problem("no scores found", place, f"{counted(len(files), 'file')}", cure))
 
 
 def _files_within(path: Path) -> Iterator[Path]:
@@ -82,7 +82,7 @@ def _json_object(path: Path) -> dict[str, Any] | None:
     try:
         content = msgspec.json.decode(path.read_bytes())
     except msgspec.DecodeError as error:
-        raise InvalidInput(Problem("not valid JSON", str(path), str(error), "copy the file again, whole")) from error
+        raise InvalidInput(Problem("not valid JSON", str(path), str(error), "copy the complete file again")) from error
     return content if isinstance(content, dict) else None
 
 
@@ -122,7 +122,7 @@ def _mteb_table(results: Sequence[_Result]) -> ScoreTable:
     notes = ["Scores are MTEB's main scores, the mean over a task's subsets, on its test split"]
     several = [model for model, n in Counter(model for model, _ in n_tasks).items() if n > 1]
     if several:
-        notes.append(f"Of several revisions the one with most tasks counts: {quote_names(several, 5)}")
+        notes.append(f"If there are several revisions, the one with the most tasks is used: {quote_names(several, 5)}")
     models, tasks = sorted(chosen), sorted({each.task for each in results})
     scores = np.full((len(models), len(tasks)), np.nan)
     for each in results:
@@ -148,17 +148,17 @@ def _solved_table(lists: Sequence[tuple[Path, tuple[set[str], set[str]]]], n_ite
     items = sorted(set().union(*(named for _, (_, named) in lists)))
     unnamed = max((n_items or 0) - len(items), 0)
     if n_items is not None and n_items < len(items):
-        found = f"{n_items}, but the lists name {len(items)}"
-        raise InvalidInput(Problem("there are more items than --items says", "--items", found))
+        found = f"{n_items}, but the lists contain {len(items)}"
+        raise InvalidInput(Problem("there are more items than given by --items", "--items", found))
     names = [_list_name(path) for path, _ in lists]
     if twice := [name for name, n in Counter(names).items() if n > 1]:
-        raise InvalidInput(Problem("two lists are of one name", str(lists[0][0]), f"'{twice[0]}'", "rename a folder"))
+        raise InvalidInput(
+            Problem("two lists have the same name", str(lists[0][0]), f"'{twice[0]}'", "rename a folder")
+        )
     scores = np.array([[item in solved for item in items] + [False] * unnamed for _, (solved, _) in lists], dtype=float)
-    notes = [
-        f"An item that a list does not name counts as not solved; {counted(len(items), 'item')} are named by any list"
-    ]
+    notes = [f"Items missing in a list count as not solved; {counted(len(items), 'item')} occur in at least one list"]
     if n_items is None:
-        notes.append("Items that no list names are not known and not counted: say how many there are (--items)")
+        notes.append("Items that occur in no list are not counted: give the total number of items (--items)")
     return ScoreTable(
         names, [*items, *(f"(unnamed {n + 1})" for n in range(unnamed))], scores, Unit.ITEMS, notes=tuple(notes)
     )
@@ -180,9 +180,7 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
     metric = how.metric if how.metric is not None else shared[0] if shared else None
     if metric is None or any(metric not in log.metrics for log in logs):
         found = "; ".join(sorted({", ".join(log.metrics) or "none" for log in logs}))
-        raise InvalidInput(
-            Problem("the logs share no such score of single items", place, found, "choose one: --metric")
-        )
+        raise InvalidInput(Problem("the logs share no such per-item score", place, found, "choose one: --metric"))
     parts = [
         log.samples.select(
             model=pl.lit(log.model),
@@ -197,7 +195,9 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
     contents = rows.group_by("task", "item").agg(pl.col("content").n_unique())
     if changed := contents.filter(pl.col("content") > 1).height:
         found = counted(changed, "item")
-        raise InvalidInput(Problem("items of one id differ in content between logs", place, found, "log one version"))
+        raise InvalidInput(
+            Problem("items with the same id have different content", place, found, "use logs of one version")
+        )
     means = rows.group_by("model", "task", "item", maintain_order=True).agg(
         pl.when(pl.col("score").null_count() == 0).then(pl.col("score").mean())
     )
@@ -206,12 +206,14 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
     facts = means.unique("unit", keep="first", maintain_order=True)
     units = facts["unit"].to_list()
     weights = facts.select(1 / pl.len().over("task")).to_series().to_numpy()
-    notes = [f"Score: {metric}; each of {counted(facts['task'].n_unique(), 'task')} counts the same"]
+    notes = [f"Score: {metric}; each of {counted(facts['task'].n_unique(), 'task')} has the same weight"]
     runs: defaultdict[tuple[str, str], int] = defaultdict(int)
     for log in logs:
         runs[log.model, log.task] += 1
     if max(runs.values()) > 1:
-        notes.append("Several logs of one model and task are averaged by item: 'logs compare' splits their variance")
+        notes.append(
+            "Several logs of one model and task are averaged by item; 'logs compare' reports their variance components"
+        )
     lacking = pivoted.select(units).null_count().sum_horizontal().item()
     if lacking:
         notes.append(f"{counted(int(lacking), 'answer')} of the logs' items missing")

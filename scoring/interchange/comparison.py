@@ -148,7 +148,7 @@ def compare_logs(logs: Sequence[EvaluationLog], how: Joining, *, names: Sequence
     of_model = None if names is not None else _logs_of_models(logs)
     n_compared = len(of_model) if of_model else len(logs)
     if n_compared > MAX_COMPARED:
-        what, cure = "these are too many to compare each two of them", "rank them: shiftbench logs ranks"
+        what, cure = "these are too many for pairwise comparisons", "rank them: shiftbench logs ranks"
         raise InvalidInput(Problem(what, str(logs[0].path), f"{n_compared} models", cure))
     joined = join_logs(logs, called, how, of_model)
     comparison = compare_items(joined.items)
@@ -237,7 +237,7 @@ def _run_notes(runs: Sequence[RunScores]) -> Iterator[str]:
     each = ", ".join(f"{len(run.prompts)} and {run.scores.shape[2]} of {run.name}" for run in runs)
     yield f"Scores are means over prompts, and runs of each: {each}"
     if len({frozenset(run.prompts) for run in runs}) > 1:
-        yield "Models were sent prompts of their own: each is compared with its own"
+        yield "Models had different prompts: each is compared with its own prompts"
 
 
 def model_names(logs: Sequence[EvaluationLog]) -> list[str]:
@@ -252,13 +252,13 @@ def _refuse_twice_or_other_tools(logs: Sequence[EvaluationLog], names: Sequence[
         for other, name in zip(logs[:number], names, strict=False):
             same_file = log.path.resolve() == other.path.resolve()
             if same_file or (log.model == other.model and log.samples.equals(other.samples)):
-                what = f"one log is given twice: it holds the same answers of the same model as that of '{name}'"
+                what = f"a log is given twice: it contains the same responses of the same model as that of '{name}'"
                 raise InvalidInput(Problem(what, str(log.path), cure="give the logs of different runs"))
 
     if len({log.tool for log in logs}) > 1:
-        what = "logs of different tools are not compared: each hashes items in its own way"
+        what = "logs of different tools cannot be compared, because each tool hashes items differently"
         found = "; ".join(f"{name}: {log.tool}" for name, log in zip(names, logs, strict=True))
-        raise InvalidInput(Problem(what, str(logs[0].path), found, "log all models with one tool"))
+        raise InvalidInput(Problem(what, str(logs[0].path), found, "use logs of one tool for all models"))
 
 
 def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | None) -> str:
@@ -269,13 +269,13 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
         if not shared:
             each = zip(names, logs, strict=True)
             found = "; ".join(f"{name}: {', '.join(log.metrics) or 'none'}" for name, log in each)
-            cure = "score both models in the same way, with a score of each item"
-            raise InvalidInput(Problem("the logs share no score of single items", where, found, cure))
+            cure = "score both models in the same way, with per-item scores"
+            raise InvalidInput(Problem("the logs share no per-item score", where, found, cure))
         return shared[0]
     for log in logs:
         if wanted not in log.metrics:
             cure = did_you_mean(wanted, list(log.metrics)) if log.metrics else ""
-            raise InvalidInput(Problem("the log has no such score of single items", str(log.path), f"'{wanted}'", cure))
+            raise InvalidInput(Problem("the log has no such per-item score", str(log.path), f"'{wanted}'", cure))
     return wanted
 
 
@@ -333,7 +333,9 @@ def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Join
         differ = _item_differences(tables[0], table, names[0], name)
         if differ:
             where = f"{names[0]} and {name}"
-            yield Problem("the logs are not over the same items", where, "; ".join(differ), cure or "log the same task")
+            yield Problem(
+                "the logs are not over the same items", where, "; ".join(differ), cure or "use logs of the same task"
+            )
 
 
 def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other_name: str) -> list[str]:
@@ -354,7 +356,7 @@ def _without_scores(
         missing = table.filter(pl.col("score").is_null())
         if missing.height and not how.shared_items:
             found = f"{missing.height:,} of {table.height:,}, as '{missing['id'][0]}'"
-            cure = "finish the run, or leave these items out for all models (--allow items)"
+            cure = "finish the run, or exclude these items for all models (--allow items)"
             yield Problem(f"items have no score '{metric}'", name, found, cure)
 
 
@@ -369,7 +371,7 @@ def _other_prompts(
         if n or len(shots) > 1:
             words = f"; shots: {logs[0].facts.shots} and {logs[number].facts.shots}" if len(shots) > 1 else ""
             found = f"{n:,} of {counted(shared.height, 'item')}{words}"
-            cure = "send both models the same prompts, or compare models with their own prompts (--allow prompts)"
+            cure = "use the same prompts for both models, or allow different prompts (--allow prompts)"
             yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
 
 
@@ -382,9 +384,11 @@ def _other_fields(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> I
     fields = " and ".join(f"'{field}'" for field in (how.by, how.cluster) if field is not None)
     for number, name in enumerate(names[1:], start=1):
         if n := _n_others(shared, "document", number):
-            what = f"the logs hold other values of {fields} for the same items"
+            what = f"the logs contain different values of {fields} for the same items"
             found = f"{n:,} of {counted(shared.height, 'item')}"
-            yield Problem(what, f"{names[0]} and {name}", found, "log both models on the same version of the data")
+            yield Problem(
+                what, f"{names[0]} and {name}", found, "use logs of the same version of the data for both models"
+            )
 
 
 def _item_notes(
@@ -393,12 +397,14 @@ def _item_notes(
     if any(table.height > shared.height for table in tables):
         sizes = ", ".join(f"{table.height:,} of {name}" for table, name in zip(tables, names, strict=True))
         yield (
-            f"Compared on the {counted(shared.height, 'item')} that all logs have and have scored, out of {sizes}: "
-            "which items a log lacks may depend on its model, so the results are about these items alone"
+            f"Compared on the {counted(shared.height, 'item')} scored in all logs, out of {sizes}; which items are "
+            "missing may depend on the model, so the results apply only to these items"
         )
     unknown = [name for number, name in enumerate(names) if shared[f"prompt_hash{number}"].null_count()]
     if unknown:
-        yield f"The logs of {', '.join(unknown)} do not hold all prompts: whether these were the same is not known"
+        yield (
+            f"The logs of {', '.join(unknown)} do not contain all prompts, so it is unknown whether they were the same"
+        )
     n = max(_n_others(shared, "prompt_hash", number) for number in range(1, len(names)))
     if how.any_prompts and n:
         yield (
@@ -413,11 +419,13 @@ def _log_notes(logs: Sequence[EvaluationLog], names: Sequence[str]) -> Iterator[
     for word, values in _stated_facts(logs).items():
         silent = [name for name, value in zip(names, values, strict=True) if value is None]
         if 0 < len(silent) < len(logs):
-            yield f"The logs of {', '.join(silent)} do not state their {word}: whether these are the same is not known"
+            yield (
+                f"The logs of {', '.join(silent)} do not state their {word}, so it is unknown whether they are the same"
+            )
     epochs = [log.epochs for log in logs]
     if max(epochs) > 1:
         each = ", ".join(f"{n} of {name}" for n, name in zip(epochs, names, strict=True))
-        yield f"Scores are means over the answers to an item: {each}"
+        yield f"Scores are means over the responses to an item: {each}"
 
 
 def _value_codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[np.int64]]:

@@ -30,8 +30,8 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
 
     dataset = shared.published_dataset()
     if shared.scores.subset != "all":
-        cure = "share predictions of all test texts, or --to every-eval-ever"
-        what = "the Hub's leaderboards are of whole test splits"
+        cure = "share predictions for all test texts, or use --to every-eval-ever"
+        what = "the Hub's leaderboards are for complete test splits"
         raise InvalidInput(Problem(what, "entry", f"subset '{shared.scores.subset}'", cure))
     source = {"source_url": shared.report, "source_name": "shiftbench"} if shared.report else {}
     entries = [
@@ -48,7 +48,7 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
     if not entries:
         what = "none of the entry's tasks is in the dataset's eval.yaml, which lists only tasks with public labels"
         found = ", ".join(task.task for task in shared.scores.tasks)
-        raise InvalidInput(Problem(what, dataset, found, "share it --to every-eval-ever or csv"))
+        raise InvalidInput(Problem(what, dataset, found, "share it with --to every-eval-ever or csv"))
     text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True, width=120)
     return {f".eval_results/{PurePosixPath(dataset).name.lower()}.yaml": text}
 

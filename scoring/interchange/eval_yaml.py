@@ -107,12 +107,12 @@ def _test_domains(task: TaskInfo) -> list[str]:
 
 def _description(manifest: Manifest, tasks: dict[str, TaskInfo]) -> str:
     """Describe the values, and what a run with Inspect measures."""
-    lines = [f"{manifest.title}: texts of several domains, to measure how models lose accuracy between them."]
+    lines = [f"{manifest.title}: texts of several domains, for measuring how much accuracy models lose between them."]
     lines += [f"{config_name(name, task)}: {_headline(task)}." for name, task in tasks.items()]
     lines.append(
-        "A task named after a domain: the score on its test texts of a model that was not trained on that domain. "
-        "Values are in points, higher is better; drops and intervals are in the notes. Inspect asks a model about "
-        "the test texts without training it, and prints the accuracy over all texts. Where the metric is not "
+        "A task named after a domain is the score on the domain's test texts of a model that was not trained on that "
+        "domain. Values are in points, higher is better; drops and intervals are in the notes. Inspect asks a model "
+        "about the test texts without training it, and prints the accuracy over all texts. Where the metric is not "
         "accuracy, or is a mean over domains, score the predictions with shiftbench instead."
     )
     if manifest.synthetic:

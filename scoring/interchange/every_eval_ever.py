@@ -127,7 +127,10 @@ def _score(figure: SharedFigure) -> dict[str, Any]:
         bounds = Interval(low=estimate.low, high=estimate.high)
         method = "Wilson and Student limits over groups of test texts, these trained models"
     if bounds is None:
-        return {"score": figure.value, "details": {"no_interval": estimate.no_interval or "none exists for it"}}
+        return {
+            "score": figure.value,
+            "details": {"no_interval": estimate.no_interval or "undefined for this statistic"},
+        }
     interval = {"lower": bounds.low, "upper": bounds.high, "confidence_level": 0.95, "method": method}
     n_texts = {} if figure.n is None else {"num_samples": figure.n}
     return {

@@ -168,7 +168,7 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     rows = SampleRows(folder)
     for row, (key, asked) in enumerate(requests.items(), start=1):
         if key not in scores:
-            cure = "copy the whole folder again"
+            cure = "copy the complete folder again"
             refuse_log(folder / INSTANCE_STATS, "an instance has no scores", f"'{key[0]}', trial {key[1]}", cure)
         _add(asked, scores[key], states.adapter_spec, rows, fields, row)
     adapter = states.adapter_spec
@@ -198,7 +198,7 @@ def _count_tokens(stats: Sequence[_InstanceStats]) -> int | None:
 def _read_json(folder: Path, name: str, kind: type[T]) -> T:
     path = folder / name
     if not path.is_file():
-        refuse_log(path, "the run folder lacks this file", cure="copy the whole folder again")
+        refuse_log(path, "the run folder lacks this file", cure="copy the complete folder again")
     return parse_json_file(path, kind, "the file")
 
 
@@ -258,8 +258,8 @@ def _first_match(pattern: str, text: str, path: Path) -> str:
         has_group = len(series.str.extract_groups(pattern).struct.fields) > 0
         return series.str.extract(pattern, int(has_group))[0] or ""
     except pl.exceptions.ComputeError as error:
-        what, key = "the pattern that finds answers cannot be searched for", "output_mapping_pattern"
-        cure = "give the log of a run whose pattern has no look-around and no back-references"
+        what, key = "the pattern for answers is not supported", "output_mapping_pattern"
+        cure = "use a run whose pattern has no look-around and no back-references"
         refuse_log(path, what, " ".join(str(error).split())[:200], cure, key=key)
 
 

@@ -156,7 +156,7 @@ class BoundedArchive:
         if len(entries) > MAX_ENTRIES:
             refuse_log(path, "the archive has too many entries", f"{len(entries):,}", "split the log")
         if len(set(self.names)) < len(entries):
-            refuse_log(path, "the archive has two entries of one name", cure=WHOLE)
+            refuse_log(path, "the archive has two entries with the same name", cure=WHOLE)
         total = sum(entry.file_size for entry in entries)
         if total > MAX_TOTAL_BYTES:
             refuse_log(path, "the archive is too large when unpacked", f"{total:,} bytes", "split the log")
@@ -178,16 +178,16 @@ class BoundedArchive:
             refuse_log(self._path, f"the archive has no entry '{name}'", cure=WHOLE)
         if entry.file_size > MAX_ENTRY_BYTES:
             found = f"{entry.file_size:,} bytes"
-            refuse_log(self._path, f"entry '{name}' is too long", found, f"keep it under {MAX_ENTRY_BYTES:,} bytes")
+            refuse_log(self._path, f"entry '{name}' is too long", found, f"the limit is {MAX_ENTRY_BYTES:,} bytes")
         if entry.flag_bits & _ENCRYPTED:
-            refuse_log(self._path, f"entry '{name}' is encrypted", cure="pack the log anew, without a password")
+            refuse_log(self._path, f"entry '{name}' is encrypted", cure="repack the log without a password")
         try:
             content = self._unpack(entry)
         except _UNPACKING_ERRORS as error:
             refuse_log(self._path, f"entry '{name}' cannot be unpacked", first_line(error), WHOLE)
         if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
             longer = "more than " if len(content) > entry.file_size else ""
-            found = f"{longer}{min(len(content), entry.file_size):,} bytes, where it says {entry.file_size:,}"
+            found = f"{longer}{min(len(content), entry.file_size):,} bytes instead of {entry.file_size:,}"
             refuse_log(self._path, f"entry '{name}' differs from its description in the archive", found, WHOLE)
         return content
 
@@ -283,7 +283,7 @@ def _read_samples(archive: BoundedArchive, path: Path) -> Iterator[_Sample]:
                 entry = f"{folder}/metadata.json"
                 sample.metadata = parse_json(archive.read(entry), dict[str, Any], path, f"entry '{entry}'")
             if _ATTACHMENT in msgspec.json.encode(sample.input).decode():
-                what, cure = "a sample in chunks has its input in another entry", "convert the log to whole samples"
+                what, cure = "a chunked sample has its input in another entry", "convert the log to complete samples"
                 refuse_log(path, what, f"entry '{name}'", cure)
         yield sample
 

@@ -150,7 +150,7 @@ class _Reading:
         try:
             answers, choices, likelihoods = _read_responses(asked, line.filtered_resps, line.metrics)
         except (TypeError, ValueError, LookupError, OverflowError) as error:
-            what, cure = "this line is not what lm-eval 0.4 writes there", "log it again with a supported version"
+            what, cure = "this line does not match the format of lm-eval 0.4", "run it again with a supported version"
             refuse_log(self.path, what, first_line(error), cure, row=row)
         if self.fields:
             fields_json = chosen_fields(line.doc, self.fields, self.path, row)
@@ -171,8 +171,8 @@ class _Reading:
         try:
             kind = msgspec.defstruct("_ScoredLine", fields, bases=(_Line,), rename=names, gc=False)
         except ValueError as error:  # quotes, control characters, or the name of another field
-            cure = "log it again under another name"
-            refuse_log(self.path, "a metric has a name that no field may have", first_line(error), cure)
+            cure = "rename the metric and log it again"
+            refuse_log(self.path, "a metric has an invalid name", first_line(error), cure)
         return msgspec.json.Decoder(kind)
 
 
@@ -217,7 +217,7 @@ def _read_results(path: Path) -> dict[str, Any]:
         return {}
     if path.stat().st_size > _MAX_RESULTS_BYTES:
         found = f"{path.stat().st_size:,} bytes"
-        refuse_log(path, "the results file is too large", found, "log the samples in files of their own")
+        refuse_log(path, "the results file is too large", found, "log the samples in separate files")
     content = parse_json(path.read_bytes(), dict[str, Any], path, "the results file")
     version = content.get("lm_eval_version")
     if not isinstance(version, str) or not _KNOWN_VERSIONS.fullmatch(version):

@@ -120,7 +120,7 @@ class EvaluationLog:
             # NaN is in no range.
             elif value is not None and not 0 <= value <= MAX_COUNT:
                 found = "less than 0" if value < 0 else f"more than {MAX_COUNT:,}" if value > MAX_COUNT else "NaN"
-                refuse_log(self.path, "this is no number of anything", found, WHOLE, key=key)
+                refuse_log(self.path, "this is not a number of anything", found, WHOLE, key=key)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -230,7 +230,7 @@ class SampleRows:
         try:
             return pa.array(values, kind)
         except (pa.ArrowException, OverflowError, UnicodeError) as error:
-            refuse_log(self.path, "a sample has a value that does not fit", first_line(error), WHOLE, column=name)
+            refuse_log(self.path, "a sample has an invalid value", first_line(error), WHOLE, column=name)
 
 
 _ROWS_AT_ONCE = 2_000  # the memory of a block this size is reused; larger blocks are returned to the system
@@ -285,7 +285,7 @@ def text_hash(content: object) -> str:
     return hashlib.sha256(encoded).hexdigest()
 
 
-_OTHER_NAME = "log it again under another name"
+_OTHER_NAME = "rename the metric and log it again"
 T = TypeVar("T")
 
 
@@ -318,8 +318,8 @@ def parse_json(
         except (msgspec.DecodeError, UnicodeDecodeError):
             return decode(plain_json(bytes(data)))
     except msgspec.ValidationError as error:
-        cure = "log it again with a supported version"
-        refuse_log(path, f"{what} is not what {tool} writes there", first_line(error), cure, **place)
+        cure = "run it again with a supported version"
+        refuse_log(path, f"{what} does not match the format of {tool}", first_line(error), cure, **place)
     except (ValueError, OverflowError, RecursionError) as error:
         refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE, **place)
 
@@ -345,5 +345,5 @@ def parse_json_file(path: Path, kind: type[T], what: str) -> T:
         return parse_json(view, kind, path, what)
 
 
-WHOLE = "the log is cut off or was changed: copy it again, whole"
+WHOLE = "the log is truncated or was changed: copy the complete file again"
 """Suggested fix for a log that was changed after its tool wrote it."""

@@ -100,13 +100,15 @@ def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationL
         ):
             if own != first:
                 found = f"'{own}', where {logs[0].path} has '{first}'"
-                refuse_log(log.path, f"the logs differ in their {name}", found, "import each run by itself")
+                refuse_log(log.path, f"the logs differ in their {name}", found, "import each run separately")
     frame = pl.concat(parts)
     repeated = frame.filter(frame.select("id", "seed").is_duplicated())
     if len(repeated):
         n = repeated.select("id", "seed").n_unique()
         found = f"'{repeated['id'][0]}'{and_more(n - 1, 'item')}"
-        refuse_log(logs[-1].path, "an item occurs in two of the logs", found, "give each log once, of one run")
+        refuse_log(
+            logs[-1].path, "an item occurs in two of the logs", found, "give each log once, and only logs of one run"
+        )
     return frame.drop(name for name in ("confidence", "probabilities") if frame[name].null_count() == len(frame))
 
 

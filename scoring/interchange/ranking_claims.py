@@ -73,8 +73,8 @@ def read_ranking_claim(path: Path) -> RankingClaim:
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         found = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-        cure = "give what 'shiftbench logs ranks --json' wrote"
-        raise InvalidInput(Problem("this is no ranking", str(path), found, cure)) from error
+        cure = "give the output of 'shiftbench logs ranks --json'"
+        raise InvalidInput(Problem("this is not a ranking", str(path), found, cure)) from error
 
 
 def check_ranking_claim(claim: RankingClaim, path: Path, files: Sequence[Path] = ()) -> list[str]:
@@ -95,7 +95,7 @@ def check_ranking_claim(claim: RankingClaim, path: Path, files: Sequence[Path] =
 
 def _differences(claim: RankingClaim, table: ScoreTable) -> Iterator[str]:
     if table_hash(table) != claim.table_sha256:
-        yield "The table's names or scores are not those that the claim was made of"
+        yield "The table's names or scores differ from those of the claim"
     again = rank_table(table, standardised=claim.ranking.standardised)
     before, now = claim.ranking.model_dump(), again.model_dump()
     for name in before:

@@ -37,5 +37,5 @@ def read_log(
     if wrote == LM_EVAL:
         return read_lm_eval(path, filter_name, fields)
     if filter_name is not None:
-        refuse_log(path, "only logs of lm-eval have filters", f"'{filter_name}'", "leave the filter out")
+        refuse_log(path, "only logs of lm-eval have filters", f"'{filter_name}'", "omit the filter")
     return read_inspect(path, fields) if wrote == INSPECT else read_helm(path, fields)

@@ -68,7 +68,7 @@ def table_of_file(path: Path, how: Reading) -> ScoreTable:
     """
     if path.stat().st_size > MAX_BYTES:
         found = f"{path.stat().st_size:,} bytes"
-        raise InvalidInput(Problem("the table is too large", str(path), found, "give scores, not answers"))
+        raise InvalidInput(Problem("the table is too large", str(path), found, "give scores, not responses"))
     if path.suffix == ".parquet":
         return table_of_frame(pl.read_parquet(path), how, str(path))
     text = path.read_bytes().decode("utf-8-sig", errors="replace")
@@ -93,7 +93,7 @@ def table_of_frame(frame: pl.DataFrame, how: Reading, place: str, notes: Sequenc
     """
     said = list(notes)
     if not frame.width or not frame.height:
-        raise InvalidInput(Problem("the table is empty", place, cure="give a row for each model"))
+        raise InvalidInput(Problem("the table is empty", place, cure="give one row per model"))
     frame = frame.rename({name: " ".join(name.split()) for name in frame.columns if name != " ".join(name.split())})
     names = {name.lower(): name for name in frame.columns}
     model, score = (_find(names, words) for words in (_MODEL, _SCORE))
@@ -112,14 +112,14 @@ def finish(table: ScoreTable, how: Reading, place: str) -> ScoreTable:
         strange = [name for name in names if name not in table.units]
         if strange and words != "--families":
             cure = did_you_mean(strange[0], list(table.units)[:2000])
-            raise InvalidInput(Problem(f"{words} names no unit of the table", place, f"'{strange[0]}'", cure))
+            raise InvalidInput(Problem(f"{words} is not a unit of the table", place, f"'{strange[0]}'", cure))
     if how.without:
         keep = np.array([name not in how.without for name in table.units])
-        notes.append(f"Left out, as asked: {quote_names(how.without, 5)}")
+        notes.append(f"Excluded, as requested: {quote_names(how.without, 5)}")
     empty = keep & ~np.isfinite(table.scores).any(axis=0)
     if empty.any():
         named = quote_names([name for name, is_empty in zip(table.units, empty, strict=True) if is_empty], 5)
-        notes.append(f"Without any score, and left out: {named}")
+        notes.append(f"Without any score, so excluded: {named}")
         keep &= ~empty
     units = [name for name, kept in zip(table.units, keep, strict=True) if kept]
     scores = table.scores[:, keep]
@@ -132,13 +132,13 @@ def finish(table: ScoreTable, how: Reading, place: str) -> ScoreTable:
         groups = [how.families[name] for name in units]
     same = [name for column, name in enumerate(units) if np.nanmin(scores[:, column]) == np.nanmax(scores[:, column])]
     if same and table.unit is Unit.TASKS:
-        notes.append(f"All models score the same, so that nothing is decided there: {quote_names(same, 5)}")
+        notes.append(f"All models have the same score, so these do not affect the ranking: {quote_names(same, 5)}")
     lower = np.full(len(units), how.lower_is_better) | np.array([name in how.lower for name in units], dtype=bool)
     if lower.any():
         which = "every unit" if lower.all() else quote_names(how.lower, 5)
-        notes.append(f"Lower is better on {which}, as said")
+        notes.append(f"Lower is better on {which}, as given")
     for name in table.models:
-        check_text(name, place, cure="write the model's name anew")
+        check_text(name, place, cure="correct the model's name")
     return ScoreTable(
         models=table.models,
         units=units,
@@ -159,34 +159,34 @@ def _text_frame(text: str, path: Path) -> tuple[pl.DataFrame, list[str]]:
     """Read delimited text: commas, semicolons, tabs, or Markdown pipes."""
     lines = [line for line in text.splitlines() if line.strip(" ,;\t|")]
     if not lines:
-        raise InvalidInput(Problem("the table is empty", str(path), cure="give a row for each model"))
+        raise InvalidInput(Problem("the table is empty", str(path), cure="give one row per model"))
     notes = []
     blank = len(text.splitlines()) - len(lines)
     if blank:
-        notes.append(f"{counted(blank, 'empty line')} left out")
+        notes.append(f"{counted(blank, 'empty line')} skipped")
     if lines[0].lstrip().startswith("|"):
         lines = [line.strip().strip("|") for line in lines if not re.fullmatch(r"[\s|:-]+", line)]
         delimiter = "|"
     else:
         delimiter = max("\t;,", key=lines[0].count)
     if delimiter != ",":
-        notes.append(f"Columns are parted by {'tabs' if delimiter == chr(9) else repr(delimiter)}")
+        notes.append(f"Columns are separated by {'tabs' if delimiter == chr(9) else repr(delimiter)}")
     rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=delimiter))
     head = [cell.strip() for cell in rows[0]]
     while head and not head[-1] and all(len(row) < len(head) or not row[len(head) - 1].strip() for row in rows[1:]):
         head.pop()
     if twice := [name for name, n in Counter(head).items() if n > 1]:
         raise InvalidInput(
-            Problem("two columns have one name", str(path), f"'{twice[0]}'", "give each column a name of its own")
+            Problem("two columns have the same name", str(path), f"'{twice[0]}'", "give each column a unique name")
         )
     wrong = [number for number, row in enumerate(rows[1:], start=1) if len(row) > len(head) and any(row[len(head) :])]
     if wrong:
         found = f"{len(rows[wrong[0]])} cells for {counted(len(head), 'column')}{and_more(len(wrong) - 1)}"
-        cure = "quote cells that hold the delimiter; with decimal commas part columns by semicolons"
+        cure = "quote cells that contain the delimiter; with decimal commas, separate columns by semicolons"
         raise InvalidInput(Problem("a row has more cells than the header", str(path), found, cure, row=wrong[0]))
     short = sum(len(row) < len(head) for row in rows[1:])
     if short:
-        notes.append(f"{counted(short, 'row')} shorter than the header: cells that are not there are missing")
+        notes.append(f"{counted(short, 'row')} shorter than the header: absent cells count as missing")
     cells = [(row + [""] * len(head))[: len(head)] for row in rows[1:]]
     return pl.DataFrame(cells, schema=dict.fromkeys(head, pl.String), orient="row"), notes
 
@@ -204,7 +204,7 @@ def _json_frame(text: str, path: Path) -> pl.DataFrame:
         return pl.DataFrame(content, infer_schema_length=None)
     except (msgspec.DecodeError, pl.exceptions.PolarsError, TypeError, ValueError) as error:
         cure = 'give rows ([{"model": ..., "item": ..., "score": ...}]) or scores by model ({"model": {"item": 1}})'
-        raise InvalidInput(Problem("this JSON holds no table", str(path), type(error).__name__, cure)) from error
+        raise InvalidInput(Problem("this JSON contains no table", str(path), type(error).__name__, cure)) from error
 
 
 def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str]) -> ScoreTable:
@@ -225,7 +225,7 @@ def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str])
     if names is None and first in texts and frame[first].cast(pl.Float64, strict=False).null_count():
         names = first
     if names is None:
-        cure = "name the column of models 'model'"
+        cure = "name the column with the models 'model'"
         raise InvalidInput(Problem("the table has no column of models", place, ", ".join(frame.columns[:5]), cure))
     rows = _model_rows(frame, names, place, notes)
     frame = frame[rows.tolist()]
@@ -249,17 +249,17 @@ def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str])
         raise InvalidInput(problems)
     if passed:
         notes.append(
-            f"Columns that are no scores of one task (averages, ranks, words) left out: {quote_names(passed, 8)}"
+            f"Columns that are not scores of one task (averages, ranks, text) excluded: {quote_names(passed, 8)}"
         )
     notes += [f"{words} in {counted(n, 'cell')}" for words, n in sorted(seen.items())]
     if not columns:
-        raise InvalidInput(Problem("the table has no column of scores", place, cure="give a column for each task"))
+        raise InvalidInput(Problem("the table has no column of scores", place, cure="give one column per task"))
     scores = np.stack(list(columns.values()), axis=1)
     is_binary = bool(np.isin(scores[np.isfinite(scores)], (0.0, 1.0)).all())
     kind = Unit.ITEMS if is_binary else Unit.TASKS
     if how.unit is None:
         why = "all scores are 0 or 1" if is_binary else "scores are not all 0 or 1"
-        notes.append(f"Columns are taken for {kind.value}, because {why}; --unit says otherwise")
+        notes.append(f"Columns are interpreted as {kind.value}, because {why}; change this with --unit")
     return ScoreTable(models, list(columns), scores, kind, notes=tuple(notes))
 
 
@@ -271,7 +271,7 @@ def _model_rows(frame: pl.DataFrame, names: str, place: str, notes: list[str]) -
     for row, name in enumerate(called):
         if not name:
             raise InvalidInput(
-                Problem("a row names no model", place, cure="name it, or delete the row", column=names, row=row + 1)
+                Problem("a row has no model", place, cure="name it, or delete the row", column=names, row=row + 1)
             )
         if name not in first:
             first[name] = row
@@ -280,14 +280,14 @@ def _model_rows(frame: pl.DataFrame, names: str, place: str, notes: list[str]) -
             twice.append(name)
         else:
             found = f"'{name}', also row {first[name] + 1}"
-            cure = "give runs of one model as a long table with dates, or names of their own"
+            cure = "give runs of one model as a long table with dates, or under different names"
             raise InvalidInput(
                 Problem("a model has two rows with different scores", place, found, cure, column=names, row=row + 1)
             )
     if twice:
-        notes.append(f"Rows that repeat another one left out: {quote_names(twice, 5)}")
+        notes.append(f"Duplicate rows skipped: {quote_names(twice, 5)}")
     if any(name != str(raw) for name, raw in zip(called, frame[names], strict=True)):
-        notes.append("Spaces around or within names of models made single")
+        notes.append("Spaces in model names normalised")
     return np.array(keep)
 
 
@@ -310,7 +310,7 @@ def _numbers(
         if value is None:
             cure = "write a number, or leave the cell empty"
             wrong.append(
-                Problem("this is no score", place, f"'{text[:60]}'", cure, column=name, row=int(rows[int(row)]) + 1)
+                Problem("this is not a score", place, f"'{text[:60]}'", cure, column=name, row=int(rows[int(row)]) + 1)
             )
         else:
             values[row] = value
@@ -322,25 +322,25 @@ def _number(text: str) -> tuple[float | None, list[str]]:
     """Read one cell that is not a plain number: the value (NaN: missing; None: unreadable), and notes on other text.
 
     >>> _number("**81,2%**")
-    (81.2, ['Marks (stars, footnotes, bold) passed over', 'Percent signs passed over', 'Decimal commas read as points'])
+    (81.2, ['Marks (stars, footnotes, bold) ignored', 'Percent signs ignored', 'Decimal commas converted to points'])
     >>> _number("81.2 ± 0.3")[0], _number("8l.2")[0]
     (81.2, None)
     """
     if text.lower() in _MISSING:
-        return float("nan"), [] if not text else ["Words for a missing score (n/a, -) read as missing"]
+        return float("nan"), [] if not text else ["Placeholders for missing scores (n/a, -) treated as missing"]
     words = []
     bare = _SPREAD.sub("", text).strip()
     if bare != text:
-        words.append("Spreads after a score (± ...) passed over")
+        words.append("Spreads after a score (± ...) ignored")
     unmarked = _MARKS.sub("", bare).strip()
     if unmarked != bare:
-        words.append("Marks (stars, footnotes, bold) passed over")
+        words.append("Marks (stars, footnotes, bold) ignored")
     if unmarked.endswith("%"):
         unmarked = unmarked[:-1].strip()
-        words.append("Percent signs passed over")
+        words.append("Percent signs ignored")
     if re.fullmatch(r"[+-]?\d+,\d{1,2}|[+-]?\d*,\d{4,}|[+-]?0,\d+", unmarked):
         unmarked = unmarked.replace(",", ".")
-        words.append("Decimal commas read as points")
+        words.append("Decimal commas converted to points")
     unmarked = unmarked.replace("\N{MINUS SIGN}", "-")
     return (float(unmarked), words) if _NUMBER.fullmatch(unmarked) else (None, words)
 
@@ -354,8 +354,8 @@ def _mixed_scale(values: Floats, name: str, models: Sequence[str], place: str) -
     rare, usual = (small, large) if small.size < large.size else (large, small)
     if not small.size or not large.size or rare.size > usual.size / 2 or small.size + large.size < known.size:
         return []
-    found = f"{values[rare[0]]:g} ('{models[rare[0]]}') where others have {np.median(values[usual]):g}"
-    return [Problem("fractions and points stand in one column", place, found, "write one scale", column=name)]
+    found = f"{values[rare[0]]:g} ('{models[rare[0]]}'), but others have {np.median(values[usual]):g}"
+    return [Problem("a column mixes fractions and points", place, found, "use one scale", column=name)]
 
 
 def _long_table(
@@ -378,11 +378,11 @@ def _long_table(
         empty = frame[key].is_null() | (frame[key].cast(pl.String).str.strip_chars() == "")
         if empty.any():
             row = int(empty.arg_max() or 0) + 1
-            raise InvalidInput(Problem("a row names nothing here", place, "", "fill it in", column=key, row=row))
+            raise InvalidInput(Problem("a row has an empty name", place, "", "fill it in", column=key, row=row))
     optional = {word: names[word] for word in _OPTIONAL if word in names}
     passed = [name for name in frame.columns if name not in (model, score, *keys, *optional.values())]
     if passed:
-        notes.append(f"Columns left out: {quote_names(passed, 8)}")
+        notes.append(f"Columns skipped: {quote_names(passed, 8)}")
     tidy = frame.select(
         pl.col(model).cast(pl.String).str.strip_chars().str.replace_all(r"\s+", " ").alias("model"),
         pl.concat_str([pl.col(key).cast(pl.String).str.strip_chars() for key in keys], separator=": ").alias("unit"),
@@ -401,7 +401,7 @@ def _long_table(
     for word, column in optional.items():
         if word != "date" and (facts[f"n_{word}"] > 1).any():
             unit = facts.filter(pl.col(f"n_{word}") > 1)["unit"][0]
-            what = f"one {kind.value.removesuffix('s')} has two values here"
+            what = f"a {kind.value.removesuffix('s')} has two values here"
             raise InvalidInput(Problem(what, place, f"'{unit}'", "write one", column=column))
     pivoted = tidy.pivot(on="unit", index="model", values="score", maintain_order=True)
     units = facts["unit"].to_list()
@@ -434,11 +434,11 @@ def _once(tidy: pl.DataFrame, has_dates: bool, place: str, notes: list[str]) -> 
             found = f"'{first['model']}', '{first['unit']}', rows {first['row'][0]} and {first['row'][1]}"
             cure = "add a column 'date' (the newest counts), or give runs as logs"
             raise InvalidInput(Problem("a model has two scores on one unit", place, found, cure))
-        notes.append(f"{counted(repeated.height - differing.height, 'row')} that repeat another one left out")
+        notes.append(f"{counted(repeated.height - differing.height, 'row')} that are duplicates skipped")
         return tidy.unique(["model", "unit"], keep="first", maintain_order=True)
     kept = tidy.sort("date", maintain_order=True, nulls_last=False).unique(["model", "unit"], keep="last")
     notes.append(
-        f"{counted(tidy.height - kept.height, 'older score')} left out: of each model and unit the newest counts"
+        f"{counted(tidy.height - kept.height, 'older score')} skipped: of each model and unit the newest counts"
     )
     return kept.sort("row")
 
@@ -448,7 +448,7 @@ def _long_weights(facts: pl.DataFrame, kind: Unit, has_weights: bool, place: str
     if has_weights:
         weights = facts["weight"].cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
         if not np.all(weights > 0):
-            raise InvalidInput(Problem("a weight is no number above 0", place, cure="write one", column="weight"))
+            raise InvalidInput(Problem("a weight is not a number above 0", place, cure="write one", column="weight"))
         return np.asarray(weights)
     if kind is Unit.ITEMS and facts["task"].n_unique() > 1:
         return np.asarray(facts.select(1 / pl.len().over("task")).to_series().to_numpy())
@@ -477,7 +477,7 @@ def read_families(path: Path) -> dict[str, str]:
     task, family = _find(lowered, (*_TASK, *_ITEM)), _find(lowered, ("family", "type", "category"))
     if task is None or family is None:
         raise InvalidInput(
-            Problem("columns 'task' and 'family' are needed", str(path), ", ".join(frame.columns), "name them so")
+            Problem("columns 'task' and 'family' are needed", str(path), ", ".join(frame.columns), "rename the columns")
         )
     pairs = [(name.strip(), group.strip()) for name, group in zip(frame[task], frame[family], strict=True)]
     if twice := [name for name, n in Counter(name for name, _ in pairs).items() if n > 1]:

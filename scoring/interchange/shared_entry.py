@@ -75,7 +75,7 @@ class SharedEntry:
             ends = f"{plain_points(total.low)} to {plain_points(total.high)}"
             yield f"95% interval {ends} over test texts and training runs"
         elif estimate.low is None or estimate.high is None:
-            yield f"no interval: {estimate.no_interval or 'none exists for it'}"
+            yield f"no interval: {estimate.no_interval or 'undefined for this statistic'}"
         else:
             yield f"95% interval {plain_points(estimate.low)} to {plain_points(estimate.high)} over test texts"
         drop = drop_of(self.scores, figure.task)

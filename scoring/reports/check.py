@@ -175,7 +175,7 @@ def score_table(check: DomainCheck) -> PlainTable:
     """Build the table with one row per domain: score, no-skill level, difference, and remarks."""
     difference = "drop from home" if check.mean_drop is not None else "against the rest"
     meanings = {
-        "no skill": "labels at random, or the most frequent one for every text: the higher of the two",
+        "no skill": "labels random, or the most frequent one for every text: the higher of the two",
         "drop from home": f"score at home {MINUS} score here; the interval is of this domain alone",
         "against the rest": f"score here {MINUS} mean of the other domains; the interval is of this domain alone",
         "p": "that there is no difference, corrected over the domains (Holm)",

@@ -14,7 +14,7 @@ from shiftbench.scoring.reports.comparison import ComparisonPage, PairPage
 from shiftbench.scoring.reports.frame.html import Markup
 from shiftbench.scoring.reports.frame.site import notices, render, report_file
 from shiftbench.scoring.reports.task_page import TaskPage, find_task, shown_tasks
-from shiftbench.scoring.reports.titles import domain_key, domain_titles, with_titles
+from shiftbench.scoring.reports.titles import domain_key, domain_titles, rename_domains
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.score import checked_predictions
 from shiftbench.scoring.scores.shape import Scores
@@ -41,7 +41,7 @@ def report_html(
     """
     titles = domain_titles(folder)
     names = {title: name for name, title in titles.items()}
-    scores = with_titles(scores, titles)
+    scores = rename_domains(scores, titles)
     examples = partial(_examples, predictions, folder, own_ids or {}, names)
     found = (find_task(scores, name) for name in shown_tasks(scores))
     shown = [TaskPage(scores, task, folder, examples, names=names) for task in found if task]

@@ -130,7 +130,7 @@ class TaskPage:
 
     @property
     def placebo_words(self) -> str:
-        """Write the placebo's average drop (texts assigned to domains at random), or that it was not measured."""
+        """Write the placebo's average drop (texts assigned to domains random), or that it was not measured."""
         drop = self.placebo.summary.average_drop if self.placebo and self.placebo.summary.complete else None
         if drop is not None and drop.value is not None:
             return sentence("scores", "placebo", self.task.task, drop)

@@ -24,7 +24,7 @@ def domain_titles(folder: DatasetFolder) -> dict[str, str]:
     return {name: facts.title for name, facts in domains if facts.title and SOURCE_JOINER not in facts.title}
 
 
-def with_titles(result: M, titles: Mapping[str, str]) -> M:
+def rename_domains(result: M, titles: Mapping[str, str]) -> M:
     """Return a result (scores, a comparison, a gate's decision, forecasts) with domains renamed to their titles.
 
     Names are values of the fields ``_NAMES`` at any depth, keys of ``left_out``, and quoted in ``notes``; others are
@@ -33,7 +33,7 @@ def with_titles(result: M, titles: Mapping[str, str]) -> M:
 
     def renamed(field: str, value: Any) -> Any:
         if isinstance(value, BaseModel):
-            return with_titles(value, titles)
+            return rename_domains(value, titles)
         if isinstance(value, tuple):
             return tuple(renamed(field, each) for each in value)
         if isinstance(value, dict) and field == "left_out":

@@ -287,7 +287,7 @@ def check_domains(
         find: discovers slices in the predictions on all domains.
     """
     own = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin, unlabelled)
-    check = _with_titles(own.run(), titles or {})
+    check = _rename_domains(own.run(), titles or {})
     if follow is not None:
         counted = {domain: own.values.targets[domain] for domain in own.counted}
         check = check.model_copy(update={"over_time": follow(counted)})
@@ -566,7 +566,7 @@ def _lower_end(figure: Figure) -> float:
     return figure.value if figure.low is None else figure.low
 
 
-def _with_titles(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
+def _rename_domains(check: DomainCheck, titles: Mapping[str, str]) -> DomainCheck:
     """Return a check with domains renamed to their titles."""
 
     def titled(name: str) -> str:

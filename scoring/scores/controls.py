@@ -41,9 +41,9 @@ def add_controls(scores: Scores, folder: DatasetFolder, task_values: Mapping[str
     """Add flips in excess of the placebo's, and near-duplicates, to a file's scores.
 
     Args:
-        scores: of any tasks of the dataset.
+        scores: scores of one or more tasks of the dataset.
         folder: the dataset.
-        task_values: by task, the values that the scores were computed from.
+        task_values: the values from which the scores were computed, by task.
 
     Returns: the scores with ``flips.without_shift``, ``flips.excess`` and ``near_duplicates``.
     """

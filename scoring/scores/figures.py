@@ -46,7 +46,7 @@ class Reason(StrEnum):
 
     FEW_GROUPS = "fewer than 5 effective groups"
     RARE_CLASS = "a class has fewer than 5 effective gold groups"
-    FEW_ERRORS = "fewer than 5 groups hold an error, or a right answer"
+    FEW_ERRORS = "fewer than 5 groups contain an error, or a correct answer"
     NO_LOGARITHM = "a score of 0 or 1 has no logarithm or logit"
 
 

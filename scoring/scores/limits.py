@@ -25,7 +25,7 @@ from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.scoring.scores.values import Cell, Floats, TaskValues
 from shiftbench.validation.report import InvalidInput, Problem
 
-AT_CHANCE = "a score behind it is at chance or one label for all texts"
+AT_CHANCE = "one of its scores is at chance, or at that of always predicting one label"
 _LEVEL = 0.90
 """Two-sided level of intervals whose ends are one-sided 95% bounds."""
 
@@ -55,7 +55,7 @@ def add_non_inferiority(scores: Scores, task_values: Mapping[str, TaskValues], m
 def refuse_margin(margin: float) -> None:
     """Raise InvalidInput for a margin that is not in (0, 1)."""
     if not 0 < margin < 1:
-        cure = "a margin must lie above 0 and below 1; 2 points are 0.02, and 2 on the command line"
+        cure = "a margin must be between 0 and 1; 2 points are 0.02 (2 on the command line)"
         raise InvalidInput(Problem("this is not a margin", "margin", f"{margin:g} ({100 * margin:g} points)", cure))
 
 

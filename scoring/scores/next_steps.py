@@ -133,7 +133,7 @@ def texts_to_decide(domain: Domain, margin: float, home: Domain | None = None, n
         domain: the domain with its loss.
         margin: a fraction above 0.
         home: results on the source domain; None without one.
-        n_tests: domains that share the level: the first step of Holm's procedure, hence an upper bound.
+        n_tests: number of domains tested; the level is divided by it (Bonferroni, hence an upper bound).
     """
     if domain.loss is None or not domain.loss.has_interval:
         return Labels(None)

@@ -36,7 +36,7 @@ from shiftbench.scoring.scores.shape import (
 LEVEL = 0.05
 _MANY = 100
 """With more periods, fewer resamples are used for a change point: a year of days would take half a minute."""
-WHOLE_TEXTS = "share of texts without an error"
+WHOLE_TEXTS = "proportion of texts without an error"
 """The measure for task kinds whose metric is not a mean over texts."""
 
 

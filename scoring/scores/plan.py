@@ -302,9 +302,7 @@ class _Study(Figure):
 OVER_TEXTS = ("accuracy", "exact_match", "token_f1")
 """Metrics planned for as the share of correct texts; token F1 varies a little less."""
 OVER_CLASSES = "macro_f1"
-_NOT_PLANNED = (
-    "of an earlier run of any model, `shiftbench score --predictions FILE` prints the smallest detectable drops"
-)
+_NOT_PLANNED = "`shiftbench score` on predictions of an earlier run prints the smallest detectable drops"
 WANTED = (0.01, 0.02, 0.05)
 """Drops for which the required runs and texts are listed."""
 _MOST_RUNS = 1_000
@@ -446,7 +444,8 @@ def plan(
     names = [name for name in names if name not in refused]
     if not names:
         what = (
-            f"drops of {', '.join(dict.fromkeys(refused.values()))} cannot be planned, as their variance is not known"
+            f"drops of {', '.join(dict.fromkeys(refused.values()))} cannot be planned, because their variance is "
+            "unknown"
         )
         raise InvalidInput(Problem(what, str(folder.path), ", ".join(refused), _NOT_PLANNED))
     measured = _measure(like, folder, encoder) if like else {}

@@ -53,7 +53,7 @@ SCORE_COLUMNS = pl.Schema(
 - ``value``: a fraction, except for ``effective_n`` (a number of texts); NaN if undefined.
 - ``n``: number of test rows; for a depth metric, those retained at its lambda.
 - ``replicates``: for the primary metric, ``N_STORED`` replicates: the score with each group's influence added or
-  subtracted at random, with the same signs for every entry. Null for other metrics, and if the score has no interval
+  subtracted random, with the same signs for every entry. Null for other metrics, and if the score has no interval
   (fewer than 5 effective groups, for example): ranks computed from it then have no interval either.
 - ``df``: degrees of freedom of the score's variance over test texts; null without replicates.
 
@@ -169,7 +169,7 @@ class FileChecks:
             or if their probabilities seem to be in a different order than the labels.
         """
         if not folder.has_public_labels:
-            what, cure = "validation rows are for forecasts, which withheld labels do not allow", "leave this file out"
+            what, cure = "validation rows are for forecasts, which are not made on withheld labels", "omit this file"
             raise InvalidInput(Problem(what, str(path), cure=cure))
         rows = self.validation(path, folder)
         refuse_other_training(rows, predictions, str(path))
@@ -196,7 +196,11 @@ def data_versions(path: Path, folder: DatasetFolder) -> str:
     if card is None:
         return here
     same = not card.version.difference(folder.version)
-    return f"{here}, as the card beside the file says" if same else f"{here}, the file's card names {card.version}"
+    return (
+        f"{here}, as stated in the card next to the file"
+        if same
+        else f"{here}, but the file's card refers to {card.version}"
+    )
 
 
 def score_predictions(

@@ -732,7 +732,7 @@ class DomainCheck(Record):
     domains: tuple[DomainScore, ...]
     mean: Estimate | None
     mean_drop: Estimate | None = pydantic.Field(
-        description="In-domain score minus the mean of the others; null without home"
+        description="In-domain score minus the mean of the others; null without an in-domain score"
     )
     spread: DomainSpread | None
     probes: tuple[ProbeScores, ...] = ()
@@ -745,6 +745,8 @@ class DomainCheck(Record):
     margin: float | None = pydantic.Field(
         default=None, description="Loss below which a domain is accepted, fixed in advance"
     )
-    steps: tuple[NextStep, ...] = pydantic.Field(default=(), description="Recommended step for each domain except home")
+    steps: tuple[NextStep, ...] = pydantic.Field(
+        default=(), description="Recommended step for each domain except the source"
+    )
     over_time: OverTime | None = pydantic.Field(default=None, description="Null if domains are not periods")
     slices: SlicesFound | None = pydantic.Field(default=None, description="Null if none were searched for")

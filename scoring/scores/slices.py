@@ -227,7 +227,10 @@ def nothing_found(texts: Texts, reason: str) -> SlicesFound:
 
 
 def _is_apart(texts: Texts, fresh: Mask, seen: Mask, whole: float) -> bool:
-    """Return whether a slice's new texts differ from those in no slice yet, by half its difference or more."""
+    """Return whether a slice's texts that are in no earlier slice differ from the remaining texts.
+
+    The difference must be significant, and at least half of the slice's own.
+    """
     left = ~seen
     if not seen.any():
         return True

@@ -589,7 +589,7 @@ def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool)
     return figures, {name: scores.total[own] for name, own in names.items() if own in scores.total}
 
 
-LEFT_OUT = "left out of the means"
+LEFT_OUT = "excluded from the means"
 """Start of the message for a domain that is too small to be included in means."""
 NO_DEPTHS = "the dataset folder has no depth tables"
 
@@ -637,7 +637,7 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
         by_target = {target: set(seeds) for (name, target), seeds in values.seeds.items() if name == source}
         for target, seeds in by_target.items():
             for seed in sorted(set.union(*by_target.values()) - seeds):
-                left_out = "" if seed in kept else "; its other scores are left out of the means"
+                left_out = "" if seed in kept else "; its other scores are excluded from the means"
                 yield gap(f"no predictions of seed {seed}{left_out}", source, target)
 
 
@@ -653,7 +653,7 @@ def _pairing_gaps(values: TaskValues) -> Iterator[str]:
     if whole is None:
         return
     if whole not in values.sources:
-        yield f"no predictions of a model trained on the whole source {whole}"
+        yield f"no predictions of a model trained on the complete source {whole}"
     yield "no SS and no TT, so no drops: the pairing has no test rows of its source and no train rows of its target"
 
 
@@ -679,8 +679,8 @@ def _from_elsewhere(values: TaskValues, source: str) -> list[str]:
 def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
     for source in sorted(source for source, deepest in values.pool_deepest.items() if deepest is None):
         what = (
-            "the deepest text of this joined source is the mean of its parts' deepest ones, because the folder's depth "
-            "tables lack the deepest of all (folders of builder version 0.1.0, and parts of a pairing's source)"
+            "the deepest text of this joined source is the mean of its parts' deepest ones, because the folder's "
+            "depth tables lack the overall maximum (folders of builder version 0.1.0, and parts of a pairing's source)"
         )
         yield Missing(task=values.name, source=source, target=None, what=what)
     for source, target in values.shift_cells:
@@ -691,7 +691,7 @@ def _depth_gaps(values: TaskValues) -> Iterator[Missing]:
             what = (
                 f"no depths: {few[0]} has fewer than two train texts"
                 if few
-                else "depth weights are all 0: no test text lies further out than the deepest source text"
+                else "depth weights are all 0: no test text is less deep than the deepest source text"
             )
             yield Missing(task=values.name, source=source, target=target, what=what)
 

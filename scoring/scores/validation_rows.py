@@ -46,7 +46,7 @@ def validation_tasks(folder: DatasetFolder) -> list[PredictionTask]:
     """Return the task descriptions for checking predictions on validation rows; InvalidInput if there are none."""
     tasks = [task for name in folder.manifest.tasks if (task := _validation_task(folder, name)) is not None]
     if not tasks:
-        cure = "build the dataset with validation rows, or leave the file out"
+        cure = "build the dataset with validation rows, or omit the file"
         raise InvalidInput(Problem("the dataset has no validation rows", str(folder.path), cure=cure))
     return tasks
 
@@ -67,11 +67,13 @@ def refuse_other_training(validation: pl.DataFrame, predictions: pl.DataFrame, f
     if strange:
         task, source, seed = strange[0]
         found = f"task '{task}', source '{source}', seed {seed}" + and_more(len(strange) - 1, "run")
-        cure = "send the validation predictions of the same training, or leave them out"
-        raise InvalidInput(Problem("these validation rows are of a model that the predictions lack", file, found, cure))
+        cure = "send the validation predictions of the same training, or omit them"
+        raise InvalidInput(
+            Problem("the predictions do not contain the model of these validation rows", file, found, cure)
+        )
     if _has_probabilities(predictions) and not _has_probabilities(validation):
-        cure = "write probabilities of all labels into both files (train --probabilities), or leave this one out"
-        what = "the predictions have probabilities, their validation rows have none"
+        cure = "write probabilities of all labels to both files (train --probabilities), or omit this one"
+        what = "the predictions have probabilities, but their validation rows do not"
         raise InvalidInput(Problem(what, file, cure=cure, column=PROBABILITIES))
 
 
@@ -109,7 +111,7 @@ def check_agreement(n_agreed: int, n: int, split: str, labels: Sequence[str], ta
     Raises: InvalidInput otherwise: the probabilities seem to be in a different order than the labels.
     """
     if n_agreed < n * _LEAST_AGREED:
-        what = "probabilities and predictions contradict each other: the labels may stand in another order"
+        what = "probabilities and predictions disagree: the labels may be in a different order"
         found = f"the most probable label is the predicted one in {n_agreed:,} of {n:,} {split} rows of task '{task}'"
         cure = f"give probabilities in this order: {', '.join(labels)}"
         raise InvalidInput(Problem(what, file, found, cure, column=PROBABILITIES))

@@ -169,10 +169,10 @@ def averaged_seeds(values: TaskValues) -> dict[str, set[int]]:
 def sampled_scores(
     target: TargetRuns, runs: Sequence[int], metric: str, weights: Floats | None = None, recipe: object = ""
 ) -> list[Score]:
-    """Score runs on a test set, averaged, with the precision of the mean (``metrics.precision``).
+    """Compute the mean score of runs on a test set, with its precision (``metrics.precision``).
 
     Args:
-        target: outcomes of all runs there.
+        target: outcomes of all runs on the test set.
         runs: indices of the averaged runs, at least one, all of one source.
         metric: name of a formula.
         weights: text weights, one row per requested score, shape (n_weights, n). Default: one row of ones.

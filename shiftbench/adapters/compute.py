@@ -58,12 +58,19 @@ def _check_inputs(columns: tuple[list[Any], ...], names: list[Any], home: Any, m
     problems = []
     if len({len(column) for column in columns}) > 1 or not names:
         lengths = ", ".join(str(len(column)) for column in columns)
-        cure = "give one prediction, reference and domain a text"
-        problems.append(Problem("these do not go together", "predictions, references, domains", lengths, cure))
+        cure = "give one prediction, reference and domain per text"
+        problems.append(
+            Problem(
+                "predictions, references and domains differ in length",
+                "predictions, references, domains",
+                lengths,
+                cure,
+            )
+        )
     if metric not in METRICS:
         problems.append(Problem("there is no such metric", "metric", repr(metric), did_you_mean(metric, list(METRICS))))
     if home is not None and (home not in names or len(names) < 2):
-        cure = "name one of the domains, of at least two"
-        problems.append(Problem("this cannot be the home", "home", repr(home), cure))
+        cure = "give one of the domains; there must be at least two"
+        problems.append(Problem("this is not a valid source domain", "home", repr(home), cure))
     if problems:
         raise InvalidInput(problems)

@@ -32,9 +32,11 @@ def domain_scorer(
     Raises: InvalidInput if there is no such score, or ``home`` is missing.
     """
     if figure not in _SIGNS:
-        raise InvalidInput(Problem("there is no such figure", "figure", repr(figure), did_you_mean(figure, [*_SIGNS])))
+        raise InvalidInput(Problem("there is no such metric", "figure", repr(figure), did_you_mean(figure, [*_SIGNS])))
     if figure in _OF_HOME and home is None:
-        raise InvalidInput(Problem(f"'{figure}' is of a home", "home", cure="name the domain that it is trained on"))
+        raise InvalidInput(
+            Problem(f"'{figure}' needs a source domain", "home", cure="give the domain that the model was trained on")
+        )
 
     def value(gold: Any, predicted: Any, *, domains: Any) -> float:
         figures = compute(predictions=predicted, references=gold, domains=domains, home=home, metric=metric)

@@ -35,13 +35,15 @@ def write_artifact(claim: Path, out: Path, *, data: Path | None = None, files: P
     place = data or (find_inside(claimed.data, claim) if claimed.data else None)
     if place is None:
         cure = "give the dataset folder or file (--data)"
-        raise InvalidInput(Problem("the claim names no data in its own folder", str(claim), claimed.data, cure))
+        raise InvalidInput(
+            Problem("the claim does not refer to data in its own folder", str(claim), claimed.data, cure)
+        )
     found = find_files(claimed, claim, files, None)
     with opened_data(place, claimed_own_file(claimed), found[0].path, claimed.comparisons[0].subset) as opened:
         check = check_claim(claimed, repeat_claim(claimed, opened, found))
         if not check.holds or check.moved_by:
             cure = "compare again with this version; 'shiftbench study verify' prints what differs"
-            raise InvalidInput(Problem("the claim does not hold as it is", str(claim), cure=cure))
+            raise InvalidInput(Problem("the claim cannot be verified", str(claim), cure=cure))
     members = dict(_prediction_members(found))
     names = [name for name in members if not name.endswith(".card.yaml")]
     rows_included = not place.is_dir() or _may_pass_on(DatasetFolder.open(place))
@@ -95,13 +97,13 @@ def _read_me(claim: Claim, members: dict[str, Path], *, rows_included: bool) -> 
     if not rows_included:
         command = f"{COMMAND} --data BUILT"
         data = (
-            f"- `{_DATA}/`: a description of the data, {version}. The licences do not allow passing its rows on: "
-            f"`{_DATA}/README.md` says how to build them; `BUILT` is the folder that you built."
+            f"- `{_DATA}/`: a description of the data, {version}. The licences do not allow redistributing its rows: "
+            f"`{_DATA}/README.md` describes how to build them; `BUILT` is the folder that you built."
         )
     hypotheses = "\n".join(f"- {sentence}" for sentence in claim.hypothesis)
     return f"""# A claim that you can verify
 
-What was tested, at a level of {claim.level:g}, and rejected where the claim says so:
+Hypotheses tested at a level of {claim.level:g}, and rejected if the claim says so:
 
 {hypotheses}
 
@@ -114,14 +116,14 @@ pip install shiftbench=={__version__}
 {command}
 ```
 
-It repeats every test on the files below and prints each figure as claimed and as computed. Exit code 0: the claim
-holds; 3: it does not; 1: something is missing or is another file.
+It repeats every test on the files below and prints each value as claimed and as computed. Exit code 0: the claim
+holds; 3: it does not; 1: a file is missing or differs.
 
 ## What is here
 
 {listed}
 {data}
 
-Cards (`*.card.yaml`) say who made the predictions, and how. `{_DATA}/croissant.json`, where there is one, describes
-the data's files.
+Cards (`*.card.yaml`) state who made the predictions, and how. `{_DATA}/croissant.json`, if present, describes the
+data files.
 """

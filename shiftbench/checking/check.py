@@ -29,7 +29,7 @@ from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.step_commands import Again, StepFiles, step_command
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.check import CheckShown, check_html, with_evidence
-from shiftbench.scoring.reports.titles import domain_titles, with_titles
+from shiftbench.scoring.reports.titles import domain_titles, rename_domains
 from shiftbench.scoring.scores.by_domain import check_domains
 from shiftbench.scoring.scores.examples import WrongExample, wrong_examples
 from shiftbench.scoring.scores.next_steps import MARGIN
@@ -130,8 +130,8 @@ def run_check(
     """
     margin = MARGIN if margin is None else margin
     if not 0 < margin < 1:
-        cure = "give points above 0, such as 5; as a fraction in Python (0.05)"
-        raise InvalidInput(Problem("this is no margin of a loss", "--margin", f"{100 * margin:g} points", cure))
+        cure = "give points above 0, such as 5 (in Python a fraction, 0.05)"
+        raise InvalidInput(Problem("this is not a valid margin", "--margin", f"{100 * margin:g} points", cure))
     source = None
     if isinstance(model, PredictionInput):
         source = _one_source(read_own_predictions(model, own.columns)["source"], str(model), trained_on)
@@ -191,7 +191,7 @@ def run_check(
             found,
             called or data.name,
             folder,
-            with_titles(scores, titles).tasks[0],
+            rename_domains(scores, titles).tasks[0],
             _wrong_examples(rows, scores, frame, titles),
             warnings=doubts,
             forecasts=forecasts,

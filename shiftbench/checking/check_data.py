@@ -78,8 +78,12 @@ class CheckData:
             facts = replace(self.folder.prediction_task(self.task), sources=tuple(self.info.domains))
             return check_predictions(frame, [facts], file), None
         if self.own.column is None:
-            cure = "name the column of ids (--columns id=NAME), and give these ids in the predictions"
-            raise InvalidInput(Problem("predictions are matched to rows by a column of ids", self.own.file, cure=cure))
+            cure = "give the column of ids (--columns id=NAME), and use these ids in the predictions"
+            raise InvalidInput(
+                Problem(
+                    "predictions are matched to rows by a column of ids, which is missing", self.own.file, cure=cure
+                )
+            )
         away = None
         if self.unlabelled is not None:
             is_away = pl.col("id").is_in(self.unlabelled.frame["id"].implode())
@@ -168,7 +172,7 @@ def check_data(
         yield _open_folder(DatasetFolder.open(data), trained_on, task, own, [name for name in said if said[name]])
         return
     if task is not None:
-        raise InvalidInput(Problem("a file has one task, which needs no name", "--task", task, "leave it out"))
+        raise InvalidInput(Problem("a file has only one task", "--task", task, "omit it"))
     with TemporaryDirectory(prefix="shiftbench-check-") as place:
         out, least = Path(place) / "data", min_domains if has_domains else 1
         yield _open_file(data, out, trained_on, own, train_file, encoder, least, has_domains=has_domains)
@@ -179,7 +183,7 @@ def _open_folder(
 ) -> CheckData:
     """Open a dataset folder; ``of_files`` are the given options that apply only to files."""
     tasks_of = list(folder.manifest.tasks)
-    what, cure = "this option is for a file, not for a dataset folder", "leave it out; the folder says it"
+    what, cure = "this option is for a file, not for a dataset folder", "omit it; the folder already defines it"
     problems = [Problem(what, option, cure=cure) for option in of_files]
     if task is None and len(tasks_of) > 1:
         problems.append(
@@ -226,18 +230,18 @@ def _open_file(
         raise InvalidInput(map(_cured, error.problems)) from None
     names, _ = name_domains(rows.frame["domain"], str(data))
     if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
-        what = "the model's home domain has no labels, so nothing can be measured from it"
-        cure = f"label its rows, or name a domain that has labels: {', '.join(sorted(names))}"
+        what = "the model's source domain has no labels, so drops cannot be measured"
+        cure = f"label its rows, or choose a domain with labels: {', '.join(sorted(names))}"
         raise InvalidInput(Problem(what, "--trained-on", f"'{trained_on}'", cure))
     home = _resolve_home(trained_on, names)
     if unlabelled is not None and home is None:
-        what = "domains without labels can be forecast from a home domain only"
-        cure = "name the domain that the model was trained on with --trained-on, or leave these rows out"
+        what = "domains without labels can only be forecast from a source domain"
+        cure = "give the domain that the model was trained on with --trained-on, or drop these rows"
         raise InvalidInput(Problem(what, "--trained-on", ", ".join(unlabelled.titles.values()), cure))
     if "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
     elif rows.frame.filter(split="test").is_empty():
-        cure = "call the rows to score 'test', or leave the role 'split' out of --columns"
+        cure = "set the split of the rows to score to 'test', or omit the role 'split' in --columns"
         raise InvalidInput(Problem("no row is a test row", str(data), column=own.columns.split or "split", cure=cure))
     leaks, notes, every, depths = None, [*apart.notes, *rows.notes], rows, None
     if train_file is not None:
@@ -247,8 +251,8 @@ def _open_file(
             every = _add_training_rows(every, train, {name: text for text, name in names.items()}[home])
             depths = encoder
         else:
-            why = "labels of the training texts" if home is not None else "a home domain (--trained-on)"
-            notes.append(f"no scores by distance from the training texts: that needs {why}")
+            why = "labels of the training texts" if home is not None else "a source domain (--trained-on)"
+            notes.append(f"no scores by distance from the training texts: they need {why}")
     build_rows(TASK, every, tables, out, min_texts=own.min_texts, encoder=depths, rows_only=True)
     folder = DatasetFolder.open(out)
     own_ids: Mapping[str, str] = {}
@@ -266,7 +270,9 @@ def _open_file(
 def _cured(problem: Problem) -> Problem:
     """If the domain column is missing, also suggest ``--find-domains``."""
     is_missing = problem.what == NO_COLUMN and problem.column == "domain"
-    return replace(problem, cure=f"{problem.cure}; or look for them with --find-domains") if is_missing else problem
+    return (
+        replace(problem, cure=f"{problem.cure}; or search for domains with --find-domains") if is_missing else problem
+    )
 
 
 def _source_rows(
@@ -294,8 +300,8 @@ def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | Non
     alike = {fold(text): name for text, name in names.items()}
     if fold(trained_on) in alike:
         return alike[fold(trained_on)]
-    cure = f"{did_you_mean(trained_on, [*names, ELSEWHERE])}; '{ELSEWHERE}' is for other data than this"
-    raise InvalidInput(Problem("the model's home domain is not in the data", "--trained-on", f"'{trained_on}'", cure))
+    cure = f"{did_you_mean(trained_on, [*names, ELSEWHERE])}; '{ELSEWHERE}' means other data"
+    raise InvalidInput(Problem("the model's source domain is not in the data", "--trained-on", f"'{trained_on}'", cure))
 
 
 def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
@@ -316,8 +322,11 @@ def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.Dat
     asked = FoundColumns(replace(table, domain="train"), Columns(text=text, label=gold), rows.kind)
     if any(name not in asked.names for name in rows.inputs):
         called = " and ".join(map(repr, own.text or rows.inputs))
-        found, cure = f"columns {', '.join(names)}", f"call its texts as those of the data ({called}), or 'text'"
-        raise InvalidInput(Problem("the training texts are not there", str(file), found, cure))
+        found, cure = (
+            f"columns {', '.join(names)}",
+            f"name its text columns like those of the data ({called}), or 'text'",
+        )
+        raise InvalidInput(Problem("the column of training texts is missing", str(file), found, cure))
     wanted = [*rows.inputs, *([GOLD[rows.kind]] if labelled else [])]
     frame = table.frame.select(pl.col(asked.names[name]).alias(name) for name in wanted)
     whole = frame.drop_nulls()
@@ -344,7 +353,10 @@ def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
     kept = frame.filter(~(pl.col("exact") | pl.col("near"))).drop("exact", "near")
     lost = set(frame["domain"]) - set(kept.filter(split="test")["domain"])
     if lost:
-        what, cure = "all test texts of a domain are also training texts", "score it on texts that it has not seen"
+        what, cure = (
+            "all test texts of a domain are also training texts",
+            "score the model on texts that it has not seen",
+        )
         raise InvalidInput(Problem(what, "--train-file", ", ".join(sorted(lost)), cure))
     return replace(rows, frame=kept), Leaks(n_train=len(train), exact=by_domain("exact"), near=by_domain("near"))
 

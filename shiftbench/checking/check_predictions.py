@@ -16,7 +16,7 @@ from shiftbench.baselines.runs import WorkFolder
 from shiftbench.checking.check_data import CheckData
 from shiftbench.scoring.forecasting.files import forecast_predictions
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.titles import domain_titles, with_titles
+from shiftbench.scoring.reports.titles import domain_titles, rename_domains
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.output_files import replace_file
 from shiftbench.validation.prediction_task import PredictionTask
@@ -61,7 +61,7 @@ def _predict_or_reuse(
     if kept is not None:
         ids = {own: id for id, own in own_ids.items()}
         kept = kept.with_columns(pl.col("id").replace(ids))
-        log.info("%s: reused, because the same model predicted these rows before", place)
+        log.info("%s: reused, because the same model has already predicted these rows", place)
         return check_predictions(kept, [facts], str(place))
     work = WorkFolder(place, {"settings": settings})
     answers = predict_in_parts(model, rows, data.info.inputs, work=work)
@@ -132,7 +132,7 @@ def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, a
         unlabelled=rows.unlabelled.samples(away, rows.unlabelled.prediction_task(rows.folder).labels),
         targets=list(rows.unlabelled.titles),
     )
-    return with_titles(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})
+    return rename_domains(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})
 
 
 def model_doubts(model: LoadedModel, data: CheckData, predictions: pl.DataFrame) -> tuple[str, ...]:

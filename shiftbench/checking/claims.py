@@ -130,10 +130,10 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
         else:
             file, card = find_inside(entry.file, path, folder), None
         if file is None or not file.is_file():
-            cure = "give the folder of the files (--files DIR), or the store of the entries (--store S)"
+            cure = "give the folder of the files (--files DIR) or the store of the entries (--store S)"
             problems.append(
                 Problem(
-                    f"a file that the claim names is missing in {folder or path.parent}",
+                    f"a file listed in the claim is missing in {folder or path.parent}",
                     str(path),
                     f"'{entry.file}'",
                     cure,
@@ -143,7 +143,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
         checksum = file_sha256(file)
         if checksum != entry.sha256:
             what = f"this is not the file that was compared as '{entry.name}'"
-            cure = f"the claim names SHA-256 {entry.sha256[:12]}...; bring that file back"
+            cure = f"the claim states SHA-256 {entry.sha256[:12]}...; restore that file"
             problems.append(Problem(what, str(file), f"SHA-256 {checksum[:12]}...", cure))
         card = card or sound_card(file)
         named_files.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
@@ -179,8 +179,8 @@ def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -
     first = claim.comparisons[0]
     # Depths from another encoder change the scores; check_claim reports that.
     if differs := first.version.difference(opened.folder.version):
-        what = f"the claim is about other {'data' if differs == 'content' else 'settings of the data'}"
-        cure = f"give the dataset of {first.version}; for a file, with the --columns and --min-texts of the comparison"
+        what = f"the claim refers to different {'data' if differs == 'content' else 'settings of the data'}"
+        cure = f"give the dataset of {first.version}; for a file, use the --columns and --min-texts of the comparison"
         raise InvalidInput(Problem(what, str(opened.folder.path), str(opened.folder.version), cure))
     return claim_of_files(
         opened,

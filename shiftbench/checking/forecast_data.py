@@ -17,7 +17,7 @@ from shiftbench.checking.unlabelled_rows import split_unlabelled
 from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_validation_beside
 from shiftbench.scoring.forecasting.methods import chosen_methods
 from shiftbench.scoring.forecasting.shape import Forecasts
-from shiftbench.scoring.reports.titles import with_titles
+from shiftbench.scoring.reports.titles import rename_domains
 from shiftbench.validation.notices import DataWarning, warn
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput, Problem
@@ -91,7 +91,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
             yield ForecastData(opened.folder, opened.checked(predictions), titles=opened.titles)
         return
     if own.columns.id is None:
-        cure = "name the column of ids with --columns id=NAME, and give these ids in the prediction file"
+        cure = "give the column of ids with --columns id=NAME, and use these ids in the prediction file"
         raise InvalidInput(Problem("rows without labels need a column of ids", str(data), cure=cure))
     for note in apart.notes:
         warn(note, DataWarning)
@@ -99,12 +99,12 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
     frame = frame.filter(~pl.col("id").is_in(apart.left_out.implode()))
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
     if not is_unlabelled.any():
-        what, cure = "no row without a label has a prediction", "predict the texts of these domains, too"
+        what, cure = "no row without a label has a prediction", "also predict the texts of these domains"
         found = f"domains {', '.join(unlabelled.titles.values())}"
         raise InvalidInput(Problem(what, str(predictions), found, cure, column="id"))
     unknown_home = frame.filter(pl.col("source").is_in([*unlabelled.titles, *unlabelled.titles.values()]))
     if len(unknown_home):
-        what = "a model's home has no labels, and forecasts start from how right it is there"
+        what = "a model's source domain has no labels, but forecasts need its accuracy there"
         found, cure = f"'{unknown_home['source'][0]}'", "label the rows of this domain"
         raise InvalidInput(Problem(what, str(predictions), found, cure, column="source"))
     with TemporaryDirectory(prefix="shiftbench-forecast-") as place:
@@ -155,4 +155,4 @@ def run_forecast(
             unlabelled=given.unlabelled,
             targets=[given.domain(name) for name in targets],
         )
-        return with_titles(found, given.titles)
+        return rename_domains(found, given.titles)

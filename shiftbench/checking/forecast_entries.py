@@ -50,7 +50,7 @@ def read_files(files: Sequence[Path], folders: Sequence[DatasetFolder]) -> list[
 def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
     card = _read_card_beside(path)
     if card is None and len(folders) > 1:
-        what, cure = "this prediction file has no card beside it", "write one, or give one --data"
+        what, cure = "this prediction file has no card next to it", "write one, or give a single --data"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     folder = folders[0] if card is None else find_folder(card, folders)
     subset = "all" if card is None else card.subset
@@ -63,8 +63,8 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
     kept = KeptTrials(runs)
     trials = kept.trials()
     if not trials:
-        cure = f"name a prediction file, or the folder in which 'shiftbench grid' keeps TASK/MODEL/TRIAL/{RECORD}"
-        raise InvalidInput(Problem("this folder holds no trials", str(runs), cure=cure))
+        cure = f"give a prediction file, or the folder in which 'shiftbench grid' stores TASK/MODEL/TRIAL/{RECORD}"
+        raise InvalidInput(Problem("this folder contains no trials", str(runs), cure=cure))
     found = []
     with TemporaryDirectory(prefix="shiftbench-runs-") as place:
         for entry in by_entry(trials):
@@ -115,7 +115,7 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
             without += 1
             continue
         found.append(Entrant(name, entry.card.subset, folder, rows.predictions, rows.validation))
-    why = {"for other data": other, "without probabilities of all labels": without}
+    why = {"for other data": other, "without probabilities for all labels": without}
     left_out = [f"{n} of the store's entries: {reason}" for reason, n in why.items() if n]
     return found, [*left_out, *damaged]
 

@@ -118,7 +118,7 @@ class DomainSearch:
         """
         source, option = self.rows.source, "--write-domains"
         if source is None:
-            raise InvalidInput(Problem("this is for a file, not for a dataset folder", option, cure="leave it out"))
+            raise InvalidInput(Problem("this is for a file, not for a dataset folder", option, cure="omit it"))
         if COLUMN in source.frame.columns:
             raise InvalidInput(Problem("the file has a column of this name", option, f"'{COLUMN}'", "rename it"))
         if not (self.row_slices[COLUMN] != REST).any():
@@ -190,11 +190,11 @@ def _refusal(texts: Texts, least: int) -> str:
     n, n_groups = texts.scores.size, int(texts.groups.max()) + 1
     if n < 2 * least or n_groups < 2 * LEAST_GROUPS:
         return (
-            f"{counted(n, 'text')} in {counted(n_groups, 'group')} are too few to compare a slice with the rest: it "
-            f"takes {2 * least} in {2 * LEAST_GROUPS}, near-duplicates counting as one group"
+            f"{counted(n, 'text')} in {counted(n_groups, 'group')} are too few to compare a slice with the rest: at "
+            f"least {2 * least} in {2 * LEAST_GROUPS} are needed (near-duplicates count as one group)"
         )
     if texts.scores.min() == texts.scores.max():
-        return "all texts score the same" if texts.scores.min() < 1 else "no text is predicted wrong"
+        return "all texts score the same" if texts.scores.min() < 1 else "no text is misclassified"
     return ""
 
 

@@ -16,7 +16,7 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.checking.inputs import prediction_file
 from shiftbench.checking.opened_data import OpenedData, OwnFile, opened_data
 from shiftbench.scoring.reports.gate import gate_lines
-from shiftbench.scoring.reports.titles import with_titles
+from shiftbench.scoring.reports.titles import rename_domains
 from shiftbench.scoring.scores.floors import constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.limits import (
     GateReport,
@@ -94,7 +94,7 @@ class GateSettings(pydantic.BaseModel):
             each = [(role, [value] if isinstance(value, str) else value) for role, value in roles.items()]
             columns = [f"{role}={value}" for role, values in each for value in values]
             names = ", ".join(name.replace("_", "-") for name in former)
-            text = f"the gate's {names} end with 0.4: columns = {columns!r}"
+            text = f"the gate's {names} are removed in 0.4: use columns = {columns!r}"
             warnings.warn(text, FormerName, stacklevel=3)
             settings["columns"] = [*settings.get("columns", []), *columns]
         return settings
@@ -144,7 +144,7 @@ def run_gate(
     refuse_limits(limits)
     if (limits.max_regression is None) != (baseline is None):
         what, cure = (
-            "a regression needs a baseline to compare with",
+            "testing for a regression needs a baseline",
             "give both --baseline FILE and --max-regression POINTS",
         )
         raise InvalidInput(Problem(what, "gate", cure=cure))
@@ -176,7 +176,7 @@ def run_gate(
             verdicts=decide(tests),
             left_out=left_out,
         )
-        return with_titles(report, opened.titles)
+        return rename_domains(report, opened.titles)
 
 
 def _settings_table(project: Path) -> Any:
@@ -225,7 +225,7 @@ def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[st
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:
-        raise InvalidInput(Problem("a gate needs data", "gate", cure="name a dataset folder or a file as data"))
+        raise InvalidInput(Problem("a gate needs data", "gate", cure="give a dataset folder or a file as data"))
     own = OwnFile.of(each.columns, each.min_texts)
     limits = Limits(*(as_fraction(limit) for limit in (each.max_drop, each.min_score, each.max_regression)))
     more: dict[str, Any] = {name: getattr(each, name) for name in ("trained_on", "subset", "task", "strict")}
@@ -260,7 +260,7 @@ def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[p
         return rows.filter(source=wanted), str(wanted)
     if len(sources) > 1:
         what, cure = (
-            "a gate tests models of one source",
+            "a gate tests models trained on one source",
             "choose one with --trained-on, or give the predictions of one model",
         )
         raise InvalidInput(Problem(what, file, f"models trained on {', '.join(sources)}", cure, column="source"))
@@ -277,15 +277,16 @@ def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str
         cure = "name the domain that the model was trained on with --trained-on; without one only --min-score and "
         cure += "--max-regression can be tested"
         found = (
-            f"{place} names '{unknown[0]}', the domains are {', '.join(opened.titles.get(d, d) for d in info.domains)}"
+            f"{place} contains '{unknown[0]}'; the domains are "
+            f"{', '.join(opened.titles.get(d, d) for d in info.domains)}"
         )
-        raise InvalidInput(Problem("a drop needs a home domain", file, found, cure))
+        raise InvalidInput(Problem("a drop needs a source domain", file, found, cure))
     targets = set(rows["target"].unique())
     missing = [part for part in parts if part not in targets]
     if missing:
         what, cure = (
-            "a drop needs the score at home",
-            "predict the test texts of the domain that it was trained on, too",
+            "a drop needs the in-domain score",
+            "also predict the test texts of the domain that the model was trained on",
         )
         raise InvalidInput(Problem(what, file, f"no predictions on {', '.join(missing)}", cure))
     return parts
@@ -303,7 +304,7 @@ def _test_limits(
         found = ", ".join(f"{home} has {left_out[home]} test texts" for home in small_homes)
         raise InvalidInput(
             Problem(
-                "the home domain is too small to measure drops from",
+                "the source domain is too small to measure drops",
                 values.name,
                 found,
                 "lower --min-texts, or add texts",
@@ -339,7 +340,7 @@ def _test_regressions(
 ) -> list[LimitTest]:
     absent = sorted(set(domains) - set(old["target"].unique()))
     if absent:
-        what, cure = "the baseline lacks domains", "predict them with the baseline, too"
+        what, cure = "the baseline has no predictions on some domains", "predict them with the baseline as well"
         raise InvalidInput(Problem(what, baseline, f"no predictions on {', '.join(absent)}", cure))
     return regression_tests(_values(opened, old), new, sources, domains, limit)
 

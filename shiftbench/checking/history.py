@@ -90,15 +90,15 @@ class Follower:
     def _timeline(self, names: Sequence[str]) -> Timeline | None:
         is_asked = self.options.reference is not None or self.options.history is not None
         if is_asked and not names:
-            what, cure = "no period has enough texts", "label more of them, or set --min-texts lower"
+            what, cure = "no period has enough texts", "label more texts, or lower --min-texts"
             raise InvalidInput(Problem(what, "--min-texts", ", ".join(self.titles.values()), cure))
         every = list(dict.fromkeys([*(line.period for line in self.before), *names]))
         timeline = find_timeline(every, is_ordered=self.options.is_ordered) if names else None
         if is_asked and timeline is None:
-            what = "a reference or a history needs domains that are periods of one kind"
+            what = "a reference or a history needs domains that are periods of the same unit"
             cure = (
-                "name a column of dates (--columns week=NAME, month, quarter or year), or of 2025-01-31, 2025-W05, "
-                "2025-01, 2025-Q1 or 2025; other names need --ordered"
+                "choose a column of dates (--columns week=NAME, or month, quarter, year), or of values such as "
+                "2025-01-31, 2025-W05, 2025-01, 2025-Q1 or 2025; other values need --ordered"
             )
             raise InvalidInput(Problem(what, "--columns domain", ", ".join(every[:8]), cure))
         return timeline
@@ -109,8 +109,8 @@ class Follower:
         known = {line.period: line for line in self.before}
         problems = []
         if self.before and self.before[0].settings != settings:
-            what = "this history is of other scores: the unit of time, the metric or the labels differ"
-            problems.append(Problem(what, file, cure="name another file with --history, which begins a new one"))
+            what = "this history does not match: its unit of time, metric or labels differ"
+            problems.append(Problem(what, file, cure="give another file with --history, to start a new one"))
         last = max((timeline.places[name] for name in known), default=-1)
         new = []
         for each in here:
@@ -118,18 +118,18 @@ class Follower:
             if line is None and timeline.places[each.period] > last:
                 new.append(each)
             elif line is None:
-                what, cure = "a period lies before the last one of the history", "leave its rows out"
+                what, cure = "a period is earlier than the last one in the history", "drop its rows"
                 problems.append(Problem(what, file, f"'{each.period}'", cure))
             elif (line.n, line.groups) != (each.n, each.groups):
-                what = "a period stands in the history with other scores"
-                cure = "leave its rows out, as a look that was taken is not changed; or begin a new history"
+                what = "the history already contains a period with different scores"
+                cure = "drop its rows, as a look that was taken is not changed; or begin a new history"
                 problems.append(Problem(what, file, f"'{each.period}': {line.n:,} texts there, {each.n:,} here", cure))
         chosen = {line.period for line in self.before if line.is_reference}
         if self.options.reference is not None:
             typed = set(timeline.range(self.options.reference))
             if self.before and typed != chosen:
                 what = "the reference of a history is fixed by its first run"
-                cure = "leave --reference out, or begin a new history"
+                cure = "omit --reference, or start a new history"
                 problems.append(
                     Problem(what, file, f"'{self.options.reference}'; there {', '.join(sorted(chosen))}", cure)
                 )
@@ -178,5 +178,7 @@ def _read_lines(file: Path) -> Iterator[HistoryLine]:
         except pydantic.ValidationError as error:
             fault = error.errors()[0]
             found = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            cure = "restore the file, or begin a new history with another one"
-            raise InvalidInput(Problem("this is no line of a history", str(file), found, cure, row=number)) from error
+            cure = "restore the file, or start a new history in another one"
+            raise InvalidInput(
+                Problem("this is not a valid line of a history", str(file), found, cure, row=number)
+            ) from error

@@ -60,7 +60,7 @@ def as_folder(data: Any, argument: str = "data", revision: str = "main") -> Data
     if isinstance(data, DatasetFolder):
         return data
     if not isinstance(data, str | Path):
-        _refuse_type(data, argument, "a folder's path, ORG/NAME on the Hub, or what open_dataset returned")
+        _refuse_type(data, argument, "a folder's path, ORG/NAME on the Hub, or a result of open_dataset")
     return open_folder(data, revision)
 
 
@@ -198,11 +198,11 @@ def of_known_rows(
     if n_unknown and n_unknown == len(frame):
         found = repr(frame["id"][0]) + and_more(n_unknown - 1, "unknown id")
         cure = f"ids are those of the test rows in {ids_are}, such as '{known[0]}'"
-        raise InvalidInput(Problem("an id is unknown", file, found, cure, column="id", row=1))
+        raise InvalidInput(Problem("unknown id", file, found, cure, column="id", row=1))
     if n_unknown:
         rows = counted(n_unknown, "prediction")
         such = repr(frame.filter(unknown)["id"][0])
-        text = f"{shown_name(file)}: {rows} of rows that are not in {shown_name(ids_are)}, such as {such}: not read"
+        text = f"{shown_name(file)}: {rows} of rows that are not in {shown_name(ids_are)}, such as {such}, ignored"
         warn(text, DataWarning)
     return frame.filter(~unknown)
 
@@ -223,7 +223,7 @@ def read_own_predictions(
             The role ``prediction`` names the column of predictions. Its map converts the model's labels to those of the
             rows.
         labels: labels of the rows; empty if unknown, or if there are none.
-        is_again: whether the file was read before, so that warnings are not repeated.
+        is_again: whether the file was already read, so that warnings are not repeated.
     Returns: as ``read_predictions``.
     Raises: InvalidInput listing every problem of its columns and values.
     """
@@ -239,8 +239,8 @@ def read_own_predictions(
     has_source, has_all = "source" in names, {"id", "prediction"} <= {*names}
     if own_names and not has_all:
         cures = {
-            "id": f"call it 'id'{f' or {columns.id!r}, as in the data' if columns.id else ''}",
-            "prediction": "call it 'prediction', or give --columns prediction=NAME",
+            "id": f"name it 'id'{f' or {columns.id!r}, as in the data' if columns.id else ''}",
+            "prediction": "name it 'prediction', or give --columns prediction=NAME",
         }
         found = f"columns {', '.join(own_names)}"
         raise InvalidInput(
@@ -253,7 +253,7 @@ def read_own_predictions(
     if not own_names or is_slip or (is_plain and not columns.label_map):
         return read_predictions(file)
     if others and not is_again:
-        text = f"{shown_name(str(path))}: columns that are no part of predictions are not read: {', '.join(others)}"
+        text = f"{shown_name(str(path))}: ignored columns: {', '.join(others)}"
         warn(text, DataWarning)
     frame = _read_all(path).rename(renamed)
     coded = [name for name in frame.columns if name in REQUIRED and _is_number(frame[name].dtype)]
@@ -287,8 +287,8 @@ def _chances_by_label(chances: Mapping[str, str], columns: Columns, labels: Sequ
     of_label = dict(zip(respell(own, labels) if labels else own, chances.values(), strict=True))
     if labels and set(of_label) != set(labels):
         found = f"columns {', '.join(chances.values())}; the labels are {', '.join(map(repr, labels))}"
-        cure = "give one for each label, named after it, and map the model's names with --label-map"
-        raise InvalidInput(Problem("the columns of probabilities are of other labels", file, found, cure))
+        cure = "give one column per label, named after it, and map the model's label names with --label-map"
+        raise InvalidInput(Problem("the columns of probabilities do not match the labels", file, found, cure))
     return {label: of_label[label] for label in labels or sorted(of_label)}
 
 
@@ -296,7 +296,7 @@ def _own_columns(names: Sequence[str], columns: Columns, file: str) -> dict[str,
     """Return the roles of prediction-file columns that do not have their default names."""
     if columns.prediction is not None and not {columns.prediction, "prediction"} & {*names}:
         found, cure = f"columns {', '.join(names)}", did_you_mean(columns.prediction, names)
-        what = "the column named for predictions is not there"
+        what = "the column given for predictions is missing"
         raise InvalidInput(Problem(what, file, found, cure, column=columns.prediction))
     own = {columns.prediction: "prediction"} if columns.prediction and columns.prediction in names else {}
     if columns.id is not None and columns.id in names and "id" not in names:
@@ -309,7 +309,7 @@ def _read_all(path: Path) -> pl.DataFrame:
         return pl.read_parquet(path)
     if path.suffix.lower() == ".jsonl":
         return pl.read_ndjson(path)
-    return csv_text(path, lambda _: None, Problem("the file holds no predictions", str(path)))
+    return csv_text(path, lambda _: None, Problem("the file contains no predictions", str(path)))
 
 
 def _may_hold_lists(path: Path, names: Sequence[str]) -> bool:
@@ -420,7 +420,7 @@ def _rename_problem(problem: Problem, files: Mapping[str, str], columns: Mapping
 
 
 def _not_a_table(argument: str, found: str) -> Problem:
-    return Problem("this is not a table", argument, found, "give columns of one length, each with values of one type")
+    return Problem("this is not a table", argument, found, "give columns of equal length, each with values of one type")
 
 
 def _refuse_type(given: object, argument: str, wanted: str) -> NoReturn:

@@ -159,8 +159,8 @@ def draw_unlabelled(
         too small or too large, or if predictions do not match the rows.
     """
     if (budget is None) == (within is None):
-        what = "a draw takes a budget or a precision"
-        raise InvalidInput(Problem(what, "--budget, --to-within", cure="give one of them"))
+        what = "sampling needs either a budget or a precision"
+        raise InvalidInput(Problem(what, "--budget, --to-within", cure="give only one of them"))
     (table,) = read_tables([data])
     rows = read_rows(table, own.columns, own.kind)
     joined = join_predictions(rows, predictions)
@@ -173,7 +173,7 @@ def _select_unlabelled(frame: pl.DataFrame, domains: Sequence[str], data: Path) 
     """Return the unlabelled rows of some or all domains; raise InvalidInput if there are none."""
     frame = frame.filter(pl.col("label").is_null())
     if frame.is_empty():
-        cure = "give the file whose rows to be labelled have an empty label"
+        cure = "give a file in which the rows to be labelled have an empty label"
         raise InvalidInput(Problem("every row has a label", str(data), cure=cure))
     here = frame["domain"].unique(maintain_order=True).to_list()
     for name in domains:
@@ -188,12 +188,12 @@ def draw_lines(draw: Draw) -> Iterator[RenderableType]:
     if draw.plan is None:
         return
     yield from plan_lines(draw.plan, len(draw.domains))
-    head = ("domain", "to label", "of", "accuracy to expect", "interval to expect", "errors", "drawn")
+    head = ("domain", "to label", "of", "expected accuracy", "expected interval", "errors", "drawn")
     rows, reasons = [], []
     for each in draw.domains:
         accuracy = each.expected_accuracy or 0.0
         errors = round(each.budget * (1 - accuracy))
-        narrower = f"{100 * (1 - each.expected_width):.0f}% narrower than at random"
+        narrower = f"{100 * (1 - each.expected_width):.0f}% narrower than random"
         ends = f"{points(each.expected_low)} to {points(each.expected_high)}"
         drawn = f"by confidence, {narrower}" if each.method == "ppi++" else "at random"
         drawn = "all" if each.budget == each.n_texts else drawn
@@ -205,16 +205,16 @@ def draw_lines(draw: Draw) -> Iterator[RenderableType]:
             reasons.append(f"{each.domain} about {few:,}")
         reach = ((each.expected_high or 1.0) - (each.expected_low or 0.0)) / 2
         if draw.plan.within is not None and each.budget == each.n_texts and reach > draw.plan.within:
-            ends = f"an interval of {100 * reach:.1f} points to either side"
-            yield f"{each.domain}: all {each.n_texts:,} texts give {ends}."
+            ends = f"an interval of ±{100 * reach:.1f} points"
+            yield f"{each.domain}: labelling all {each.n_texts:,} texts gives {ends}."
     yield PlainTable("Texts to label, accuracy in points", head, rows, texts=("drawn",))
     if reasons:
         yield (
-            f"Drawing by confidence takes {ENOUGH} errors and {ENOUGH} right answers; to expect, of the fewer: "
-            f"{', '.join(reasons)}."
+            f"Sampling by confidence needs {ENOUGH} errors and {ENOUGH} correct predictions; expected number of the "
+            f"rarer: {', '.join(reasons)}."
         )
     elif draw.plan.correlation is not None and draw.plan.correlation <= 0:
-        yield "At random, because on the labelled domains confidences do not tell right answers from wrong ones."
+        yield "At random, because on the labelled domains confidences do not separate correct from wrong predictions."
 
 
 def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:
@@ -254,12 +254,15 @@ def read_draw(labelled: Path) -> Draw:
     """Read the record next to a labelled file; raise InvalidInput if it is missing or damaged."""
     place = draw_file(labelled)
     if not place.is_file():
-        what, cure = "the record of the draw is missing", "'shiftbench label' wrote it; put it beside the labelled file"
+        what, cure = (
+            "the record of the sample is missing",
+            "put the file that 'shiftbench label' wrote next to the labelled file",
+        )
         raise InvalidInput(Problem(what, str(place), cure=cure))
     try:
         return Draw.model_validate_json(place.read_text(encoding="utf-8"))
     except (ValidationError, UnicodeDecodeError) as error:
-        what, cure = "the record of the draw is damaged", "take the one that 'shiftbench label' wrote"
+        what, cure = "the record of the sample is damaged", "use the one that 'shiftbench label' wrote"
         raise InvalidInput(Problem(what, str(place), first_line(error), cure)) from error
 
 
@@ -304,14 +307,14 @@ def _label_problems(
     changed = ~((drawn["chance"] - recorded).abs() < 1e-6).fill_null(value=False)
     empty = pl.col("label").is_null() | (pl.col("label") == "")
     unknown = drawn.filter(~empty & ~pl.col("label").is_in(list(labels)))
-    cure = did_you_mean(unknown["label"][0], labels) + "; name all labels with --labels" if len(unknown) else ""
-    label_all = "label every drawn text: those that are hard to label differ from the others"
+    cure = did_you_mean(unknown["label"][0], labels) + "; list all labels with --labels" if len(unknown) else ""
+    label_all = "label every sampled text: texts that are hard to label differ from the others"
     faults = (
-        ("id", frame.filter(~known), "this id was not drawn", "keep the rows that 'shiftbench label' wrote"),
-        ("id", drawn.filter(~pl.col("id").is_first_distinct()), "an id is repeated", "keep one row of each text"),
-        (PROBABILITY, drawn.filter(changed), "a probability was changed", "leave the column as it was written"),
+        ("id", frame.filter(~known), "this id was not sampled", "keep the rows that 'shiftbench label' wrote"),
+        ("id", drawn.filter(~pl.col("id").is_first_distinct()), "an id is repeated", "keep one row per text"),
+        (PROBABILITY, drawn.filter(changed), "a probability was changed", "restore the column as it was written"),
         ("label", drawn.filter(empty), "a label is missing", label_all),
-        ("label", unknown, "a label is unknown", cure),
+        ("label", unknown, "unknown label", cure),
     )
     problems = []
     for name, bad, what, mend in faults:
@@ -330,6 +333,6 @@ def _label_problems(
             )
     gone = [each for each in draw.probabilities if each not in set(drawn["id"])]
     if gone:
-        what = "a drawn text is missing" + and_more(len(gone) - 1, "text")
+        what = "a sampled text is missing" + and_more(len(gone) - 1, "text")
         problems.append(Problem(what, file, f"no row with id {gone[0]!r}", label_all, column=names["id"]))
     return problems

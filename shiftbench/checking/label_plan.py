@@ -106,8 +106,8 @@ def plan_labels(
     sizes = [len(part) for part in parts]
     if budget is not None:
         if not len(parts) <= budget <= sum(sizes):
-            what = "the budget does not fit the texts"
-            cure = f"give {len(parts):,} (one a domain) to {sum(sizes):,} (all texts without a label)"
+            what = "the budget is too small or too large"
+            cure = f"give {len(parts):,} (one per domain) to {sum(sizes):,} (all texts without a label)"
             raise InvalidInput(Problem(what, "--budget", f"{budget:,}", cure))
         shares = share_budget(sizes, budget) if limit is None else spend_labels(sizes, budget, expected, limit, design)
     else:
@@ -187,25 +187,24 @@ def plan_lines(plan: LabelPlan, n_domains: int) -> Iterator[str]:
     off = list(plan.shortfalls.values())
     if not off:
         yield (
-            "Accuracy to expect: the mean confidence, give or take 10 points: no other domain has labels that show how "
-            "far it is off."
+            "Expected accuracy: the mean confidence ± 10 points, because no labelled domain shows how far off it is."
         )
     else:
         mean = 100 * sum(off) / len(off)
         each_off = ", ".join(f"{name} {100 * each:+.1f}" for name, each in plan.shortfalls.items())
         yield (
-            f"Accuracy to expect: the mean confidence {'less' if mean >= 0 else 'plus'} {abs(mean):.1f} points, by "
+            f"Expected accuracy: the mean confidence {'minus' if mean >= 0 else 'plus'} {abs(mean):.1f} points, by "
             f"which it is too {'high' if mean >= 0 else 'low'} on {counted(len(off), 'labelled domain')} ({each_off})."
         )
     if plan.within is not None:
         yield (
-            f"As many labels as give an interval of {100 * plan.within:g} points to either side, also where accuracy "
-            "is a standard deviation nearer to 50 than expected."
+            f"As many labels as give an interval of ±{100 * plan.within:g} points, also where accuracy is a standard "
+            "deviation nearer to 50 than expected."
         )
     elif n_domains > 1 and plan.reference is None:
-        yield "Labels are spread evenly: no labelled domain shows what to decide against."
+        yield "Labels are allocated evenly, because no labelled domain gives a reference score."
     elif n_domains > 1 and plan.limit is not None:
         yield (
-            f"Labels go where the decision hangs, whether a domain loses {100 * plan.margin:g} points or more against "
-            f"{plan.reference} (below {100 * plan.limit:.1f}); a quarter of them is spread evenly."
+            f"Labels go to the domains for which it is most uncertain whether they lose {100 * plan.margin:g} points "
+            f"or more against {plan.reference} (below {100 * plan.limit:.1f}); a quarter is allocated evenly."
         )

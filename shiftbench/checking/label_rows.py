@@ -75,10 +75,10 @@ def read_rows(table: OwnTable, columns: Columns, kind: TaskKind | None = None) -
     Raises: InvalidInput if a column is missing, an id repeats, or a row lacks an id, a domain or a text.
     """
     if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
-        cure = "name the columns of a label and a text with --columns label=NAME,text=NAME"
-        raise InvalidInput(Problem("only texts with one label each can be drawn", table.name, cure=cure))
+        cure = "give the columns of label and text with --columns label=NAME,text=NAME"
+        raise InvalidInput(Problem("only texts with a single label can be sampled", table.name, cure=cure))
     if columns.id is None:
-        cure = "name the column of ids with --columns id=NAME, and give these ids in the prediction file"
+        cure = "give the column of ids with --columns id=NAME, and use these ids in the prediction file"
         raise InvalidInput(Problem("rows to be labelled need a column of ids", table.name, cure=cure))
     if (columns.label or _LABEL) not in table.frame.columns:
         empty = pl.lit(None, pl.String).alias(columns.label or _LABEL)
@@ -117,7 +117,7 @@ def _check_rows(rows: LabelRows) -> None:
             blank = rows.frame.filter(is_blank(name))["row"]
             problems += _problem(rows, name, blank, "a value is missing", "fill it in or drop the row")
     repeated = rows.frame.filter(~pl.col("id").is_first_distinct())["row"]
-    problems += _problem(rows, "id", repeated, "an id is repeated", "give every row an id of its own")
+    problems += _problem(rows, "id", repeated, "an id is repeated", "give every row a unique id")
     if problems:
         raise InvalidInput(problems)
 
@@ -160,15 +160,15 @@ def _check_one_run(predictions: pl.DataFrame, path: Path) -> pl.DataFrame:
             f"{len(runs)} runs, such as {' and '.join(f'{source!r} {seed}' for source, seed in runs.head(2).rows())}"
         )
         cure = "keep the rows of one source and seed"
-        raise InvalidInput(Problem("texts are drawn for one model", file, found, cure, column="source"))
+        raise InvalidInput(Problem("texts are sampled for one model", file, found, cure, column="source"))
     if "confidence" not in predictions.columns:
-        cure = "add to each row the probability of its own prediction; 'shiftbench predict' writes it"
+        cure = "add the probability of the prediction to each row; 'shiftbench predict' writes it"
         raise InvalidInput(Problem("there are no confidences", file, cure=cure, column="confidence"))
     missing = predictions["confidence"].is_null()
     if missing.any():
         what = "a confidence is missing" + and_more(int(missing.sum()) - 1)
         row = int(missing.arg_true()[0]) + 1
-        raise InvalidInput(Problem(what, file, cure="give every row one", column="confidence", row=row))
+        raise InvalidInput(Problem(what, file, cure="give every row a confidence", column="confidence", row=row))
     return predictions
 
 

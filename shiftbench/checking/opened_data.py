@@ -100,7 +100,7 @@ class OwnFile:
         Raises: InvalidInput for an unknown kind or span of time.
         """
         if by is not None and by not in SPANS:
-            raise InvalidInput(Problem("dates are not grouped by this", "by", repr(by), did_you_mean(by, SPANS)))
+            raise InvalidInput(Problem("dates cannot be grouped by this unit", "by", repr(by), did_you_mean(by, SPANS)))
         texts = () if text is None else (text,) if isinstance(text, str) else tuple(text)
         pairs = tuple((label_map or {}).items())
         read = Columns(domain, label, texts, id, split, group, by, prediction, pairs)

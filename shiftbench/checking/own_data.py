@@ -127,7 +127,7 @@ def open_own_data(
         apart = split_unlabelled(tables[0], columns, kind)
         tables, left_out, said = [apart.table, *tables[1:]], apart.left_out, list(apart.notes)
         if (more := apart.unlabelled) is not None:
-            said.append(f"domains without labels are not scored: {', '.join(more.titles.values())}")
+            said.append(f"domains without labels, not scored: {', '.join(more.titles.values())}")
             left_out = pl.concat([left_out, more.frame["id"]])
     rows = own_rows(tables, columns, kind, min_domains)
     if columns.id is not None and "split" not in rows.frame.columns:
@@ -154,7 +154,7 @@ def open_own_data(
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         if repeats := int((~ids["first"]).sum()) if columns.id else 0:
-            log.info("%s: left out as a repetition of another row, word for word: %s", csv, counted(repeats, "row"))
+            log.info("%s: skipped as exact duplicates of another row: %s", csv, counted(repeats, "row"))
         yield OwnData(folder, csv, columns, names, ids, own_ids, (predictions, frame), left_out)
 
 
@@ -215,7 +215,7 @@ def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns
     if columns.id is None and not frame["id"].str.starts_with("own/").any():
         what, cure = (
             "these ids are not those of 'shiftbench build own'",
-            "name the CSV's column of ids with --columns id=NAME",
+            "give the CSV's column of ids with --columns id=NAME",
         )
         raise InvalidInput(Problem(what, str(predictions), repr(frame["id"][0])[:80], cure, column="id"))
 
@@ -230,7 +230,7 @@ def _check_train_rows(folder: DatasetFolder, file: str) -> None:
     """Check that a domain has training texts, from which depth is measured."""
     task = folder.task(next(iter(folder.manifest.tasks)))
     if not any("train" in facts.splits for facts in task.domains.values()):
-        cure = "mark the train rows in a column that --columns split=NAME names, or leave --depth out"
+        cure = "mark the train rows in a column given with --columns split=NAME, or omit --depth"
         raise InvalidInput(Problem("depths need train rows", file, "only test rows", cure))
 
 

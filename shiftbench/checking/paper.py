@@ -15,7 +15,7 @@ from shiftbench.scoring.reports.paper_table import (
     paper_markdown,
     paper_table,
 )
-from shiftbench.scoring.reports.titles import with_titles
+from shiftbench.scoring.reports.titles import rename_domains
 from shiftbench.scoring.scores.score import score_predictions, token_encoder
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.command_line import TableFormat
@@ -56,7 +56,7 @@ def models_table(
     }
     pairs = _compare_with_best(opened, files, checked, scores)
     table = paper_table(list(scores.items()), pairs)
-    return table, {name: with_titles(each, opened.titles) for name, each in scores.items()}
+    return table, {name: rename_domains(each, opened.titles) for name, each in scores.items()}
 
 
 def _check_files(opened: OpenedData, files: "Mapping[str, Path | PredictionInput]") -> dict[str, pl.DataFrame]:

@@ -99,7 +99,7 @@ def _rows_to_predict(
     if split not in SPLITS:
         raise UnknownChoice(Problem("there is no such split", "--split", f"'{split}'", did_you_mean(split, SPLITS)))
     if split != "test" and subset != "all":
-        what, cure = "subsets have test rows only", "leave --subset out, or give --split test"
+        what, cure = "subsets have test rows only", "omit --subset, or give --split test"
         raise InvalidInput(Problem(what, "--subset", f"'{subset}'", cure))
     there = [domain for domain, facts in folder.task(task).domains.items() if split in facts.splits]
     if unknown := [target for target in targets or () if target not in there]:
@@ -131,7 +131,7 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
     if not is_list or _is_frame(given):
         return given, data, columns
     if not is_own(data):
-        what, cure = "a dataset folder has ids, which predictions must name", "give a table with columns id, prediction"
+        what, cure = "predictions for a dataset folder need ids", "give a table with columns id, prediction"
         raise InvalidInput(Problem(what, "predictions", "a list", cure))
     frame = read_tables([Path(data)])[0].frame if isinstance(data, str | Path) else as_frame(data, "data")
     values, chances = pl.Series(list(given)), pl.DataFrame()
@@ -144,7 +144,7 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
         values = pl.Series(class_names(values.to_numpy()))
     if len(values) != len(frame):
         found, cure = f"{counted(len(values), 'prediction')}, {counted(len(frame), 'row')}", "give one for each row"
-        raise InvalidInput(Problem("there are not as many predictions as rows", "predictions", found, cure))
+        raise InvalidInput(Problem("the numbers of predictions and rows differ", "predictions", found, cure))
     texts = columns.get("text", ())
     named = [columns.get("domain"), columns.get("label"), columns.get("id"), columns.get("split"), columns.get("group")]
     named += [texts] if isinstance(texts, str) else texts
@@ -152,7 +152,7 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
     if lacking := [name for name in named if name is not None and name not in frame.columns]:
         found = f"columns {', '.join(frame.columns)}"
         raise InvalidInput(
-            Problem("this column is not there", "data", found, did_you_mean(name, frame.columns), column=name)
+            Problem("this column is missing", "data", found, did_you_mean(name, frame.columns), column=name)
             for name in lacking
         )
     if "id" not in columns:

@@ -34,8 +34,8 @@ def grid_file(row: PaperRow) -> Path:
     """
     file = RESULTS / "grids" / (row.grid or "")
     if not file.is_file():
-        cure = "clone the repository: a wheel leaves them out"
-        raise InvalidInput(Problem("the papers' grids are not here", str(file.parent), cure=cure))
+        cure = "clone the repository: wheels do not include them"
+        raise InvalidInput(Problem("the papers' grids are not installed", str(file.parent), cure=cure))
     return file
 
 
@@ -63,10 +63,12 @@ def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
 
 
 def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Trial], Callable[[Trial], Any]]":
-    """Return the trials of a row's grid, and a function that counts their rows (dataset if built, else paper).
+    """Return the trials of a paper row's grid, and a function that counts a trial's data rows.
+
+    Rows are counted in the dataset if it is built, otherwise taken from the paper's sizes.
 
     Args:
-        row: the row.
+        row: the row of ``papers.toml``.
         programs: the command whose sub-commands are the programs.
         data: the dataset folder, which may not exist.
     """
@@ -187,7 +189,7 @@ def _similarity(row: PaperRow, data: Path) -> Iterator[Beside]:
         source = folder.task(task).joined_source
         for pair in (pair for pair in read_statistics(folder.path, task).depths if pair.source == source):
             ours = pooled_q(pair.q, Q_SOURCE_TEXTS, Q_TARGET_TEXTS)
-            yield Beside(each["pairing"], "Q, the paper's code", each["q"], f"{ours:.2f}", row.id)
+            yield Beside(each["pairing"], "Q, by the paper's code", each["q"], f"{ours:.2f}", row.id)
             yield Beside(each["pairing"], "Q, equation 8", "not printed", f"{pair.q:.2f}", row.id)
 
 

@@ -79,7 +79,10 @@ def score_sampled(
     rows = read_rows(table, replace(columns, group=draw.group_column), kind)
     unknown = [each for each in draw.probabilities if each not in set(rows.frame["id"])]
     if unknown:
-        what, cure = "a drawn text is not in the data", f"give as --data the file that {sampled.name} was drawn from"
+        what, cure = (
+            "a sampled text is not in the data",
+            f"give the file that {sampled.name} was sampled from with --data",
+        )
         raise InvalidInput(Problem(what, str(data), f"no row with id {unknown[0]!r}", cure, column=rows.names["id"]))
     # By now the sampled texts may have labels in the data; these neither calibrate confidences nor exclude texts.
     is_drawn = pl.col("id").is_in(list(draw.probabilities))
@@ -96,9 +99,9 @@ def _score_domain(
 ) -> SampledScore:
     """Estimate the accuracy on one domain."""
     if len(frame) != domain.n_texts:
-        what = f"domain '{domain.domain}' has other texts than at the time of the draw"
-        found = f"{len(frame):,} texts, where there were {domain.n_texts:,}"
-        raise InvalidInput(Problem(what, str(data), found, "give the file that the texts were drawn from"))
+        what = f"the texts of domain '{domain.domain}' have changed since sampling"
+        found = f"{len(frame):,} texts now, {domain.n_texts:,} then"
+        raise InvalidInput(Problem(what, str(data), found, "give the file that the texts were sampled from"))
     drawn = frame.filter(pl.col("id").is_in(list(labels)))
     gold = drawn["id"].replace_strict(labels, return_dtype=pl.String)
     correct = (gold == drawn["prediction"]).to_numpy()
@@ -128,7 +131,7 @@ def _score_domain(
         random_low=at_random[0],
         random_high=at_random[1],
         expected_width=domain.expected_width,
-        note=f"fewer than {FEW} errors or hits: the interval may be too narrow" if few else "",
+        note=f"fewer than {FEW} errors or correct predictions: the interval may be too narrow" if few else "",
     )
 
 

@@ -7,7 +7,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import find_subset
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.own_data import own_report, score_own_data
-from shiftbench.scoring.reports.titles import domain_titles, with_titles
+from shiftbench.scoring.reports.titles import domain_titles, rename_domains
 from shiftbench.scoring.scores.score import score_file, token_encoder
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.command_line import sound_card, write_report
@@ -54,11 +54,11 @@ def run_score(
         return scores
     asked = {"subset": subset not in (None, "all"), "reference": reference is not None}
     if of_folder := [name for name in asked if asked[name]]:
-        what = "this is for a dataset folder, but the data is rows of your own"
-        raise InvalidInput(Problem(what, name, cure="leave it out") for name in of_folder)
+        what = "this is for a dataset folder, but the data is a user table"
+        raise InvalidInput(Problem(what, name, cure="omit it") for name in of_folder)
     vectors = Encoder(encoder) if encoder or has_depth else None
     with score_own_data(
         predictions, data, own.columns, kind=own.kind, min_texts=own.min_texts, encoder=vectors, margin=margin
     ) as scored:
         write_report(report, lambda: own_report(predictions.path, data, scored, sound_card(predictions.path)))
-        return with_titles(scored.scores, domain_titles(scored.folder))
+        return rename_domains(scored.scores, domain_titles(scored.folder))

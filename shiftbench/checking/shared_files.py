@@ -54,12 +54,12 @@ def open_shared(
     published = dataset or (data if names_repository(data) else None)
     folder = as_folder(data)
     if not folder.has_public_labels:
-        cure = "share the released figures on the board instead"
-        raise InvalidInput(Problem("scores on withheld labels are not shared", str(folder.path), cure=cure))
+        cure = "share the released scores on the board instead"
+        raise InvalidInput(Problem("scores on withheld labels cannot be shared", str(folder.path), cure=cure))
     sent = None
     if store is not None:
         if card is not None:
-            cure = "leave out --card, or give the file in place of --store"
+            cure = "omit --card, or give the file instead of --store"
             raise InvalidInput(Problem("an entry has its own card", "--card", str(card), cure))
         scores, own, sent = _read_entry(entry, store, folder)
     else:
@@ -98,7 +98,7 @@ def write_shared(
         files[path].parent.mkdir(parents=True, exist_ok=True)
         files[path].write_text(text, encoding="utf-8")
     for task in tasks_left_out(shared) if to == "eval-results" else ():
-        log.info("leave out %s: the dataset's eval.yaml has only tasks with labels", task)
+        log.info("skipping %s: the dataset's eval.yaml has only tasks with labels", task)
     return files
 
 
@@ -136,7 +136,7 @@ def send_shared(shared: SharedEntry, to: str, files: Mapping[str, Path], api: An
 def _read_entry(identity: str, place: str, folder: DatasetFolder) -> tuple[Scores, Card, str]:
     """Read an entry of a store: its scores, its card, and its submission time."""
     if not ENTRY_ID.fullmatch(identity):
-        cure = "see the board for ids, or leave out --store to share a file"
+        cure = "see the board for ids, or omit --store to share a file"
         raise InvalidInput(Problem("this is not the id of an entry", "ENTRY", f"'{identity[:80]}'", cure))
     store = open_store(place)
     entry = store.entry(identity)
@@ -154,8 +154,8 @@ def _read_file(name: str, folder: DatasetFolder, card: Path | None) -> tuple[Sco
     if problems:
         raise InvalidInput(problems)
     if own is None:
-        cure = f"write {path.stem}.card.yaml beside it with 'shiftbench board card'"
-        raise InvalidInput(Problem("results are shared with their card, and there is none", str(path), cure=cure))
+        cure = f"write {path.stem}.card.yaml next to it with 'shiftbench board card'"
+        raise InvalidInput(Problem("results are shared with their card, which is missing", str(path), cure=cure))
     find_folder(own, [folder])
     if path.suffix == ".json":
         return _read_scores(path, folder), own
@@ -167,11 +167,11 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
     try:
         scores = Scores.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:
-        cure = "give what 'shiftbench score FILE --json' wrote of one file"
+        cure = "give the output of 'shiftbench score FILE --json' for one file"
         raise InvalidInput(Problem("this file has no scores", str(path), first_line(error), cure)) from error
     if differs := scores.version.difference(folder.version, depths=True):
-        what = f"the scores are of another version of the data, with other {differs}"
-        found, cure = f"{scores.version}, not {folder.version}", "give the --data that they were made with"
+        what = f"the scores are for another version of the data, with different {differs}"
+        found, cure = f"{scores.version}, not {folder.version}", "give the --data that they were computed on"
         raise InvalidInput(Problem(what, str(path), found, cure))
     return scores
 
@@ -190,4 +190,4 @@ def _check_url(url: str) -> str:
         return str(adapter.validate_python(url))
     except pydantic.ValidationError as error:
         found, cure = f"'{url}'", "give one, such as https://example.org/report"
-        raise InvalidInput(Problem("this is not an https address", "--report", found, cure)) from error
+        raise InvalidInput(Problem("this is not an https URL", "--report", found, cure)) from error

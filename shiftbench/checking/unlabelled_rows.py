@@ -97,7 +97,7 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
     rows = table.frame.filter(blank)
     labelled = table.frame.filter(~blank)
     if labelled.is_empty():
-        cure = "label at least the rows of the source: forecasts are made from the model's accuracy there"
+        cure = "label at least the rows of the source: forecasts need the model's accuracy there"
         raise InvalidInput(Problem("no row has a label", table.name, f"{len(rows):,} rows", cure, column=label))
     is_mixed = pl.col(domain).is_in(labelled[domain].implode()) | pl.lit(columns.domain_by is not None)
     mixed, rows = rows.filter(is_mixed), rows.filter(~is_mixed)
@@ -106,9 +106,7 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
         counts = mixed[domain].value_counts(sort=True).sort("count", domain, descending=[True, False]).rows()
         shown = ", ".join(f"{name}: {n:,}" for name, n in counts[:MAX_SHOWN])
         shown += f" and {len(counts) - MAX_SHOWN:,} more domains" if len(counts) > MAX_SHOWN else ""
-        notes.append(
-            f"left out, because they have no label in column '{label}': {counted(len(mixed), 'row')} ({shown})"
-        )
+        notes.append(f"skipped, because they have no label in column '{label}': {counted(len(mixed), 'row')} ({shown})")
         left_out = mixed[names["own_id"]] if "own_id" in names else left_out
     known = replace(table, frame=labelled, numbers=(~blank).arg_true() + 1)
     if rows.is_empty():

@@ -32,16 +32,20 @@ def backup(file: BackupFile, store: StoreOption) -> None:
 
 def restore(
     file: BackupFile,
-    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="The store to make: a new or an empty folder.")],
+    store: Annotated[Path, typer.Option("--store", metavar="DIR", help="The store to write: a new or empty folder.")],
     newer: Annotated[
         Path | None,
-        typer.Option("--newer", metavar="DIR", help="A newer store: whom its log has erased since is erased again."),
+        typer.Option(
+            "--newer",
+            metavar="DIR",
+            help="A newer store: accounts erased since the backup, according to its log, are erased again.",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check every byte of the file; write nothing.")] = False,
 ) -> None:
-    """Make a store again from a backup.
+    """Restore a store from a backup.
 
-    Every byte of the file is checked first. Of several backups in it, the last finished one counts.
+    Every byte of the file is checked first. If it contains several backups, the last complete one is used.
 
     Example: shiftbench board restore store.tar --store restored
     """
@@ -56,7 +60,7 @@ def restore(
     where = "nothing was written" if dry_run else str(store)
     typer.echo(f"{file}: {len(found.files):,} files, {size:,} bytes, as of {found.made_at}: {where}", err=True)
     if not found.is_finished:
-        typer.echo("a later backup into this file was not finished, and is left out", err=True)
+        typer.echo("a later backup in this file is incomplete and was ignored", err=True)
     if log is not None and not dry_run:
         for done in erase_again(open_store(store), log):
             typer.echo(done, err=True)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def withdraw(entry: EntryArgument, to: ToOption, any_token: AnyTokenOption = False) -> None:
-    """Withdraw an entry of yours.
+    """Withdraw one of your entries.
 
     It leaves the boards; the host of the leaderboard still has its files.
 
@@ -98,13 +98,13 @@ def unhide(entry: EntryArgument, to: ToOption, reason: ReasonOption) -> None:
 
 def rename(
     entry: EntryArgument,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that boards show from now on.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.")],
     to: ToOption,
     reason: ReasonOption,
 ) -> None:
     """Rename an entry.
 
-    On the overall board it gets a line of its own.
+    On the overall board it gets its own row.
 
     Example: shiftbench board rename 0123456789abcdef "A copy of BERT" --to store --reason "posed as another model"
     """
@@ -113,11 +113,11 @@ def rename(
 
 def annotate(
     entry: EntryArgument,
-    note: Annotated[str, typer.Argument(metavar="NOTE", help="What visitors read; empty takes the note away.")],
+    note: Annotated[str, typer.Argument(metavar="NOTE", help="Text of the note; empty removes the note.")],
     to: ToOption,
     reason: ReasonOption,
 ) -> None:
-    """Write a note on an entry that visitors read.
+    """Attach a public note to an entry.
 
     Example: shiftbench board annotate 0123456789abcdef "Trained on the test texts" --to store --reason "its author"
     """
@@ -131,11 +131,9 @@ def ban(
     account: AccountArgument,
     to: ToOption,
     reason: ReasonOption,
-    lift: Annotated[bool, typer.Option("--lift", help="Take submissions from the account again.")] = False,
+    lift: Annotated[bool, typer.Option("--lift", help="Lift the ban.")] = False,
 ) -> None:
-    """Take no more submissions from an account.
-
-    What it sent stays on the boards.
+    """Ban an account from submitting. Its entries stay on the boards.
 
     Example: shiftbench board ban ann --to store --reason "forty advertisements"
     """
@@ -146,11 +144,13 @@ def erase(
     account: AccountArgument,
     to: ToOption,
     reason: ReasonOption,
-    yes: Annotated[bool, typer.Option("--yes", help="Do it; without, only list what would go.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Erase; without this option, only list what would be erased.")
+    ] = False,
 ) -> None:
     """Erase an account: its name, its entries and their files.
 
-    It cannot be undone. Tombstones with the entries' ids stay.
+    It cannot be undone. The entries' ids remain as tombstones.
 
     Example: shiftbench board erase ann --to store --reason "asked for it" --yes
     """
@@ -169,12 +169,12 @@ def erase(
 
 def log(
     store: StoreOption,
-    verify: Annotated[bool, typer.Option("--verify", help="Check every line, and the store against the log.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Verify every line, and the store against the log.")] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Print what changed a store, oldest first, or check it.
+    """Print the log of a store, oldest first, or verify it.
 
-    The check fails, with exit code 3, where a line was altered, removed, doubled or moved.
+    Verification fails, with exit code 3, if a line was altered, removed, duplicated or moved.
 
     Example: shiftbench board log --store store --verify
     """
@@ -235,7 +235,7 @@ def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None
         raise InvalidInput(Problem(what, str(archive), next(iter(failed.values())), cure))
     typer.echo(f"{archive}: {n_filled:,} of its entries are in the store", err=True)
     for identity, reason in failed.items():
-        typer.echo(f"left out {identity}: {reason}", err=True)
+        typer.echo(f"skipped {identity}: {reason}", err=True)
 
 
 def publish_space(
@@ -305,7 +305,7 @@ def nominate(
     data: EntryDataOption = None,
     any_token: AnyTokenOption = False,
 ) -> None:
-    """Nominate an entry of yours for the next round.
+    """Nominate one of your entries for the next round.
 
     Rounds are those of a leaderboard on withheld labels. The last nominated entry counts.
 
@@ -346,7 +346,10 @@ def release_round(
     if closed is None:
         closed = close_round(where, folders, account_days=configured(config).rounds.account_days)
     else:
-        typer.echo(f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released this", err=True)
+        typer.echo(
+            f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released the following",
+            err=True,
+        )
     answer(round_lines(closed), closed.model_dump(mode="json"), json_)
 
 
@@ -381,15 +384,15 @@ def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str,
 
     boards = entries.group_by("benchmark", "data", "subset").len().sort("benchmark", "data", "subset")
     summary = (
-        "What models predicted for every test text of shiftbench's benchmarks, and the scores: raw material for "
-        "research on robustness. It has the entries whose submitters made their predictions public, on data "
-        "whose test labels are public."
+        "Model predictions for every test text of shiftbench's benchmarks, and the scores, for research on "
+        "robustness. It contains the entries whose submitters made their predictions public, on data with public test "
+        "labels."
     )
     facts = {
         "name": _TITLE,
         "description": summary,
         "inLanguage": "en",
-        "license": "not stated for predictions; those of the models are in the cards",
+        "license": "not stated for predictions; the models' licences are in the cards",
     }
     lines = [
         f"# {_TITLE}\n",
@@ -422,11 +425,11 @@ def _front_matter(configs: "Sequence[Config]") -> str:
 
 
 _LOADING = """
-A prediction's `id` is that of a test text of the dataset whose content hash `entries` names in `data`; `source` is what
-the model was trained on, `target` the domain of the text. Scores are fractions, drops in [-1, 1]; `low` and `high`
-bound 95% intervals over other test texts, `total_low` and `total_high` over training runs, too. Entries have no
-accounts and no contacts; an id is made of card, predictions and validation rows. The licence of each model is in its
-card.
+A prediction's `id` refers to a test text of the dataset whose content hash is in column `data` of `entries`; `source`
+is the training domain, `target` the domain of the text. Scores are fractions, drops in [-1, 1]; `low` and `high` are
+the bounds of 95% intervals over test texts, `total_low` and `total_high` over test texts and training runs. Entries
+are without accounts and contacts; an id is a hash of card, predictions and validation rows. The licence of each model
+is in its card.
 
 ## Loading
 
@@ -462,12 +465,13 @@ def share(
     entry: Annotated[
         str,
         typer.Argument(
-            metavar="ENTRY", help="Id of an entry in --store, a prediction file, or what 'score --json' wrote of one."
+            metavar="ENTRY",
+            help="Id of an entry in --store, a prediction file, or the output of 'score --json' for one.",
         ),
     ],
     to: Annotated[
         ShareFormat,
-        typer.Option("--to", metavar="FORMAT", help="eval-results (of the Hub), every-eval-ever or csv."),
+        typer.Option("--to", metavar="FORMAT", help="eval-results (Hub), every-eval-ever or csv."),
     ],
     data: Annotated[
         str, typer.Option("--data", metavar="DIR_OR_NAME", help="Dataset folder, or ORG/NAME of a published one.")
@@ -475,12 +479,12 @@ def share(
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")] = None,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="PLACE", help="Where the entry is kept: a folder, or hf://datasets/ORG/NAME."),
+        typer.Option("--store", metavar="PLACE", help="Store of the entry: a folder, or hf://datasets/ORG/NAME."),
     ] = None,
     card: Annotated[
         Path | None,
         typer.Option(
-            "--card", hidden=True, help="goes in 0.4: the card beside the file, NAME.card.yaml, is read without it"
+            "--card", hidden=True, help="removed in 0.4: the card next to the file, NAME.card.yaml, is read by default"
         ),
     ] = None,
     model: Annotated[
@@ -489,20 +493,20 @@ def share(
     ] = None,
     dataset: Annotated[
         str | None,
-        typer.Option("--dataset", metavar="ORG/NAME", help="Where the data is published. Default: --data, if a name."),
+        typer.Option(
+            "--dataset", metavar="ORG/NAME", help="Hub repository of the data. Default: --data, if it is one."
+        ),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option(
-            "--report", metavar="URL", help="goes in 0.4: write the address into the shared file", hidden=True
-        ),
+        typer.Option("--report", metavar="URL", help="removed in 0.4: write the URL into the shared file", hidden=True),
     ] = None,
     organization: Annotated[
         str | None,
         typer.Option(
             "--organization",
             metavar="NAME",
-            help="every-eval-ever: who evaluates; the model's own developers by the ORG of --model.",
+            help="every-eval-ever: name of the evaluator; the ORG of --model counts as the model's developer.",
         ),
     ] = None,
     evaluator: Annotated[
@@ -510,17 +514,15 @@ def share(
         typer.Option(
             "--evaluator",
             hidden=True,
-            help="goes in 0.4: --organization says who evaluates; the ORG of --model counts as first_party",
+            help="removed in 0.4: --organization is the evaluator; the ORG of --model counts as first_party",
         ),
     ] = None,
     create_pr: Annotated[
-        bool, typer.Option("--create-pr", help="Send it as a pull request: to the model, or to EEE_datastore.")
+        bool, typer.Option("--create-pr", help="Send the results as a pull request to the model or to EEE_datastore.")
     ] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Write an entry's results for a model's page on the Hub.
-
-    Or for the datastore of Every Eval Ever, or as CSV.
+    """Write an entry's results for a model's page on the Hub, for the datastore of Every Eval Ever, or as CSV.
 
     Example: shiftbench board share preds.parquet --to eval-results --data build/dr --dataset ORG/domain-robustness
     --model ORG/model --out shared
@@ -533,7 +535,7 @@ def share(
     if create_pr and to is ShareFormat.CSV:
         raise typer.BadParameter("--create-pr does not send CSV; give --out without it")
     if organization is not None and to is not ShareFormat.EVERY_EVAL_EVER:
-        raise typer.BadParameter("--organization is for --to every-eval-ever")
+        raise typer.BadParameter("--organization needs --to every-eval-ever")
     if organization is None and to is ShareFormat.EVERY_EVAL_EVER:
         raise typer.BadParameter("give --organization: Every Eval Ever requires the evaluator's name")
     if out is not None:
@@ -559,13 +561,11 @@ def card(
     data: DataOption,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="The card. Default: FILE.card.yaml beside the predictions.",
+        typer.Option("--out", metavar="FILE", help="The card. Default: FILE.card.yaml next to the predictions.",
                      callback=writable_file),
     ] = None,
 ) -> None:  # fmt: skip
-    """Write a card for predictions, as far as the file says it.
-
-    The other keys are comments, to be filled in.
+    """Write a card for predictions, with the keys known from the file. The other keys are comments to be filled in.
 
     Example: shiftbench board card preds.csv --data build/dr
     """
@@ -575,8 +575,8 @@ def card(
 
     place = out or card_path(predictions)
     if place.exists():
-        cure = "edit it, remove it, or name another file with --out"
-        raise InvalidInput(Problem("there is a card already", str(place), cure=cure))
+        cure = "edit it, delete it, or choose another file with --out"
+        raise InvalidInput(Problem("the card already exists", str(place), cure=cure))
     folder = DatasetFolder.open(data)
     sources, given = _sources_and_ids(predictions, folder)
     text = _card_text(predictions.stem, sources, _subset(given, folder), folder.version)
@@ -604,7 +604,7 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
     if known.is_empty():
         what = "none of the ids is a test id of this dataset"
         found = repr(pairs["id"][0])
-        raise InvalidInput(Problem(what, str(path), found, "give the --data that the predictions are for", column="id"))
+        raise InvalidInput(Problem(what, str(path), found, "give the matching --data", column="id"))
     return set(pairs["source"].drop_nulls()), known
 
 
@@ -626,7 +626,7 @@ def _card_text(name: str, sources: set[str], subset: str, version: "DataVersion"
     from shiftbench.validation.vocabulary import NO_SOURCE
 
     paradigm = "zero-shot" if sources == {NO_SOURCE} else "fine-tuned"
-    reason = "no prediction names a source" if paradigm == "zero-shot" else "the predictions name sources"
+    reason = "no prediction has a source" if paradigm == "zero-shot" else "the predictions have sources"
 
     def line(key: str, value: str) -> str:
         return yaml.safe_dump({key: value}, allow_unicode=True, width=10_000).strip()
@@ -658,7 +658,7 @@ def _meaning(key: str, schema: dict[str, object]) -> str:
 
 
 group = group_of(
-    "Keep a leaderboard: its entries, rounds and Space.",
+    "Manage a leaderboard: its entries, rounds and Space.",
     {
         "config": print_config,
         "log": log,

@@ -50,24 +50,27 @@ _EncoderName = Annotated[
     typer.Option(
         "--encoder",
         metavar="NAME",
-        help="Sentence encoder of the depths (how far texts lie from a source): Hub id, path, or 'wordllama'; 'none' "
-        "computes no depths. Default: SHIFTBENCH_ENCODER, or else all-MiniLM-L6-v2, which takes a while.",
+        help="Sentence encoder for depths (distances of texts from a source): Hub id, path, or 'wordllama'; 'none' "
+        "skips depths. Default: SHIFTBENCH_ENCODER, otherwise all-MiniLM-L6-v2, which is slow.",
     ),
 ]
 _OtherRevisions = Annotated[
     bool,
     typer.Option(
         "--other-revisions",
-        help="take files of another checksum with the recorded row count; the card says that they match no record",
+        help="Accept files with another checksum if their row count is the recorded one; the card marks them as "
+        "matching no record",
         hidden=True,
     ),
 ]
 
 _Partial = Annotated[bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")]
-_Fetch = Annotated[bool, typer.Option("--fetch", help="First download missing files, as 'shiftbench data fetch' does.")]
+_Fetch = Annotated[bool, typer.Option("--fetch", help="Download missing files first, as 'shiftbench data fetch' does.")]
 _Check = Annotated[
     bool,
-    typer.Option("--check", help="Build nothing: print for every file whether it is there and agrees with its record."),
+    typer.Option(
+        "--check", help="Build nothing; print for every file whether it is present and agrees with its record."
+    ),
 ]
 
 
@@ -82,7 +85,7 @@ class _FromUpstream:
         typer.Option(
             "--seed",
             metavar="N",
-            help="another seed cuts and draws other rows: a benchmark that nobody else has",
+            help="another seed splits and samples differently: scores are then not comparable with others",
             min=0,
             hidden=True,
         ),
@@ -94,14 +97,14 @@ class _FromUpstream:
     encoder: _EncoderName = None
     no_placebo: Annotated[
         bool,
-        typer.Option("--no-placebo", help="goes in 0.4: placebo tasks may be left unread", hidden=True),
+        typer.Option("--no-placebo", help="removed in 0.4: placebo tasks can be ignored", hidden=True),
     ] = False
     record: Annotated[
         Path | None,
         typer.Option(
             "--record",
             metavar="FILE",
-            help="for those who add a benchmark: what is measured of the files read",
+            help="for authors of benchmarks: write measured facts of the files read",
             callback=writable_file,
             hidden=True,
         ),
@@ -141,7 +144,7 @@ class _Builds(Group):
 def dr(
     task: Annotated[
         str | None,
-        typer.Argument(metavar="TASK", help="One task, such as 'nli', or one domain, as 'sa.books'; default all."),
+        typer.Argument(metavar="TASK", help="One task, such as 'nli', or one domain, as 'sa.books'. Default: all."),
     ] = None,
     *,
     options: _Withholdable,
@@ -159,8 +162,8 @@ def boss(
         str | None,
         typer.Argument(
             metavar="TASK",
-            help="One task, such as 'ner', or one domain, as 'sa.sst'; 'candidates' are the data sets that it might "
-            "have been made of; default all.",
+            help="One task, such as 'ner', or one domain, as 'sa.sst'; 'candidates': the paper's candidate data sets. "
+            "Default: all.",
         ),
     ] = None,
     *,
@@ -176,7 +179,7 @@ def boss(
 @with_options
 def df1(
     pairing: Annotated[
-        str | None, typer.Argument(metavar="PAIRING", help="One pairing, such as 'SiS-3'; default all.")
+        str | None, typer.Argument(metavar="PAIRING", help="One pairing, such as 'SiS-3'. Default: all.")
     ] = None,
     *,
     options: _FromUpstream,
@@ -193,7 +196,7 @@ def _from_spec(name: str) -> Callable[..., None]:
 
     def command(
         task: Annotated[
-            str | None, typer.Argument(metavar="TASK", help="One task, or one domain, as 'task.domain'; default all.")
+            str | None, typer.Argument(metavar="TASK", help="One task, or one domain, as 'task.domain'. Default: all.")
         ] = None,
         *,
         options: _Withholdable,
@@ -210,31 +213,34 @@ def _from_spec(name: str) -> Callable[..., None]:
 def own(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="What the task is to be called; of --spec, the one task to build."),
+        typer.Argument(metavar="NAME", help="Name of the task; with --spec, the one task to build."),
     ] = None,
     raw: Annotated[
         list[Path] | None,
         typer.Option(
             "--raw",
             metavar="FILE_OR_DIR",
-            help="CSV, JSON lines, Parquet or lines of tokens; several, or a folder of them: a domain each. Of --spec, "
-            "a folder of the files that do not lie beside it.",
+            help="CSV, JSON lines, Parquet or token lines; if several (or a folder of them), each is a domain. With "
+            "--spec: folder of the files that are not next to it.",
         ),
     ] = None,
     out: Annotated[Path | None, _OUT] = None,
     spec: Annotated[
         Path | None,
-        typer.Option("--spec", metavar="FILE", help="TOML that describes a benchmark: tasks, domains, files, sources."),
+        typer.Option(
+            "--spec", metavar="FILE", help="TOML file that describes a benchmark: tasks, domains, files, sources."
+        ),
     ] = None,
     record: Annotated[
         bool,
-        typer.Option("--record", help="Write what the files of --spec hold beside it; later builds compare."),
+        typer.Option(
+            "--record",
+            help="Record the contents of the files of --spec next to it; later builds compare with the record.",
+        ),
     ] = False,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Decides which groups go to which split.", min=0)
-    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed for splitting groups.", min=0)] = 0,
     partial: _Partial = False,
     other_revisions: _OtherRevisions = False,
     fetch: _Fetch = False,
@@ -245,7 +251,7 @@ def own(
     withhold_labels: _WithholdLabels = False,
     json_: JsonOption = None,
 ) -> None:
-    """Build data of your own: rows, or all that --spec describes.
+    """Build your own data: a table, or a benchmark described by --spec.
 
     Example: shiftbench build own tickets --raw tickets.csv --columns domain=site --out build/tickets
     """
@@ -287,7 +293,7 @@ def own(
 def _refuse(given: Mapping[str, object], where: str) -> None:
     """Raise an error for given options that would be ignored."""
     if names := [name for name, value in given.items() if value]:
-        raise typer.BadParameter(f"these do not apply {where}: {', '.join(names)}")
+        raise typer.BadParameter(f"these options do not apply {where}: {', '.join(names)}")
 
 
 def _build_rows(
@@ -325,13 +331,13 @@ def _build_rows(
 
 def synthetic(
     out: Annotated[Path, _OUT],
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Decides the texts and the splits.", min=0)] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Random seed for texts and splits.", min=0)] = 0,
     overwrite: _Overwrite = False,
     encoder: _EncoderName = None,
     withhold_labels: Annotated[
         bool,
         typer.Option(
-            "--withhold-labels", hidden=True, help="OUT has two folders, 'public' and 'gold'; for trying rounds"
+            "--withhold-labels", hidden=True, help="write two folders into OUT, 'public' and 'gold', for trying rounds"
         ),
     ] = False,
     json_: JsonOption = None,
@@ -349,7 +355,7 @@ def synthetic(
 
 def list_(
     benchmark: Annotated[
-        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss' or 'df1'; default all.")
+        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss' or 'df1'. Default: all.")
     ] = None,
 ) -> None:
     """List what can be built from upstream files.
@@ -379,13 +385,13 @@ def _build_from_upstream(
         unread = {"--out": options.out, "--partial": options.partial, "--record": options.record,
                   "--other-revisions": options.other_revisions, "--fetch": options.fetch}  # fmt: skip
         if given := [name for name, value in unread.items() if value]:
-            raise typer.BadParameter(f"these do not apply to --check: {', '.join(given)}")
+            raise typer.BadParameter(f"these options do not apply to --check: {', '.join(given)}")
         _check_files(benchmark, task, options.raw, options.json_)
         return
     if options.out is None:
         raise typer.BadParameter("give --out, the folder to write, or --check")
     if options.accept_terms and not options.fetch:
-        raise typer.BadParameter("--accept-terms is for --fetch")
+        raise typer.BadParameter("--accept-terms needs --fetch")
     if options.fetch:
         fetch_files(benchmark, task, options.raw, options.accept_terms or [])
     built = build_benchmark(
@@ -437,7 +443,7 @@ def _print_built(
     whole = out / GOLD_FOLDER if withhold_labels else out
     show(build_lines(whole, manifest, tuple(without_files)), stderr=True)
     if withhold_labels:
-        typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; keep {whole} to yourself", err=True)
+        typer.echo(f"wrote {out / PUBLIC_FOLDER}: the same without test labels; do not publish {whole}", err=True)
     write_json(manifest.model_dump(mode="json", exclude={"label_key"}), json_)
 
 
@@ -453,7 +459,7 @@ def _check_files(benchmark: "str | OwnBenchmark | None", task: str | None, raw: 
         asking = [slug for slug, source in missing.items() if source.terms]
         own = benchmark if isinstance(benchmark, OwnBenchmark) else None
         named = f"{benchmark}/{task}" if task else str(benchmark)
-        show(["", f"what a command can bring: {fetch_command(named, raw, asking, own)}"], stderr=True)
+        show(["", f"to download the rest: {fetch_command(named, raw, asking, own)}"], stderr=True)
     write_json([file.as_json for file in files], json_)
     if not all(file.is_sound for file in files):
         raise typer.Exit(1)
@@ -461,7 +467,7 @@ def _check_files(benchmark: "str | OwnBenchmark | None", task: str | None, raw: 
 
 group = typer.Typer(
     cls=_Builds,
-    help="Build a dataset folder: a benchmark, or data of your own.\n\n"
+    help="Build a dataset folder: a benchmark, or your own data.\n\n"
     "Example: shiftbench build dr nli --raw raw --out build/dr",
     no_args_is_help=True,
     **PLAIN,

@@ -30,14 +30,14 @@ def check(
     model: ModelArgument,
     data: AnyDataOption,
     task: Annotated[
-        str | None, typer.Option("--task", metavar="NAME", help="Task, where a dataset folder has several.")
+        str | None, typer.Option("--task", metavar="NAME", help="Task, if a dataset folder has several.")
     ] = None,
     trained_on: Annotated[
         str | None,
         typer.Option(
             "--trained-on",
             metavar="NAME",
-            help="Domain that the model was trained on: drops are then measured from it. Default: elsewhere.",
+            help="Domain that the model was trained on; drops are measured from it. Default: elsewhere.",
         ),
     ] = None,
     train_file: Annotated[
@@ -45,7 +45,7 @@ def check(
         typer.Option(
             "--train-file",
             metavar="FILE",
-            help="Texts that the model was trained on: test texts among them are left out; with a home domain and "
+            help="Texts that the model was trained on: test texts among them are excluded. With a source domain and "
             "labels, scores are also shown by distance from them.",
         ),
     ] = None,
@@ -53,7 +53,8 @@ def check(
         bool | None,
         typer.Option(
             "--probes/--no-probes",
-            help="Train cheap models on each domain: is a domain harder, or shifted? Default: up to 5,000 rows.",
+            help="Train cheap models on each domain, to distinguish harder from shifted domains. Default: if the data "
+            "has up to 5,000 rows.",
         ),
     ] = None,
     encoder: FormerEncoderOption = None,
@@ -63,18 +64,21 @@ def check(
     margin: Annotated[
         float | None,
         typer.Option(
-            "--margin", metavar="POINTS", help="Accept domains shown to lose less; fix it beforehand. Default: 5."
+            "--margin",
+            metavar="POINTS",
+            help="Accept domains that lose significantly less than this; choose it before seeing the results. "
+            "Default: 5.",
         ),
     ] = None,
     ordered: Annotated[
-        bool, typer.Option("--ordered", help="Domains follow each other, by number or as in the file; dates always do.")
+        bool, typer.Option("--ordered", help="Domains are ordered, by number or as in the file; dates always are.")
     ] = False,
     reference: Annotated[
         str | None,
         typer.Option(
             "--reference",
             metavar="FIRST..LAST",
-            help="Sound an alarm (exit code 3) when scores fall below these periods.",
+            help="Raise an alarm (exit code 3) if scores fall below those of these periods.",
         ),
     ] = None,
     history: Annotated[
@@ -82,7 +86,8 @@ def check(
         typer.Option(
             "--history",
             metavar="FILE",
-            help="Add this run's periods to those of earlier runs. The first run's are the reference by default.",
+            help="Append this run's periods to those of earlier runs. By default, the periods of the first run are "
+            "the reference.",
             callback=writable_file,
         ),
     ] = None,
@@ -90,7 +95,8 @@ def check(
         bool,
         typer.Option(
             "--find-domains",
-            help="Look for texts that score differently and that no column names; no column of domains is needed.",
+            help="Search for groups of texts with deviating scores that no column identifies; no domain column is "
+            "needed.",
         ),
     ] = False,
     write_domains: Annotated[
@@ -98,7 +104,7 @@ def check(
         typer.Option(
             "--write-domains",
             metavar="FILE",
-            help="Write the rows with a column 'slice' of the domains found, for --columns domain=slice.",
+            help="Write the rows with a column 'slice' with the groups found, for --columns domain=slice.",
             callback=writable_file,
         ),
     ] = None,
@@ -108,11 +114,11 @@ def check(
     options: ModelOptions,
     json_: JsonOption = None,
 ) -> None:
-    """Score a model on a file of your own, domain by domain.
+    """Score a model by domain on your own data.
 
-    Writes a report: what to do about each domain, what holds up, and why. Domains without labels are forecast where
-    --trained-on names a home domain. Domains that are dates are tested for a trend and a change. Without a column of
-    domains, --find-domains looks for them.
+    Writes a report with a recommendation for each domain, the significant differences, and the evidence. Domains
+    without labels are forecast if --trained-on gives a source domain. Domains that are dates are tested for a trend
+    and a change. Without a domain column, --find-domains searches for domains.
 
     Example: shiftbench check ./my-model --data mine.csv --columns domain=site,text=review,label=stars
     """

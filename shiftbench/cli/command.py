@@ -13,7 +13,7 @@ import shiftbench
 from shiftbench.cli.help import PLAIN, Group
 
 TOP = {
-    "A model and a file of your own": ("check", "gate", "label", "forecast"),
+    "Your own model and data": ("check", "gate", "label", "forecast"),
     "Predictions": ("score", "compare", "submit"),
     "Models": ("train", "predict", "grid", "plan"),
     "Data and pages": ("build", "serve", "demo"),
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def run_app(program: typer.Typer) -> None:
-    """Run a program of commands, with one-line error messages.
+    """Run a command-line program, with one-line error messages.
 
     Exit codes: 0 done; 1 refused input; 2 wrong usage; 3 a failed gate or claim; 130 Ctrl-C.
     """
@@ -75,10 +75,7 @@ def _run(program: typer.Typer) -> None:
         program(standalone_mode=True)
     except SystemExit as end:
         if end.code == 130:
-            typer.echo(
-                "stopped; no unfinished file was written; the same command continues from the saved work",
-                err=True,
-            )
+            typer.echo("stopped; every file is complete or unchanged", err=True)
         raise
     except InvalidInput as refused:
         for problem in refused.problems:

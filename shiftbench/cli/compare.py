@@ -35,7 +35,7 @@ def compare(
     ],
     data: AnyDataOption,
     subset: FormerSubsetOption = None,
-    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare on this task alone.")] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Compare only on this task.")] = None,
     names: NamesOption = None,
     format_: FormatOption = TableFormat.TABLE,
     swaps: Annotated[
@@ -46,12 +46,12 @@ def compare(
             hidden=True,
             min=1,
             max=1_000_000,
-            help="goes in 0.4: nothing is drawn",
+            help="removed in 0.4: there is no resampling",
         ),
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option("--seed", metavar="N", hidden=True, min=0, help="goes in 0.4: nothing is drawn"),
+        typer.Option("--seed", metavar="N", hidden=True, min=0, help="removed in 0.4: there is no resampling"),
     ] = None,
     margin: MarginOption = None,
     columns: ColumnsOption = None,
@@ -60,17 +60,17 @@ def compare(
     json_: JsonOption = None,
     report: ReportOption = None,
 ) -> None:
-    """Test whether models differ, on every shift that both cover.
+    """Test whether models differ on the shifts that both cover.
 
     Example: shiftbench compare sbert.parquet tfidf.parquet --data build/dr
 
-    With --format markdown, latex or csv: a table of all models as in papers, each tested against the best.
+    With --format markdown, latex or csv: one table of all models, as in papers, each tested against the best.
 
     The JSON is a claim that 'shiftbench study verify' checks: hypotheses, entries with checksums, data hash, all tests.
     """
     from shiftbench.checking.opened_data import opened_data
     from shiftbench.scoring.reports.terminal import comparison_lines
-    from shiftbench.scoring.reports.titles import with_titles
+    from shiftbench.scoring.reports.titles import rename_domains
 
     if len(others) > 3:
         raise typer.BadParameter("give 2 to 4 prediction files")
@@ -96,10 +96,10 @@ def compare(
         named = [read_named_file(name, path) for name, path in zip(called, files, strict=True)]
         made = claim_of_files(opened, named, data, task=task, margin=as_fraction(margin))
         if json_ != "-" and format_ is TableFormat.TABLE:
-            show(comparison_lines([with_titles(pair, opened.titles) for pair in made.comparisons]))
+            show(comparison_lines([rename_domains(pair, opened.titles) for pair in made.comparisons]))
         if report is not None:
             from shiftbench.scoring.reports.report_page import comparison_report
 
-            pairs = [with_titles(pair, opened.titles) for pair in made.comparisons]
+            pairs = [rename_domains(pair, opened.titles) for pair in made.comparisons]
             write_report(report, lambda: comparison_report(pairs, called, opened.folder))
     write_json(made.model_dump(mode="json"), json_)

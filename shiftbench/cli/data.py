@@ -38,7 +38,7 @@ def validate(
 ) -> None:
     """Check predictions and their card, or a dataset folder.
 
-    Lists every problem, then what the file covers.
+    Lists all problems, or what the file covers.
 
     Example: shiftbench data validate preds.parquet --data build/dr --card preds.card.yaml
     """
@@ -91,12 +91,15 @@ def publish(
     ],
     repo_id: Annotated[str, typer.Option("--repo-id", metavar="ORG/NAME", help="Dataset repository on the Hub.")],
     revision: Annotated[
-        str, typer.Option("--revision", metavar="BRANCH", help="goes in 0.4: publish to 'main'", hidden=True)
+        str,
+        typer.Option(
+            "--revision", metavar="BRANCH", help="removed in 0.4: datasets are published to 'main'", hidden=True
+        ),
     ] = "main",
     tag: Annotated[
         str | None,
         typer.Option(
-            "--tag", metavar="NAME", help="goes in 0.4: versions are tagged by their format and content", hidden=True
+            "--tag", metavar="NAME", help="removed in 0.4: versions are tagged by format and content", hidden=True
         ),
     ] = None,
     private_gold: Annotated[
@@ -107,15 +110,15 @@ def publish(
         Path | None,
         typer.Option("--cite", metavar="FILE", help="YAML with title, authors, date-released, license, contact."),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be sent, send nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be uploaded; upload nothing.")] = False,
     json_: JsonOption = None,
 ) -> None:
     """Publish a dataset folder to the Hugging Face Hub.
 
-    It is sent in one commit; nothing is sent when nothing changed. Domains whose licence does not allow publishing
-    their rows are left out and named. Tasks with labels get an eval.yaml, by which the Hub knows a benchmark. Run
-    again after a stop or an error, the command continues; visitors of the Hub never see half a version. The file of
-    --cite has the keys of CITATION.cff; where texts may hurt, it must name a contact.
+    It is uploaded in one commit, and only if something changed. Domains whose licence does not allow publishing their
+    rows are excluded and listed. Tasks with labels get an eval.yaml, which registers a benchmark on the Hub. After an
+    interruption, run the command again to continue; incomplete versions are never visible. The file of --cite has the
+    keys of CITATION.cff; if texts may be harmful, it must give a contact.
 
     Example: shiftbench data publish build/dr --repo-id ORG/domain-robustness --dry-run
     """
@@ -157,13 +160,13 @@ def export(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="New folder for the task files and their rows.")],
     tasks: Annotated[
         list[str] | None,
-        typer.Option("--task", metavar="NAME", help="Write this task; repeat for more. Default: all."),
+        typer.Option("--task", metavar="NAME", help="Write only this task; may be repeated. Default: all."),
     ] = None,
     subset: SubsetOption = "all",
 ) -> None:
-    """Write tasks as files that lm-eval or Inspect run.
+    """Write tasks for lm-eval or Inspect.
 
-    They have our prompts and ids. 'shiftbench logs import' turns what these tools log into a prediction file.
+    They contain our prompts and ids. 'shiftbench logs import' converts the logs of these tools to a prediction file.
 
     Example: shiftbench data export build/dr --to lm-eval --out tasks --task nli
     """
@@ -175,7 +178,7 @@ def export(
     folder.refuse_withheld()
     names = tasks or [name for name, info in folder.manifest.tasks.items() if subset in info.subsets]
     if not names:
-        raise InvalidInput(Problem("no task has such a subset", str(data), f"'{subset}'", "leave --subset out"))
+        raise InvalidInput(Problem("no task has such a subset", str(data), f"'{subset}'", "omit --subset"))
     prompted = [_build_prompted_task(folder, name, subset) for name in names]
     check_new_folder(out, "--out")
     runs = []

@@ -17,28 +17,30 @@ FAILED = 3
 
 UpstreamOption = Annotated[
     list[Path],
-    typer.Option("--raw", metavar="DIR", help="Folder of upstream files; of several, they are searched in order."),
+    typer.Option(
+        "--raw", metavar="DIR", help="Folder of upstream files; may be repeated, and folders are searched in order."
+    ),
 ]
 AcceptTermsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--accept-terms", metavar="SOURCE", help="Accept what this source asks; repeat for more, 'all' for every one."
+        "--accept-terms",
+        metavar="SOURCE",
+        help="Accept the terms of this source; may be repeated; 'all' for all sources.",
     ),
 ]
-AnyDataOption = Annotated[
-    Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or a file of your own.")
-]
+AnyDataOption = Annotated[Path, typer.Option("--data", metavar="DIR_OR_FILE", help="Dataset folder, or your own file.")]
 
 FormerSubsetOption = Annotated[
     str | None,
     typer.Option(
-        "--subset", metavar="NAME", hidden=True, help="goes in 0.4: the subset is found from the ids of the file"
+        "--subset", metavar="NAME", hidden=True, help="removed in 0.4: the subset is inferred from the ids in the file"
     ),
 ]
 FormerEncoderOption = Annotated[
     str | None,
     typer.Option(
-        "--encoder", metavar="NAME", hidden=True, help="goes in 0.4: set SHIFTBENCH_ENCODER to the Hub id or path"
+        "--encoder", metavar="NAME", hidden=True, help="removed in 0.4: set SHIFTBENCH_ENCODER to the Hub id or path"
     ),
 ]
 FormatOption = Annotated[
@@ -46,13 +48,13 @@ FormatOption = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="table (for a terminal), or a paper's table as markdown, latex or csv.",
+        help="table (for a terminal), or a table for a paper as markdown, latex or csv.",
         rich_help_panel=OUTPUT,
     ),
 ]
 StoreOption = Annotated[
     str,
-    typer.Option("--store", metavar="PLACE", help="Where entries are kept: a folder, or hf://datasets/ORG/NAME."),
+    typer.Option("--store", metavar="PLACE", help="Store of entries: a folder, or hf://datasets/ORG/NAME."),
 ]
 DataFoldersOption = Annotated[
     list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of the entries; may be given several times.")
@@ -60,34 +62,34 @@ DataFoldersOption = Annotated[
 EntryArgument = Annotated[str, typer.Argument(metavar="ENTRY", help="The entry's id.")]
 EntryDataOption = Annotated[
     list[Path] | None,
-    typer.Option("--data", metavar="DIR", help="Dataset folder (with a store). Default: where it was built."),
+    typer.Option("--data", metavar="DIR", help="Dataset folder (with a store). Default: the folder it was built in."),
 ]
 CardOption = Annotated[
-    Path | None, typer.Option("--card", metavar="FILE", help="Card of a file. Default: the one beside it.")
+    Path | None, typer.Option("--card", metavar="FILE", help="Card of a file. Default: the one next to it.")
 ]
 ToOption = Annotated[
     str,
     typer.Option("--to", metavar="URL_OR_STORE", help="A leaderboard's URL, a store folder, or hf://datasets/..."),
 ]
 AnyTokenOption = Annotated[
-    bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it may write.")
+    bool, typer.Option("--any-token", help="Send the saved Hugging Face token even if it has write access.")
 ]
 ValidationRowsOption = Annotated[
     Path | None,
     typer.Option(
-        "--validation", metavar="FILE", help="What the same models predicted on validation rows: for forecasts."
+        "--validation", metavar="FILE", help="Predictions of the same models on validation rows, for forecasts."
     ),
 ]
-ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; the store's log keeps it.")]
+ReasonOption = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Reason, recorded in the store's log.")]
 EntryTaskOption = Annotated[
     str, typer.Option("--task", metavar="NAME", help="One of the entry's tasks; default: all of them.")
 ]
 FromArchiveOption = Annotated[
     Path | None,
-    typer.Option("--from-archive", metavar="DIR", help="First fill a new store with the entries of an archive."),
+    typer.Option("--from-archive", metavar="DIR", help="Fill a new store with the entries of an archive first."),
 ]
 EveryEntryOption = Annotated[
-    bool, typer.Option("--all", help="Also score entries that have scores of this metric version.")
+    bool, typer.Option("--all", help="Also score entries that already have scores of this metric version.")
 ]
 NewFolderOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, empty or new.")]
 SpaceArgument = Annotated[str, typer.Argument(metavar="ORG/NAME", help="The Space.")]
@@ -98,20 +100,24 @@ HubStoreOption = Annotated[
     str | None, typer.Option("--store", metavar="ORG/NAME", help="Dataset repository of the entries.")
 ]
 BertScoreOption = Annotated[
-    bool, typer.Option("--bert-score", help="Score generated text, too: the Space installs PyTorch.")
+    bool, typer.Option("--bert-score", help="Also score generated text; the Space installs PyTorch.")
 ]
 PrivateSpaceOption = Annotated[
     bool,
-    typer.Option("--private", hidden=True, help="goes in 0.4: make the Space private on its page of the Hub"),
+    typer.Option("--private", hidden=True, help="removed in 0.4: make the Space private on its Hub page"),
 ]
-SpaceDryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the Space's files, send nothing.")]
+SpaceDryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print the Space's files; upload nothing.")]
 MethodOption = Annotated[
     list[str] | None,
-    typer.Option("--method", metavar="NAME", help="Forecast by this method, beside the floors; repeat. Default: all."),
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="Use this forecasting method, in addition to the baselines; may be repeated. Default: all.",
+    ),
 ]
 NamesOption = Annotated[
     str | None,
-    typer.Option("--names", metavar="A,B", help="Names of the models, in order. Default: as they are."),
+    typer.Option("--names", metavar="A,B", help="Names of the models, in order. Default: as in the cards."),
 ]
 
 
@@ -124,9 +130,9 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
     if typed is None and len(set(names)) < len(names):
         return [str(path) for path in files]
     if len(names) != len(files) or len(set(names)) < len(names) or not all(names):
-        cure = "give a different name for each file, in order, with commas between"
+        cure = "give a different name for each file, in order, separated by commas"
         raise InvalidInput(
-            Problem(f"these names do not fit {counted(len(files), 'file')}", "--names", f"'{typed}'", cure)
+            Problem(f"these names do not match {counted(len(files), 'file')}", "--names", f"'{typed}'", cure)
         )
     return names
 

@@ -57,15 +57,13 @@ def demo(
         "build/demo"
     ),
     port: PortOption = 7860,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop when the scores are stored.")] = False,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Stop after storing the scores.")] = False,
     whole: Annotated[
         bool,
-        typer.Option(
-            "--whole", help="'board': all rows there are, not only the first 500 of each genre's files; takes minutes."
-        ),
+        typer.Option("--whole", help="'board': all rows, not only the first 500 of each genre's files; takes minutes."),
     ] = False,
 ) -> None:
-    """Build, train, score and show on real or invented texts.
+    """Build, train, score and show results on real or synthetic texts.
 
     Example: shiftbench demo
 
@@ -107,7 +105,7 @@ def _demo_results(raw: list[Path], out: Path) -> "Shown":
         cure = "give --raw, the folder of upstream files that 'shiftbench build dr --check' lists"
         raise InvalidInput(
             Problem(
-                "reference results need the benchmarks' rows, which are not part of this project", "--raw", cure=cure
+                "reference results need the benchmarks' rows, which are not part of the package", "--raw", cure=cure
             )
         )
     folders = build_folders(raw, out)

@@ -41,8 +41,8 @@ def build_folders(raw: list[Path], out: Path) -> list[DatasetFolder]:
     Raises: InvalidInput if there are no results, as in a wheel, or nothing can be built.
     """
     if not list_boards():
-        cure = "clone the repository: a wheel leaves them out"
-        raise InvalidInput(Problem("there are no reference results here", str(RESULTS), cure=cure))
+        cure = "clone the repository: wheels do not include them"
+        raise InvalidInput(Problem("the reference results are not installed", str(RESULTS), cure=cure))
     folders = []
     for benchmark in BENCHMARKS:
         data = out / benchmark
@@ -68,12 +68,12 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
         for model in by_entry(kept.trials()):
             if {model[0].model, f"{model[0].task}-{model[0].model}"} & at_floor:
                 of = f"{model[0].model} on {model[0].task}"
-                typer.echo(f"{of}: left out, because all its scores under shift are at the floor", err=True)
+                typer.echo(f"{of}: skipped, because all its scores under shift are at chance", err=True)
                 continue
             folder = find_dataset(model[0], folders)
             if folder is None:
                 of = f"{model[0].model} on {model[0].task}"
-                typer.echo(f"{of}: left out, because it is on other rows ({model[0].data[:12]})", err=True)
+                typer.echo(f"{of}: skipped, because it was made on other rows ({model[0].data[:12]})", err=True)
                 continue
             at_hand = [replace(each, dataset=folder.version) for each in model if find_dataset(each, [folder])]
             file = collect(at_hand, kept, out / board.name)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def fetch(
     benchmark: Annotated[
-        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss' or 'df1'; default all.")
+        str | None, typer.Argument(metavar="BENCHMARK", help="'dr', 'boss' or 'df1'. Default: all.")
     ] = None,
     task: Annotated[
         str | None, typer.Argument(metavar="TASK", help="One task, such as 'nli', or one domain, as 'sa.books'.")
@@ -26,15 +26,15 @@ def fetch(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Print what would be downloaded, download nothing; exit code 1 if there is something."
+            "--dry-run", help="Print what would be downloaded; download nothing. Exit code 1 if files are missing."
         ),
     ] = False,
     json_: JsonOption = None,
 ) -> None:
     """Download upstream files that are missing.
 
-    Says what it will download, on what terms, and last what only a person can get. Stopped or failed, run it again:
-    what is there is not downloaded twice.
+    Prints what it will download and on which terms, and the files that must be downloaded by hand. After an
+    interruption or failure, run it again: finished files are not downloaded twice.
 
     Example: shiftbench data fetch dr nli --raw raw
     """

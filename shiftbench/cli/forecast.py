@@ -29,7 +29,9 @@ def forecast(
     target: Annotated[
         list[str] | None,
         typer.Option(
-            "--target", metavar="NAME", help="Show this domain alone; repeat. Default: all. Others set intervals."
+            "--target",
+            metavar="NAME",
+            help="Show only this domain; may be repeated. Default: all. Intervals are calibrated on the others.",
         ),
     ] = None,
     subset: FormerSubsetOption = None,
@@ -40,13 +42,14 @@ def forecast(
 ) -> None:
     """Forecast accuracy on domains without labels, worst first.
 
-    Forecasts are made from its probabilities and its errors on the labelled domains, intervals and order from these.
+    Forecasts use the model's probabilities; the labelled domains determine intervals and order.
 
     Example: shiftbench forecast preds.parquet --data build/dr --report forecast.html
 
     Own data: shiftbench forecast preds.csv --data my.csv --columns id=key; rows of a domain to forecast have no label.
 
-    Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read beside the file.
+    Predictions on validation rows of the source (NAME.validation.parquet, train --validation) are read if they are
+    next to the file.
     """
     from shiftbench.checking.forecast_data import run_forecast
     from shiftbench.scoring.reports.forecast import forecast_html, forecast_lines

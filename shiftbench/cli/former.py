@@ -28,31 +28,31 @@ GONE_COMMANDS = {"bench": "python -m benchmarks", "coverage": "python -m benchma
 
 GONE_OPTIONS = {
     "--log-to": (
-        ("check", "score", "grid", "train"), "log what --json writes by your tracker's own call (docs/ci/libraries.md)"
+        ("check", "score", "grid", "train"), "log the output of --json with your tracker (docs/ci/libraries.md)"
     ),
     **dict.fromkeys(
         ("--ray", "--engine", "--address"),
-        (("grid",), "give each machine a part, as '--part 1/4 --out part-1', and copy their runs into one folder"),
+        (("grid",), "give each machine a part, such as '--part 1/4 --out part-1', and copy the runs into one folder"),
     ),
     "--gpu": (("grid",), "--dry-run times this machine; run it on the machine that has the GPU"),
     "--price": (("grid",), "multiply the hours that --dry-run prints by your price"),
     "--batch": (
-        ("train prompt-llm", "train rag"), "leave it out: answers come at once and are kept; --max-cost ends in time"
+        ("train prompt-llm", "train rag"), "omit it: responses are cached as they arrive; --max-cost stops in time"
     ),
     "--draws": (("train prompt-llm", "train rag"), "repeat --seed, and give other words with --instruction"),
     "--guided": (("train prompt-llm", "train rag"), "send what your server reads, as --param NAME=JSON"),
-    "--eval-tokens": (("train",), "prediction reads half as many texts at once by itself where memory is short"),
-    "--from-scratch": (("train",), "save a model of random weights with transformers, and give its folder"),
+    "--eval-tokens": (("train",), "prediction halves its batches automatically if memory is short"),
+    "--from-scratch": (("train",), "save a randomly initialised model with transformers, and give its folder"),
     "--encoder": (
-        ("forecast", "study score-forecasts"), "the methods that embedded texts went: they forecast no better"
+        ("forecast", "study score-forecasts"), "the methods that embedded texts were removed: they forecast no better"
     ),
-    "--set-on": (("study score-forecasts",), "intervals of a board are set on its own domains"),
-    "--sign-in": (("serve",), "write it in board.toml, [submissions] sign_in = true; serve --config board.toml"),
+    "--set-on": (("study score-forecasts",), "intervals of a board are calibrated on its own domains"),
+    "--sign-in": (("serve",), "set it in board.toml, [submissions] sign_in = true; serve --config board.toml"),
     "--quota": (
-        ("serve", "board publish-space"), "write it in board.toml, [submissions] quota = 10; give --config board.toml"
+        ("serve", "board publish-space"), "set it in board.toml, [submissions] quota = 10; give --config board.toml"
     ),
-    "--title": (("board publish-space",), "write it in board.toml, title = '...'; give --config board.toml"),
-    "--proxy": (("serve",), "write it in board.toml, [server] proxies = [...]; serve --config board.toml"),
+    "--title": (("board publish-space",), "set it in board.toml, title = '...'; give --config board.toml"),
+    "--proxy": (("serve",), "set it in board.toml, [server] proxies = [...]; serve --config board.toml"),
 }  # fmt: skip
 """Removed options: the commands that had them, and the replacement."""
 
@@ -167,7 +167,7 @@ def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
         if value is None:  # the parser reports the missing value
             words += [option]
         elif name in _CHOICES and value not in _CHOICES[name]:
-            raise typer.BadParameter(f"{name} is one of {', '.join(_CHOICES[name])}; found '{value}'")
+            raise typer.BadParameter(f"{name} must be one of {', '.join(_CHOICES[name])}; found '{value}'")
         elif name == "--domain-by":
             columns.append(f"{value}={given.get('--domain-column', 'domain')}")
         elif name == "--kind":
@@ -182,7 +182,7 @@ def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
 
 
 def todays_command(name: str) -> list[str] | None:
-    """Return the current words of a former command; None for other names."""
+    """Return the current name of a former command, as words; None for other names."""
     if name not in COMMANDS:
         return None
     words = COMMANDS[name].split()
@@ -195,7 +195,7 @@ def note_of(former: str, today: str) -> str:
     >>> note_of("shiftbench verify", "shiftbench study verify")
     "'shiftbench verify' is now 'shiftbench study verify'; the former works until 0.4"
     """
-    return f"'{former}' is now '{today}'; the former works until {ENDS}"
+    return f"'{former}' is now '{today}'; the old name works until {ENDS}"
 
 
 def gone_option(command: str, typed: Sequence[str], known: Mapping[str, bool]) -> tuple[str, str] | None:

@@ -24,7 +24,7 @@ _COLUMNS = "shiftbench.gate.columns"
 
 
 def _read_settings(context: typer.Context, project: Path | None) -> Path | None:
-    """Read the settings of the nearest project, as defaults of options that are not given."""
+    """Read the settings of the nearest project, as defaults for options that are not given."""
     from shiftbench.checking.gate import read_gate_settings
 
     settings = read_gate_settings(project)
@@ -42,7 +42,7 @@ def gate(
         typer.Option(
             "--max-drop",
             metavar="POINTS",
-            help="Largest drop that a domain may have, from home.",
+            help="Largest drop of a domain from the in-domain score.",
             rich_help_panel=LIMITS,
         ),
     ] = None,
@@ -51,7 +51,7 @@ def gate(
         typer.Option(
             "--min-score",
             metavar="POINTS",
-            help="Lowest score of a domain, 0 to 100.",
+            help="Lowest score of a domain, from 0 to 100.",
             rich_help_panel=LIMITS,
         ),
     ] = None,
@@ -69,22 +69,22 @@ def gate(
         typer.Option(
             "--max-regression",
             metavar="POINTS",
-            help="Largest loss that a domain may have, against --baseline.",
+            help="Largest loss of a domain against --baseline.",
             rich_help_panel=LIMITS,
         ),
     ] = None,
     trained_on: Annotated[
         str | None,
-        typer.Option("--trained-on", metavar="NAME", help="The home domain. Default: the predictions' one source."),
+        typer.Option(
+            "--trained-on", metavar="NAME", help="The source domain. Default: the only source in the predictions."
+        ),
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option("--strict/--no-strict", help="Fail also where the test cannot tell.", rich_help_panel=LIMITS),
+        typer.Option("--strict/--no-strict", help="Fail also if a test is inconclusive.", rich_help_panel=LIMITS),
     ] = False,
     subset: FormerSubsetOption = None,
-    task: Annotated[
-        str | None, typer.Option("--task", metavar="NAME", help="Task, where the data has several.")
-    ] = None,
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Task, if the data has several.")] = None,
     columns: ColumnsOption = None,
     min_texts: MinTextsOption = None,
     label_map: LabelMap = None,
@@ -114,21 +114,21 @@ def gate(
             "--project",
             metavar="FILE",
             hidden=True,
-            help="goes in 0.4: settings are read from the nearest pyproject.toml that has [tool.shiftbench.gate]",
+            help="removed in 0.4: settings are read from the nearest pyproject.toml with [tool.shiftbench.gate]",
             is_eager=True,
             callback=_read_settings,
         ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Fail where a limit is shown to be broken on a domain.
+    """Fail if a limit is significantly violated on a domain.
 
     For continuous integration: the exit code is then 3. Options that are not given are read from
     [tool.shiftbench.gate] of the nearest pyproject.toml that has it.
 
     Example: shiftbench gate preds.csv --data my.csv --columns domain=site,label=stars,id=key --min-score 70
 
-    Limits are in points. Tests are corrected over all domains and limits (Holm), and hold for these trained models.
+    Limits are in points. Tests are corrected over all domains and limits (Holm) and apply to these trained models.
     """
     from shiftbench.checking.gate import run_gate
     from shiftbench.scoring.reports.gate import gate_lines, junit_xml, markdown_summary

@@ -13,7 +13,7 @@ GpuOption = Annotated[
     typer.Option(
         "--gpu",
         metavar="NAME",
-        help="With --dry-run: estimate for this GPU (H100, A100, ...), from the models' shapes.",
+        help="With --dry-run: estimate for this GPU (H100, A100, ...), from the models' dimensions.",
     ),
 ]
 
@@ -23,41 +23,43 @@ def grid(
         Path, typer.Argument(metavar="FILE", help="The grid as a TOML file; docs/benchmark/grids.md shows one.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Folder for results. Default: the file's.")
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder for results. Default: set in the file.")
     ] = None,
     task: Annotated[
         list[str] | None,
-        typer.Option("--task", metavar="TASK", help="Only this task of the grid; repeat for more. Default: all."),
+        typer.Option("--task", metavar="TASK", help="Only this task of the grid; may be repeated. Default: all."),
     ] = None,
     part: Annotated[
         str | None,
         typer.Option(
-            "--part", metavar="K/N", help="Only every Nth trial from the Kth: one of N machines, each with an --out."
+            "--part",
+            metavar="K/N",
+            help="Run only every Nth trial from the Kth, to divide the grid over N machines, each with its own --out.",
         ),
     ] = None,
     slots: Annotated[
         int | None,
         typer.Option(
-            "--slots", metavar="N", help="Trials to run at once. Default: one per GPU, without GPUs one.", min=1
+            "--slots", metavar="N", help="Number of parallel trials. Default: one per GPU, or one without a GPU.", min=1
         ),
     ] = None,
     collect: Annotated[
-        bool, typer.Option("--collect", help="Run nothing: write the prediction files of the trials that are done.")
+        bool, typer.Option("--collect", help="Run nothing; write the prediction files of the finished trials.")
     ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Print how long the grid takes on this machine, from a few timed steps of each model."
+            "--dry-run", help="Estimate how long the grid takes on this machine, from a few timed steps of each model."
         ),
     ] = False,
     gpu: GpuOption = None,
 ) -> None:
-    """Train tasks x models x sources x seeds; continues when stopped.
+    """Train tasks x models x sources x seeds; resumes after an interruption.
 
     Example: shiftbench grid grid.toml
     """
     if gpu is not None and not dry_run:
-        raise typer.BadParameter("--gpu needs --dry-run: a grid runs on what is here")
+        raise typer.BadParameter("--gpu needs --dry-run: a grid runs on this machine")
     from shiftbench.baselines.grid.plan import read_plan
     from shiftbench.baselines.grid.progress import collect_done, run_grid
     from shiftbench.baselines.grid.trial import run_local, visible_gpus
@@ -67,7 +69,7 @@ def grid(
     plan = read_plan(file, train, task)
     first, _, step = (part or "1/1").partition("/")
     if not (first.isdecimal() and step.isdecimal() and 1 <= int(first) <= int(step)):
-        raise typer.BadParameter(f"--part is K/N with K from 1 to N, such as 1/4; found '{part}'")
+        raise typer.BadParameter(f"--part must be K/N with K from 1 to N, such as 1/4; found '{part}'")
     own_part, place = slice(int(first) - 1, None, int(step)), out or plan.out
     trials = plan.trials[own_part]
 

@@ -24,10 +24,10 @@ _OPTION_SECTIONS = ("Options", OWN_FILE, MODEL, LIMITS, OUTPUT)
 
 EXIT_CODES = (
     ("0", "done"),
-    ("1", "input refused, or a source not there"),
+    ("1", "input refused, or a source unavailable"),
     ("2", "wrong usage"),
     ("3", "a gate, a limit or a claim failed"),
-    ("130", "stopped by Ctrl-C; saved work stays"),
+    ("130", "stopped by Ctrl-C; saved work is kept"),
 )
 """Exit codes of every command."""
 ENVIRONMENT = (
@@ -64,10 +64,10 @@ class Command(_Helped, TyperCommand):
         command = ctx.command_path.partition(" ")[2] or ctx.command_path
         gone = gone_option(command, args, known)
         if gone is not None and not ctx.resilient_parsing:
-            ctx.fail(f"{gone[0]} went: {gone[1]}")
+            ctx.fail(f"{gone[0]} was removed: {gone[1]}")
         args, former, today = rewrite_arguments(command, args, known)
         if former:
-            say_former(ctx, former, today or ["what happens anyway"])
+            say_former(ctx, former, today or ["the default behaviour"])
         rest: list[str] = super().parse_args(ctx, args)
         for param in self.params:
             is_typed = str(ctx.get_parameter_source(param.name)).endswith("COMMANDLINE")
@@ -134,7 +134,7 @@ class Group(_Helped, TyperGroup):
             return super().resolve_command(ctx, args)
         if ctx.parent is None and args[0] in GONE_COMMANDS:
             command = " ".join([GONE_COMMANDS[args[0]], *(args[1:] or ["scores"] * (args[0] == "bench"))])
-            ctx.fail(f"'{args[0]}' went; in a clone of the project: {command}")
+            ctx.fail(f"'{args[0]}' was removed; in a clone of the project, run {command}")
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             ctx.fail(f"No such command '{args[0]}'.{_suggestions(args[0], self, ctx)}")
         return super().resolve_command(ctx, args)

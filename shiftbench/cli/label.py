@@ -18,52 +18,59 @@ from shiftbench.validation.command_line import (
 
 def label(
     predictions: PredictionsArgument,
-    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="File of your own; rows without labels.")],
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="Your own file; rows without labels.")],
     out: Annotated[
         Path,
         typer.Option(
             "--out",
             metavar="FILE",
-            help="CSV to fill in; the record of the draw is written beside it.",
+            help="CSV to fill in; the record of the sample is written next to it.",
             callback=writable_file,
             rich_help_panel=OUTPUT,
         ),
     ],
     budget: Annotated[
         int | None,
-        typer.Option("--budget", metavar="N", help="Texts to label, in all; they go where a decision hangs.", min=1),
+        typer.Option(
+            "--budget",
+            metavar="N",
+            help="Total number of texts to label, allocated to the domains with uncertain decisions.",
+            min=1,
+        ),
     ] = None,
     to_within: Annotated[
         float | None,
         typer.Option(
             "--to-within",
             metavar="POINTS",
-            help="Or: how far each interval is to reach to either side.",
+            help="Alternatively: half-width of each interval.",
             min=0.5,
             max=50,
         ),
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option("--margin", metavar="POINTS", help="Loss from which on a domain is not accepted. Default: 5."),
+        typer.Option("--margin", metavar="POINTS", help="Loss at which a domain is no longer accepted. Default: 5."),
     ] = None,
     domain: Annotated[
         list[str] | None,
-        typer.Option("--domain", metavar="NAME", help="Draw from this domain alone; repeat. Default: all."),
+        typer.Option("--domain", metavar="NAME", help="Sample only from this domain; may be repeated. Default: all."),
     ] = None,
     columns: ColumnsOption = None,
     min_texts: Annotated[
         int | None,
-        typer.Option("--min-texts", metavar="N", hidden=True, help="goes in 0.4: it decides nothing about a draw"),
+        typer.Option("--min-texts", metavar="N", hidden=True, help="removed in 0.4: it has no effect on the sample"),
     ] = None,
     seed: Annotated[
         int,
-        typer.Option("--seed", metavar="N", help="goes in 0.4: a draw is the same for everybody", min=0, hidden=True),
+        typer.Option(
+            "--seed", metavar="N", help="removed in 0.4: the sample does not depend on a seed", min=0, hidden=True
+        ),
     ] = 0,
 ) -> None:
-    """Choose the few texts whose labels give a model's accuracy.
+    """Choose a few texts to label, to estimate a model's accuracy.
 
-    On domains of a file whose rows have no labels: within a budget, or until intervals are narrow enough.
+    For domains of a file without labels: within a budget, or until intervals are narrow enough.
 
     Example: shiftbench label preds.parquet --data mine.csv --columns id=key --budget 100 --out to_label.csv
 
@@ -79,4 +86,4 @@ def label(
     )  # fmt: skip
     write_draw(draw, rows, out)
     show(draw_lines(draw))
-    typer.echo(f"{out}: {len(draw.probabilities):,} texts to label; keep {draw_file(out)}, the record of the draw")
+    typer.echo(f"{out}: {len(draw.probabilities):,} texts to label; keep {draw_file(out)}, the record of the sample")

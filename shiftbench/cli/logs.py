@@ -43,14 +43,14 @@ if TYPE_CHECKING:
 
 _FilterOption = Annotated[
     str | None,
-    typer.Option("--filter", metavar="NAME", help="For lm-eval: read the answers of this filter. Default: the first."),
+    typer.Option("--filter", metavar="NAME", help="For lm-eval: use the responses of this filter. Default: the first."),
 ]
 
 
 _MetricOption = Annotated[
-    str | None, typer.Option("--metric", metavar="NAME", help="Score of the logs. Default: the first that all have.")
+    str | None, typer.Option("--metric", metavar="NAME", help="Metric of the logs. Default: the first that all have.")
 ]
-_LowerOption = Annotated[bool, typer.Option("--lower-is-better", help="The score is an error or a perplexity.")]
+_LowerOption = Annotated[bool, typer.Option("--lower-is-better", help="The metric is an error or a perplexity.")]
 
 
 class Difference(StrEnum):
@@ -66,14 +66,17 @@ def compare_logs(
         typer.Argument(
             metavar="LOG...",
             help="lm-eval's samples_*.jsonl, Inspect's .eval or .json, or run folders of HELM; one benchmark, 2 to 10 "
-            "models. Several logs of a model (other prompts, seeds) are its runs.",
+            "models. Several logs of a model (prompts, seeds) are its runs.",
         ),
     ],
     by: Annotated[
-        str | None, typer.Option("--by", metavar="FIELD", help="Field of the items that is their domain.")
+        str | None, typer.Option("--by", metavar="FIELD", help="Field of the items with their domain.")
     ] = None,
     cluster: Annotated[
-        str | None, typer.Option("--cluster", metavar="FIELD", help="Field that items of one cluster share: a passage.")
+        str | None,
+        typer.Option(
+            "--cluster", metavar="FIELD", help="Field that identifies the cluster of an item, such as its passage."
+        ),
     ] = None,
     metric: _MetricOption = None,
     filter_: _FilterOption = None,
@@ -84,8 +87,8 @@ def compare_logs(
         typer.Option(
             "--allow",
             metavar="WHAT",
-            help="items: compare on those that all logs have scored. prompts: models may have had different ones. "
-            "Repeat for both.",
+            help="items: compare on the items that all logs have scored. prompts: allow different prompts. May be "
+            "repeated.",
         ),
     ] = None,
     lower_is_better: _LowerOption = False,
@@ -96,11 +99,11 @@ def compare_logs(
             hidden=True,
             min=1,
             max=1_000_000,
-            help="goes in 0.4: nothing is drawn, p is that of the interval",
+            help="removed in 0.4: there is no resampling, p is that of the interval",
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", hidden=True, min=0, help="goes in 0.4: nothing is drawn")
+        int | None, typer.Option("--seed", hidden=True, min=0, help="removed in 0.4: there is no resampling")
     ] = None,
     format_: FormatOption = TableFormat.TABLE,
     report: ReportOption = None,
@@ -108,9 +111,10 @@ def compare_logs(
 ) -> None:
     """Test whether models differ on one benchmark's items.
 
-    lm-eval, Inspect or HELM ran it; models are paired by item and by cluster. Logs whose items, prompts or scorers
-    differ are refused; several prompts or seeds of a model are averaged, and their variance is split. With --by: scores
-    by domain. Their differences are not drops, because no model was trained on one of the domains.
+    Reads logs of lm-eval, Inspect or HELM; models are paired by item and by cluster. Logs with different items,
+    prompts or scorers are refused; several prompts or seeds of a model are averaged, and their variance components
+    are reported. With --by: scores
+    by domain. Their differences are not drops, because no model was trained on any of the domains.
 
     Example: shiftbench logs compare a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
     """
@@ -149,33 +153,37 @@ def rank_scores(
     ],
     unit: Annotated[
         str | None,
-        typer.Option("--unit", metavar="items|tasks", help="What columns are, and so what is claimed. Default: found."),
+        typer.Option(
+            "--unit", metavar="items|tasks", help="Unit of the columns, which determines the claim. Default: inferred."
+        ),
     ] = None,
     families: Annotated[
         Path | None, typer.Option("--families", metavar="CSV", help="Family of each task: columns task, family.")
     ] = None,
     lower_is_better: _LowerOption = False,
     lower: Annotated[
-        list[str] | None, typer.Option("--lower", metavar="UNIT", help="Lower is better here; repeat for more.")
+        list[str] | None,
+        typer.Option("--lower", metavar="UNIT", help="Lower is better for this unit; may be repeated."),
     ] = None,
     without: Annotated[
-        list[str] | None, typer.Option("--without", metavar="UNIT", help="Leave out a task or item; repeat for more.")
+        list[str] | None, typer.Option("--without", metavar="UNIT", help="Exclude a task or item; may be repeated.")
     ] = None,
     standardise: Annotated[
-        bool, typer.Option("--standardise", help="Mean of scores standardised on each unit, not of raw ones.")
+        bool, typer.Option("--standardise", help="Average scores standardised per unit, instead of raw scores.")
     ] = False,
     items: Annotated[
-        int | None, typer.Option("--items", metavar="N", min=1, help="Of lists of solved items: how many there were.")
+        int | None,
+        typer.Option("--items", metavar="N", min=1, help="For lists of solved items: total number of items."),
     ] = None,
     metric: _MetricOption = None,
     filter_: _FilterOption = None,
     against: Annotated[
         Path | None,
-        typer.Option("--against", metavar="OLD", help="Earlier table: say which of its claims still hold."),
+        typer.Option("--against", metavar="OLD", help="Earlier table: report which of its claims still hold."),
     ] = None,
     fail_if_undecided: Annotated[
         FirstOnly | None,
-        typer.Option("--fail-if-undecided", metavar="first", help="Exit code 3 where several models are tied."),
+        typer.Option("--fail-if-undecided", metavar="first", help="Exit code 3 if several models are tied."),
     ] = None,
     picture: Annotated[
         Path | None,
@@ -191,9 +199,9 @@ def rank_scores(
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Rank a leaderboard: who is tied for first, what is decided.
+    """Rank a leaderboard: which models are tied for first, and which differences are significant.
 
-    Nothing leaves this machine. 'shiftbench study verify' checks the JSON.
+    No data leaves this machine. 'shiftbench study verify' checks the JSON.
 
     Example: shiftbench logs ranks board.csv --families families.csv --report ranks.html
 
@@ -272,8 +280,8 @@ def import_logs(
         typer.Option(
             "--source",
             metavar="NAME",
-            help="What the model was trained on, or shown: a domain of the folder (several joined by '+'), "
-            f"'{NO_SOURCE}', '{ELSEWHERE}'. Default: '{NO_SOURCE}' where the log has no demonstrations.",
+            help="Domain that the model was trained on, or that its demonstrations are from (several joined by '+'), "
+            f"'{NO_SOURCE}' or '{ELSEWHERE}'. Default: '{NO_SOURCE}' if the log has no demonstrations.",
         ),
     ] = None,
     filter_: _FilterOption = None,
@@ -281,14 +289,13 @@ def import_logs(
     subset: FormerSubsetOption = None,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="TEXT", help="goes in 0.4: write the name into the card", hidden=True),
+        typer.Option("--name", metavar="TEXT", help="removed in 0.4: write the name into the card", hidden=True),
     ] = None,
 ) -> None:
-    """Turn logs of lm-eval, Inspect or HELM into predictions.
+    """Convert logs of lm-eval, Inspect or HELM to predictions.
 
-    The items' ids must be those of the dataset, as in the tasks that 'shiftbench data export' writes. What a model
-    wrote is read by the rules of 'train prompt-llm'; of log-likelihoods, the most likely label is taken, with its
-    probability.
+    The items' ids must be those of the dataset, as in the tasks that 'shiftbench data export' writes. Generated '
+    'text is parsed as in 'train prompt-llm'; with log-likelihoods, the most likely label is used, with its probability.
 
     Example: shiftbench logs import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
     """
@@ -342,7 +349,7 @@ def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
     wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, imported))
     for domain, n in sorted(given.items()):
         if n < wanted[domain]:
-            what = f"{n:,} of {wanted[domain]:,} test rows of '{domain}' are in these logs"
+            what = f"these logs contain {n:,} of {wanted[domain]:,} test rows of '{domain}'"
             warnings.warn(f"{what}: 'shiftbench score' accepts complete domains only", DataWarning, stacklevel=2)
 
 
@@ -357,8 +364,8 @@ def _find_task(log: "EvaluationLog", folder: "DatasetFolder") -> str:
     except ValueError:
         refuse_log(log.path, "the items do not have the ids of a dataset folder", f"'{first}'", OWN_IDS)
     if task not in folder.manifest.tasks:
-        cure = f"give the --data that the log is of; this one has {', '.join(folder.manifest.tasks)}"
-        refuse_log(log.path, "the log is of another dataset", f"'{first}'", cure)
+        cure = f"give the matching --data; this one has {', '.join(folder.manifest.tasks)}"
+        refuse_log(log.path, "the log is for another dataset", f"'{first}'", cure)
     return task
 
 
@@ -386,7 +393,7 @@ def _log_source(source: str | None, log: "EvaluationLog", folder: "DatasetFolder
     from shiftbench.baselines.runs import choose_sources
 
     if source is None and log.facts.shots:
-        what, cure = "the prompts in the log have demonstrations", f"name the domain they are from, or '{ELSEWHERE}'"
+        what, cure = "the prompts in the log have demonstrations", f"give the domain they are from, or '{ELSEWHERE}'"
         raise InvalidInput(Problem(what, "--source", f"{log.facts.shots} shots in {log.path}", cure))
     if source in (None, NO_SOURCE, ELSEWHERE):
         return source or NO_SOURCE

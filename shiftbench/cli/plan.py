@@ -10,27 +10,27 @@ from shiftbench.validation.command_line import DataOption, JsonOption, answer
 
 def plan(
     data: DataOption,
-    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Training runs of each source.", min=1)] = 5,
-    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Plan this task alone.")] = None,
+    runs: Annotated[int, typer.Option("--runs", metavar="N", help="Training runs per source.", min=1)] = 5,
+    task: Annotated[str | None, typer.Option("--task", metavar="NAME", help="Plan only this task.")] = None,
     like: Annotated[
         Path | None,
-        typer.Option("--like", metavar="FILE", help="Measure the assumptions on this prediction file."),
+        typer.Option("--like", metavar="FILE", help="Estimate the assumptions from this prediction file."),
     ] = None,
     assume: Annotated[
         list[str] | None,
         typer.Option(
             "--assume",
             metavar="NAME=VALUE",
-            help="Assume another value; repeat. accuracy: mean score of a text (0.75); discordance: share of texts "
-            "that one of two models has right and the other wrong (0.25); icc: correlation of scores within a "
-            "group (0.05); run_sd: standard deviation of a score over training runs (0.01).",
+            help="Assume another value; may be repeated. accuracy: mean score of a text (0.75); discordance: "
+            "proportion of texts that exactly one of two models classifies correctly (0.25); icc: correlation of "
+            "scores within a group (0.05); run_sd: standard deviation of a score over training runs (0.01).",
         ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
     """Compute before training which drops can be detected.
 
-    And the runs or texts that it takes to detect 1, 2 and 5 points.
+    Also the number of runs or texts needed to detect drops of 1, 2 and 5 points.
 
     Example: shiftbench plan --data build/dr --task nli --runs 5
     """

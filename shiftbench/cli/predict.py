@@ -23,27 +23,28 @@ SourceOption = Annotated[
     typer.Option(
         "--source",
         metavar="NAME",
-        help=f"What the model was trained on: a domain of the folder (several joined by '+'), '{NO_SOURCE}' for no "
+        help=f"Training domain of the model: a domain of the folder (several joined by '+'), '{NO_SOURCE}' for no "
         f"training on the task, '{ELSEWHERE}' for other data.",
     ),
 ]
 TargetOption = Annotated[
     list[str] | None,
-    typer.Option("--target", metavar="NAME", help="Predict this domain; repeat for more."),
+    typer.Option("--target", metavar="NAME", help="Predict only this domain; may be repeated."),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Number of the training run, to tell runs in one file apart.", min=0)
+    int,
+    typer.Option("--seed", metavar="N", help="Seed of the training run, which distinguishes runs in one file.", min=0),
 ]
 ProbabilitiesOption = Annotated[
     bool,
     typer.Option(
         "--probabilities/--no-probabilities",
-        help="goes in 0.4: probabilities are written where the model has them",
+        help="removed in 0.4: probabilities are written if the model has them",
         hidden=True,
     ),
 ]
 NameOption = Annotated[
-    str | None, typer.Option("--name", metavar="TEXT", help="goes in 0.4: write the name into the card", hidden=True)
+    str | None, typer.Option("--name", metavar="TEXT", help="removed in 0.4: write the name into the card", hidden=True)
 ]
 SplitOption = Annotated[str, typer.Option("--split", metavar="NAME", help=f"Rows to predict: {', '.join(SPLITS)}.")]
 

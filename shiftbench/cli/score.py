@@ -61,7 +61,7 @@ def score(
         typer.Option(
             "--reference",
             metavar="FILE",
-            help="Prediction file whose target in-domain scores (TT) fill those that are missing.",
+            help="Prediction file from which missing in-domain scores of targets (TT) are taken.",
         ),
     ] = None,
     encoder: FormerEncoderOption = None,
@@ -72,7 +72,7 @@ def score(
         bool,
         typer.Option(
             "--depth",
-            help="For a file with train rows: score by depth, too (extra 'encoder').",
+            help="For a file with train rows: also score by depth (extra 'encoder').",
             rich_help_panel=OWN_FILE,
         ),
     ] = False,
@@ -81,7 +81,7 @@ def score(
         typer.Option(
             "--sampled",
             metavar="FILE",
-            help="What 'shiftbench label' wrote, with the labels filled in.",
+            help="Output of 'shiftbench label', with the labels filled in.",
             rich_help_panel=OWN_FILE,
         ),
     ] = None,
@@ -90,7 +90,7 @@ def score(
         typer.Option(
             "--labels",
             metavar="A,B",
-            help="With --sampled: labels that neither data nor predictions have.",
+            help="With --sampled: labels that occur neither in the data nor in the predictions.",
             rich_help_panel=OWN_FILE,
         ),
     ] = None,
@@ -107,10 +107,8 @@ def score(
 
     Own data: shiftbench score preds.csv --data my.csv --columns domain=site,label=stars,id=key
 
-    Several files, or --format, give one table of all models, each tested against the best.
-
-    With --sampled: accuracy by domain from the few texts that were labelled, beside what a random sample of the same
-    size would give.
+    Several files, or --format, give one table of all models, each tested against the best. With --sampled: accuracy
+    by domain from a labelled sample, compared with a random sample of the same size.
     """
     from shiftbench.checking.inputs import is_own
     from shiftbench.checking.opened_data import refuse_own
@@ -127,7 +125,7 @@ def score(
     for what, others in _EXCLUDED.items():
         for other in others:
             if given[what] and given[other]:
-                raise typer.BadParameter(f"{other} does not go with {what}")
+                raise typer.BadParameter(f"{other} cannot be combined with {what}")
     if labels is not None and sampled is None:
         raise typer.BadParameter("--labels needs --sampled")
     if not of_file:
@@ -144,14 +142,14 @@ def score(
         return
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.checking.score import run_score
-    from shiftbench.scoring.reports.titles import domain_titles, with_titles
+    from shiftbench.scoring.reports.titles import domain_titles, rename_domains
 
     place = data if of_file else DatasetFolder.open(data)
     scores = run_score(
         files[0], place, own, subset=subset, reference=reference, encoder=encoder, has_depth=depth, margin=share,
         report=report,
     )  # fmt: skip
-    titled = scores if isinstance(place, Path) else with_titles(scores, domain_titles(place))
+    titled = scores if isinstance(place, Path) else rename_domains(scores, domain_titles(place))
     answer(score_lines(titled), scores.model_dump(mode="json"), json_)
 
 

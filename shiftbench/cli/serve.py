@@ -17,17 +17,19 @@ ConfigOption = Annotated[
 ]
 ServedDataOption = Annotated[
     list[Path] | None,
-    typer.Option("--data", metavar="DIR", help="Dataset folder; repeat. Default: those of the configuration."),
+    typer.Option("--data", metavar="DIR", help="Dataset folder; may be repeated. Default: set in the configuration."),
 ]
 ServedStoreOption = Annotated[
     str | None,
-    typer.Option("--store", metavar="PLACE", help="Folder, or hf://datasets/ORG/NAME. Default: the configuration's."),
+    typer.Option(
+        "--store", metavar="PLACE", help="Folder, or hf://datasets/ORG/NAME. Default: set in the configuration."
+    ),
 ]
 ServedHostOption = Annotated[
     str | None, typer.Option("--host", metavar="HOST", help="Address to listen on. Default: 127.0.0.1.")
 ]
 ServedPortOption = Annotated[
-    int | None, typer.Option("--port", metavar="N", help="Port to listen on; 0 takes any free one.", min=0, max=65535)
+    int | None, typer.Option("--port", metavar="N", help="Port to listen on; 0 chooses a free port.", min=0, max=65535)
 ]
 
 

@@ -28,7 +28,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 
 def protocol(
-    task: Annotated[str, typer.Argument(metavar="TASK", help="Task whose data sets are to be chosen.")],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task for which to choose data sets.")],
     reported: Annotated[
         bool, typer.Option("--reported", help="Choose from the BOSS paper's tables: sa, td, nli, ner or eqa.")
     ] = False,
@@ -43,34 +43,34 @@ def protocol(
     id_: Annotated[
         str | None,
         typer.Option(
-            "--id", metavar="DOMAIN", help="Data set to train on (ID). Default: the folder's, otherwise the rule's."
+            "--id",
+            metavar="DOMAIN",
+            help="Training data set (ID). Default: the folder's, otherwise chosen by the rule.",
         ),
     ] = None,
     n_ood: Annotated[
-        int, typer.Option("--n-ood", metavar="N", help="goes in 0.4: the protocol chooses three", min=1, hidden=True)
+        int, typer.Option("--n-ood", metavar="N", help="removed in 0.4: the protocol chooses three", min=1, hidden=True)
     ] = 3,
     picture: Annotated[
         Path | None,
         typer.Option(
             "--picture",
             metavar="FILE",
-            help="Draw similarity and scores as PNG.",
+            help="Plot similarity and scores as PNG.",
             callback=writable_picture,
             rich_help_panel=OUTPUT,
         ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Choose the data sets to train on and to test shift on.
-
-    From candidates: one to train on (ID), and those to test on (OOD).
+    """Choose a training data set (ID) and test data sets (OOD) from candidates.
 
     Example: shiftbench study protocol nli --reported
     """
     if reported == (data is not None):
-        raise typer.BadParameter("give either --reported, the paper's tables, or --data, a dataset folder")
+        raise typer.BadParameter("give either --reported (the paper's tables) or --data (a dataset folder)")
     if reported and (encoder or predictions):
-        raise typer.BadParameter("--encoder and --predictions are for --data; --reported has the paper's own figures")
+        raise typer.BadParameter("--encoder and --predictions need --data; --reported uses the paper's own numbers")
     from shiftbench.scoring.papers.protocol.report import choice_lines, choice_picture
     from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 
@@ -94,7 +94,7 @@ def _check_folder(out: Path) -> None:
     taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
     if taken is not None and not taken.is_dir():
         raise InvalidInput(
-            Problem("there is a file where this folder should be", "--out", str(taken), "choose another folder")
+            Problem("a file with the name of this folder exists", "--out", str(taken), "choose another folder")
         )
 
 
@@ -104,22 +104,22 @@ def analyse(
     ],
     predictions: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="Prediction files, each with its card beside it (FILE.card.yaml)."),
+        typer.Argument(metavar="[FILE]...", help="Prediction files, each with its card next to it (FILE.card.yaml)."),
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="DIR", help="Take all entries of this store: a folder, or hf://datasets/..."),
+        typer.Option("--store", metavar="DIR", help="Use all entries of this store: a folder, or hf://datasets/..."),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Folder for pictures and tables.", rich_help_panel=OUTPUT)
     ] = Path("build/analysis"),
     figure: Annotated[
         list[str] | None,
-        typer.Option("--figure", metavar="NAME", help="Draw this one; may be given several times. Default: all."),
+        typer.Option("--figure", metavar="NAME", help="Draw only this figure; may be repeated. Default: all."),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Draw the papers' figures from any set of entries.
+    """Draw the papers' figures for any set of entries.
 
     Each is a PNG (points) and a CSV (fractions).
 
@@ -161,19 +161,19 @@ ClaimDataOption = Annotated[
     typer.Option(
         "--data",
         metavar="DIR_OR_FILE",
-        help="Dataset folder, or file of your own. Default: as claimed, in its folder.",
+        help="Dataset folder, or your own file. Default: the claim's, in its folder.",
     ),
 ]
 ClaimFilesOption = Annotated[
     Path | None,
-    typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's own."),
+    typer.Option("--files", metavar="DIR", help="Folder of the prediction files. Default: the claim's folder."),
 ]
-_FORMER_CLAIM = "goes in 0.4: claims say how their file was read, but for those of former versions"
+_FORMER_CLAIM = "removed in 0.4: claims record how their file was read, except those of older versions"
 
 
 def verify(
     claim: Annotated[
-        Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' or 'logs ranks --json' wrote.")
+        Path, typer.Argument(metavar="CLAIM", help="Output of 'shiftbench compare --json' or 'logs ranks --json'.")
     ],
     data: ClaimDataOption = None,
     files: ClaimFilesOption = None,
@@ -189,13 +189,12 @@ def verify(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Check a claim: repeat its tests, and compare figures.
-
-    Its files are found by its paths; its tests are repeated, and every figure is compared.
+    """Verify a claim: repeat its tests, and compare all values. Its files are located by the paths in the claim.
 
     Example: shiftbench study verify claim.json --data build/dr
 
-    Exit code 0: it holds; 3: a figure differs, or a conclusion falls with other metrics; 1: it cannot be checked.
+    Exit code 0: it holds; 3: a value differs, or a conclusion does not hold with current metrics; 1: it cannot be
+    verified.
     """
     from shiftbench.checking.claims import claimed_own_file, find_files, find_inside, read_recorded_values, repeat_claim
     from shiftbench.checking.opened_data import opened_data
@@ -218,7 +217,7 @@ def verify(
     claimed = read_claim(claim)
     data = data or (find_inside(claimed.data, claim) if claimed.data else None)
     if data is None:
-        raise typer.BadParameter("the claim names no data in its own folder: give --data")
+        raise typer.BadParameter("the claim does not refer to data in its own folder: give --data")
     opened_store = open_store(store) if store is not None else None
     found_files = find_files(claimed, claim, files, opened_store)
     is_typed = columns is not None or min_texts is not None
@@ -234,21 +233,22 @@ def verify(
 
 
 def artifact(
-    claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="What 'shiftbench compare --json' wrote.")],
+    claim: Annotated[Path, typer.Argument(metavar="CLAIM", help="Output of 'shiftbench compare --json'.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="Archive to write.", rich_help_panel=OUTPUT)],
     data: ClaimDataOption = None,
     files: ClaimFilesOption = None,
 ) -> None:
-    """Write a claim and all that verifies it into one archive.
+    """Write a claim, and everything needed to verify it, into one archive.
 
-    The claim is verified first. Rows whose licences do not allow it are left out; the read-me says how to build them.
+    The claim is verified first. Rows whose licences do not allow redistribution are excluded; the README describes
+    how to build them.
 
     Example: shiftbench study artifact claim.json --data build/dr --out artifact.zip
     """
     from shiftbench.checking.artifact import write_artifact
 
     members = write_artifact(claim, out, data=data, files=files)
-    answer([f"wrote {out} ({len(members)} files); its README.md says how to verify it"], {"files": members}, None)
+    answer([f"wrote {out} ({len(members)} files); its README.md describes how to verify it"], {"files": members}, None)
 
 
 def score_forecasts(
@@ -259,7 +259,7 @@ def score_forecasts(
         Path | None,
         typer.Argument(
             metavar="[FILE]",
-            help="Your own forecasts of the one prediction file: task,source,target,seed,value,low,high.",
+            help="Your own forecasts for a single prediction file: task,source,target,seed,value,low,high.",
         ),
     ] = None,
     predictions: Annotated[
@@ -267,26 +267,35 @@ def score_forecasts(
         typer.Option(
             "--predictions",
             metavar="FILE",
-            help="Prediction file that is forecast, or a grid's folder of runs; repeat for more models.",
+            help="Prediction file to forecast, or a grid's folder of runs; may be repeated.",
         ),
     ] = None,
     store: Annotated[
         str | None,
-        typer.Option("--store", metavar="DIR", help="Take all entries with probabilities: a folder, hf://datasets/..."),
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Use all entries with probabilities of a store: a folder, or hf://datasets/...",
+        ),
     ] = None,
     method: MethodOption = None,
     level: Annotated[
         float,
         typer.Option(
-            "--level", metavar="X", help="goes in 0.4: intervals are compared at 80%", min=0.01, max=0.99, hidden=True
+            "--level",
+            metavar="X",
+            help="removed in 0.4: intervals are compared at 80%",
+            min=0.01,
+            max=0.99,
+            hidden=True,
         ),
     ] = 0.8,
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Compare methods of forecasting where labels are known.
+    """Compare forecasting methods on domains with known labels.
 
-    By their errors, intervals, skill against two floors, and the order of domains, with tests.
+    Reports errors, intervals, skill against two baselines and the order of domains, with tests.
 
     Example: shiftbench study score-forecasts --predictions preds.parquet --data build/dr
 
@@ -299,7 +308,9 @@ def score_forecasts(
     if not predictions and store is None:
         raise typer.BadParameter("give --predictions, --store, or both")
     if forecasts is not None and (len(predictions or ()) != 1 or store is not None):
-        raise typer.BadParameter("your own forecasts are of one prediction file: give one --predictions, no --store")
+        raise typer.BadParameter(
+            "your own forecasts are for a single prediction file: give one --predictions and no --store"
+        )
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.checking.forecast_entries import forecast_entrants, read_files, read_store
     from shiftbench.leaderboard.store import open_store
@@ -324,7 +335,7 @@ def score_forecasts(
     lines = list(method_comparison_lines(compared))
     if json_ != "-":
         show(lines)
-    title = "Forecasts of accuracy against the truth"
+    title = "Forecasts compared with true accuracy"
     write_report(report, lambda: report_page(title, lines, "shiftbench study score-forecasts"))
     write_json(compared.model_dump(mode="json"), json_)
 
@@ -332,7 +343,7 @@ def score_forecasts(
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[ROW]", help="A table or figure: 'dr/table4', 'boss/figure2'. Default: list them."),
+        typer.Argument(metavar="[ROW]", help="A table or figure: 'dr/table4', 'boss/figure2'. Default: list all."),
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Dataset folder. Default: build/BENCHMARK.")
@@ -342,16 +353,17 @@ def reproduce(
         typer.Option("--out", metavar="DIR", help="Folder for a grid's results. Default: build/reproduce/ROW."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Run nothing: print the steps, what they take, and what is here.")
+        bool,
+        typer.Option("--dry-run", help="Run nothing; print the steps, their cost, and which results are available."),
     ] = False,
     gpu: GpuOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Compute a table or figure of a paper, beside its own.
+    """Reproduce a table or figure of a paper, next to the published one.
 
     Example: shiftbench study reproduce dr/table5 --dry-run --gpu H100
 
-    Trials that are done are not run again, so that a stopped row continues with the same command.
+    Finished trials are not run again, so the same command resumes after an interruption.
     """
     from shiftbench.baselines.results.papers import STATES, find_row, state_counts, state_rows
     from shiftbench.checking.reproduce import kept_of, planned, refuse_uncomputable, run_row, steps_of, table_of
@@ -365,7 +377,7 @@ def reproduce(
         answer([PlainTable("Tables and figures of the papers", head, rows, texts=head), line], counts, json_)
         return
     if gpu is not None and not dry_run:
-        raise typer.BadParameter("--gpu needs --dry-run: a row runs on what is here")
+        raise typer.BadParameter("--gpu needs --dry-run: a row runs on this machine")
     row = find_row(name)
     data, out = data or Path("build", row.benchmark), out or Path("build/reproduce", row.id)
     show([f"{row.name}: {row.title}", f"{STATES[row.state]}: {row.why}"], stderr=json_ == "-")
@@ -387,12 +399,12 @@ def reproduce(
             show(estimate_lines(estimates, 1, gpu or "H100"))
     beside = table_of(kept)
     parts: list[Any] = [*(["steps:", *(f"  {step}" for step in steps)] if steps and dry_run else [])]
-    parts += [PlainTable("ours beside the paper's", beside[0], beside[1:], n_names=2, texts=beside[0])] if kept else []
+    parts += [PlainTable("ours and the paper's", beside[0], beside[1:], n_names=2, texts=beside[0])] if kept else []
     answer(parts, {**content, "beside": [each._asdict() for each in kept]}, json_)
 
 
 group = group_of(
-    "Draw papers' figures, check claims, choose data sets.",
+    "Draw the papers' figures, verify claims, choose data sets.",
     {
         "protocol": protocol,
         "analyse": analyse,

@@ -30,7 +30,7 @@ from shiftbench.leaderboard.store import find_folder
 from shiftbench.notebook.python_words import in_python_words
 from shiftbench.notebook.results import ComparisonResult, RankResult, SampledResult, ScoreResult
 from shiftbench.scoring.comparing.files import Entrant, compare_first
-from shiftbench.scoring.reports.titles import with_titles
+from shiftbench.scoring.reports.titles import rename_domains
 from shiftbench.scoring.scores.score import checked_predictions, token_encoder
 from shiftbench.validation.cards import Card, card_beside
 from shiftbench.validation.notices import FormerName
@@ -139,7 +139,7 @@ def score(
     >>> out.cleanup()
     """
     if n_draws is not None:
-        warnings.warn("score's n_draws decides nothing now; it ends with 0.4", FormerName, stacklevel=2)
+        warnings.warn("n_draws of score has no effect and is removed in 0.4", FormerName, stacklevel=2)
     if sampled is not None:
         others = {
             "subset": subset, "reference": reference, "encoder": encoder, "margin": margin,
@@ -147,10 +147,10 @@ def score(
             "data: a dataset folder": None if is_own(data) else data,
         }  # fmt: skip
         if given := [name for name, value in others.items() if value is not None]:
-            raise InvalidInput(Problem("this does not go with sampled", ", ".join(given), cure="leave it out"))
+            raise InvalidInput(Problem("this cannot be combined with sampled", ", ".join(given), cure="omit it"))
         return _score_sampled(predictions, data, columns, trained_on, sampled, labels)
     if labels:
-        raise InvalidInput(Problem("labels needs sampled", "labels", cure="leave it out, or name the labelled texts"))
+        raise InvalidInput(Problem("labels requires sampled", "labels", cure="omit it, or give the labelled texts"))
     with ExitStack() as stack:
         place: Path | DatasetFolder
         if is_own(data):
@@ -180,7 +180,7 @@ def _score_sampled(
 def _folder_alone(data: Any, columns: OwnColumns) -> DatasetFolder:
     """Open a dataset folder; raise InvalidInput if columns are given, which only apply to tables."""
     if columns:
-        what, cure = "these name columns of a table, but data is a dataset folder", "leave them out"
+        what, cure = "these are columns of a table, but data is a dataset folder", "omit them"
         raise InvalidInput(Problem(what, ", ".join(columns), cure=cure))
     return as_folder(data)
 
@@ -223,7 +223,9 @@ def compare(
             Problem("too few or too many entries to compare", "entries", str(len(entries)), "give 2 to 4")
         )
     if n_swaps is not None or seed is not None:
-        warnings.warn("n_swaps and seed of a comparison end with 0.4: nothing is drawn", FormerName, stacklevel=2)
+        warnings.warn(
+            "n_swaps and seed of compare are removed in 0.4: there is no resampling", FormerName, stacklevel=2
+        )
     if is_own(data):
         return _compare_own(entries, data, columns, trained_on, task, margin)
     folder = _folder_alone(data, columns)
@@ -258,7 +260,7 @@ def _compare_own(
         opened = stack.enter_context(opened_data(place, own, files[0]))
         named = [read_named_file(str(name), file) for name, file in zip(entries, files, strict=True)]
         claim = claim_of_files(opened, named, place, task=task, margin=margin)
-        return ComparisonResult([with_titles(pair, opened.titles) for pair in claim.comparisons])
+        return ComparisonResult([rename_domains(pair, opened.titles) for pair in claim.comparisons])
 
 
 def ranks(

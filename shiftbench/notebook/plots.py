@@ -50,7 +50,7 @@ def draw_scenarios(scores: Scores, task: str | None = None) -> Figure:
     tasks = [each for each in _select_tasks(scores, task) if with_drops(each)]
     if not tasks:
         raise InvalidInput(
-            _nothing_to_draw("no shift has both drops", "predict every domain with a model trained on it")
+            _nothing_to_draw("no shift has both drops", "for each domain, also predict with a model trained on it")
         )
     return _draw_panels(tasks, [_scenario_panel], width=4.6, height=4.2)
 
@@ -78,7 +78,7 @@ def _select_tasks(scores: Scores, name: str | None) -> list[TaskScores]:
 
 
 def _nothing_to_draw(found: str, cure: str) -> Problem:
-    return Problem("there is nothing to draw", "name", found, cure)
+    return Problem("there is nothing to plot", "name", found, cure)
 
 
 def _draw_panels(tasks: Sequence[TaskScores], panels: Sequence[Panel], *, width: float, height: float) -> Figure:
@@ -183,4 +183,4 @@ def _depth_panel(axis: "Axes", task: TaskScores) -> None:
     axis.errorbar(list(known), values, yerr=bars, fmt="o-", color="#0072B2", capsize=3)
     axis.set_xticks(list(known))
     title = f"{task.task}: mean Depth F1 over {task.summary.n_shifts} shifts"
-    axis.set(xlabel="lambda: percent of the most source-like texts left out", ylabel="points", title=title)
+    axis.set(xlabel="lambda: percentage of the most source-like texts excluded", ylabel="points", title=title)

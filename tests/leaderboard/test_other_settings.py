@@ -30,7 +30,7 @@ from tests.leaderboard.conftest import predict
 from tests.own_settings import build_rows, own_rows
 
 OTHERS = ("tens", "many")
-REFUSED = "the predictions were made for other settings of the same data"
+REFUSED = "the predictions were made for the same data with different settings"
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def test_scores_of_other_settings_are_not_shared(made: Made, other: DatasetFolde
     write_card(made.entries[0].card, card_path(scores))
     done = run("board", "share", scores, "--data", made.folder.path, "--to", "csv", "--out", tmp_path / "shared")
     assert done.returncode == 1
-    words = f"the scores are of another version of the data, with other settings; found {other.version}, not"
+    words = f"the scores are for another version of the data, with different settings; found {other.version}, not"
     assert words in " ".join(done.stderr.split())
 
 
@@ -120,11 +120,11 @@ def test_a_claim_about_other_settings_is_refused(made: Made, other: DatasetFolde
     assert json.loads(claim.read_text())["comparisons"][0]["settings"] == made.folder.version.settings
     done = run("study", "verify", claim, "--data", other.path)
     assert done.returncode == 1
-    assert "the claim is about other settings of the data" in done.stderr
+    assert "the claim refers to different settings of the data" in done.stderr
     assert f"give the dataset of {made.folder.version}" in " ".join(done.stderr.split())
     held = run("study", "verify", claim, "--data", made.folder.path)
     assert held.returncode == 0, held.stdout
-    assert "settings not recorded" not in held.stdout
+    assert "settings not compared" not in held.stdout
 
 
 def test_a_claim_without_settings_opens_and_says_so(made: Made, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_claim_without_settings_opens_and_says_so(made: Made, tmp_path: Path) 
     claim.write_text(json.dumps(content))
     done = run("study", "verify", claim, "--data", made.folder.path)
     assert done.returncode == 0, done.stderr
-    assert "The claim: settings not recorded, so not compared" in done.stdout
+    assert "The claim: settings not compared" in done.stdout
 
 
 def test_entries_of_a_store_are_compared_on_their_settings_alone(
@@ -145,7 +145,7 @@ def test_entries_of_a_store_are_compared_on_their_settings_alone(
         ComparedEntry(each.id, each.card.name, made.store.predictions(each), each.card.version, "all")
         for each in made.entries
     ]
-    with pytest.raises(InvalidInput, match="the dataset of these entries is not here"):
+    with pytest.raises(InvalidInput, match="the dataset of these entries is not available"):
         compare_with_first(sides, other, made.store)
     (first,) = compare_with_first(sides, made.folder, made.store)
     assert first.version == made.folder.version
@@ -220,7 +220,7 @@ def test_stored_scores_without_settings_open_as_before(made: Made, tmp_path: Pat
 
 def test_two_settings_of_the_same_rows_are_not_served_together(made: Made, other: DatasetFolder) -> None:
     for both in (lambda: boards_of([made.folder, other]), lambda: Index([made.folder, other], made.store)):
-        with pytest.raises(InvalidInput, match="two datasets have the same rows and other settings"):
+        with pytest.raises(InvalidInput, match="two datasets have the same rows but different settings"):
             both()
 
 
@@ -237,7 +237,7 @@ def test_a_folder_and_a_card_without_settings_say_so_when_checked(made: Made, tm
         manifest.write_text(json.dumps({**content, "settings_hash": None}))
         done = run("data", "validate", made.folder.path)
         assert done.returncode == 0
-        assert f"content {made.folder.content_hash[:12]}; settings not recorded, so not compared" in done.stderr
+        assert f"content {made.folder.content_hash[:12]}; settings not compared" in done.stderr
         # Its predictions are scored, and sent to a store of any settings.
         assert Store(tmp_path).submit(made.files[0], made.entries[0].card, [DatasetFolder.open(made.folder.path)])[1]
     finally:
@@ -246,4 +246,4 @@ def test_a_folder_and_a_card_without_settings_say_so_when_checked(made: Made, tm
     write_card(made.entries[0].card.model_copy(update={"settings": None}), card)
     done = run("data", "validate", made.files[0], "--data", made.folder.path, "--card", card)
     assert done.returncode == 0
-    assert "settings not recorded, so not compared" in done.stderr
+    assert "settings not compared" in done.stderr

@@ -145,11 +145,11 @@ def test_expected_width_is_that_of_the_correlation_at_random() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: draw_probabilities([0.5], [0], 2), "budget must be 1 to 1"),
+        (lambda: draw_probabilities([0.5], [0], 2), "budget must be from 1 to 1"),
         (lambda: draw_probabilities([50.0], [0], 1), "did you pass percent"),
-        (lambda: draw_probabilities([0.5, 0.5], [0, 2], 1), "without a gap"),
+        (lambda: draw_probabilities([0.5, 0.5], [0, 2], 1), "consecutive codes"),
         (lambda: draw_probabilities([0.5], [0], 1, 0), "uniform share"),
-        (lambda: draw_groups([0.5, 0.4], [0, 0], np.random.default_rng(0)), "one probability"),
+        (lambda: draw_groups([0.5, 0.4], [0, 0], np.random.default_rng(0)), "same probability"),
         (lambda: expected_width([0.5], [0.0]), r"probabilities in \(0, 1\]"),
         (lambda: sampled_accuracy([2], [0.5], [0.5], [0], [0.5]), "must be 0 or 1"),
         (lambda: sampled_accuracy([1], [0.5], [0.5], [0], []), "all_confidences"),

@@ -42,7 +42,7 @@ def test_gold_made_of_ones_own_vote_flatters() -> None:
     assert float(accuracy(tables.gold)) > 0.5
 
 
-@pytest.mark.parametrize(("votes", "words"), [([[1, 0]], "fewer than 2 votes"), (np.zeros((0, 2)), "not those of")])
+@pytest.mark.parametrize(("votes", "words"), [([[1, 0]], "fewer than 2 votes"), (np.zeros((0, 2)), "one row per text")])
 def test_what_cannot_be_judged_is_refused(votes: object, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         annotator_tables(votes, [0] * len(votes))  # type: ignore[arg-type]

@@ -63,7 +63,7 @@ def test_unusable_output_is_wrong() -> None:
 @pytest.mark.parametrize(
     ("gold", "predicted", "message"),
     [
-        ([0, 1], [0], "of one length"),
+        ([0, 1], [0], "of equal length"),
         ([0, 2], [0, 1], r"gold codes must lie in \[0, 2\)"),
         ([0, 1], [0, 3], r"predicted codes must lie in \[0, 3\)"),
         ([0, -1], [0, 1], "got -1 to 0"),

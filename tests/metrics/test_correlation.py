@@ -210,11 +210,11 @@ def test_models_on_the_line_have_no_effective_robustness(axis):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: id_ood_shape([0.1, 0.2], [0.1]), "of one length"),
-        (lambda: id_ood_shape([0.1, np.nan], [0.1, 0.2]), "leave out the states"),
-        (lambda: spearman([1, 2], [1, 2, 3]), "pair up"),
+        (lambda: id_ood_shape([0.1, 0.2], [0.1]), "of equal length"),
+        (lambda: id_ood_shape([0.1, np.nan], [0.1, 0.2]), "drop the states"),
+        (lambda: spearman([1, 2], [1, 2, 3]), "same last axis"),
         (lambda: r_squared([], []), "n >= 1"),
-        (lambda: spearman([1, np.nan], [1, 2]), "leave out the shifts"),
+        (lambda: spearman([1, np.nan], [1, 2]), "drop the shifts"),
         (lambda: fit_line([0.5, 0.5], [0.1, 0.2], axis="linear"), "two distinct ID scores"),
         (lambda: fit_line([0.5, 1.0], [0.1, 0.2], axis="logit"), "id_scores must lie strictly between"),
         (lambda: fit_line([0.5, 0.6], [0.1, 0.2], axis="log"), "axis must be"),

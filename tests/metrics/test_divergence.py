@@ -51,7 +51,7 @@ def test_range() -> None:
 @pytest.mark.parametrize(
     ("counts", "message"),
     [
-        ([[1, 0], [0, 0]], "row 1 uses no word"),
+        ([[1, 0], [0, 0]], "row 1 contains no word"),
         ([[1, -1], [1, 1]], "not negative"),
         ([[1, np.nan], [1, 1]], "must be finite"),
         ([1, 1], r"shape \(n_domains, n_words\)"),

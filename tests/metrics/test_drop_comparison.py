@@ -128,5 +128,5 @@ def test_means_over_models_are_of_figures_not_of_scores() -> None:
     assert not np.isnan(gap["worst_sd"])
     with pytest.raises(ValueError, match="no summary"):
         average_over_models([])
-    with pytest.raises(ValueError, match="one by one"):
+    with pytest.raises(ValueError, match="each model separately"):
         average_over_models([summarise(models)])

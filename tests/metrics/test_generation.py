@@ -113,8 +113,8 @@ def test_bert_score_of_empty_and_unlike_texts():
         (([[1.0]], [0, 1], [[1.0, 0.0]], [0, 1]), "embedded by the same encoder"),
         (([[1.0]], [1], [[1.0]], [0, 1]), "candidate_offsets must rise from 0"),
         (([1.0], [0, 1], [[1.0]], [0, 1]), "candidate_tokens must have shape"),
-        (([[1.0]], [0, 1], [[1.0]], [0, 0, 1]), "1 candidates but 2 references; say which pairs"),
-        (([[1.0]], [0, 1], [[1.0]], [0, 1], [[0, 1]]), "candidates below 1 and references below 1"),
+        (([[1.0]], [0, 1], [[1.0]], [0, 0, 1]), "1 candidates but 2 references; pass the pairs"),
+        (([[1.0]], [0, 1], [[1.0]], [0, 1], [[0, 1]]), "candidate indices below 1"),
         (([[1.0]], [0, 1], [[1.0]], [0, 1], [0, 0]), r"pairs must have shape \(n, 2\)"),
     ],
 )

@@ -64,9 +64,9 @@ def test_a_class_that_the_target_lacks_is_never_chosen() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: adjust_to_prior([0.5, 0.5], [1.0, 0.0], [0.5, 0.5]), "never trained on"),
+        (lambda: adjust_to_prior([0.5, 0.5], [1.0, 0.0], [0.5, 0.5]), "no training examples"),
         (lambda: adjust_to_prior([0.5, 0.5], [0.5, 0.6], [0.5, 0.5]), "sum to 1"),
-        (lambda: adjust_to_prior([0.5, 0.5], [1.0], [0.5, 0.5]), "2 shares"),
+        (lambda: adjust_to_prior([0.5, 0.5], [1.0], [0.5, 0.5]), "2 probabilities"),
         (lambda: adjust_to_prior([0.5, 0.5], [0.5, 0.5], [0.5, 0.5], 0.0), "above 0"),
         (lambda: fit_temperature([[0.5, 0.5]], [0, 1]), "need n labels"),
     ],

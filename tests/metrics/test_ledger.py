@@ -98,7 +98,7 @@ def test_replicates_go_through_the_same_formula() -> None:
     [
         ([[1, 0]], [[1]], {}, "the same test examples, got 2 and 1"),
         ([[80.0, 20.0]], [[0, 1]], {}, "points"),
-        ([[np.nan, 1]], [[0, 1]], {}, "without gaps"),
+        ([[np.nan, 1]], [[0, 1]], {}, "without NaN"),
         ([1, 0], [[0, 1]], {}, r"shape \(n_runs, n_examples\)"),
         (np.zeros((0, 2)), [[0, 1]], {}, "both at least 1"),
         ([[1, 0]], [[0, 1]], {"weights": [1]}, r"weights must have shape \(2,\)"),

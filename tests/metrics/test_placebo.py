@@ -88,7 +88,7 @@ def test_a_domain_without_a_row_of_a_split_is_refused() -> None:
             domains = deal(np.random.default_rng(seed))
         except ValueError:
             refused += 1
-            with pytest.raises(ValueError, match="got no row, its groups being found in other splits too"):
+            with pytest.raises(ValueError, match="got no row"):
                 deal(np.random.default_rng(seed))
         else:
             assert {*domains[[0, 2]]} == {*domains[[1, 3]]} == {0, 1}
@@ -98,8 +98,8 @@ def test_a_domain_without_a_row_of_a_split_is_refused() -> None:
 @pytest.mark.parametrize(
     ("groups", "splits", "n_domains", "message"),
     [
-        ([0, 1, 2], [0, 0, 1], 2, "split 1 has 1 groups, fewer than the 2 domains"),
-        ([0, 1], [0], 2, "of one length"),
+        ([0, 1, 2], [0, 0, 1], 2, "split 1 has 1 groups, fewer than the 2 placebo domains"),
+        ([0, 1], [0], 2, "of equal length"),
         ([0, 1], [0, 0], 1, "at least 2, got 1"),
         ([0.0, 1.0], [0, 0], 2, "groups must be integer codes"),
         ([], [], 2, "n >= 1"),

@@ -101,9 +101,9 @@ def test_uniform_is_the_default_prior() -> None:
     ("prior", "message"),
     [
         ([50.0, 50.0], "did you pass percent"),
-        ([1.0], r"shape \(2,\), one share per class"),
-        ([1.5, -0.5], "shares >= 0"),
-        ([np.nan, 1.0], "shares >= 0"),
+        ([1.0], r"shape \(2,\), one probability per class"),
+        ([1.5, -0.5], "probabilities that sum to 1"),
+        ([np.nan, 1.0], "probabilities that sum to 1"),
     ],
 )
 def test_malformed_priors(prior: list[float], message: str) -> None:
@@ -115,7 +115,7 @@ def test_malformed_priors(prior: list[float], message: str) -> None:
 
 
 def test_malformed_counts() -> None:
-    with pytest.raises(ValueError, match="the one for unusable outputs"):
+    with pytest.raises(ValueError, match="for unusable outputs"):
         counts_at_prior(np.ones((2, 2)))
     with pytest.raises(ValueError, match="counts must be finite and not negative"):
         counts_at_prior([[1, -1, 0], [0, 1, 0]])

@@ -155,15 +155,15 @@ def test_perfect_empty_and_undefined():
     [
         (lambda: tag_scheme(["O", "T-POS"], "bio"), "'T-POS' does not belong to the bio notation"),
         (lambda: tag_scheme(["O", "B-"], "bio"), "expected O or B-<type> or I-<type>"),
-        (lambda: tag_scheme(["O", "O"], "io"), "named twice"),
+        (lambda: tag_scheme(["O", "O"], "io"), "occurs twice"),
         (lambda: tag_scheme(["O"], "iob"), "unknown notation 'iob'"),
         (lambda: tag_scheme(["O", "I-X"], "io", merge={"Z": "X"}), "no tag has: Z; the types are X"),
         (lambda: span_counts([0, 0], [0], [0, 2], tag_scheme(BIO, "bio")), "is a predicted sequence shorter"),
         (lambda: spans([0, 9], [0, 2], tag_scheme(BIO, "bio")), r"must lie in \[0, 5\), got 0 to 9"),
         (lambda: spans([0.5], [0, 1], tag_scheme(BIO, "bio")), "must be integers"),
-        (lambda: spans([0, 1, 2], [2, 1], tag_scheme(BIO, "bio")), "are they the sequences' lengths"),
+        (lambda: spans([0, 1, 2], [2, 1], tag_scheme(BIO, "bio")), "did you pass lengths"),
         (lambda: span_f1([1, 2]), r"\(..., 3\)"),
-        (lambda: span_f1([2, 1, 1]), "more spans are right"),
+        (lambda: span_f1([2, 1, 1]), "more correct spans"),
         (lambda: span_f1([0, -1, 1]), "not negative"),
     ],
 )

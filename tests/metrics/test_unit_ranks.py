@@ -108,7 +108,7 @@ def test_models_with_fewer_than_8_common_units_are_not_compared():
         (lambda: rank_units(np.ones((3, 7))), "8 units, got 7"),
         (lambda: rank_units(np.full((2, 9), np.nan)), "no model has a score on every unit"),
         (lambda: rank_units(np.full((2, 9), np.inf)), "finite or NaN"),
-        (lambda: rank_units(np.ones((2, 9)), np.zeros(9)), "above 0, one for each of 9"),
+        (lambda: rank_units(np.ones((2, 9)), np.zeros(9)), "above 0, one for each of the 9"),
         (lambda: rank_units(np.ones((2, 9)), level=95), "95% is 0.95"),
     ],
 )

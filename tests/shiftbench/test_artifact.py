@@ -83,7 +83,7 @@ def test_rows_that_may_not_be_passed_on_stay_out(
         "croissant.json",
         "shiftbench.json",
     }
-    assert "says how to build them" in text
+    assert "describes how to build them" in text
     command[command.index("BUILT")] = str(synthetic.path)
     assert run(*command, cwd=tmp_path / "else").returncode == 0
 
@@ -111,9 +111,9 @@ def test_a_claim_that_does_not_hold_is_not_written(made: Path, synthetic: Datase
     options = ("--data", synthetic.path, "--files", made, "--out", tmp_path / "artifact.zip")
     done = run("study", "artifact", tmp_path / "claim.json", *options)
     assert done.returncode == 1
-    assert "the claim does not hold as it is" in done.stderr
+    assert "the claim cannot be verified" in done.stderr
     assert not (tmp_path / "artifact.zip").exists()
     from shiftbench.checking.artifact import write_artifact
 
-    with pytest.raises(InvalidInput, match="names no data in its own folder"):
+    with pytest.raises(InvalidInput, match="does not refer to data in its own folder"):
         write_artifact(tmp_path / "claim.json", tmp_path / "artifact.zip")

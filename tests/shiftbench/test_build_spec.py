@@ -91,12 +91,15 @@ def test_files_are_fetched_on_accepted_terms(spec: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("tickets", "--record", "--out", "out"), "these do not apply without --spec: --record"),
+        (("tickets", "--record", "--out", "out"), "these options do not apply without --spec: --record"),
         (("tickets", "--out", "out"), "give NAME, --raw and --out; or --spec"),
-        (("--spec", "SPEC", "--columns", "label=x", "--out", "out"), "these do not apply to this --spec: --columns"),
-        (("urgency", "--spec", "SPEC", "--record", "--out", "out"), "these do not apply to this --spec: NAME"),
+        (
+            ("--spec", "SPEC", "--columns", "label=x", "--out", "out"),
+            "these options do not apply to this --spec: --columns",
+        ),
+        (("urgency", "--spec", "SPEC", "--record", "--out", "out"), "these options do not apply to this --spec: NAME"),
         (("--spec", "SPEC"), "give --out, the folder to write, or --check"),
-        (("--spec", "SPEC", "--check", "--record"), "these do not apply to --check: --record"),
+        (("--spec", "SPEC", "--check", "--record"), "these options do not apply to --check: --record"),
     ],
 )
 def test_options_that_would_not_be_read_are_refused(words: tuple[str, ...], message: str, spec: Path) -> None:

@@ -35,7 +35,7 @@ def test_a_card_is_written_beside_the_file_and_says_what_else_there_is(
         assert f"# {key}:" in text
     assert run("validate", predictions, "--data", synthetic.path, "--card", written).returncode == 0
     again = run("card", predictions, "--data", synthetic.path)
-    assert (again.returncode, "there is a card already" in again.stderr) == (1, True)
+    assert (again.returncode, "the card already exists" in again.stderr) == (1, True)
     assert written.read_text() == text
 
 
@@ -53,7 +53,7 @@ def test_models_without_a_source_and_files_of_a_subset_are_recognised(synthetic:
     assert run("validate", path, "--data", synthetic.path).returncode == 0
     told = run("validate", path, "--data", synthetic.path, "--subset", "all")
     assert "cover the subset 'fewshot', not all test ids; write 'subset: fewshot' in the card" in told.stderr
-    assert "--subset: goes in 0.4: the subset is found from the ids of the file" in told.stderr
+    assert "--subset: removed in 0.4: the subset is inferred from the ids in the file" in told.stderr
 
 
 def test_a_file_for_other_data_gets_no_card(synthetic: DatasetFolder, predictions: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_card_that_is_not_sound_keeps_nobody_from_scores(
     predictions.with_name("my model.card.yaml").write_text("name: [1, 2\n")
     answer = run("score", predictions, "--data", synthetic.path, "--report", report, "--json", tmp_path / "s.json")
     assert answer.returncode == 0, answer.stderr
-    assert "warning: the card beside the file is left out" in answer.stderr
+    assert "warning: the card next to the file is ignored" in answer.stderr
     assert report.exists()
 
 

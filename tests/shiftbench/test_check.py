@@ -105,7 +105,7 @@ def test_a_home_domain_gives_drops(place: Path) -> None:
 def test_predictions_are_kept_and_taken_up(place: Path) -> None:
     assert "reused" not in run().output
     again = run("--trained-on", "elsewhere")
-    assert "the same model predicted these rows before" in again.output
+    assert "the same model has already predicted these rows" in again.output
     changed = rows().with_columns(pl.col("body") + " indeed")
     changed.write_csv(place / "mine.csv")
     assert "reused" not in run().output
@@ -179,9 +179,9 @@ def test_probes_part_the_drop(place: Path, word_encoder: Any, monkeypatch: pytes
     [
         (
             ["--trained-on", "sci-fy"],
-            "the model's home domain is not in the data; found 'sci-fy'; did you mean 'Sci Fi'",
+            "the model's source domain is not in the data; found 'sci-fy'; did you mean 'Sci Fi'",
         ),
-        (["--task", "sa"], "a file has one task, which needs no name"),
+        (["--task", "sa"], "a file has only one task"),
         (["--label-map", "POS"], "this is not a label mapping"),
         (
             ["--model-arg", "max_length=16"],

@@ -171,7 +171,7 @@ def test_near_duplicates_count_as_one_group(place: Path) -> None:
 
 def test_what_cannot_be_done_is_said(place: Path) -> None:
     write_mixed(place, dict.fromkeys(range(4), 0.0), n=60)
-    assert run("--find-domains").output.startswith("No slice was looked for: no text is predicted wrong.")
+    assert run("--find-domains").output.startswith("No slice was looked for: no text is misclassified.")
     write_mixed(place, {}, n=10)
     result = run("--find-domains")
     assert "No slice was looked for: 40 texts in 40 groups are too few" in result.output, result.exception

@@ -84,18 +84,18 @@ def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(place: 
         by_name = {each["method"]: each for each in shift["forecasts"]}
         assert by_name["doc"]["value"] == pytest.approx(0.75, abs=0.08)
         assert by_name["doc"]["low"] is None
-        assert by_name["mean-drop"]["reason"] == "no shift between other domains has labels"
+        assert by_name["mean-drop"]["reason"] == "no labelled shift between other domains"
 
 
 def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> None:
     result = check()
     assert isinstance(result.exception, InvalidInput)
-    assert "domains without labels can be forecast from a home domain only" in str(result.exception)
+    assert "domains without labels can only be forecast from a source domain" in str(result.exception)
     assert not (place / "report.html").exists()
 
 
 def test_a_home_domain_without_labels_is_refused_for_that(place: Path) -> None:
     result = check("--trained-on", "north")
     assert isinstance(result.exception, InvalidInput)
-    assert "--trained-on: the model's home domain has no labels" in str(result.exception)
-    assert "name a domain that has labels: books, films, games, music, tools" in str(result.exception)
+    assert "--trained-on: the model's source domain has no labels" in str(result.exception)
+    assert "choose a domain with labels: books, films, games, music, tools" in str(result.exception)

@@ -138,9 +138,9 @@ def test_a_period_is_taken_once(place: Path) -> None:
     assert run("--history", "runs.jsonl").exit_code == 0
     assert (place / "runs.jsonl").read_bytes() == before
     write_periods({"2025-02": 0.5}, place)
-    assert "a period stands in the history with other scores" in refusal("--history", "runs.jsonl")
+    assert "the history already contains a period with different scores" in refusal("--history", "runs.jsonl")
     write_periods({"2024-12": 0.8}, place)
-    assert "a period lies before the last one of the history" in refusal("--history", "runs.jsonl")
+    assert "a period is earlier than the last one in the history" in refusal("--history", "runs.jsonl")
     write_periods({"2025-03": 0.8}, place)
     message = refusal("--history", "runs.jsonl", "--reference", "2025-01")
     assert "the reference of a history is fixed by its first run" in message
@@ -154,16 +154,16 @@ def test_a_history_of_other_scores_or_a_damaged_one_is_refused(place: Path) -> N
     other = [json.dumps(json.loads(line) | {"settings": "other"}) for line in lines]
     (place / "runs.jsonl").write_text("\n".join(other) + "\n")
     write_periods({"2025-03": 0.8}, place)
-    assert "this history is of other scores" in refusal("--history", "runs.jsonl")
+    assert "this history does not match" in refusal("--history", "runs.jsonl")
     (place / "runs.jsonl").write_text(lines[0] + "\n" + lines[1][:40] + "\n")
     message = refusal("--history", "runs.jsonl")
-    assert "this is no line of a history" in message
+    assert "this is not a valid line of a history" in message
     assert "row 2" in message
 
 
 def test_what_is_no_period_is_refused_where_time_is_asked_for(place: Path) -> None:
     write_periods({"books": 0.8, "toys": 0.9}, place)
-    assert "needs domains that are periods of one kind" in refusal("--reference", "books")
+    assert "needs domains that are periods of the same unit" in refusal("--reference", "books")
     assert "--ordered" in refusal("--history", "runs.jsonl")
     assert not (place / "runs.jsonl").exists()
     write_periods({"2025-01": 0.8, "2025-02": 0.9}, place, n=20)

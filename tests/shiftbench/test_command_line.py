@@ -87,7 +87,9 @@ def test_a_former_command_runs_with_one_line(former: str) -> None:
     assert today is not None
     done = run(former, "--help")
     assert (done.returncode, done.stdout) == (0, run(*today, "--help").stdout)
-    assert done.stderr == (f"'shiftbench {former}' is now 'shiftbench {' '.join(today)}'; the former works until 0.4\n")
+    assert done.stderr == (
+        f"'shiftbench {former}' is now 'shiftbench {' '.join(today)}'; the old name works until 0.4\n"
+    )
 
 
 KNOWN = {"--columns": True, "--model-arg": True, "--encoder": True, "--strict": False}
@@ -123,10 +125,10 @@ def test_an_option_of_build_means_nothing_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("typed", "exits"),
     [
-        (("check", "m", "--data", "d.csv", "--log-to", "mlflow"), "what --json writes"),
+        (("check", "m", "--data", "d.csv", "--log-to", "mlflow"), "the output of --json"),
         (("grid", "g.toml", "--price=2"), "multiply the hours"),
         (("grid", "g.toml", "--engine", "ray"), "give each machine a part"),
-        (("train", "prompt-llm", "nli", "--batch", "write"), "answers come at once and are kept"),
+        (("train", "prompt-llm", "nli", "--batch", "write"), "responses are cached"),
         (("serve", "--price", "2"), "No such option"),
     ],
 )
@@ -164,8 +166,9 @@ def test_the_last_of_a_former_option_counts() -> None:
 def test_the_line_about_a_former_option_is_one_line() -> None:
     done = run("predict", "m", "--data", "x", "--out", "p.csv", "--instruction", "a\x1b[31mred\nnew")
     assert done.stderr.splitlines()[0] == (
-        r"'--instruction 'a\x1b[31mred\nnew'' is now '--model-arg 'instruction=a\x1b[31mred\nnew''; "
-        "the former works until 0.4"
+        r"'--instruction 'a\x1b[31mred\nnew'' is now '--model-arg 'instruction=a\x1b[31mred\nnew''; the old name "
+        r"works until "
+        "0.4"
     )
 
 

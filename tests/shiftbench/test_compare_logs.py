@@ -110,7 +110,7 @@ def test_what_may_differ_is_said_by_allow(logs: dict[str, Path], tmp_path: Path)
     few = write_lm_eval(tmp_path / "few", [{**line, "prompt_hash": line["prompt_hash"][::-1]} for line in lines])
     with pytest.raises(InvalidInput, match="--allow items compares on the 200 items that all have"):
         run(logs["strong"], few)
-    with pytest.raises(InvalidInput, match=r"compare models with their own prompts \(--allow prompts\)"):
+    with pytest.raises(InvalidInput, match=r"allow different prompts \(--allow prompts\)"):
         run(logs["strong"], few, "--allow", "items")
     text = run(logs["strong"], few, "--allow", "items", "--allow", "prompts")
     assert "Compared on the 200 items" in text
@@ -124,8 +124,8 @@ def test_options_of_the_test_are_hidden_and_work(logs: dict[str, Path]) -> None:
     typed = ["logs", "compare", *map(str, [logs["strong"], logs["weak"]]), "--swaps", "200", "--seed", "3"]
     done = CliRunner().invoke(app, typed, catch_exceptions=False)
     assert done.stdout == run(*typed[2:4])
-    assert "--swaps: goes in 0.4: nothing is drawn, p is that of the interval" in done.stderr
-    assert "--seed: goes in 0.4: nothing is drawn" in done.stderr
+    assert "--swaps: removed in 0.4: there is no resampling, p is that of the interval" in done.stderr
+    assert "--seed: removed in 0.4: there is no resampling" in done.stderr
 
 
 def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None:
@@ -133,8 +133,8 @@ def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None
     cut = tmp_path / logs["weak"].name
     cut.write_bytes(logs["weak"].read_bytes()[:5000])
     for files, words in (
-        ((logs["strong"], cut), "the log is cut off or was changed"),
-        ((logs["strong"], logs["strong"]), "one log is given twice"),
+        ((logs["strong"], cut), "the log is truncated or was changed"),
+        ((logs["strong"], logs["strong"]), "a log is given twice"),
         ((logs["strong"], tmp_path / "none.jsonl"), "there is no such log"),
     ):
         with pytest.raises(InvalidInput, match=words):
@@ -142,6 +142,6 @@ def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None
     result = CliRunner().invoke(app, ["logs", "compare", str(logs["strong"])])
     assert result.exit_code == 2
     assert "give 2 logs or more" in result.output
-    with pytest.raises(InvalidInput, match="these names do not fit 2 files"):
+    with pytest.raises(InvalidInput, match="these names do not match 2 files"):
         run(logs["strong"], logs["weak"], "--names", "One", "--report", report)
     assert not report.exists()

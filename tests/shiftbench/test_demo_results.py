@@ -53,7 +53,7 @@ def test_trials_become_entries_of_a_store(
         line["trial"]["data"] = "0" * 64
     records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
-    assert "most on sa: left out, because it is on other rows (000000000000)\n" in capsys.readouterr().err
+    assert "most on sa: skipped, because it was made on other rows (000000000000)\n" in capsys.readouterr().err
 
 
 def test_what_is_at_the_floor_is_kept_and_not_shown(
@@ -72,7 +72,7 @@ def test_what_is_at_the_floor_is_kept_and_not_shown(
     shutil.copy(card_path(file), board / "most.card.yaml")
     pack_board(board)
     assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
-    assert "most on sa: left out, because all its scores under shift are at the floor\n" in capsys.readouterr().err
+    assert "most on sa: skipped, because all its scores under shift are at chance\n" in capsys.readouterr().err
 
 
 def test_a_wheel_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

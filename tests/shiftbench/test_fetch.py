@@ -78,7 +78,7 @@ def test_terms_are_accepted_by_name(release: Release, tmp_path: Path) -> None:
     title = find_source("semeval2017").title
     assert f"terms of semeval2017 ({title}): You pass on no tweet. " in " ".join(done.stderr.split())
     assert done.stderr.count("You pass on no tweet.") == 1
-    assert "not accepted: semeval2017\n  if you do accept them, add --accept-terms semeval2017\n" in done.stderr
+    assert "not accepted: semeval2017\n  to accept them, add --accept-terms semeval2017\n" in done.stderr
     requests = {tuple(each["files"]): each for each in json.loads(done.stdout)["requests"]}
     assert {files[0]: each["is_there"] for files, each in requests.items()} == {
         TRAIN: True, TEST: True, **dict.fromkeys(TWEETS, False)
@@ -106,13 +106,13 @@ def test_a_dry_run_asks_nobody(release: Release, tmp_path: Path) -> None:
     assert "add --accept-terms semeval2017" in done.stderr
     accepting = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run", "--accept-terms", "all")
     assert "4 files of 2 sources" in accepting.stderr
-    assert "left out" not in accepting.stderr
+    assert "skipped" not in accepting.stderr
     assert (release.log, list(tmp_path.iterdir())) == ([], [])
 
 
 def test_what_a_person_must_get_comes_last_and_numbered(release: Release, tmp_path: Path) -> None:
     done = run("data", "fetch", "boss", "sa", "--raw", tmp_path, "--accept-terms", "all")
-    _, _, last = done.stderr.partition("must be got by a person:\n")
+    _, _, last = done.stderr.partition("must be downloaded by hand:\n")
     items = [line for line in last.splitlines() if not line.startswith("   ")]
     assert items == [f"1. {find_source('amazon_5core').title}", f"2. {find_source('dynasent').title}"]
     words = " ".join(last.split())
@@ -143,7 +143,7 @@ def test_what_fails_everywhere_for_one_reason_is_said_once(
     done = run("data", "fetch", "boss", "sa.sst", "--raw", tmp_path)
     assert done.returncode == 1
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert re.fullmatch(r"error: 2 downloads failed, each with: .*refused; is there a network\?.*", error)
+    assert re.fullmatch(r"error: 2 downloads failed, each with: .*refused; check the network.*", error)
 
 
 def test_after_ctrl_c_the_same_command_asks_for_the_rest(release: Release, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(own: Pa
     by_name = {each["method"]: each for each in task["shifts"][0]["forecasts"]}
     assert by_name["doc"]["value"] == pytest.approx(truth, abs=0.06)
     assert all(each["low"] is None for each in by_name.values())
-    assert "No other domain has labels: there is no interval, and no error is known." in task["notes"]
+    assert "No other domain has labels, so there is no interval and no error estimate." in task["notes"]
 
 
 def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) -> None:
@@ -133,7 +133,7 @@ def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda f: f.with_columns(pl.col("probabilities").list.reverse()), "labels may stand in another order"),
+        (lambda f: f.with_columns(pl.col("probabilities").list.reverse()), "in a different order"),
         (
             lambda f: f.with_columns(probabilities=pl.lit([0.5, 0.6], dtype=pl.List(pl.Float64))),
             "do not add up to 1",
@@ -141,9 +141,9 @@ def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
         (
             lambda f: f.filter(~pl.col("id").str.starts_with("A")),
             "preds.parquet: no run has predictions on labelled held-out texts of its own source; found task 'own', "
-            "sources 'Site A'; predict the source's own labelled test rows",
+            "sources 'Site A'; also predict the source's labelled test rows",
         ),
-        (lambda f: f.with_columns(source=pl.lit("Site F")), "a model's home has no labels"),
+        (lambda f: f.with_columns(source=pl.lit("Site F")), "a model's source domain has no labels"),
         (lambda f: f.filter(pl.col("id") != "F3"), "test ids are missing"),
         (lambda f: f.filter(~pl.col("id").str.starts_with("F")), "no row without a label has a prediction"),
     ],
@@ -184,10 +184,10 @@ def test_rows_without_a_label_where_others_have_one_are_left_out(own: Path) -> N
 
 def test_targets_and_methods_that_are_not_there_are_refused(own: Path) -> None:
     assert "no such method" in refused(own, "--method", "magic")
-    assert "this method went: on real boards it forecast neither" in refused(own, "--method", "gde")
+    assert "this method was removed" in refused(own, "--method", "gde")
     gone = CliRunner().invoke(app, ["forecast", "p.csv", "--data", "d.csv", "--encoder", "wordllama"])
     assert gone.exit_code == 2
-    assert "is what the model was trained on; found 'Site A'" in refused(own, "--target", "Site A")
+    assert "the model was trained on this domain; found 'Site A'" in refused(own, "--target", "Site A")
     assert "no such target" in refused(own, "--target", "Site X")
 
 
@@ -201,8 +201,12 @@ def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
     pl.concat(splits).write_csv(own / "mine.csv")
     predictions.write_parquet(own / "preds.parquet")
     (task,) = run(own, "--columns", "split=split", "--method", "doc")["tasks"]
-    assert any("3 test texts of 'Site B' stand in the train texts of 'Site A'" in note for note in task["notes"])
-    assert any("2 test texts of 'Site F' stand in the train texts of 'Site A'" in note for note in task["notes"])
+    assert any(
+        "3 test texts of 'Site B' are exact duplicates of train texts of 'Site A'" in note for note in task["notes"]
+    )
+    assert any(
+        "2 test texts of 'Site F' are exact duplicates of train texts of 'Site A'" in note for note in task["notes"]
+    )
 
 
 def test_one_label_alone_is_said(own: Path) -> None:
@@ -215,7 +219,7 @@ def test_one_label_alone_is_said(own: Path) -> None:
     )
     constant.write_parquet(own / "preds.parquet")
     (task,) = run(own)["tasks"]
-    assert any("One label alone is predicted on" in note for note in task["notes"])
+    assert any("Only one label is predicted on" in note for note in task["notes"])
 
 
 @pytest.fixture(scope="module")
@@ -264,7 +268,7 @@ def test_a_folder_that_withholds_its_labels_is_forecast_from_validation_rows(tmp
     assert doc["value"] is not None
     assert doc["low"] is None
     (tmp_path / "preds.validation.parquet").unlink()
-    with pytest.raises(InvalidInput, match=r"its validation rows into NAME\.validation"):
+    with pytest.raises(InvalidInput, match=r"its validation rows to NAME\.validation"):
         run(tmp_path, data="both/public")
 
 
@@ -274,7 +278,7 @@ def test_what_has_no_accuracy_is_refused(tmp_path: Path) -> None:
     predictions = [{"source": "a", "id": row["id"], "prediction": row["tags"]} for row in rows]
     pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
     command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--columns", "id=id"]
-    with pytest.raises(InvalidInput, match="what is forecast is a mean over texts, and span F1 is none"):
+    with pytest.raises(InvalidInput, match="forecasts are of means over texts, and span F1 is not a mean over texts"):
         CliRunner().invoke(app, [*command, "--columns", "domain=site"], catch_exceptions=False)
 
 
@@ -346,7 +350,7 @@ def test_a_folder_of_runs_is_a_model_with_its_seeds_and_constant_ones_are_left_o
     assert (doc["n_models"], doc["n_shifts"]) == (1, len(dataset.task("nli").domains) - 1)
     (tmp_path / "empty").mkdir()
     command[2] = str(tmp_path / "empty")
-    with pytest.raises(InvalidInput, match="this folder holds no trials"):
+    with pytest.raises(InvalidInput, match="this folder contains no trials"):
         CliRunner().invoke(app, command, catch_exceptions=False)
 
 
@@ -371,9 +375,9 @@ def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
     assert by_name["source-accuracy"]["value"] == pytest.approx(right)
     assert by_name["mean-drop"]["low"] is not None
     assert {by_name[name]["reason"] for name in ("doc", "atc", "cot", "cot-corrected")} == {
-        "the task's outputs are no labels"
+        "the task's outputs are not labels"
     }
-    assert any("Outputs are no labels" in note for note in task["notes"])
+    assert any("Outputs are not labels" in note for note in task["notes"])
 
 
 def eight_sites(folder: Path, n_unlabelled: int) -> dict[str, float]:

@@ -97,7 +97,7 @@ def test_a_project_has_its_limits_and_the_command_line_wins(run: Run, place: Pat
     project.write_text(f'[tool.shiftbench.gate]\ndata = "../mine.csv"\nmax-drop = 5\n{columns}', encoding="utf-8")
     assert run("--project", str(project))[0] == 3
     assert run("--project", str(project), "--max-drop", "60")[0] == 0
-    with pytest.warns(FormerName, match="domain-column, label-column, id-column end with 0.4"):
+    with pytest.warns(FormerName, match="domain-column, label-column, id-column are removed in 0.4"):
         assert read_gate_settings(project)["columns"] == ["domain=site", "label=mark", "id=key"]
     project.write_text('[tool.shiftbench.gate]\nmax-drp = 5\nmin-score = "70"\n', encoding="utf-8")
     with pytest.raises(InvalidInput) as refused:
@@ -147,12 +147,12 @@ def test_a_drop_needs_a_home(run: Run, place: Path) -> None:
         return str(refused.value)
 
     run("--min-score", "50")  # in the folder
-    assert "a drop needs a home domain" in refusal("zero.csv", *data, "--max-drop", "5")
+    assert "a drop needs a source domain" in refusal("zero.csv", *data, "--max-drop", "5")
     assert runner.invoke(app, ["gate", "zero.csv", *data, "--min-score", "50"]).exit_code == 0
     assert runner.invoke(app, ["gate", "zero.csv", *data, "--max-drop", "5", "--trained-on", HOME]).exit_code == 3
-    assert "a gate tests models of one source" in refusal("two.csv", *data, "--max-drop", "5")
-    assert "the home domain is too small to measure drops from" in refusal(
+    assert "a gate tests models trained on one source" in refusal("two.csv", *data, "--max-drop", "5")
+    assert "the source domain is too small to measure drops" in refusal(
         "zero.csv", *data, "--max-drop", "5", "--trained-on", TINY
     )
-    assert "a regression needs a baseline to compare with" in refusal("preds.csv", *data, "--max-regression", "1")
+    assert "testing for a regression needs a baseline" in refusal("preds.csv", *data, "--max-regression", "1")
     assert "a gate needs a limit" in refusal("preds.csv", *data)

@@ -96,7 +96,7 @@ def test_a_model_is_named_without_the_folders_of_who_ran_it() -> None:
 
 def test_domains_that_are_not_there_whole_are_named(folder: DatasetFolder) -> None:
     n = folder.task("sa").domains["lamps"].splits["test"].rows
-    with pytest.warns(DataWarning, match=f"3 of {n} test rows of 'lamps' are in these logs"):
+    with pytest.warns(DataWarning, match=f"3 of {n} test rows of 'lamps'"):
         _warn_of_partial_domains(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
 
 
@@ -159,7 +159,7 @@ def test_the_subset_of_a_log_is_found_from_its_ids(few_folder: DatasetFolder, tm
         assert done.returncode == 0, done.stderr
         assert read_card(tmp_path / out.replace("csv", "card.yaml")).subset == "fewshot"
         assert "complete domains only" not in done.stderr
-        assert ("--subset: goes in 0.4" in done.stderr) == bool(more)
+        assert ("--subset: removed in 0.4" in done.stderr) == bool(more)
 
 
 def test_demonstrations_need_a_source(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_other_items_are_refused(folder: DatasetFolder, ids: list[str], tmp_path
     error = refused("lm-eval", [log_of("b", ids[0], other)], folder, out)
     assert f"not among the dataset's test rows; found '{other}'; run" in error
     error = refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out)
-    assert "the log is of another dataset; found 'synthetic/qa/" in error
+    assert "the log is for another dataset; found 'synthetic/qa/" in error
 
 
 def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:

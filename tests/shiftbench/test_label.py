@@ -70,8 +70,10 @@ def test_label_writes_texts_without_what_was_predicted(tmp_path: Path) -> None:
     sizes = dict(frame.group_by("site").len().iter_rows())
     assert sum(sizes.values()) == 250
     assert min(sizes["shop"], sizes["Sci Fi"]) > 100
-    assert "no other domain has labels that show how far it is off" in said
-    assert "Labels go where the decision hangs, whether a domain loses 5 points or more against old" in said
+    assert "no labelled domain shows how far off it is" in said
+    assert (
+        "Labels go to the domains for which it is most uncertain whether they lose 5 points or more against old" in said
+    )
     assert "by confidence, " in said
     record = json.loads((tmp_path / "to_label.draw.json").read_text())
     assert len(record["probabilities"]) == 250
@@ -108,9 +110,9 @@ def test_a_notebook_gives_the_same_figures(drawn: Path) -> None:
     assert found.to_json() == json.loads(score(drawn, "--json", "-"))
     assert "Accuracy from labelled samples" in repr(found)
     assert "Wilson" in found.to_markdown()
-    with pytest.raises(sb.InvalidInput, match="margin, min_texts: this does not go with sampled; leave it out"):
+    with pytest.raises(sb.InvalidInput, match="margin, min_texts: this cannot be combined with sampled; omit it"):
         sb.score(predicted, rows, sampled=drawn / "to_label.csv", margin=0.1, min_texts=5, **names)
-    with pytest.raises(sb.InvalidInput, match="labels: labels needs sampled"):
+    with pytest.raises(sb.InvalidInput, match="labels: labels requires sampled"):
         sb.score(predicted, rows, labels=["new"], **names)
 
 
@@ -139,7 +141,7 @@ def test_a_file_without_labels_or_domains_is_one_domain(tmp_path: Path) -> None:
     pl.read_csv(tmp_path / "mine.csv").drop("site", "verdict").write_csv(tmp_path / "mine.csv")
     files = (tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--columns", "id=key,text=body")
     result = run("label", *files, "--budget", 150, "--out", tmp_path / "to_label.csv")
-    assert "interval to expect" in result.stdout, result.stderr
+    assert "expected interval" in result.stdout, result.stderr
     assert "decision" not in result.stdout
     assert len(pl.read_csv(tmp_path / "to_label.csv")) == 150
 
@@ -149,9 +151,9 @@ def test_a_file_without_labels_or_domains_is_one_domain(tmp_path: Path) -> None:
     [
         (pl.when(pl.col("number") > 3).then("verdict").alias("verdict"), "row 1: a label is missing (and 3 more rows)"),
         (pl.lit("0.5").alias("draw_probability"), "a probability was changed (and 249 more rows); found 0.5"),
-        (pl.when(pl.col("number") > 0).then("key").otherwise(pl.lit("who")).alias("key"), "this id was not drawn"),
+        (pl.when(pl.col("number") > 0).then("key").otherwise(pl.lit("who")).alias("key"), "this id was not sampled"),
         (pl.col("key").first().alias("key"), "row 2: an id is repeated (and 248 more rows)"),
-        (pl.lit("poss").alias("verdict"), "a label is unknown (and 249 more rows); found 'poss'; did you mean 'pos'?"),
+        (pl.lit("poss").alias("verdict"), "unknown label (and 249 more rows); found 'poss'; did you mean 'pos'?"),
         (pl.col("verdict").alias("draw_probability"), "a probability was changed"),
     ],
 )
@@ -164,16 +166,16 @@ def test_labels_that_are_not_those_of_the_draw(drawn: Path, change: pl.Expr, mes
 
 def test_rows_that_were_left_out_are_missed(drawn: Path) -> None:
     pl.read_csv(drawn / "to_label.csv", infer_schema=False).tail(-2).write_csv(drawn / "to_label.csv")
-    assert "a drawn text is missing (and 1 more text); found no row with id 'shop" in score(drawn)
+    assert "a sampled text is missing (and 1 more text); found no row with id 'shop" in score(drawn)
     assert "neither" not in score(drawn, "--labels", "neither")
 
 
 def test_labels_that_nobody_predicts(drawn: Path) -> None:
     edit(drawn, pl.lit("neither").alias("verdict"))
-    assert "a label is unknown" in score(drawn)
+    assert "unknown label" in score(drawn)
     found = json.loads(score(drawn, "--labels", "neither", "--json", "-"))["sampled"]
     assert found[2]["accuracy"] == 0
-    assert "errors or hits: the interval may be too narrow" in found[0]["note"]
+    assert "errors or correct predictions: the interval may be too narrow" in found[0]["note"]
 
 
 def test_other_data_than_the_draw_was_made_from(drawn: Path) -> None:
@@ -185,20 +187,20 @@ def test_other_data_than_the_draw_was_made_from(drawn: Path) -> None:
     said = pl.read_csv(drawn / "preds.csv", infer_schema=False).filter(pl.col("id").is_in(kept["key"].implode()))
     kept.write_csv(drawn / "mine.csv")
     said.write_csv(drawn / "preds.csv")
-    assert "domain 'shop' has other texts than at the time of the draw; found" in score(drawn)
+    assert "the texts of domain 'shop' have changed since sampling; found" in score(drawn)
     rows.filter(pl.col("site") == "old").write_csv(drawn / "mine.csv")
     pl.read_csv(drawn / "preds.csv").head(0).write_csv(drawn / "preds.csv")
     (drawn / "to_label.draw.json").write_text("{}")
-    assert "to_label.draw.json: the record of the draw is damaged" in score(drawn)
+    assert "to_label.draw.json: the record of the sample is damaged" in score(drawn)
     (drawn / "to_label.draw.json").unlink()
-    assert "the record of the draw is missing" in score(drawn)
+    assert "the record of the sample is missing" in score(drawn)
 
 
 @pytest.mark.parametrize(
     ("more", "budget", "message"),
     [
-        ((), 1000, "--budget: the budget does not fit the texts; found 1,000; give 3 (one a domain) to 612"),
-        ((), 2, "--budget: the budget does not fit the texts; found 2"),
+        ((), 1000, "--budget: the budget is too small or too large; found 1,000; give 3 (one per domain) to 612"),
+        ((), 2, "--budget: the budget is too small or too large; found 2"),
         (
             ("--domain", "shpo"),
             9,
@@ -218,7 +220,7 @@ def test_budgets_and_domains_that_do_not_fit(tmp_path: Path, more: tuple[str, ..
     [
         ("preds.csv", pl.lit(None).alias("confidence"), "preds.csv, column 'confidence'"),
         ("preds.csv", (pl.col("number") % 2).cast(pl.String).alias("seed"), "test ids are missing"),
-        ("preds.csv", pl.lit("x").alias("id"), "row 1: an id is unknown; found 'x' (and 911 more unknown ids)"),
+        ("preds.csv", pl.lit("x").alias("id"), "row 1: unknown id; found 'x' (and 911 more unknown ids)"),
         ("mine.csv", pl.lit("pos").alias("verdict"), "mine.csv: every row has a label"),
         ("mine.csv", pl.lit("shop1").alias("key"), "column 'key', row 2: an id is repeated (and 910 more rows)"),
         ("mine.csv", pl.lit(" ").alias("body"), "column 'body', row 1: a value is missing (and 911 more rows)"),
@@ -238,12 +240,12 @@ def test_no_confidences_several_models_and_no_ids(tmp_path: Path) -> None:
     assert "column 'confidence': there are no confidences" in draw(tmp_path)
     twice = [predicted.with_columns(seed=pl.lit(seed)) for seed in (0, 1)]
     pl.concat(twice).write_csv(tmp_path / "preds.csv")
-    assert "texts are drawn for one model; found 2 runs, such as 'old' 0 and 'old' 1" in draw(tmp_path)
+    assert "texts are sampled for one model; found 2 runs, such as 'old' 0 and 'old' 1" in draw(tmp_path)
     result = run("label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--budget", 9, "--out", "x.csv")
     assert "rows to be labelled need a column of ids" in result.stderr
     result = run("label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", "--budget", 9, "--out", "x.parquet")
     assert result.returncode == 2
-    assert "--depth does not go with --sampled" in score(tmp_path, "--depth")
+    assert "--depth cannot be combined with --sampled" in score(tmp_path, "--depth")
 
 
 def write_sure_model(folder: Path) -> dict[str, str]:
@@ -289,7 +291,7 @@ def test_a_precision_is_reached_or_said_not_to_be(tmp_path: Path) -> None:
         "label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", *COLUMNS, "--to-within", 5,
         "--out", tmp_path / "to_label.csv",
     )  # fmt: skip
-    assert "an interval of 5 points to either side, also where accuracy is" in result.stdout
+    assert "an interval of ±5 points, also where accuracy is" in result.stdout
     sizes = dict(pl.read_csv(tmp_path / "to_label.csv").group_by("site").len().iter_rows())
     assert sizes["clear"] > sizes["edge"]
     edit(tmp_path, pl.col("key").replace_strict(truth).alias("verdict"))
@@ -299,9 +301,9 @@ def test_a_precision_is_reached_or_said_not_to_be(tmp_path: Path) -> None:
         "label", tmp_path / "preds.csv", "--data", tmp_path / "mine.csv", *COLUMNS, "--to-within", 1,
         "--out", tmp_path / "to_label.csv",
     )  # fmt: skip
-    assert "clear: all 400 texts give an interval of " in result.stdout
+    assert "clear: labelling all 400 texts gives an interval of " in result.stdout
     both = draw(tmp_path, "--to-within", 5, budget=200)
-    assert "a draw takes a budget or a precision; give one of them" in both
+    assert "sampling needs either a budget or a precision; give only one of them" in both
 
 
 def test_errors_to_expect_are_those_that_labelled_sites_show(tmp_path: Path) -> None:

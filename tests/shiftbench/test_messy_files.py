@@ -103,7 +103,7 @@ def test_a_messy_file_is_scored_as_the_clean_one_through_both_doors(files: Any) 
         more += ["--report", str(place / "r.html")] if command == "check" else []
         found, said = answer(place, command, str(place / "preds.csv"), *own, *more)
         ours = getattr(sb, command)
-        assert "left out, because they have no label in column 'Mood': 6 rows" in said + json.dumps(found)
+        assert "skipped, because they have no label in column 'Mood': 6 rows" in said + json.dumps(found)
         assert "'INN' (" in said + json.dumps(found, ensure_ascii=False)
         assert_same(found, ours(predicted, messy(frame), **limits, **asked).to_json())
         if command == "gate":
@@ -136,7 +136,7 @@ def test_probabilities_follow_the_labels_of_the_rows(files: Any) -> None:
     one = sb.check(named, frame, prediction="said", label_map=MAP, **NAMES)
     other = sb.check(predicted, frame, prediction="said", label_map=MAP, **NAMES)
     assert one.predictions["probabilities"].to_list() == other.predictions["probabilities"].to_list()
-    with pytest.raises(sb.InvalidInput, match="the columns of probabilities are of other labels"):
+    with pytest.raises(sb.InvalidInput, match="the columns of probabilities do not match the labels"):
         sb.check(predicted.rename({"prob_pos": "prob_fine"}), frame, prediction="said", label_map=MAP, **NAMES)
 
 
@@ -145,12 +145,12 @@ def test_what_predictions_lack_is_said_with_its_cure(files: Any) -> None:
     with pytest.raises(sb.InvalidInput) as refused:
         sb.score(predicted.rename({"Key": "key"}), frame, **NAMES)
     assert [str(problem) for problem in refused.value.problems] == [
-        "predictions, column 'id': a column is missing; found columns key, said, prob_pos, prob_neg, ms; call it 'id' "
+        "predictions, column 'id': a column is missing; found columns key, said, prob_pos, prob_neg, ms; name it 'id' "
         "or 'Key', as in the data",
-        "predictions, column 'prediction': a column is missing; found columns key, said, prob_pos, prob_neg, ms; call "
+        "predictions, column 'prediction': a column is missing; found columns key, said, prob_pos, prob_neg, ms; name "
         "it 'prediction', or give prediction=NAME",
     ]
-    with pytest.raises(sb.InvalidInput, match="the column named for predictions is not there"):
+    with pytest.raises(sb.InvalidInput, match="column given for predictions is missing"):
         sb.score(predicted, frame, prediction="sayd", **NAMES)
 
 
@@ -164,7 +164,7 @@ def test_rows_are_called_as_in_the_file_where_some_are_left_out(files: Any) -> N
         sb.check(["Good"] * len(frame), few, **NAMES)
     few = few.with_columns(**{"Review text": pl.col("Review text").fill_null("it k7")})
     found = sb.check(["Good"] * len(frame), few, **NAMES)
-    assert "texts that are in more than one domain: rows 8, 10" in found.found.notes
+    assert "texts that occur in more than one domain: rows 8, 10" in found.found.notes
 
 
 def test_training_texts_may_have_names_and_labels_of_their_own(files: Any) -> None:
@@ -174,7 +174,9 @@ def test_training_texts_may_have_names_and_labels_of_their_own(files: Any) -> No
     found = sb.check(predicted, frame, train=train, trained_on="inn", prediction="said", label_map=MAP, **NAMES)
     assert found.found.leaks is not None
     assert sum(found.found.leaks.exact.values()) == 5
-    with pytest.raises(sb.InvalidInput, match="the training texts are not there; found columns body; call its texts"):
+    with pytest.raises(
+        sb.InvalidInput, match="the column of training texts is missing; found columns body; name its text columns"
+    ):
         sb.check(predicted, frame, train={"body": ["a"]}, prediction="said", label_map=MAP, **NAMES)
 
 
@@ -186,7 +188,7 @@ def test_a_model_at_chance_gets_no_number_of_labels(files: Any) -> None:
         "Nothing can be decided yet: the model is not shown to be above chance on any domain."
     )
     empty = frame.with_columns(Mood=pl.when(pl.col("Shop") != "mill").then("Mood"))
-    with pytest.warns(DataWarning, match="domains without labels are not scored: mill"):
+    with pytest.warns(DataWarning, match="domains without labels, not scored: mill"):
         sb.score({"id": frame["Key"], "prediction": frame["Mood"]}, empty, **NAMES)
 
 
@@ -199,9 +201,7 @@ def test_what_a_notebook_holds_is_taken_as_it_is(files: Any) -> None:
     expected = sb.score(said, numbered, **asked).to_json()
     rows_of_hub = datasets.Dataset.from_polars(numbered)
     classes = rows_of_hub.class_encode_column("Mood")
-    with pytest.warns(
-        DataWarning, match="^predictions: columns that are no part of predictions are not read: ms"
-    ) as all_:
+    with pytest.warns(DataWarning, match="^predictions: ignored columns: ms") as all_:
         assert_same(expected, sb.score(said.to_pandas(), classes, **asked).to_json())
     assert {each.filename for each in all_} == {__file__}, "warnings point at the call"
     halves = said.to_pandas().astype({"Key": float})

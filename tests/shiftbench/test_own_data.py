@@ -83,7 +83,7 @@ def test_rows_that_repeat_leave_with_their_predictions(tmp_path: Path, caplog: p
     every = pl.concat([frame, again])
     csv, preds = write(tmp_path, every, predictions(every))
     with caplog.at_level("INFO", "shiftbench"), score_own_data(preds, csv, COLUMNS) as found:
-        assert "a repetition of another row, word for word: 2 rows" in caplog.text
+        assert "exact duplicates of another row: 2 rows" in caplog.text
         assert found.scores.tasks[0].in_domain[1].n == 30
 
 
@@ -99,11 +99,11 @@ def test_a_split_column_says_which_rows_are_tests(tmp_path: Path, word_encoder: 
         assert found.scores.tasks[0].shifts[0].depth_f1
     train = frame.filter(part="train")
     said = refusal(tmp_path, frame, predictions(train), columns)
-    assert "an id is unknown; found 'kSc-0'" in said
+    assert "unknown id; found 'kSc-0'" in said
     assert "test rows in column 'key'" in said
     write(tmp_path, frame, pl.concat([predictions(tests), predictions(train)]))
     with (
-        pytest.warns(DataWarning, match="180 predictions of rows that are not in column 'key' of .*: not read"),
+        pytest.warns(DataWarning, match="180 predictions of rows that are not in column 'key' of .*ignored"),
         score_own_data(preds, csv, columns) as found,
     ):
         assert [own.n for own in found.scores.tasks[0].in_domain] == [20, 20, 20]
@@ -137,11 +137,11 @@ def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        (Columns("topc", "verdict", ("body",), "key"), "the column named for domains is not there"),
+        (Columns("topc", "verdict", ("body",), "key"), "there is no such column for domains"),
         (Columns("topc", "verdict", ("body",), "key"), "did you mean 'topic'?"),
         (Columns("topic", "verdict", "body", "ky"), "did you mean 'key'?"),
         (Columns("topic", "verdict", (), "key"), "or give --columns text=NAME"),
-        (Columns("topic", "topic", ("body",), "key"), "one column is named for two purposes"),
+        (Columns("topic", "topic", ("body",), "key"), "a column is used for two roles"),
     ],
 )
 def test_columns_that_are_not_there_are_named(tmp_path: Path, columns: Columns, words: str) -> None:
@@ -156,7 +156,7 @@ def test_bad_ids_sources_and_labels_are_told_in_the_words_of_the_csv(tmp_path: P
         in refusal(tmp_path, twice, predictions(frame))
     )
     stranger = predictions(frame, sources=("toys", "cars"))
-    assert "a source is unknown; found 'cars'" in refusal(tmp_path, frame, stranger)
+    assert "unknown source; found 'cars'" in refusal(tmp_path, frame, stranger)
     wrong = predictions(frame).with_columns(prediction=pl.lit("goood"))
     assert "did you mean 'good'?" in refusal(tmp_path, frame, wrong)
     short = predictions(frame).slice(1)

@@ -231,7 +231,7 @@ def test_scores_on_a_file_need_no_folder(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
     [
-        ("tags", {"tags": ["B-per"]}, "column 'tags', row 2: tags and tokens differ in number; found ['B-per']"),
+        ("tags", {"tags": ["B-per"]}, "column 'tags', row 2: the numbers of tags and tokens differ; found ['B-per']"),
         ("tags", {"tokens": []}, "column 'tokens', row 2: a row has no tokens"),
         ("tags", {"tokens": ["a", " ", "c", "d", "e"]}, "column 'tokens', row 2: a token is empty"),
         ("tags", {"tags": ["per", "O", "O", "O", "O"]}, "column 'tags': the tags are not in BIO notation"),
@@ -261,7 +261,7 @@ def test_what_is_wrong_is_told_by_kind(kind: str, change: dict[str, Any], words:
         (
             "own.xlsx",
             b"PK\x03\x04",
-            "own data cannot be read from this kind of file; found 'own.xlsx'; save it as CSV (UTF-8)",
+            "this file format is not supported; found 'own.xlsx'; save it as CSV (UTF-8)",
         ),
         ("own.jsonl", b'{"domain": "a"\n', "row 1: this line is not JSON"),
         ("own.jsonl", b'["a"]\n', "row 1: this is not an object with keys"),
@@ -307,8 +307,8 @@ def test_small_domains_leave_the_means_and_are_told(tmp_path: Path) -> None:
     assert found["30"]["tasks"][0]["summary"]["n_shifts"] == 2
     assert found["30"]["tasks"][0]["summary"]["complete"]
     assert len(found["30"]["tasks"][0]["shifts"]) == 6, "its shifts are shown all the same"
-    left_out = [item for item in found["30"]["missing"] if item["what"].startswith("left out of the means")]
+    left_out = [item for item in found["30"]["missing"] if item["what"].startswith("excluded from the means")]
     assert [(item["target"], item["what"]) for item in left_out] == [
-        ("films", "left out of the means: 5 test texts, fewer than 30")
+        ("films", "excluded from the means: 5 test texts, fewer than 30")
     ]
-    assert not [item for item in found["0"]["missing"] if item["what"].startswith("left out")]
+    assert not [item for item in found["0"]["missing"] if item["what"].startswith("skipped")]

@@ -37,9 +37,9 @@ def ranks(*arguments: object, code: int = 0) -> str:
 def test_the_answer_comes_first_in_words(tmp_path: Path) -> None:
     printed = ranks(write_board(tmp_path / "board.csv"))
     assert printed.startswith("'acme/m0' is first: it is told apart from each of the other 2 ranked models")
-    assert "The claim: another draw of such tasks, if tasks were independent. Unit: task (20 tasks)" in printed
+    assert "The claim: another sample of such tasks, if tasks are independent. Unit: task (20 tasks)" in printed
     assert "Of 2 pairs of neighbours 1 is decided with all pairs corrected" in printed
-    assert "Columns are taken for tasks" in printed
+    assert "Columns are interpreted as tasks" in printed
 
 
 def test_every_form_has_the_same_ranks(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_claim_is_checked_again_and_a_changed_one_fails(tmp_path: Path) -> Non
     claim.write_text(json.dumps(content))
     assert "pairs: the claim has" in run("study", "verify", claim, code=3).stdout
     write_board(board, (0.9, 0.5, 0.7))
-    assert "names or scores are not those" in run("study", "verify", claim, code=3).stdout
+    assert "names or scores differ" in run("study", "verify", claim, code=3).stdout
 
 
 def test_an_undecided_first_place_fails_the_gate(tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_what_an_entry_takes_away_from_an_earlier_table_is_said(tmp_path: Path) 
     new = write_board(tmp_path / "new.csv", (0.9, 0.5, 0.5, 1.3), (*NAMES, "corp/new"))
     printed = ranks(new, "--against", old)
     assert "New: 'corp/new'" in printed
-    assert "No longer: 'acme/m0' is first, told apart from all others" in printed
+    assert "No longer: 'acme/m0' is first, significantly better than all others" in printed
     assert "that it decided 2 are still decided so" in printed
 
 

@@ -178,7 +178,7 @@ def test_the_matrix_says_every_figure(scores: sb.ScoreResult) -> None:
 
 def test_nothing_to_draw_is_told(id_scores: sb.ScoreResult, filled: Filled) -> None:
     zero_shot = sb.score(filled.files["zero-shot"], filled.folder)
-    with pytest.raises(InvalidInput, match="there is nothing to draw"):
+    with pytest.raises(InvalidInput, match="there is nothing to plot"):
         zero_shot.plot("scenarios")
     assert len(zero_shot.plot("matrix").axes) == 3
     assert len(id_scores.plot("matrix").axes) == 3

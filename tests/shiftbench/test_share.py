@@ -100,8 +100,8 @@ def test_options_of_the_former_version_cost_a_line(filled: Filled, sent: Path, t
     former = ("--card", card, "--evaluator", "third_party")
     done = run("board", "share", sent, *to, "--out", tmp_path / "out", *former)
     assert done.returncode == 0, done.stderr
-    assert "--card: goes in 0.4: the card beside the file" in done.stderr
-    assert "--evaluator: goes in 0.4: --organization says who evaluates" in done.stderr
+    assert "--card: removed in 0.4: the card next to the file" in done.stderr
+    assert "--evaluator: removed in 0.4: --organization is the evaluator" in done.stderr
     (path,) = files(tmp_path / "out")
     assert '"evaluator_relationship": "third_party"' in (tmp_path / "out" / path).read_text()
     shown = run("board", "share", "--help").stdout
@@ -171,7 +171,7 @@ def test_a_refused_pull_request_leaves_no_file(
     words = ("--data", filled.folder.path, *names, "--create-pr", "--out", tmp_path / "out")
     done = run("board", "share", *scored, "--to", "eval-results", *words)
     assert done.returncode == 1
-    assert "lab/none: there is no such repository, or the token may not see it" in done.stderr
+    assert "lab/none: there is no such repository, or the token has no access to it" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
@@ -181,11 +181,11 @@ def test_a_refused_pull_request_leaves_no_file(
         (["0123456789abcdef", "--store", "{store}"], "the store has no such entry"),
         (["good", "--store", "{store}"], "this is not the id of an entry"),
         (["{tmp}/none.parquet"], "there is no such file"),
-        (["{lonely}"], "results are shared with their card, and there is none"),
+        (["{lonely}"], "results are shared with their card, which is missing"),
         (["{card}", "--card", "{card}"], "unknown column"),
         (["{broken}", "--card", "{card}"], "this file has no scores"),
         (["{preds}", "--model", "model"], "this is not the name of a Hub repository"),
-        (["{preds}", "--report", "http://example.org"], "this is not an https address"),
+        (["{preds}", "--report", "http://example.org"], "this is not an https URL"),
         (["{preds}", "--out", "{tmp}"], "the output folder is not empty"),
     ],
 )

@@ -90,7 +90,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "one text of 30 MB": (lambda p: _one_text_in_many_rows(p, 3 * 10**7, 100), "a value is too long"),
     "a text as long as may be, in 5 million rows": (
         lambda p: _one_text_in_many_rows(p, 20_000, 5 * 10**6),
-        "the predictions hold more text",
+        "the predictions contain more text",
     ),
     "25 million rows": (lambda p: pq.write_table(_table(25 * 10**6), p), "25,000,000 rows"),
     "a page of 200 MB": (lambda p: _a_page(p, 200 * 10**6), "a page of 200,000,010 bytes"),
@@ -133,12 +133,12 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "CSV without end": (lambda p: _write(p, HEAD, b"x" * MIB, 100 * MIB), "this row is too long"),
     "CSV in a quote": (lambda p: _write(p, HEAD + b'"', b"x\n" * MIB, 100 * MIB), "this row is too long"),
     "CSV of quotes": (lambda p: _write(p, HEAD, b'"' * MIB, 100 * MIB), "this row is too long"),
-    "CSV of quotes and lines": (lambda p: _write(p, HEAD, b'"\n' * MIB, 100 * MIB), "rows; keep it under"),
+    "CSV of quotes and lines": (lambda p: _write(p, HEAD, b'"\n' * MIB, 100 * MIB), "rows; the limit is"),
     "CSV of commas": (lambda p: _write(p, HEAD, b"," * MIB, 100 * MIB), "this row is too long"),
-    "CSV of short rows": (lambda p: _write(p, HEAD, b"a,b,c\n" * MIB, 200 * MIB), "rows; keep it under 20,000,000"),
+    "CSV of short rows": (lambda p: _write(p, HEAD, b"a,b,c\n" * MIB, 200 * MIB), "rows; the limit is 20,000,000"),
     "a header of commas": (lambda p: _write(p, b"", b"a," * 1000, MIB // 2), "there are too many columns"),
     "a header without end": (lambda p: _write(p, b"", b"x" * MIB, 100 * MIB), "this row is too long"),
-    "spaces": (lambda p: _write(p, b"", b" " * MIB, 100 * MIB), "the file holds no predictions"),
+    "spaces": (lambda p: _write(p, b"", b" " * MIB, 100 * MIB), "the file contains no predictions"),
 }
 """By name: what writes it, and what its refusal says."""
 

@@ -110,7 +110,7 @@ def test_markup_in_free_text_stays_text() -> None:
 
 @pytest.mark.parametrize("text", ["", "- a\n- b\n", "just words", "3", "null"])
 def test_what_is_no_mapping_is_refused(text: str) -> None:
-    assert "a card is a mapping of keys to values; found " in refusal(text)
+    assert "a card must be a mapping of keys to values; found " in refusal(text)
     assert "start with 'name: ...'" in refusal(text)
 
 
@@ -149,8 +149,8 @@ def test_aliases_that_unfold_without_end_are_refused(text: str) -> None:
 
 def test_a_key_given_twice_is_refused() -> None:
     for text in (LEAST_YAML + "name: Another\n", json.dumps(LEAST)[:-1] + ', "name": "Another"}'):
-        assert "found a key that is given twice, line " in refusal(text)
-    assert "found a key that is given twice, line 4" in refusal(LEAST_YAML + "versions: {a: '1', a: '2'}\n")
+        assert "found a duplicate key, line " in refusal(text)
+    assert "found a duplicate key, line 4" in refusal(LEAST_YAML + "versions: {a: '1', a: '2'}\n")
 
 
 @pytest.mark.parametrize("letter", ["\x00", "\x1b", "\n", "\u202e", "\u2066", "\u2028", "\ud800"])
@@ -175,7 +175,7 @@ def test_problems_with_the_file_itself(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="there is no such card file; give the path of a YAML or JSON card"):
         read_card(card)
     card.write_text("name: " + "x" * 70_000)
-    with pytest.raises(InvalidInput, match=r"the card is too large; found 70,006 bytes; keep it under 64 KiB"):
+    with pytest.raises(InvalidInput, match=r"the card is too large; found 70,006 bytes; the limit is 64 KiB"):
         read_card(card)
     card.write_bytes(LEAST_YAML.replace("A model", "Modèle").encode("latin-1"))
     with pytest.raises(InvalidInput, match=r"the card is not UTF-8 text; .*save it as UTF-8"):

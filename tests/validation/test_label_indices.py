@@ -21,10 +21,10 @@ def test_class_numbers_are_refused_with_the_names_that_they_may_stand_for(label:
     table = "0 is 'entailment', 1 is 'neutral', 2 is 'contradiction'"
     assert (
         f"p.csv, column 'prediction', row 5: predictions are class numbers, not label names; found {label!r} "
-        f"(2 such values); write label names, not class numbers: {table}; where these are the numbers you mean, "
+        f"(2 such values); write label names, not class numbers: {table}; if these are label indices, "
         "add --labels-by-index" in message
     )
-    assert "a source is unknown; found 'zebra'" in message
+    assert "unknown source; found 'zebra'" in message
 
 
 def test_labels_by_index_become_names_and_numbers_of_no_label_are_refused() -> None:
@@ -74,7 +74,7 @@ def test_extra_columns_and_class_numbers_hide_nothing(tmp_path: Path, suffix: st
     with pytest.raises(InvalidInput) as refused:
         check_prediction_file(path, [build_task()])
     told = [problem.what for problem in refused.value.problems]
-    once = {"a source is unknown", "an id is unknown", "a label is unknown"}
+    once = {"unknown source", "unknown id", "unknown label"}
     assert {what: told.count(what) for what in once} == dict.fromkeys(once, 1)
     assert told.count("predictions are class numbers, not label names") == 1
     assert told.count("unknown column") == 2
@@ -97,7 +97,7 @@ def test_a_file_that_covers_a_subset_is_recognised() -> None:
     task = replace(build_task(), subsets={"fewshot": few})
     frame = grid(build_task()).filter(pl.col("id").is_in(few.implode()))
     assert refusal(frame, task) == (
-        "p.csv, column 'id': the predictions of 'nli' cover the subset 'fewshot', not all test ids; write "
-        "'subset: fewshot' in the card; predict the other test ids otherwise"
+        "p.csv, column 'id': the predictions for 'nli' cover the subset 'fewshot', not all test ids; write "
+        "'subset: fewshot' in the card, or predict the other test ids, too"
     )
     assert "cover the subset" not in refusal(frame.head(-1).vstack(grid(build_task()).tail(1)), task)

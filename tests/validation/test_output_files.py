@@ -97,8 +97,8 @@ def refusal(path: Path) -> str:
 
 
 def test_a_file_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert refusal(tmp_path) == f"--out: this is a folder; found {tmp_path}; name a file"
-    assert refusal(tmp_path / "no/a") == f"--out: there is no such folder; found {tmp_path}/no; make it first"
+    assert refusal(tmp_path) == f"--out: this is a folder; found {tmp_path}; give the path of a file"
+    assert refusal(tmp_path / "no/a") == f"--out: there is no such folder; found {tmp_path}/no; create it first"
     check_file(tmp_path / "a", "--out")
     check_file(Path(os.devnull), "--out")
     assert contents(tmp_path) == {}
@@ -106,10 +106,10 @@ def test_a_file_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.M
     check_file(tmp_path / "kept", "--out")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
     assert refusal(tmp_path / "kept") == (
-        f"--out: the file cannot be written; found {tmp_path}/kept; name another file"
+        f"--out: the file cannot be written; found {tmp_path}/kept; choose another file"
     )
     monkeypatch.setattr(output_files.tempfile, "TemporaryFile", deny)
-    assert refusal(tmp_path / "a") == "--out: the file cannot be written; found Permission denied; name another file"
+    assert refusal(tmp_path / "a") == "--out: the file cannot be written; found Permission denied; choose another file"
 
 
 def deny(**_: object) -> None:

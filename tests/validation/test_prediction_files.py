@@ -105,12 +105,12 @@ def test_an_empty_file(tmp_path: Path, suffix: str) -> None:
 @pytest.mark.parametrize("content", [HEAD, HEAD.strip(), "\ufeff" + HEAD, "\n\n"])
 def test_a_csv_without_rows(tmp_path: Path, content: str) -> None:
     message = refusal(tmp_path / "p.csv", content)
-    assert message == "p.csv: the file holds no predictions; found 0 rows; run the program that writes it again"
+    assert message == "p.csv: the file contains no predictions; found 0 rows; run the program that writes it again"
 
 
 def test_the_other_formats_without_rows(tmp_path: Path) -> None:
-    assert "the file holds no predictions; found 0 rows" in refusal(tmp_path / "p.jsonl", "\n\n")
-    assert "the file holds no predictions; found 0 rows" in refusal(
+    assert "the file contains no predictions; found 0 rows" in refusal(tmp_path / "p.jsonl", "\n\n")
+    assert "the file contains no predictions; found 0 rows" in refusal(
         write(frame_of(["a"]).clear(), tmp_path / "p.parquet")
     )
 
@@ -144,9 +144,7 @@ def test_a_wrong_column_is_named_with_the_right_ones(tmp_path: Path, suffix: str
     assert wrong.startswith(f"p{suffix}, column 'predicted': unknown column; found 'predicted'; did you mean")
     assert "'prediction'?" in wrong
     assert missing.startswith(f"p{suffix}, column 'prediction': a column is missing; found columns source, id, predict")
-    assert missing.endswith(
-        "the columns are source, id, prediction and, if you like, seed, confidence and probabilities"
-    )
+    assert missing.endswith("columns: source, id, prediction; optional: seed, confidence, probabilities")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
@@ -175,7 +173,7 @@ def test_the_index_of_a_pandas_frame_is_called_that(tmp_path: Path, name: str) -
 def test_a_column_like_none_of_ours_gets_the_list_once(tmp_path: Path) -> None:
     assert refusal(tmp_path / "p.csv", f"zzz,{HEAD}0,fiction,{A},neutral\n") == (
         "p.csv, column 'zzz': unknown column; found 'zzz'; "
-        "the columns are source, id, prediction and, if you like, seed, confidence and probabilities"
+        "columns: source, id, prediction; optional: seed, confidence, probabilities"
     )
 
 
@@ -207,11 +205,11 @@ def test_class_numbers_are_not_label_names(tmp_path: Path) -> None:
     numbers = frame_of(["a", "b"]).with_columns(prediction=pl.Series([2, 0]))
     assert refusal(write(numbers, tmp_path / "p.parquet")) == (
         "p.parquet, column 'prediction', row 1: a value is not text; found 2 (2 such rows); "
-        "write the text as text, in quotes; write label names, not class numbers"
+        "write texts as JSON strings in quotes, and label names, not class numbers"
     )
     message = refusal(write(numbers, tmp_path / "p.jsonl"))
     assert message.startswith("p.jsonl, column 'prediction', row 1: a value is not text; found 2")
-    assert message.endswith("write label names, not class numbers")
+    assert message.endswith("not class numbers")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +224,7 @@ def test_records_and_mixed_lists_are_no_predictions(tmp_path: Path, value: Any, 
 @pytest.mark.parametrize("value", [[[1.5], [2.5]], [b"a", b"b"], [True, False]])
 def test_predictions_of_another_type(tmp_path: Path, value: list[Any]) -> None:
     message = refusal(write(frame_of(["a", "b"]).with_columns(prediction=pl.Series(value)), tmp_path / "p.parquet"))
-    assert message.startswith("p.parquet, column 'prediction', row 1: this column must hold text; found ")
+    assert message.startswith("p.parquet, column 'prediction', row 1: this column must contain text; found ")
     assert f"first value {value[0]!r}; write text" in message
 
 
@@ -239,8 +237,8 @@ def test_a_seed_that_is_no_whole_number(tmp_path: Path, seeds: list[Any], suffix
     # In a CSV 1.0 is text; that it was a number is not guessed.
     row = 1 if suffix == ".csv" and isinstance(seeds[0], float) else 2
     message = refusal(path)
-    assert message.startswith(f"p{suffix}, column 'seed', row {row}: a seed is not a whole number; found ")
-    assert message.endswith("give every row a whole number, or leave the column out")
+    assert message.startswith(f"p{suffix}, column 'seed', row {row}: a seed is not an integer; found ")
+    assert message.endswith("give every row an integer, or omit the column")
 
 
 @pytest.mark.parametrize("confidences", [[0.5, None], [0.5, math.nan], ["0.5", "0,9"], ["0.5", "high"], ["0.5", ""]])
@@ -248,7 +246,7 @@ def test_a_seed_that_is_no_whole_number(tmp_path: Path, seeds: list[Any], suffix
 def test_a_confidence_that_is_no_number(tmp_path: Path, confidences: list[Any], suffix: str) -> None:
     message = refusal(write(frame_of(["a", "b"], confidence=confidences), tmp_path / f"p{suffix}"))
     assert message.startswith(f"p{suffix}, column 'confidence', row 2: a confidence is not a number; found ")
-    assert message.endswith("(1 such row); give every row a number from 0 to 1, or leave the column out")
+    assert message.endswith("(1 such row); give every row a number from 0 to 1, or omit the column")
 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, True])
@@ -256,14 +254,14 @@ def test_a_confidence_that_is_no_number(tmp_path: Path, confidences: list[Any], 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl"])
 def test_lists_records_and_booleans_are_no_numbers(tmp_path: Path, value: Any, column: str, suffix: str) -> None:
     message = refusal(write(frame_of(["a"], **{column: [value]}), tmp_path / f"p{suffix}"))
-    assert message.startswith(f"p{suffix}, column '{column}', row 1: a {column} is not a ")
+    assert message.startswith(f"p{suffix}, column '{column}', row 1: a {column} is not a")
     assert f"found {value!r} (1 such row)" in message
 
 
 def test_a_date_is_no_seed(tmp_path: Path) -> None:
     dates = frame_of(["a"], seed=["2024-01-31"]).with_columns(pl.col("seed").str.to_date())
     message = refusal(write(dates, tmp_path / "p.parquet"))
-    assert "column 'seed', row 1: a seed is not a whole number; found datetime.date(2024, 1, 31)" in message
+    assert "column 'seed', row 1: a seed is not an integer; found datetime.date(2024, 1, 31)" in message
 
 
 def test_bad_values_of_all_columns_come_at_once(tmp_path: Path) -> None:
@@ -282,6 +280,6 @@ def test_bad_values_of_all_columns_come_at_once(tmp_path: Path) -> None:
     assert [line.split("; ")[:2] for line in lines] == [
         ["p.jsonl, column 'source', row 1: a value is missing", "found None"],
         ["p.jsonl, column 'prediction', row 3: a value is missing", "found None"],
-        ["p.jsonl, column 'seed', row 1: a seed is not a whole number", "found None (4 such rows)"],
+        ["p.jsonl, column 'seed', row 1: a seed is not an integer", "found None (4 such rows)"],
         ["p.jsonl, column 'prediction', row 2: a value is not text", "found 1 (2 such rows)"],
     ]

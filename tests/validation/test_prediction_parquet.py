@@ -32,9 +32,9 @@ def zip_bytes() -> bytes:
     ("content", "found"),
     [
         (zip_bytes(), "found a zip archive (or a spreadsheet)"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "found a Git LFS pointer: fetch the real"),
-        (b"<!DOCTYPE html><html></html>", "found a web page: was it the download link?"),
-        (b"\n<html></html>", "found a web page: was it the download link?"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "found a Git LFS pointer"),
+        (b"<!DOCTYPE html><html></html>", "found a web page: check the download link"),
+        (b"\n<html></html>", "found a web page: check the download link"),
         (b"\x80\x04\x95\x0b\x00\x00", "found bytes b'\\x80\\x04\\x95\\x0b\\x00\\x00'"),
     ],
 )
@@ -47,15 +47,15 @@ def test_what_is_none_of_the_formats_says_what_it_seems_to_be(tmp_path: Path, co
 def test_a_parquet_that_breaks_off(tmp_path: Path) -> None:
     path = write(frame_of(["neutral"] * 50), tmp_path / "p.parquet")
     message = refusal(path, path.read_bytes()[:-10])
-    assert message.startswith("p.parquet: the parquet file is cut off; found b")
+    assert message.startswith("p.parquet: the Parquet file is truncated; found b")
     assert message.endswith(" at its end; write or copy it again")
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1"])
 def test_a_parquet_with_nothing_between_its_ends(tmp_path: Path, content: bytes) -> None:
     message = refusal(tmp_path / "p.parquet", content)
-    assert message.startswith("p.parquet: the parquet file cannot be read; found damaged content")
-    assert message.endswith("write it again; the copy may be cut off")
+    assert message.startswith("p.parquet: the Parquet file cannot be read; found damaged content")
+    assert message.endswith("write or copy the file again; it may be truncated")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
@@ -63,7 +63,7 @@ def test_too_many_rows_are_refused(tmp_path: Path, suffix: str) -> None:
     path = write(frame_of(["a", "b", "c"]), tmp_path / f"p{suffix}")
     assert len(read_predictions(path, max_rows=3)) == 3
     with pytest.raises(
-        InvalidInput, match="more rows than a full grid of predictions has; found 3 rows; keep it under 2"
+        InvalidInput, match="more rows than a complete set of predictions has; found 3 rows; the limit is 2 rows"
     ):
         read_predictions(path, max_rows=2)
 
@@ -78,7 +78,7 @@ def test_a_value_that_is_too_long_is_named(tmp_path: Path, suffix: str, column: 
     # So long a text in parquet is not even read.
     row, found = (5, f"more than {4 * most:,} bytes") if suffix == ".parquet" else (4, f"{most + 1:,} characters (2 ")
     assert message.startswith(f"p{suffix}, column '{column}', row {row}: a value is too long; found {found}")
-    assert message.endswith(f"keep it under {most:,} characters")
+    assert message.endswith(f"the limit is {most:,} characters")
     assert read_predictions(write(frame_of(["x"] * 3).with_columns(texts.head(3)), path))[column][1] == "ü" * most
 
 
@@ -92,14 +92,14 @@ def test_files_of_many_parts_read_as_one(tmp_path: Path, suffix: str) -> None:
     assert_frame_equal(read_predictions(path), frame)
     holed = frame.with_columns(pl.when(pl.col("seed") != n - 3).then("seed").cast(pl.String).fill_null("x"))
     message = refusal(write(holed, path))
-    assert message.startswith(f"p{suffix}, column 'seed', row {n - 2}: a seed is not a whole number; found 'x' (1 such")
+    assert message.startswith(f"p{suffix}, column 'seed', row {n - 2}: a seed is not an integer; found 'x' (1 such")
 
 
 def test_seeds_that_only_some_json_lines_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction_lines, "BATCH_LINES", 2)
     seeds = [{}, {}, {"seed": 1}, {"seed": 2}, {}]
     message = refusal(tmp_path / "p.jsonl", json_lines(*({**ROW, **seed} for seed in seeds)))
-    assert message.startswith("p.jsonl, column 'seed', row 1: a seed is not a whole number; found None (3 such rows)")
+    assert message.startswith("p.jsonl, column 'seed', row 1: a seed is not an integer; found None (3 such rows)")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
@@ -127,7 +127,7 @@ def test_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
         assert read_predictions(path)["prediction"].to_list() == ["neutral"] * 9
         path.write_bytes(path.read_bytes().replace(b"neutral", b"neutrml", 1))
         if checksum:
-            assert "the parquet file cannot be read; found damaged content" in refusal(path)
+            assert "the Parquet file cannot be read; found damaged content" in refusal(path)
         else:
             assert read_predictions(path)["prediction"][0] == "neutrml"
 
@@ -147,9 +147,9 @@ def test_decimals_are_what_floats_are(tmp_path: Path, kind: pa.DataType) -> None
     found = read_predictions(written(seed=[1.0, 2.0], confidence=[0.25, 1.0]))
     assert found["seed"].to_list() == [1, 2]
     assert found["confidence"].to_list() == [0.25, 1.0]
-    assert "column 'seed', row 2: a seed is not a whole number; found " in refusal(written(seed=[1.0, 1.5]))
+    assert "column 'seed', row 2: a seed is not an integer; found " in refusal(written(seed=[1.0, 1.5]))
     message = refusal(written(prediction=[1.0, 2.0]))
-    assert "column 'prediction', row 1: this column must hold text; found " in message
+    assert "column 'prediction', row 1: this column must contain text; found " in message
     assert message.endswith("write label names, not class numbers")
 
 

@@ -29,7 +29,7 @@ def test_other_separators(tmp_path: Path, separator: str, mark: str) -> None:
 def test_ragged_rows_of_other_separators(tmp_path: Path, separator: str, name: str) -> None:
     message = refusal(tmp_path / "p.csv", (HEAD + f"fiction,{A},neutral,more\n").replace(",", separator))
     assert message.startswith("p.csv, row 1: this row has 4 fields, the header 3; found ")
-    assert message.endswith(f"put texts that hold {name} or quotes in quotes")
+    assert message.endswith(f"put texts that contain {name} or quotes in quotes")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -65,7 +65,7 @@ def test_a_ragged_row_is_counted_and_named(tmp_path: Path, bad: str, n: int, end
     good = f'fiction,{A},"two\nlines"\nfiction,{A},\u2028\x0c\nfiction,{A},\n'
     message = refusal(tmp_path / "p.csv", (HEAD + good + bad + "\nfiction,x,y\n").replace("\n", end))
     assert message.startswith(f"p.csv, row 4: this row has {n} fields, the header 3; found ")
-    assert message.endswith("put texts that hold commas or quotes in quotes")
+    assert message.endswith("put texts that contain commas or quotes in quotes")
 
 
 @pytest.mark.parametrize("empty", ["", ",,", '"","",""'])
@@ -87,7 +87,7 @@ def test_a_quote_left_open(tmp_path: Path, n_rows: int) -> None:
 def test_a_quote_out_of_place_is_refused_where_readers_differ(tmp_path: Path, field: str) -> None:
     message = refusal(tmp_path / "p.csv", HEAD + f"fiction,{A},{field}\n")
     assert message == (
-        "p.csv: the CSV cannot be read; found a quote out of place, or left open, after row 0; "
+        "p.csv: the CSV cannot be read; found a misplaced or unclosed quote after row 0; "
         "put quotes around whole fields, close every quote, and write a quote in a field twice"
     )
 
@@ -117,7 +117,7 @@ def test_words_that_a_spreadsheet_writes_in_capitals_reach_the_label_check(tmp_p
 def test_a_line_that_is_no_json_object(tmp_path: Path, line: str, words: str) -> None:
     message = refusal(tmp_path / "p.jsonl", json_lines(ROW) + line + "\n")
     assert message.startswith(f"p.jsonl, row 2: {words}; found b")
-    assert message.endswith("write one JSON object a line, each key once")
+    assert message.endswith("write one JSON object per line, each key once")
     assert len(message) < 400
 
 

@@ -91,7 +91,7 @@ def test_missing_ids_name_run_target_and_first_id() -> None:
     message = refusal(frame.filter(~((pl.col("source") == "travel") & (pl.col("seed") == 1) & (pl.col("id") == gone))))
     assert message == (
         "p.csv, column 'id': test ids are missing; found 2 of 3 test ids of 'slate' for source 'travel', seed 1; "
-        f"first missing '{gone}'; predict every test id; write '__unparsed__' where the model gave no usable output"
+        f"first missing '{gone}'; predict every test id; write '__unparsed__' if the model gave no usable output"
     )
 
 
@@ -107,7 +107,9 @@ def test_a_file_cut_where_a_spreadsheet_ends_says_so(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(prediction_problems, "EXCEL_ROWS", len(frame))
     message = refusal(frame)
     assert "1 of 3 test ids of 'travel' for source 'travel', seed 0" in message
-    assert "the file ends where a spreadsheet runs out of rows: write it again without opening it there" in message
+    assert (
+        "the file ends at the row limit of spreadsheet programs: write it again, and do not open it in one" in message
+    )
     monkeypatch.setattr(prediction_problems, "EXCEL_ROWS", len(frame) + 1)
     assert "spreadsheet" not in refusal(frame)
 
@@ -121,8 +123,8 @@ def test_a_repeated_id_names_row_run_and_cure() -> None:
     again = pl.concat([frame, frame[4:6]])
     assert refusal(again) == (
         "p.csv, column 'id', row 28: an id is repeated; found 'dr/nli/slate/test/000000000001' again for source "
-        "'fiction', seed 0 (and 1 more repeat); give each id once per source and seed; for several runs add the "
-        "column seed"
+        "'fiction', seed 0 (and 1 more repeat); give each id once per source and seed; for several runs, add a column "
+        "'seed'"
     )
 
 
@@ -138,16 +140,16 @@ def test_a_repeat_does_not_hide_a_missing_id() -> None:
     [
         (
             "7",
-            "an id has the wrong form; found '7'; '7' is not an example id; ids look like <benchmark>/<task>/<domain>",
+            "an id is malformed; found '7'; '7' is not an example id; ids look like <benchmark>/<task>/<domain>",
         ),
-        ("dr/nli/fiction/test/00000000000", "an id has the wrong form"),
-        ("dr/nli/fiction/dev/000000000000", "an id has the wrong form"),
-        ("dr/nli/fiction/test/000000000000\n", "an id has the wrong form"),
-        ("dr/nli/fictoin/test/000000000000", "an id is unknown; found 'dr/nli/fictoin/test/000000000000'; did you me"),
-        ("dr/nli/fiction/train/000000000000", "it is a train id; predict the test split, as in 'dr/nli/"),
-        ("dr/nli/fiction/test/ffffffffffff", "no test row of this dataset has it; were the predictions made for anot"),
-        ("dr/qa/fiction/test/000000000000", "this dataset has dr/nli; give the matching --data"),
-        ("boss/nli/fiction/test/000000000000", "this dataset has dr/nli; give the matching --data"),
+        ("dr/nli/fiction/test/00000000000", "an id is malformed"),
+        ("dr/nli/fiction/dev/000000000000", "an id is malformed"),
+        ("dr/nli/fiction/test/000000000000\n", "an id is malformed"),
+        ("dr/nli/fictoin/test/000000000000", "unknown id; found 'dr/nli/fictoin/test/000000000000'; did you me"),
+        ("dr/nli/fiction/train/000000000000", "this is a train id; predict the test split, as in 'dr/nli/"),
+        ("dr/nli/fiction/test/ffffffffffff", "no test row has this id; were the predictions made for anot"),
+        ("dr/qa/fiction/test/000000000000", "this dataset contains dr/nli; give the matching --data"),
+        ("boss/nli/fiction/test/000000000000", "this dataset contains dr/nli; give the matching --data"),
     ],
 )
 def test_an_unknown_id_says_what_is_wrong_with_it(bad: str, words: str) -> None:
@@ -178,7 +180,7 @@ def test_a_test_id_outside_the_subset_is_called_that() -> None:
         "p.csv, column 'id', row 10: a test id is outside the subset 'fewshot'; found "
         "'dr/nli/fiction/test/000000000002' (and 2 more such ids); "
         "predict the ids of 'fewshot' only, or name the subset that the predictions are for",
-        "p.csv, column 'id', row 13: an id has the wrong form; found '7'; '7' is not an example id; "
+        "p.csv, column 'id', row 13: an id is malformed; found '7'; '7' is not an example id; "
         "ids look like <benchmark>/<task>/<domain>/<split>/<12 hex digits>",
     ]
 
@@ -187,7 +189,9 @@ def test_an_id_of_another_task_may_be_of_a_task_without_the_subset() -> None:
     frame = pl.concat(
         [grid(subset_task()), changed(grid(build_task()).head(1), 1, id="dr/qa/fiction/test/000000000000")]
     )
-    assert "the subset 'fewshot' of this dataset has dr/nli; give the matching --data" in refusal(frame, subset_task())
+    assert "the subset 'fewshot' of this dataset contains dr/nli; give the matching --data" in refusal(
+        frame, subset_task()
+    )
 
 
 # Sources
@@ -196,7 +200,7 @@ def test_an_id_of_another_task_may_be_of_a_task_without_the_subset() -> None:
 def test_a_model_may_be_trained_on_a_domain_without_rows_in_the_subset() -> None:
     assert set(check_predictions(grid(subset_task()), [subset_task()], "p.csv")["source"]) == set(DOMAINS)
     untrained = replace(build_task(), sources=("fiction", "slate"))
-    assert "row 19: a source is unknown; found 'travel'; use one of 'fiction', 'slate'" in refusal(
+    assert "row 19: unknown source; found 'travel'; use one of 'fiction', 'slate'" in refusal(
         grid(build_task()), untrained
     )
 
@@ -204,10 +208,10 @@ def test_a_model_may_be_trained_on_a_domain_without_rows_in_the_subset() -> None
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("Fiction", "a source is unknown; found 'Fiction'; did you mean 'fiction'?"),
-        ("fictoin+slate", "a source is unknown; found 'fictoin+slate'; did you mean 'fiction'?"),
-        ("zebra", "a source is unknown; found 'zebra'; use one of 'fiction', 'slate', 'travel', 'none'"),
-        ("fiction+", "a source is unknown; found 'fiction+'; use one of "),
+        ("Fiction", "unknown source; found 'Fiction'; did you mean 'fiction'?"),
+        ("fictoin+slate", "unknown source; found 'fictoin+slate'; did you mean 'fiction'?"),
+        ("zebra", "unknown source; found 'zebra'; use one of 'fiction', 'slate', 'travel', 'none'"),
+        ("fiction+", "unknown source; found 'fiction+'; use one of "),
         ("slate+fiction", "joined sources must be alphabetical, each once; found 'slate+fiction'; write 'fiction+sl"),
         ("slate+slate", "joined sources must be alphabetical, each once; found 'slate+slate'; write 'slate'"),
     ],
@@ -231,25 +235,25 @@ def test_an_empty_source_or_id_is_named() -> None:
         ("Entailment", "did you mean 'entailment'?"),
         ("entailement", "did you mean 'entailment'?"),
         ("neutral ", "did you mean 'neutral'?"),
-        ("TRUE", "a spreadsheet seems to have changed it: write the file again without opening it there"),
-        ("#NAME?", "a spreadsheet seems to have changed it: write the file again without opening it there"),
-        ("", "write '__unparsed__' where the model gave no usable output"),
-        ("nan", "write '__unparsed__' where the model gave no usable output"),
-        ("None", "write '__unparsed__' where the model gave no usable output"),
+        ("TRUE", "a spreadsheet program seems to have changed it: write the file again, and do not open it in one"),
+        ("#NAME?", "a spreadsheet program seems to have changed it: write the file again, and do not open it in one"),
+        ("", "write '__unparsed__' if the model gave no usable output"),
+        ("nan", "write '__unparsed__' if the model gave no usable output"),
+        ("None", "write '__unparsed__' if the model gave no usable output"),
         ("zebra", "use one of 'entailment', 'neutral', 'contradiction'"),
     ],
 )
 def test_an_unknown_label_gets_its_cure(label: str, cure: str) -> None:
     message = refusal(changed(grid(build_task()), 5, prediction=label))
-    assert message.startswith(f"p.csv, column 'prediction', row 5: a label is unknown; found {label!r}; {cure}")
+    assert message.startswith(f"p.csv, column 'prediction', row 5: unknown label; found {label!r}; {cure}")
     assert len(message.splitlines()) == 1
 
 
 def test_unknown_labels_are_counted_by_label() -> None:
     frame = changed(grid(build_task()).with_columns(prediction=pl.lit("Neutral")), 4, prediction="zebra")
     first, second = refusal(frame).splitlines()
-    assert "row 1: a label is unknown; found 'Neutral' in 26 rows; did you mean 'neutral'?" in first
-    assert "row 4: a label is unknown; found 'zebra'; use one of" in second
+    assert "row 1: unknown label; found 'Neutral' in 26 rows; did you mean 'neutral'?" in first
+    assert "row 4: unknown label; found 'zebra'; use one of" in second
 
 
 def test_many_unknown_labels_and_sources_are_counted_not_all_listed() -> None:
@@ -280,7 +284,7 @@ def test_a_label_none_is_suggested_where_the_task_has_it() -> None:
 
 def test_a_negative_seed_and_a_confidence_out_of_range() -> None:
     message = refusal(changed(grid(build_task()), 2, seed=-1))
-    assert message.startswith("p.csv, column 'seed', row 2: a value is too small; found -1; number the runs from 0 up")
+    assert message.startswith("p.csv, column 'seed', row 2: a value is too small; found -1; number the runs from 0")
     for bad in (1.5, -0.1, float("inf")):
         frame = changed(grid(build_task()).with_columns(confidence=pl.lit(0.5)), 3, confidence=bad)
         assert refusal(frame).startswith(f"p.csv, column 'confidence', row 3: a value is out of range; found {bad}")
@@ -295,7 +299,7 @@ def test_confidences_of_0_and_1_are_in_range() -> None:
 def test_all_kinds_of_problem_come_at_once() -> None:
     frame = changed(changed(grid(build_task()), 1, prediction="zebra"), 4, source="zebra")
     message = refusal(pl.concat([frame, frame[8:9]]).filter(pl.int_range(pl.len()) != 20))
-    for words in ("an id is repeated", "a source is unknown", "a label is unknown", "test ids are missing"):
+    for words in ("an id is repeated", "unknown source", "unknown label", "test ids are missing"):
         assert words in message
 
 
@@ -304,7 +308,7 @@ def test_a_bad_confidence_hides_no_bad_label_nor_a_missing_id() -> None:
     lines = refusal(frame.head(-1)).splitlines()
     assert [line.split(";")[0].split(": ")[1] for line in lines] == [
         "a value is out of range",
-        "a label is unknown",
+        "unknown label",
         "test ids are missing",
     ]
 
@@ -314,7 +318,7 @@ def test_columns_that_are_no_prediction_file_s_are_told_alone() -> None:
     assert "unknown column" in refusal(frame.with_columns(note=pl.lit("x")))
     assert "a column is missing" in refusal(frame.drop("source"))
     assert refusal(frame.with_columns(id=pl.int_range(pl.len()))) == (
-        "p.csv, column 'id': the column has another type; found Int64; give the id of the test example"
+        "p.csv, column 'id': the column has the wrong type; found Int64; give the id of the test example"
     )
 
 
@@ -326,7 +330,7 @@ def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
         check_prediction_file(path, [build_task()])
     assert [str(problem).split(";")[0].removeprefix(str(path)) for problem in refused.value.problems] == [
         ", column 'confidence', row 3: a confidence is not a number",
-        ", column 'prediction', row 3: a label is unknown",
+        ", column 'prediction', row 3: unknown label",
         ", column 'id': test ids are missing",
     ]
     # Without its seed a row belongs to no run: that ids are missing cannot be told.
@@ -334,10 +338,10 @@ def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         check_prediction_file(path, [build_task()])
     assert [problem.what for problem in refused.value.problems] == [
-        "a seed is not a whole number",
+        "a seed is not an integer",
         "a confidence is not a number",
-        "an id has the wrong form",
-        "a label is unknown",
+        "an id is malformed",
+        "unknown label",
     ]
     grid(build_task()).write_csv(path)
     assert check_prediction_file(path, [build_task()]).equals(

@@ -74,7 +74,7 @@ def test_an_array_of_numpy_in_a_polars_frame(tmp_path: Path) -> None:
 
 
 NOT_NUMBERS = "the probabilities are not a list of numbers; found "
-LENGTH = "probabilities and labels differ in number; found "
+LENGTH = "the numbers of probabilities and labels differ; found "
 OUTSIDE = "a probability is not between 0 and 1; found "
 SUM = "the probabilities of a row do not add up to 1; found "
 LONG = "a list of probabilities is too long; found "
@@ -86,8 +86,8 @@ LONG = "a list of probabilities is too long; found "
     [
         ([0.5, float("nan"), 0.5], NOT_NUMBERS),
         ([0.5, float("inf"), 0.5], NOT_NUMBERS),
-        ([0.5, 0.5], LENGTH + "2 for the 3 labels"),
-        ([0.25] * 4, LENGTH + "4 for the 3 labels"),
+        ([0.5, 0.5], LENGTH + "2 probabilities, 3 labels"),
+        ([0.25] * 4, LENGTH + "4 probabilities, 3 labels"),
         ([1.5, -0.25, -0.25], OUTSIDE),
         ([50.0, 25.0, 25.0], OUTSIDE),
         ([0.5, 0.25, 0.2], SUM),
@@ -130,7 +130,7 @@ def test_tasks_without_labels_have_none(tmp_path: Path) -> None:
     frame.with_columns(probabilities=pl.lit(SOUND)).write_parquet(tmp_path / "p")
     message = refusal(tmp_path / "p", TASK, questions)
     assert message.startswith(
-        "p, column 'probabilities', row 10: task 'qa' has no labels that could have probabilities"
+        "p, column 'probabilities', row 10: task 'qa' has no labels, so it takes no probabilities"
     )
 
 

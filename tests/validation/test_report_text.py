@@ -6,10 +6,8 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
 def test_a_problem_is_one_line_with_place_finding_and_cure() -> None:
-    problem = Problem("a label is unknown", "p.csv", "'neutrl'", "did you mean 'neutral'?", column="prediction", row=3)
-    assert (
-        str(problem) == "p.csv, column 'prediction', row 3: a label is unknown; found 'neutrl'; did you mean 'neutral'?"
-    )
+    problem = Problem("unknown label", "p.csv", "'neutrl'", "did you mean 'neutral'?", column="prediction", row=3)
+    assert str(problem) == "p.csv, column 'prediction', row 3: unknown label; found 'neutrl'; did you mean 'neutral'?"
 
 
 def test_parts_that_are_not_known_are_left_out() -> None:
@@ -49,9 +47,11 @@ def test_without_a_near_word_the_choices_are_listed_but_not_hundreds_of_them() -
 
 def test_words_that_only_look_alike_are_told_apart() -> None:
     composed, decomposed = "caf\u00e9", "cafe\u0301"
-    assert did_you_mean(decomposed, ["tea", composed]) == (
-        f"it only looks like '{composed}': it has U+0065 U+0301 where that has U+00E9; write it in Unicode's form NFC"
-    )
-    assert did_you_mean(composed, ["tea", decomposed]) == (
-        f"it only looks like '{decomposed}': it has U+00E9 where that has U+0065 U+0301; write it in Unicode's form NFD"
-    )
+    for found, meant, characters, form in (
+        (decomposed, composed, "U+0065 U+0301 instead of U+00E9", "NFC"),
+        (composed, decomposed, "U+00E9 instead of U+0065 U+0301", "NFD"),
+    ):
+        words = did_you_mean(found, ["tea", meant])
+        assert f"'{meant}'" in words
+        assert characters in words
+        assert words.endswith(form)

@@ -52,8 +52,8 @@ def test_good_rows_pass_texts_like_null_included() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "words"),
     [
-        ("id", "own/sa/books/test/0", "column 'id', row 3: a value has the wrong form; found 'own/sa/books/test/0'"),
-        ("id", "own/sa/books/test/000000000000\n", "column 'id', row 3: a value has the wrong form"),
+        ("id", "own/sa/books/test/0", "column 'id', row 3: a value is malformed; found 'own/sa/books/test/0'"),
+        ("id", "own/sa/books/test/000000000000\n", "column 'id', row 3: a value is malformed"),
         ("id", "own/sa/books/test/000000000000", "column 'id', row 1: a value is repeated"),
         ("domain", "", "column 'domain', row 3: an empty text"),
         ("group", "", "column 'group', row 3: an empty text"),
@@ -156,9 +156,9 @@ def test_sound_rows_of_every_kind_pass() -> None:
         (["x"], [None], "column 'tags', row 2: a tag is missing; found [None]"),
         ([], [], "column 'tokens', row 2: a row has no tokens; found []"),
         ([], [0], "column 'tokens', row 2: a row has no tokens; found []"),
-        (["x", "y"], [1], "column 'tags', row 2: tags and tokens differ in number; found [1]"),
-        (["x"], [2], "column 'tags', row 2: a tag is out of range; found [2]"),
-        (["x"], [-1], "column 'tags', row 2: a tag is out of range; found [-1]"),
+        (["x", "y"], [1], "column 'tags', row 2: the numbers of tags and tokens differ; found [1]"),
+        (["x"], [2], "column 'tags', row 2: a tag code is out of range; found [2]"),
+        (["x"], [-1], "column 'tags', row 2: a tag code is out of range; found [-1]"),
     ],
 )
 def test_each_fault_of_a_tagged_row_is_one_line(tokens: object, tags: object, words: str) -> None:
@@ -174,9 +174,9 @@ def test_each_fault_of_a_tagged_row_is_one_line(tokens: object, tags: object, wo
         ({"text": [None], "answer_start": [1]}, "an answer or its offset is missing"),
         ({"text": ["b"], "answer_start": [None]}, "an answer or its offset is missing"),
         ({"text": [""], "answer_start": [1]}, "an answer is empty; found {'text': [''], 'answer_start': [1]}"),
-        ({"text": ["b"], "answer_start": []}, "answers and their offsets differ in number"),
-        ({"text": ["x"], "answer_start": [1]}, "an answer does not stand where its offset says"),
-        ({"text": ["c"], "answer_start": [-1]}, "an answer does not stand where its offset says"),
+        ({"text": ["b"], "answer_start": []}, "the numbers of answers and offsets differ"),
+        ({"text": ["x"], "answer_start": [1]}, "an answer is not at its offset"),
+        ({"text": ["c"], "answer_start": [-1]}, "an answer is not at its offset"),
     ],
 )
 def test_each_fault_of_an_answered_row_is_one_line(answers: object, words: str) -> None:

@@ -10,8 +10,8 @@ states      OOD scores against the ID score (BOSS paper, Figures 2-4)
 effective   effective robustness: OOD scores above the line fitted to the other entries, on logits
 divergence  drops against the divergence of the domains' word distributions (Domain Robustness paper, Table 8)
 forecasts   forecasts of accuracy against the truth, by method; three simulated shifts of known cause
-grids       Theorem 1, ranks with a domain left out, means over models
-figures     the list of all of them; drawing and writing; what was drawn and what was not
+grids       Theorem 1, ranks under leave-one-domain-out, means over models
+figures     the list of analyses; draws and writes them, and reports which were drawn
 
 Each analysis computes its rows first, and draws only what is in them. Rows are fractions, figures are in points.
 

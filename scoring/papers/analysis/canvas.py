@@ -91,7 +91,7 @@ def picture(
     each = [heights] * n_rows if isinstance(heights, int | float) else list(heights)
     fitting = max(1, sum(below <= _MOST_INCHES for below in accumulate(each)))
     if n_rows > fitting:
-        notes = [*notes, f"The first {fitting} of {n_rows} rows of panels; all figures are in the CSV."]
+        notes = [*notes, f"The first {fitting} of {n_rows} rows of panels; all values are in the CSV."]
         n_rows, each = fitting, each[:fitting]
     note_lines = [line for note in notes for line in textwrap.wrap(note, 150)]
     head, foot = 0.4 + 0.22 * -(-len(keys) // _KEYS_A_ROW), 0.1 + 0.18 * len(note_lines)

@@ -76,7 +76,7 @@ def draw_drops_by_difficulty(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     panels = [Panel(partial(_panel, rows=mine)) for mine in rows.partition_by("board", maintain_order=True)]
     margins = Margins(top=0.75, right=0.45)
     about = "Bars at the right: 95% intervals of the means over all shifts."
-    title = "Mean drops as ever easier shifts are added, largest in-domain difference (IDD) first"
+    title = "Mean drops as shifts are added in order of decreasing in-domain difference (IDD)"
     return picture(panels, columns=2, heights=3.2, margins=margins, title=title, keys=keys, notes=[about, *notes])
 
 

@@ -118,6 +118,6 @@ def _correlations(rows: pl.DataFrame) -> str:
     """Format the correlations, averaged over the entries that have both."""
     each = rows.pivot("drop", index="entry", values="spearman", aggregate_function="first").drop_nulls()
     if each.is_empty():
-        return "Spearman: undefined, as drops or divergences are all equal"
+        return "Spearman: undefined, because drops or divergences are all equal"
     means = ", ".join(f"{name} {each[name].to_numpy().mean():.2f}" for name in _LOOKS)
     return f"Spearman: {means} (mean over {n_entries(each.height)})"

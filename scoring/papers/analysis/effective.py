@@ -60,7 +60,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
         compared = against_others(homes, aways)
         known = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
         if len(known) < len(every):
-            why = f"no in-domain score, or fewer than {MIN_BASELINES} other entries to draw a line through"
+            why = f"no in-domain score, or fewer than {MIN_BASELINES} other entries to fit a line to"
             left_out.append(f"{board}: {n_entries(len(every) - len(known))} without: {why}")
         on_board = []
         for result, (own, away), (line, effective) in known:

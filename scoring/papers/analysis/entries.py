@@ -152,7 +152,7 @@ class Findings(NamedTuple):
     """Rows of numbers (fractions) from which a figure is drawn, and what is left out of them, with the reason.
 
     The columns are those of the schema in each analysis' module (``find_scenarios``: ``scenarios.SCHEMA``, and so on).
-    Without any row, the reasons state why there is nothing to draw.
+    Without any row, the reasons state why there is nothing to plot.
     """
 
     rows: pl.DataFrame

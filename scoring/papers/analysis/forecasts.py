@@ -1,4 +1,4 @@
-"""Forecasts of accuracy against the truth, by method: where each fails, and which causes of shift it cannot detect.
+"""Forecasts compared with true accuracy, by method: where each fails, and which causes of shift it cannot detect.
 
 Three simulated shifts of known cause show which method detects which, with models that are correct on the source.
 
@@ -177,10 +177,11 @@ def draw_forecasts(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     ]
     keys = [Key(name, colour, "none", "o") for name, colour in _COLOURS.items() if name in set(rows["cause"])]
     about = (
-        f"{CONCEPT_SHIFT} Simulated shifts: class shares are reversed; a hard kind of text becomes frequent; labels "
-        "change their meaning while texts stay the same. Titles: mean absolute errors in points, in the legend's order."
+        f"{CONCEPT_SHIFT} Simulated shifts: class proportions are reversed; a hard kind of text becomes frequent; "
+        "labels change their meaning, with the texts unchanged. Titles: mean absolute errors in points, in the "
+        "legend's order."
     )
-    title = "Accuracy forecast without labels, against the true accuracy"
+    title = "Accuracy forecast without labels, compared with the true accuracy"
     return picture(
         panels, columns=3, heights=3.0, margins=Margins(top=0.45), title=title, keys=keys, notes=[about, *notes]
     )

@@ -109,7 +109,7 @@ def draw_rank_stability(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     boards = rows.partition_by("board", maintain_order=True)
     heights = [1.0 + 0.24 * min(mine["entry"].n_unique(), _MOST_ENTRIES) for mine in boards]
     panels = [Panel(partial(_ranks, rows=mine)) for mine in boards]
-    title = "Ranks by mean ST: on all domains (mark), and with any one domain left out (line)"
+    title = "Ranks by mean ST: on all domains (mark), and with any one domain excluded (line)"
     margins = Margins(left=3.0, right=0.4, top=0.4, bottom=0.5)
     return picture(panels, columns=1, heights=heights, margins=margins, title=title, notes=notes)
 

@@ -62,7 +62,7 @@ _AVERAGE_WORST = ("average_worst_sd", "average_worst_td")
 _AXES = {
     "parameters": "parameters",
     "shots": "shots",
-    "training_size": "training examples a source",
+    "training_size": "training examples per source",
     "step": "training step",
 }
 

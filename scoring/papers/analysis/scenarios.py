@@ -56,9 +56,9 @@ def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     """Draw a bar per board and paradigm, with resolved shifts in full colour and others pale."""
     names = rows.select("board", "paradigm").unique(maintain_order=True).height
     title = "Scenarios of domain shifts, over all entries and shifts"
-    about = "Shares of shifts, full colour where resolved (both drops' 95% intervals exclude 0)."
+    about = "Proportions of shifts; full colour: resolved (both drops' 95% intervals exclude 0)."
     if _PLACEBO in rows["paradigm"]:
-        about += " Placebo: the same entries on domains made at random."
+        about += " Placebo: the same entries on domains made random."
     height = 1.0 + 0.55 * names
     margins = Margins(left=2.5, right=2.0, top=0.35, bottom=0.5)
     panel = Panel(lambda axis: _bars(axis, rows))
@@ -97,7 +97,7 @@ def _bars(axis: "Axes", rows: pl.DataFrame) -> None:
     axis.set_xlim(0, 100)
     axis.tick_params(axis="y", length=0)
     axis.spines["left"].set_visible(False)
-    axis.set_xlabel("share of shifts, %")
+    axis.set_xlabel("proportion of shifts, %")
     _names_above(axis, rows)
 
 

@@ -109,7 +109,7 @@ def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
         panels += [
             Panel(partial(_panel, rows=mine, colours=colours), starts and mine is domains[0]) for mine in domains
         ]
-    keys = [Key("chosen shape", BLACK), Key("as good as in distribution", GREY, ":")]
+    keys = [Key("chosen shape", BLACK), Key("equal to the in-distribution score", GREY, ":")]
     keys += [Key(f"{short_number(size)} parameters", colour, "none", "o") for size, colour in colours.items()]
     title = "Scores out of distribution (OOD) against the ID score, by states of a model (points)"
     margins = Margins(left=0.5, right=0.1, top=0.8, bottom=0.45)

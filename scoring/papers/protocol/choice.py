@@ -58,14 +58,16 @@ class Decision(_Shape):
     words: dict[str, MeanWords] = pydantic.Field(description="By input field")
     similarity: float | None = pydantic.Field(description="Cosine of its centroid with the ID's")
     score: Estimate | None = pydantic.Field(description="The ID model's score on its test rows")
-    drop: Estimate | None = pydantic.Field(description="The ID model's score on the ID minus that")
+    drop: Estimate | None = pydantic.Field(description="The ID model's score on the ID data set minus 'score'")
     could_be_id: bool
-    id_reason: str = pydantic.Field(description="Why the rule makes it the ID, or not")
+    id_reason: str = pydantic.Field(description="Why the rule selects it as the ID, or not")
     chosen: bool = pydantic.Field(description="As OOD")
     reason: str | None = pydantic.Field(description="Why it is OOD, or not; null without scores")
-    rival: str | None = pydantic.Field(description="The data set that it lost to, or that would replace it")
-    margin: Estimate | None = pydantic.Field(description="Score by which it lost to the rival, or won")
-    frequency: float | None = pydantic.Field(description="Share of draws of the scores in which it is chosen as OOD")
+    rival: str | None = pydantic.Field(description="The data set that was chosen instead of it, or would replace it")
+    margin: Estimate | None = pydantic.Field(description="Score difference to the rival")
+    frequency: float | None = pydantic.Field(
+        description="Proportion of resamples of the scores in which it is chosen as OOD"
+    )
 
 
 class DatasetChoice(_Shape):
@@ -268,4 +270,4 @@ def _shortage(decisions: Sequence[Decision], probe: Probe | None, n_ood: int) ->
     n = sum(decision.chosen for decision in decisions)
     if probe is None or n == n_ood:
         return []
-    return [f"Only {n} of {n_ood} OOD data sets: no other candidate has a score and a text source of its own."]
+    return [f"Only {n} of {n_ood} OOD data sets: no other candidate has a score and a distinct text source."]

@@ -49,7 +49,7 @@ def _statistics(choice: DatasetChoice) -> PlainTable:
             smallest = f"≤{smallest}"
         source = " &\n".join(item.text_sources) or "unknown"
         if item.challenge:
-            source += "\n(made to be hard" + (f" from {item.made_from})" if item.made_from else ")")
+            source += "\n(adversarial" + (f" from {item.made_from})" if item.made_from else ")")
         rows.append([item.name, *counts, smallest, *words, str(item.breadth), source])
     lengths = [f"words of\n{field}\ntrain / test" for field in fields]
     title = f"{choice.task}: candidates, rows and mean lengths"
@@ -77,7 +77,7 @@ def _selection(choice: DatasetChoice) -> PlainTable:
         else:
             rows.append([item.name, could])
     title = f"{choice.task}: selection" + (
-        "; margin in points: how far its score is from changing the decision" if scored else ""
+        "; margin: change in points of its score that would change the decision" if scored else ""
     )
     return PlainTable(title, columns, rows, texts=("could be the ID", "OOD", "why"))
 
@@ -135,7 +135,10 @@ def choice_picture(choice: DatasetChoice) -> bytes:
     if choice.model is not None:
         panels.append(lambda axis: _bars(axis, choice))
     if not panels:
-        what, cure = "there is nothing to draw", "set SHIFTBENCH_ENCODER for similarity, give --predictions for scores"
+        what, cure = (
+            "there is nothing to plot",
+            "set SHIFTBENCH_ENCODER for similarities, give --predictions for scores",
+        )
         raise InvalidInput(Problem(what, "--picture", cure=cure))
     height = 1.7 + 0.36 * len(choice.candidates)
     return draw_panels(panels, columns=len(panels), width=_WIDTH * len(panels), heights=[height])

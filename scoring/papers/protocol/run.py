@@ -53,16 +53,16 @@ def measured_study(folder: DatasetFolder, task: str) -> Study:
 def _notes(folder: DatasetFolder, task: str) -> list[str]:
     notes = []
     if folder.manifest.synthetic:
-        notes.append("Synthetic data: this shows the tools at work and measures nothing else.")
+        notes.append("Synthetic data: for demonstrating the tools only; the scores are not meaningful.")
     if folder.manifest.partial:
-        notes.append("Partial data: rows and scores are not those of the whole data sets.")
+        notes.append("Partial data: rows and scores differ from those of the complete data sets.")
     absent = [
         f"{name}.{domain}"
         for name in candidate_tasks(folder, task)
         for domain in (*folder.task(name).withheld, *folder.task(name).absent_domains)
     ]
     if absent:
-        notes.append(f"Not in the folder, and so not considered: {', '.join(absent)}.")
+        notes.append(f"Not in the folder, so not considered: {', '.join(absent)}.")
     return notes
 
 
@@ -192,8 +192,10 @@ def _source(path: Path, sources: Sequence[str], domain: str) -> str:
     if len(sources) == 1 and sources[0] in OUTSIDE_SOURCES:
         return sources[0]
     found = f"predictions of {', '.join(repr(source) for source in sources)}"
-    cure = f"predict with a model trained on '{domain}', or give the training domain of these with --id"
-    raise InvalidInput(Problem("the ID's own model is not in the file", str(path), found, cure, column="source"))
+    cure = f"predict with a model trained on '{domain}', or give the training domain of these predictions with --id"
+    raise InvalidInput(
+        Problem("the file has no predictions of the model trained on the ID", str(path), found, cure, column="source")
+    )
 
 
 def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetChoice:
@@ -214,7 +216,7 @@ def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetCho
     id_name = study.find_name(id_) if id_ else choose_id(study.candidates)[0]
     if id_name != tested:
         what, found = "the paper tested no model trained on this data set", f"'{id_name}'"
-        cure = f"leave --id out (it tested one trained on {tested}), or give --data and --predictions"
+        cure = f"omit --id (the paper tested a model trained on {tested}), or give --data and --predictions"
         raise InvalidInput(Problem(what, "--reported", found, cure))
     return choose(study, id_name, n_ood)
 
@@ -247,13 +249,13 @@ def choose_measured(
     id_name, note = resolve_id_domain(study, folder, id_)
     notes = [*study.notes, note]
     if predictions is None:
-        notes.append("No OOD data set is chosen: that needs the ID model's predictions (--predictions).")
+        notes.append("No OOD data set is chosen, because the ID model's predictions are missing (--predictions).")
     elif id_name is None:
         raise InvalidInput(Problem("no ID, so no drops", str(folder.path), cure=note))
     else:
         tokens = token_encoder(folder) if folder.task(task).kind is TaskKind.GENERATION else None
         study = replace(study, probe=measured_scores(predictions, folder, study, id_name, tokens))
-        notes.append("Intervals and frequencies: over other test texts, for the same trained models.")
+        notes.append("Intervals and frequencies are for resampled test texts, with the trained models fixed.")
     if encoder is not None:  # similarity comes last, because embedding is slow
         study = with_similarity(study, folder, encoder)
     return choose(replace(study, notes=tuple(notes)), id_name, n_ood)
@@ -265,7 +267,7 @@ def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> t
     choice = (
         f"the rule would choose {rule_id}"
         if rule_id
-        else f"no candidate fits the rule: all classes, {MIN_TRAIN:,} train rows a class, not made to be hard"
+        else f"no candidate fits the rule: all classes, {MIN_TRAIN:,} train rows a class, not adversarial"
     )
     own = folder.task(study.task).id_domain
     if id_ is None and own is None:
@@ -274,6 +276,6 @@ def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> t
     if id_ is None and own not in by_domain:
         return None, f"No ID: the folder's, {own}, is not in it; {choice}. Choose one with --id."
     name = study.find_name(id_) if id_ else by_domain[own]
-    chosen_by = "as --id says" if id_ else "as the folder says"
+    chosen_by = "as given by --id" if id_ else "as defined by the folder"
     beside = "the rule agrees" if name == rule_id else f"but {choice}"
     return name, f"ID: {name}, {chosen_by}; {beside}."

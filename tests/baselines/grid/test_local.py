@@ -217,4 +217,4 @@ def test_parts_of_a_grid_are_put_together_by_copying_their_runs(tmp_path: Path, 
     assert grids.entry() == together
     code, told = grids.run("grid", "grid.toml", "--part", "3/2")
     assert code == 2
-    assert "--part is K/N with K from 1 to N, such as 1/4; found '3/2'" in told
+    assert "--part must be K/N with K from 1 to N, such as 1/4; found '3/2'" in told

@@ -68,6 +68,6 @@ def test_former_options_say_the_setting_of_today(command: str) -> None:
     words = [command, "x.pkl"]
     more = ["--out", "p.parquet"] if command == "predict" else []
     done = run(*words, *more, "--data", "nowhere", "--trust-pickle", "--max-length", "7")
-    assert "--model-arg trust_pickle=yes --model-arg max_length=7'; the former works until 0.4" in done.stderr
+    assert "--model-arg trust_pickle=yes --model-arg max_length=7'; the old name works until 0.4" in done.stderr
     assert "error: --model-arg: max_length is a whole number from 8; found '7'" in done.stderr
     assert done.returncode == 1

@@ -160,8 +160,8 @@ def test_a_domain_without_a_row_for_the_shared_size_is_refused() -> None:
     with pytest.raises(InvalidInput) as refused:
         assembled({"a": {"train": rows(40)}, "b": {"train": one_label}}, task, equal=True)
     assert str(refused.value).splitlines()[0] == (
-        "own/sa: own/sa.b lacks train rows of a class that all domains must have; found 0 rows; "
-        "fetch the whole upstream, or give --partial"
+        "own/sa: own/sa.b has no train rows of a class that every domain needs; found 0 rows; fetch the complete "
+        "upstream files, or give --partial"
     )
 
 

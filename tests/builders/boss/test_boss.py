@@ -190,7 +190,7 @@ def test_an_unknown_label_is_refused(
     shutil.copytree(invented_raw / place.partition("/")[0], raw / place.partition("/")[0])
     text = (raw / place).read_text()
     (raw / place).write_text(text.replace(old, new, 1))
-    with pytest.raises(InvalidInput, match=r"row \d+: a label is unknown; found '(2|implict_hate|maybe)'") as refused:
+    with pytest.raises(InvalidInput, match=r"row \d+: unknown label; found '(2|implict_hate|maybe)'") as refused:
         build("boss", task, raw, tmp_path / "out", partial=True)
     assert str(raw / place) in str(refused.value)
     assert not (tmp_path / "out").exists()
@@ -293,7 +293,7 @@ def test_sizes_are_compared_with_the_papers(suite: DatasetFolder, capsys: pytest
         )
     show(build_lines(suite.path, suite.manifest, ()))
     shown = capsys.readouterr().out
-    assert "rows here and in the paper's tables, where they differ" in shown
+    assert "rows here and in the paper's tables (if they differ)" in shown
     card = (suite.path / "README.md").read_text(encoding="utf-8")
     assert "| mnli | train | 14 | 392,662 | +40: the authors' code: writes rows to a file" in card
 
@@ -368,6 +368,6 @@ def test_labels_that_upstream_does_not_know_leave_or_are_refused(
     with pytest.raises(InvalidInput) as refused:
         build("boss", "ner", raw, tmp_path / "out", partial=True)
     assert str(refused.value) == (
-        f"{path}, column 'tags', row 1: a tag is unknown; found 'B-grup'; did you mean 'B-group'?; "
-        "or is this another file of the same project, with other types?"
+        f"{path}, column 'tags', row 1: unknown tag; found 'B-grup'; did you mean 'B-group'?; or is this another file "
+        "of the same project, with different types?"
     )

@@ -88,7 +88,7 @@ BROKEN = {
         "its link may have expired",
     ),
     "JSON list, lines wanted": Broken(
-        "boss nli.mnli", MNLI, b"[" + PAIR.strip() + b"]", "the file is one JSON list, not an object a line", "jq -c"
+        "boss nli.mnli", MNLI, b"[" + PAIR.strip() + b"]", "the file is one JSON list, not one object per line", "jq -c"
     ),
     "JSON lines, document wanted": Broken(
         "boss eqa.squad", SQUAD, b'{"data": []}\n{"data": []}\n', "the file is not JSON", "JSON lines"
@@ -97,7 +97,7 @@ BROKEN = {
         "boss nli_candidates.docnli", "docnli/test.json", PAIR, "the file is not a JSON list", "is it JSON lines"
     ),
     "JSON lines cut off": Broken(
-        "boss nli.mnli", MNLI, PAIR + PAIR[:40], "row 2: this line is not JSON", "it may be cut off"
+        "boss nli.mnli", MNLI, PAIR + PAIR[:40], "row 2: this line is not JSON", "it may be truncated"
     ),
     "JSON of another project": Broken(
         "boss eqa.squad", SQUAD, b'{"rows": []}', "this is not SQuAD's JSON", "the upstream release"
@@ -133,28 +133,29 @@ BROKEN = {
         "boss sa.sst",
         SST + ".zip",
         zipped("test.txt"),
-        "two zips could hold test.txt; found test.txt.zip and test.zip",
-        "remove the other",
+        "two zip files could contain test.txt; found test.txt.zip and test.zip",
+        "delete the other",
         ("sst/trees/test.zip", zipped("test.txt")),
     ),
     "zip of several": Broken(
-        "boss sa.sst", SST + ".zip", zipped("test.txt", "dev.txt"), "the zip must hold one file", "unpack the zip"
+        "boss sa.sst", SST + ".zip", zipped("test.txt", "dev.txt"), "the zip must contain exactly one file", "unpack "
+        "the zip"
     ),
     "zip cut off": Broken(
-        "boss sa.sst", SST + ".zip", zipped("test.txt")[:60], "the zip is cut off", "fetch the file itself again"
+        "boss sa.sst", SST + ".zip", zipped("test.txt")[:60], "the zip file is truncated", "fetch the file itself again"
     ),
     "another file of the project": Broken(
         "boss ner.e_ner",
         "e_ner/edgar_all_4.csv",
         b"-DOCSTART- O\n\nAcme I-BUSINESS\nInc I-BUSINESS\n",
-        "a tag is unknown; found 'I-BUSINESS'",
+        "unknown tag; found 'I-BUSINESS'",
         "another file of the same project",
     ),
     "another file, other separator": Broken(
         "boss ner.e_ner",
         "e_ner/edgar_all_4.csv",
         b"-DOCSTART-\tO\n\nAcme\tI-BUSINESS\n",
-        "row 1: tabs separate the fields here, where spaces are wanted",
+        "row 1: fields are separated by tabs",
         "another file of the same project",
     ),
     "gz that is none": Broken("boss sa.sst", SST + ".gz", TREE, "ends in .gz, but this is not gzip", "name it"),
@@ -162,10 +163,10 @@ BROKEN = {
         "boss sa.sst",
         SST + ".gz",
         gzip.compress(TREE * 900)[:-9],
-        "the compressed file is cut off or damaged",
+        "the compressed file is truncated or damaged",
         "fetch the file again",
     ),
-    "gz of nothing": Broken("boss sa.sst", SST + ".gz", gzip.compress(b""), "compressed file holds nothing", "fetch"),
+    "gz of nothing": Broken("boss sa.sst", SST + ".gz", gzip.compress(b""), "compressed file is empty", "fetch"),
     "gzip without .gz": Broken("boss sa.sst", SST, gzip.compress(TREE), "this is gzip under another name", ".gz"),
     "zip without .zip": Broken("boss sa.sst", SST, zipped("test.txt"), "this is a zip under another name", "unpack it"),
     "not UTF-8": Broken(
@@ -186,27 +187,28 @@ BROKEN = {
         HSOL,
         TWEETS.replace(b",", b";"),
         "the columns are separated by semicolons",
-        "the release's own file",
+        "the original file",
     ),
     "commas where tabs are": Broken(
         "boss td.implicit_hate",
         IMPLICIT,
         POSTS.replace(b"\t", b","),
         "the columns are separated by commas",
-        "the release's own file",
+        "the original file",
     ),
     "Excel saved as CSV": Broken(
         "boss td_candidates.hsol",
         HSOL,
         zipped("[Content_Types].xml", "xl/workbook.xml"),
         "this is a spreadsheet (Excel)",
-        "a spreadsheet changes texts",
+        "spreadsheets change texts",
     ),
     "old Excel": Broken(
-        "boss td_candidates.hsol", HSOL, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 9, "this is a spreadsheet", "own file"
+        "boss td_candidates.hsol", HSOL, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 9, "this is a spreadsheet", "original "
+        "file"
     ),
     "Parquet as TSV": Broken(
-        "boss td.implicit_hate", IMPLICIT, parquet(), "this is Parquet under another name", "the release's own file"
+        "boss td.implicit_hate", IMPLICIT, parquet(), "this is Parquet under another name", "the original file"
     ),
     "text as Parquet": Broken(
         "boss td.civil_comments",
@@ -216,13 +218,13 @@ BROKEN = {
         "fetch the file again",
     ),
     "PDF": Broken("boss sa.sst", SST, b"%PDF-1.7\n%x", "this is a PDF", "fetch the file itself"),
-    "zeros": Broken("boss sa.sst", SST, bytes(4096), "begins with nothing but zeros", "fetch the file itself again"),
+    "zeros": Broken("boss sa.sst", SST, bytes(4096), "starts with zeros", "fetch the file itself again"),
     "empty": Broken("boss sa.sst", SST, b"", "the file is empty", "fetch the file itself again"),
     "header alone": Broken(
         "boss td_candidates.hsol", HSOL, TWEETS.splitlines(keepends=True)[0], "no domain of boss/td_candidates", "fetch"
     ),
     "a folder": Broken("boss sa.sst", SST, folder, "there is a folder where a file should be", "move test.txt out"),
-    "link in a circle": Broken("boss sa.sst", SST, loop, "the link leads in a circle or to nothing", "the file itself"),
+    "link in a circle": Broken("boss sa.sst", SST, loop, "the link is circular or broken", "the file itself"),
     "link to nothing": Broken("boss sa.sst", SST, dangling, "found a link to elsewhere.txt", "the file itself"),
     "wrong columns": Broken(
         "boss td_candidates.hsol",
@@ -232,13 +234,13 @@ BROKEN = {
         "did you mean 'text'?",
     ),
     "a row too long": Broken(
-        "boss td_candidates.hsol", HSOL, TWEETS + b"2,3,1,bad, day\n", "row 3: this row has 5 fields", "not quoted?"
+        "boss td_candidates.hsol", HSOL, TWEETS + b"2,3,1,bad, day\n", "row 3: this row has 5 fields", "not be quoted"
     ),
     "an open quote": Broken(
-        "boss td_candidates.hsol", HSOL, TWEETS + b'2,3,1,"bad day\n', "row 3: this row breaks the rules", "cut off"
+        "boss td_candidates.hsol", HSOL, TWEETS + b'2,3,1,"bad day\n', "row 3: this row breaks the rules", "truncated"
     ),
     "an unknown label": Broken(
-        "boss td.implicit_hate", IMPLICIT, POSTS + b"x\thateful\n", "row 3: a label is unknown", "implicit_hate"
+        "boss td.implicit_hate", IMPLICIT, POSTS + b"x\thateful\n", "row 3: unknown label", "implicit_hate"
     ),
     "trees without brackets": Broken(
         "boss sa.sst", SST, TREE + b"It works.\n", "row 2: a tree must begin with a bracket", "edited"
@@ -327,11 +329,11 @@ def test_one_domain_is_built_as_listed(tmp_path: Path) -> None:
     (raw / "sst/trees/train.txt").unlink()
     with pytest.raises(InvalidInput) as refused:
         build("boss", "sa.sst", raw, tmp_path / "out", overwrite=True)
-    words = "found no sst/trees/train.txt; give --partial to build from the files that are there; or "
+    words = "found no sst/trees/train.txt; give --partial to build from the available files, or "
     assert words in str(refused.value)
     with pytest.raises(InvalidInput, match="no such domain of sa; found 'sts'; did you mean 'sst'"):
         build("boss", "sa.sts", raw, tmp_path / "out", overwrite=True)
-    with pytest.raises(InvalidInput, match="a pairing cannot be built from one"):
+    with pytest.raises(InvalidInput, match="a pairing cannot be built from a single domain"):
         build("df1", "sis-1." + _a_domain_of_a_pairing(), raw, tmp_path / "out", overwrite=True)
 
 

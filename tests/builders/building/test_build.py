@@ -152,7 +152,7 @@ def test_a_short_file_is_refused_with_both_figures(raw: Path, tmp_path: Path) ->
         build("dr", "nli", raw, tmp_path / "out")
     lines = str(refused.value).splitlines()
     assert len(lines) == 2 + 10
-    cure = "fetch the whole file, or give --partial to build what there is"
+    cure = "fetch the whole file, or give --partial to build from the available files"
     assert lines[0] == (
         f"{raw / TRAIN}: the row count differs from the recorded one; found 344 rows, recorded 392,702; {cure}"
     )
@@ -171,7 +171,7 @@ def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: U
     assert str(refused.value) == (
         f"{raw / TEST}: the checksum differs from the recorded one, though its row count agrees; found {found}, "
         f"recorded {'0' * 64}; fetch revision 1.0 of https://cims.nyu.edu/~sbowman/multinli/; or give "
-        "--other-revisions to build from this one, which then has a file that matches no record"
+        "--other-revisions to build from this file, which is then marked as matching no record"
     )
     facts.files[TEST].sha256 = found
     manifest = build("dr", "nli", raw, tmp_path / "out").manifest
@@ -186,7 +186,7 @@ def test_another_revision_may_be_built_and_is_marked(raw: Path, facts: Upstream,
     assert manifest.unverified_files == (TEST,)
     assert not manifest.partial
     facts.files[TEST].rows = 59
-    with pytest.raises(InvalidInput, match="found 60 rows, recorded 59; rows of another file may be appended"):
+    with pytest.raises(InvalidInput, match="found 60 rows, recorded 59; rows of another file may have been appended"):
         build("dr", "nli", raw, tmp_path / "other", other_revisions=True)
 
 
@@ -196,7 +196,7 @@ def test_a_surplus_is_refused_like_a_shortage(raw: Path, facts: Upstream, tmp_pa
         build("dr", "nli", raw, tmp_path / "out")
     assert str(refused.value) == (
         f"{raw / TRAIN}: the row count differs from the recorded one; found 344 rows, recorded 343; rows of another "
-        "file may be appended: fetch the file again, or give --partial to build what there is"
+        "file may have been appended: fetch the file again, or give --partial to build from the available files"
     )
 
 
@@ -221,12 +221,12 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert again.unverified
     assert again.unverified_files == (TEST,)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "> **Not compared with a record.** Nothing is recorded of 1 upstream file of the sources below, or" in card
+    assert "> **Not compared with a record.** For 1 upstream file of the sources below there is no record, or" in card
     assert f"| {TEST} | 60 | not known; matches no record |" in card
     told = io.StringIO()
     print_parts(build_lines(tmp_path / "out", built.manifest, ()), Console(file=told, width=200))
     assert f"{again.version}, some files match no record\n" in told.getvalue()
-    assert f"these match no record, so they may be incomplete: {TEST}\n" in told.getvalue()
+    assert f"these match no record and may be incomplete: {TEST}\n" in told.getvalue()
     older = again.model_dump(mode="json")
     del older["unverified"]
     for file in older["sources"]["multinli_1.0"]["files"]:
@@ -250,7 +250,7 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
     assert task.subsets == {"all": 18}
     readme = (tmp_path / "out/README.md").read_text()
     assert "**Partial build.**" in readme
-    assert "No files were there, or no rows in them: nli.fiction" in readme.split("## What is not here")[1]
+    assert "Their files were missing or had no rows: nli.fiction" in readme.split("## Not included")[1]
     DatasetFolder.open(tmp_path / "out").check()
 
 
@@ -331,7 +331,9 @@ def test_sources_say_where_their_records_are_from() -> None:
         for path, source in every.items()
         if any(records.is_recorded(path, str(form)) for form in forms(Path(path)))
     }
-    locked = {source.slug for source in every.values() if isinstance(source, SpecSource)}  # by the file beside the spec
+    locked = {
+        source.slug for source in every.values() if isinstance(source, SpecSource)
+    }  # by the file next to the spec
     assert recorded == {source.slug for source in every.values() if source.recorded_from or source.slug in locked}
 
 

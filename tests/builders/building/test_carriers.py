@@ -114,7 +114,7 @@ def test_a_release_is_the_same_in_every_carrier(name: str, tmp_path: Path) -> No
         if carrier == "Hub" and name in ("mnli", "snli"):
             (test,) = RELEASES[name].files["test"]
             n_unlabelled = sum(row["gold_label"] == "-" for row in invented(RELEASES[name])[test])
-            unlabelled = [f"{n_unlabelled} rows that no split takes"] if name == "mnli" else []
+            unlabelled = [f"{n_unlabelled} rows not used by any split"] if name == "mnli" else []
             expected = {test: ("annotators' votes", *unlabelled)}
         assert lacks == expected, carrier
         card = (tmp_path / f"{carrier} out" / "README.md").read_text(encoding="utf-8")
@@ -248,7 +248,7 @@ def test_multinli_is_whole_without_its_unlabelled_rows(known_by: str, hub_of_mul
         (lacking,) = [file for file in source_files(manifest, release) if file.lacks]
         assert lacking.lacks == (
             "annotators' votes",
-            f"{lacking.recorded_rows - lacking.rows} rows that no split takes",
+            f"{lacking.recorded_rows - lacking.rows} rows not used by any split",
         )
         write_rows(release, tmp_path / "hub" / test, read_rows(release, tmp_path / "hub" / test)[:-1])
         with pytest.raises(InvalidInput, match="the row count differs from the recorded one"):
@@ -331,7 +331,7 @@ def test_the_rows_of_files_at_hand_are_measured_whatever_their_bytes(
         (tmp_path / place).write_text("".join(lines), encoding="utf-8")
         assert main([tmp_path]) == code
         last = capsys.readouterr().out.splitlines()[-1]
-        assert last == f"here: 1 file; 1 with measured rows, of which those of {agree} agree"
+        assert last == f"here: 1 file; 1 with known row counts, of which {agree} agree"
 
 
 def test_every_task_on_multinli_knows_how_many_rows_have_a_label() -> None:

@@ -54,7 +54,7 @@ def test_what_brings_each_file(raw: Path) -> None:
     files = {file.checked.path: file for file in available_files("boss", "sa", [raw])}
     statuses = {place: files[place].status for place in (TRAIN, TEST, *TWEETS, DYNASENT)}
     assert statuses == {
-        TRAIN: "present and right",
+        TRAIN: "present, agrees",
         TEST: "missing: automatic",
         **dict.fromkeys(TWEETS, "missing: terms"),
         DYNASENT: "missing: by hand",
@@ -86,18 +86,18 @@ def test_the_command_prints_a_line_a_file_and_sums(raw: Path) -> None:
     assert done.returncode == 1
     assert f"sst/trees/  shiftbench data fetch boss sa --raw {raw}\n" in done.stderr
     lines = [line.split() for line in done.stderr.splitlines()]
-    assert ["train.txt", "present", "and", "right", "41", "B", "papers", "CC0-1.0"] in lines
+    assert ["train.txt", "present,", "agrees", "41", "B", "papers", "CC0-1.0"] in lines
     assert ["test.txt", "missing:", "automatic", "900", "B", "no", "record", "CC0-1.0"] in lines
     assert ["twitter-2016test-A.txt", "missing:", "terms", "no", "record", "restricted"] in lines
     assert ["boss", "37", "1", "0", "0", "1", "2", "33", "5.9", "kB"] in lines, "an archive counts once"
-    command = f"what a command can bring: shiftbench data fetch boss sa --raw {raw} --accept-terms semeval2017"
+    command = f"to download the rest: shiftbench data fetch boss sa --raw {raw} --accept-terms semeval2017"
     assert done.stderr.splitlines()[-1] == command
     assert "records: 0 measured (all rows), 1 papers (number of rows or checksum), 36 no record\n" in done.stderr
     assert not {"closed", "unverified"} & set(done.stderr.split())
     assert max(map(len, done.stderr.replace(str(raw), "RAW").splitlines())) <= 100
     rows = {row["path"]: row for row in json.loads(done.stdout)}
     assert len(rows) == 37
-    assert (rows[TRAIN]["status"], rows[TRAIN]["state"]) == ("present and right", "whole")
+    assert (rows[TRAIN]["status"], rows[TRAIN]["state"]) == ("present, agrees", "whole")
     missing = rows[TWEETS[0]]
     assert (missing["status"], missing["state"], missing["licence"]) == ("missing: terms", "closed", "restricted")
     assert (rows[TRAIN]["record"], missing["record"]) == ("papers", "no record")
@@ -110,7 +110,7 @@ def test_what_differs_is_below_its_file(raw: Path) -> None:
     assert done.returncode == 1
     at = 1 + done.stderr.splitlines().index(_line_of(done.stderr, "train.txt"))
     below = done.stderr.splitlines()[at : at + 2]
-    assert below == ["    1 rows, 1 too few", "    to download it again, remove it first"]
+    assert below == ["    1 rows, 1 too few", "    to download it again, delete it first"]
 
 
 def test_it_ends_with_0_where_every_file_is_there_and_right(

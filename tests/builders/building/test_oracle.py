@@ -256,19 +256,19 @@ def test_a_part_is_never_written_over_and_the_oracle_would_notice(
     monkeypatch.setattr(reading_module, "_store_key", lambda file: file.path)  # one store for all files of an archive
     code, said = command("imdb", tmp_path, tmp_path / "out")
     assert code == 1
-    assert "a part of other rows is stored there already" in said
+    assert "a part for other rows is already stored there" in said
     monkeypatch.setattr(intake_module, "write_part", overwrite)
     with known(Upstream(files={}, rows={})):
         code, said = command("imdb", tmp_path, tmp_path / "out")
     assert code == 1
-    assert f"{IMDB}, split test (source imdb): more than half of the rows are in another split" in said
+    assert f"{IMDB}, split test (source imdb): more than half of the rows also occur in another split" in said
 
 
 @pytest.mark.parametrize(
     ("n_shared", "code", "words"),
     [
         (50, 0, "50.0%"),
-        (51, 1, "more than half of the rows are in another split, too; found 51 of 100 rows of test in train"),
+        (51, 1, "more than half of the rows also occur in another split; found 51 of 100 rows of test in train"),
     ],
 )
 def test_without_a_record_at_most_half_may_be_shared(
@@ -295,7 +295,7 @@ def test_the_overlap_is_printed_and_in_the_card(release: Path, records: Upstream
         _, said = command("dsc", release, tmp_path / "a")
     with known(Upstream(files={}, rows={})):
         command("dsc", release, tmp_path / "b")
-    assert "upstream rows whose inputs are in another split, too" in said
+    assert "upstream rows whose inputs also occur in another split" in said
     for name, recorded in (("a", "7"), ("b", "not recorded")):
         card = (tmp_path / name / "README.md").read_text()
         assert f"| dsc | test | train | 100 | 7 | 7.0% | {recorded} |" in card

@@ -179,12 +179,12 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (
             GOOD + "Toys,good\n",
             "c.csv, row 5: this row has 2 fields, the header 3; found 'Toys,good'; "
-            "put texts that hold commas or quotes in quotes",
+            "put texts that contain commas or quotes in quotes",
         ),
         (
             GOOD + "Toys,good,fine, I think\n",
             "c.csv, row 5: this row has 4 fields, the header 3; found 'Toys,good,fine, I think'; "
-            "put texts that hold commas or quotes in quotes",
+            "put texts that contain commas or quotes in quotes",
         ),
         (GOOD.replace("\n", "\n\n", 2), "c.csv, row 1: this row is empty; delete the line"),
         (
@@ -198,11 +198,11 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             GOOD + "books!,good,nice\n",
-            "c.csv, column 'domain', row 5: domains differ only in case, spaces or signs, so that they would have one "
-            "name; found 'Books' and 'books!'; write those that are one domain in one way, and give the others names "
+            "c.csv, column 'domain', row 5: domains that differ only in case, spaces or punctuation would have the "
+            "same name; found 'Books' and 'books!'; spell each domain in one way, and give different domains names "
             "that differ in letters or digits",
         ),
-        (GOOD + "书,good,nice\n", "c.csv, column 'domain', row 5: a domain has no name of its own"),
+        (GOOD + "书,good,nice\n", "c.csv, column 'domain', row 5: no name can be made from this domain"),
         (
             GOOD + "None,good,nice\n",
             "c.csv, column 'domain', row 5: 'none' is reserved for models without a source domain; found 'None'; "
@@ -210,12 +210,12 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             "domain,label,text,split\na,x,one,train\na,y,two,dev\nb,x,three,test\n",
-            "c.csv, column 'split', row 2: a split is unknown; found 'dev'; use train, validation, test",
+            "c.csv, column 'split', row 2: unknown split; found 'dev'; use train, validation, test",
         ),
         (
             "domain,label,text,split\na,x,one,train\nb,y,two,validation\nb,x,three,validation\n",
-            "c.csv, column 'split', row 2: domain 'b' has validation rows only; found validation; "
-            "give it train or test rows",
+            "c.csv, column 'split', row 2: domain 'b' has only validation rows; found validation; give it train or "
+            "test rows",
         ),
         ("domain,label,text,group\na,x,one,g\nb,y,two,\n", "c.csv, column 'group', row 2: a value is empty"),
     ],
@@ -236,10 +236,12 @@ def test_all_problems_come_at_once(tmp_path: Path) -> None:
 def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Path) -> None:
     """Test names that once gave a traceback of the system, and 40,000 domains, which once took 37 s."""
     long = "a" * 300
-    assert "row 5: a domain's name is longer than 100 letters; found 'aaaa" in refusal(tmp_path, f"{GOOD}{long},x,y\n")
+    assert "row 5: a domain's name is longer than 100 characters; found 'aaaa" in refusal(
+        tmp_path, f"{GOOD}{long},x,y\n"
+    )
     rows = "".join(f"d{number},l{number % 2},text {number}\n" for number in range(40_000))
     words = "c.csv, column 'domain': there are too many domains; found 40,000 different values; these look like ids; "
-    words += "name the column"
+    words += "choose a column"
     assert refusal(tmp_path, HEAD + rows).startswith(words)
 
 

@@ -38,13 +38,13 @@ def test_roles_are_parsed(typed: list[str], columns: Columns, kind: TaskKind | N
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        (["site"], "a column is named without its role; found 'site'"),
-        (["lable=stars"], "there is no such role of a column; found 'lable'"),
-        (["domain=site,lable=stars"], "there is no such role of a column; found 'lable'"),
+        (["site"], "a column has no role; found 'site'"),
+        (["lable=stars"], "there is no such column role; found 'lable'"),
+        (["domain=site,lable=stars"], "there is no such column role; found 'lable'"),
         (["premise=a,hypothesis=b"], "name inputs with the role 'text', twice for a pair: text=sentence1,text=sent"),
-        (["domain="], "no column is named; found 'domain='; give domain=COLUMN"),
-        (["domain=a", "domain=b"], "one role is given to several columns; found domain=a, domain=b"),
-        (["domain=site,month=date"], "found domain=site, month=date; give one of them"),
+        (["domain="], "the column name is missing; found 'domain='; give domain=COLUMN"),
+        (["domain=a", "domain=b"], "several columns have the same role; found domain=a, domain=b"),
+        (["domain=site,month=date"], "found domain=site, month=date; give only one of them"),
         (["label=stars,tags=bio"], "found label=stars, tags=bio"),
         (["id=a,id=b"], "found id=a, id=b"),
     ],
@@ -75,8 +75,8 @@ def test_lists_of_answers_stand_in_a_cell_as_json_or_as_python_writes_them() -> 
 
 def test_lists_that_do_not_belong_in_a_column_are_refused_with_an_example() -> None:
     frame = pl.DataFrame({"text": [["a"], ["b"]], "label": ["x", "y"], "domain": ["a", "b"]})
-    with pytest.raises(InvalidInput, match=r"this column must hold text; found lists of texts; give a text in each"):
+    with pytest.raises(InvalidInput, match=r"this column must contain text; found lists of texts; give a text in each"):
         own_rows([table_of(frame, "frame")], Columns())
     squad = pl.DataFrame({"tokens": ["a b"], "tags": [{"text": ["a"], "answer_start": [0]}], "domain": ["a"]})
-    with pytest.raises(InvalidInput, match=r"must hold tags; found answers with their offsets; give a list in each"):
+    with pytest.raises(InvalidInput, match=r"must contain tags; found answers with their offsets; give a list in each"):
         own_rows([table_of(squad, "frame")], Columns())

@@ -44,7 +44,7 @@ def test_dates_are_grouped_in_any_usual_form(written: list[str], expected: list[
 
 
 def test_day_and_month_are_not_guessed() -> None:
-    with pytest.raises(InvalidInput, match="day and month of these dates cannot be told apart"):
+    with pytest.raises(InvalidInput, match="these dates are ambiguous: day and month could be swapped"):
         group_dates(pl.Series(["03/04/2024", "05/06/2024"]), "month", "mine.csv", "day")
     assert group_dates(pl.Series(["03/04/2024", "05/06/2024"]), "year", "mine.csv", "day").to_list() == ["2024"] * 2
 

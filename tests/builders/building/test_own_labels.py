@@ -19,14 +19,16 @@ from shiftbench.validation.report import InvalidInput
 N = 80
 ROWS: dict[str, Any] = {"domain": ["pub", "shop"] * (N // 2), "text": [f"visit {n}" for n in range(N)]}
 BINARY = ["1", "0", "0", "1"] * (N // 4)
-SPLIT = r"the program split 80 rows, as no column names their splits: (\d+) train, (\d+) validation, (\d+) test; "
+SPLIT = (
+    r"the program split 80 rows, because no column contains their splits: (\d+) train, (\d+) validation, (\d+) test; "
+)
 
 
 def test_the_same_number_is_one_label_with_a_note(tmp_path: Path) -> None:
     folder = sb.build_own(ROWS | {"label": ["1", "0", "0", "1.0"] * (N // 4)}, out=tmp_path / "a")
     same = sb.build_own(ROWS | {"label": BINARY}, out=tmp_path / "b")
     assert (folder.task("own").labels, folder.content_hash) == (("0", "1"), same.content_hash)
-    assert "labels that are the same number are one label: '1.0' (20) as '1' (rows)" in folder.task("own").notes
+    assert "labels that are the same number were merged: '1.0' (20) as '1' (rows)" in folder.task("own").notes
 
 
 def test_files_that_spell_numbers_in_their_own_way_are_one_table(tmp_path: Path) -> None:
@@ -84,8 +86,10 @@ def test_as_many_labels_as_rows_ask_for_the_kind(tmp_path: Path) -> None:
     every["label"] = [f"an answer {n}" for n in range(900)]
     with pytest.raises(InvalidInput) as refused:
         sb.build_own(every, out=tmp_path / "out")
-    assert "column 'label': the labels nearly all differ; found 900 different labels on 900 rows" in str(refused.value)
-    assert "give label=NAME, kind='texts' where" in str(refused.value)
+    assert "column 'label': nearly all labels are distinct; found 900 different labels on 900 rows" in str(
+        refused.value
+    )
+    assert "give label=NAME, kind='texts' if" in str(refused.value)
     assert len(sb.build_own(every, kind="labels", out=tmp_path / "out").task("own").labels) == 900
 
 
@@ -98,7 +102,7 @@ def test_domains_that_differ_in_case_are_one_problem_that_names_them() -> None:
 
 def test_domains_that_are_one_number_are_noted(tmp_path: Path) -> None:
     rows = {**ROWS, "domain": ["1.1", "1.10"] * (N // 2), "label": BINARY}
-    assert "domains that are the same number are kept apart: '1.1' and '1.10'" in (
+    assert "domains that are equal as numbers were not merged: '1.1' and '1.10'" in (
         sb.build_own(rows, out=tmp_path / "out").task("own").notes
     )
 
@@ -119,7 +123,7 @@ def test_who_splits_says_so_first_with_counts(tmp_path: Path, monkeypatch: pytes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
-    with pytest.warns(DataWarning, match=r"split rows into splits that the file does not name \(validation\): "):
+    with pytest.warns(DataWarning, match=r"split rows into splits that are missing in the file \(validation\): "):
         sb.build_own(ROWS | {"label": BINARY, "split": ["train", "train", "test", "test"] * (N // 4)})
 
 

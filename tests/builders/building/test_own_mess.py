@@ -29,10 +29,10 @@ REFUSED = {
     "id repeated": ("S1,Sci Fi,1,text b,train,g2,x", "column 'Key', row 82: an id is repeated; found 'S1'"),
     "id of blanks": ("  ,Sci Fi,1,text c,train,g3,x", "an id is empty; found rows 81, 83"),
     "domain missing": ("k4,,1,text d,train,g4,x", "column 'Site', row 84: a value is empty; found rows 84, 99"),
-    "domain without letters": ("k5,书,1,text e,test,g5,x", "row 85: a domain has no name of its own"),
+    "domain without letters": ("k5,书,1,text e,test,g5,x", "row 85: no name can be made from this domain"),
     "domain that looks like another": (
         "k6,Sci-Fi,1,text f,train,g6,x",
-        "row 86: domains differ only in case, spaces or signs",
+        "row 86: domains that differ only in case",
     ),
     "domain called none": (
         "k7,None,1,text g,test,g7,x",
@@ -42,13 +42,13 @@ REFUSED = {
     "label of blanks": ("k9,toys,  ,text i,train,g9,x", "rows 88, 89"),
     "text missing": ("k10,toys,1,,train,g10,x", "column 'Body text', row 90: a value is empty; found rows 90, 91"),
     "text of blanks": ('k11,toys,1,"  ",train,g11,x', "rows 90, 91"),
-    "split unknown": ("k12,toys,1,text l,dev,g12,x", "column 'Part', row 92: a split is unknown; found 'dev'"),
+    "split unknown": ("k12,toys,1,text l,dev,g12,x", "column 'Part', row 92: unknown split; found 'dev'"),
     "split in another case": ("k13,toys,1,text m,Train,g13,x", "'dev' (rows 92, 93, 94)"),
     "split missing": ("k14,toys,1,text n,,g14,x", "use train, validation, test"),
     "group missing": ("k15,toys,1,text o,train,,x", "column 'Page', row 95: a value is empty"),
-    "domain with validation rows only": (
+    "domain with validation rows": (
         "k16,films,1,text p,validation,g16,x",
-        "row 96: domain 'films' has validation rows only",
+        "row 96: domain 'films' has only validation rows",
     ),
     "id repeated again": ("S1,toys,1,text q,train,g17,x", "found 'S1' (rows 82, 97"),
     "id repeated a third time": ("S1,toys,1,text r,train,g18,x", "found 'S1' (rows 82, 97, 98)"),
@@ -57,20 +57,23 @@ REFUSED = {
 ODD = {
     "labels 1 and 1.0": (
         "k1,toys,1.0,text one,train,g1,x",
-        "labels that are the same number are one label: '1.0' (1) as '1'",
+        "labels that are the same number were merged: '1.0' (1) as '1'",
     ),
     "label with a blank": ("k2,toys,Good ,text two,train,g2,x", "'Good ' (1) as 'Good'"),
     "label in another case": ("k3,toys,Good,text three,train,g3,x", "labels that differ only in case or spaces"),
-    "row repeated": ("k4,Sci Fi,1,Sci Fi number 1 is fine,train,p-Sci Fi-1,x", "word for word: row 84"),
+    "row repeated": (
+        "k4,Sci Fi,1,Sci Fi number 1 is fine,train,p-Sci Fi-1,x",
+        "exact duplicates of another row of their domain: row 84",
+    ),
     "text with two labels": ("k5,Sci Fi,0,Sci Fi number 2 is fine,train,p-Sci Fi-2,x", "have different labels: rows"),
     "text in two domains": ("k6,toys,1,Sci Fi number 5 is fine,train,g6,x", "in more than one domain: rows 6, 86"),
     "domain too small": ("k7,films,1,text seven,test,g7,x", "domain 'films' has 1 test text, fewer than 10"),
     "domain with one label": ("k8,films,1,text eight,train,g8,x", "domain 'films' has only one label: '1'"),
     "a group in train and test": ("k9,toys,1,text nine,test,p-toys-1,x", ""),
     "texts that look like nothing": ("k10,toys,NA,null,train,g10,x", "'NA'"),
-    "label of a failed formula": ("k12,toys,#REF!,text twelve,train,g12,x", "errors of a spreadsheet: row 91"),
+    "label of a failed formula": ("k12,toys,#REF!,text twelve,train,g12,x", "errors: row 91"),
     "quotes, commas and lines": ('k11,toys,0,"a ""b"", c\nd",train,g11,x', ""),
-    "domain in another case": ("k13,TOYS ,1,text four,train,g13,x", "are one domain: 'TOYS ' (1) as 'toys' (rows)"),
+    "domain in another case": ("k13,TOYS ,1,text four,train,g13,x", "were merged: 'TOYS ' (1) as 'toys' (rows)"),
 }
 
 

@@ -187,7 +187,7 @@ def test_missing_files_are_named_with_their_source(spec: Path, tmp_path: Path) -
     with pytest.raises(InvalidInput) as refused:
         built(spec, tmp_path / "out", "names")
     assert "no tickets/software.conll" in str(refused.value)
-    assert "get https://example.org/tickets and put its files into RAW/tickets/, or beside bench.toml" in str(
+    assert "get https://example.org/tickets and put its files into RAW/tickets/, or next to bench.toml" in str(
         refused.value
     )
 
@@ -205,8 +205,8 @@ WRONG = [
     ("title = \"Three", "titel = \"Three", "key 'titel': unknown key; found 'titel'; did you mean 'title'?"),
     ("licence =", "license =", "key 'sources.tickets.license': unknown key; found 'license'; did you mean 'licence'?"),
     ("licence =", "license =", "key 'sources.tickets.licence': required key is missing; add 'licence = ...'"),
-    ("kind = \"tags\"", "kind = \"tag\"", "key 'tasks.names.kind': unknown word; found 'tag'; did you mean 'tags'?"),
-    ("text = \"body\",", "texts = \"body\",", "key 'tasks.urgency.columns.texts': unknown word; found 'texts'"),
+    ("kind = \"tags\"", "kind = \"tag\"", "key 'tasks.names.kind': unknown value; found 'tag'; did you mean 'tags'?"),
+    ("text = \"body\",", "texts = \"body\",", "key 'tasks.urgency.columns.texts': unknown value; found 'texts'"),
     ("where = { team = \"s", "were = { team = \"s", "key 'tasks.questions.domains.software.were': unknown key; found"),
     ("[\"doe-2026-tickets\"]", "[\"doe-2026-ticket\"]", "bench.bib has no such entry; found 'doe-2026-ticket'"),
     ("name = \"support\"", "name = \"Support\"", "key 'name': this cannot be a name; found 'Support'; use lower case"),
@@ -215,14 +215,18 @@ WRONG = [
     ("others = [", "other = [", "unknown key of label_from; found 'other'; did you mean 'others'?"),
     ("column = \"haste\", ", "", "key 'tasks.urgency.steps.2.column': required key of label_from is missing"),
     ("labels = [\"person\"]", "", "key 'tasks.names.labels': tags have too few labels; found (); list at least 1"),
-    ("[\"body\", \"asked\"]", "\"body\"", "the number of text columns is wrong; found ['body']; name those of context"),
-    ("tickets/tickets.csv", "tickets/tickets.xlsx", "no reader reads this kind of file; found 'tickets/tickets.xlsx'"),
-    ("tickets/tickets.csv", "../tickets.csv", "a file lies below RAW or beside the spec; found '../tickets.csv'"),
+    ("[\"body\", \"asked\"]", "\"body\"", "the number of text columns is wrong; found ['body']; use the labels of "
+    "context"),
+    ("tickets/tickets.csv", "tickets/tickets.xlsx", "there is no reader for this kind of file; found "
+    "'tickets/tickets.xlsx'"),
+    ("tickets/tickets.csv", "../tickets.csv", "a file must be below RAW or next to the spec; found '../tickets.csv'"),
     ("kind = \"answers\"", "kind = \"answers\"\nmetric = \"f1\"", "found 'f1'; use one of 'token_f1'"),
     ("kind = \"answers\"", "kind = \"answers\"\nlabels = [\"a\"]", "answers have no labels; found ('a',); leave them"),
-    ("domains = [\"hardware\", \"software\"]\n\n", "domains = [\"hardware\"]\n\n", "a shift needs two domains; found"),
-    ("title = \"Names", "source = \"ticket\"\ntitle = \"Names", "not among [sources]; found 'ticket'; did"),
-    ("columns = { text = [", "test = \"a.csv\"\ncolumns = { text = [", "a column holds the splits; found ['train', 't"),
+    ("domains = [\"hardware\", \"software\"]\n\n", "domains = [\"hardware\"]\n\n", "at least two domains are needed; "
+    "found"),
+    ("title = \"Names", "source = \"ticket\"\ntitle = \"Names", "not in [sources]; found 'ticket'; did"),
+    ("columns = { text = [", "test = \"a.csv\"\ncolumns = { text = [", "the splits are already in a column; found "
+    "['train', 't"),
     ("labels = [\"urgent\"", "labels = \"urgent\"#", "'tasks.urgency.labels': this is not a list; found 'urgent'"),
     ('"urgent", "routine"]', '"urgent", "urgent"]', "a label is listed twice; found ['urgent']; list it once"),
     ('"hardware", "software"]\n\n', '"hardware", "hardware"]\n\n', "a domain is listed twice"),
@@ -230,10 +234,10 @@ WRONG = [
     ('title = "Names in tickets"', 'title = ""', "key 'tasks.names.title': this is empty; found ''; add one"),
     ('"Names in tickets"', '"Names\\u202e"', "key 'tasks.names.title': "),
     ('column = "text"', "column = 1", "key 'tasks.urgency.steps.1.column': keep_filled: Input should be"),
-    ("CC-BY-4.0", "CC9", "key 'sources.tickets.spdx': this is no SPDX identifier; found 'CC9'"),
-    ("https://example.org", "javascript:alert(1)", "key 'sources.tickets.url': this is no address; found 'javascript:"),
-    ("cite =", 'downloads = [{ urls = ["file:///a"], place = "tickets/a.csv" }]\ncite =', "urls.1': this is no a"),
-    ("cite =", 'downloads = [{ urls = ["https://a"], place = "a.csv" }]\ncite =', "place': this is no place"),
+    ("CC-BY-4.0", "CC9", "key 'sources.tickets.spdx': this is not an SPDX identifier; found 'CC9'"),
+    ("https://example.org", "javascript:alert(1)", "key 'sources.tickets.url': this is not a URL; found 'javascript:"),
+    ("cite =", 'downloads = [{ urls = ["file:///a"], place = "tickets/a.csv" }]\ncite =', "urls.1': this is not a"),
+    ("cite =", 'downloads = [{ urls = ["https://a"], place = "a.csv" }]\ncite =', "place': this is not a path"),
     ("name =", "name", "bench.toml: the spec is not TOML; found Expected '=' after a key"),
 ]  # fmt: skip
 
@@ -305,6 +309,6 @@ def test_a_disk_that_is_full_is_named_and_leaves_no_half_record(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", full_at_the_end)
-        with pytest.raises(InvalidInput, match=r"the record cannot be written; .* give --overwrite then"):
+        with pytest.raises(InvalidInput, match=r"the record cannot be written; .* already exists"):
             built(spec, tmp_path / "out", "urgency", record=True)
     assert not bench.lock.exists()

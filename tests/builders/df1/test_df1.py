@@ -157,8 +157,9 @@ def test_q_stands_beside_the_papers(
     card = (pairings.path / "README.md").read_text()
     line = next(line for line in card.splitlines() if line.startswith("MuS-3: Q"))
     assert line == (
-        f"MuS-3: Q 0.48 in the paper; {pooled_q(q, 500, 1_000):.2f} here by the formula of its code at 500 source and "
-        f"1,000 target texts, which its values agree with; {q_reference(own, target):.2f} by that formula at the 5,000 "
+        f"MuS-3: Q 0.48 in the paper; {pooled_q(q, 500, 1_000):.2f} here by the formula of the paper's code at 500 "
+        "source and "
+        f"1,000 target texts, with which its values agree; {q_reference(own, target):.2f} by that formula at the 5,000 "
         f"and 1,000 texts here; {q:.2f} by equation 8."
     )
     assert "MuS-3, source: government, slate, telephone, travel; 5,000 texts, 5,000 in the paper." in card
@@ -219,7 +220,11 @@ def test_too_few_texts_are_refused_unless_partial(invented_raw: Path, tmp_path: 
     shutil.copytree(invented_raw / "multinli_1.0", raw / "multinli_1.0")
     train = raw / "multinli_1.0" / "multinli_1.0_train.jsonl"
     train.write_text("".join(train.read_text().splitlines(keepends=True)[: 5 * 900]))
-    with pytest.raises(InvalidInput, match=r"df1/sis-3 has too few train texts to draw from; found 9?8?\d\d of 2,000"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"df1/sis-3 has too few train texts to sample from; found 9?8?\d\d of "
+        r"2,000",
+    ):
         build("df1", "sis-3", raw, tmp_path / "out")
     manifest = build("df1", "sis-3", raw, tmp_path / "out", partial=True).manifest
     assert 890 < manifest.tasks["sis-3"].domains["travel"].splits["train"].rows <= 900
@@ -227,7 +232,7 @@ def test_too_few_texts_are_refused_unless_partial(invented_raw: Path, tmp_path: 
         build("df1", "mus-3", raw, tmp_path / "other")
     train.unlink()
     with pytest.raises(
-        InvalidInput, match=r"df1/sis-3 has too few train texts to draw from; found 0 of 2,000 in no file"
+        InvalidInput, match=r"df1/sis-3 has too few train texts to sample from; found 0 of 2,000 in no file"
     ):
         build("df1", "sis-3", raw, tmp_path / "other", partial=True)
 
@@ -314,7 +319,7 @@ def test_models_of_a_part_of_the_source_are_scored_too(pairings: DatasetFolder, 
     assert not found.summary.complete
     whole = "government+slate+telephone+travel"
     *others, depths = [item.what for item in scores.missing if item.task == "mus-3"]
-    assert others == [f"no predictions of a model trained on the whole source {whole}", NO_HOME]
+    assert others == [f"no predictions of a model trained on the complete source {whole}", NO_HOME]
     assert depths.startswith("the deepest text of this joined source is the mean of its parts' deepest ones")
 
 

@@ -226,7 +226,7 @@ def test_a_vanished_source_names_the_way_to_get_it_and_the_other_tasks_still_bui
     assert built.without_files == ()
     assert [str(problem) for problem in built.failed["sa"]] == [
         f"{tmp_path}/raw: upstream files of dr/sa are missing; found no airline/airline.csv; give --partial to build "
-        "from the files that are there; or give --fetch to download them, or download data/airline.csv from "
+        "from the available files, or give --fetch to download them, or download data/airline.csv from "
         "https://github.com/quankiquanki/skytrax-reviews-dataset and put it at RAW/airline/airline.csv"
     ]
     assert "withdrawn" in str(built.failed["tg"][0])

@@ -212,7 +212,7 @@ def test_a_source_that_fails_stops_no_other_and_all_problems_come_at_once(
     told = [str(problem) for problem in refused.value.problems]
     expected = [
         "signed: its terms are not accepted; found Do not pass it on.; give --accept-terms signed",
-        f"forms/a.csv: the download failed; found {url}/form: a web page in place of the file",
+        f"forms/a.csv: the download failed; found {url}/form: a web page instead of the file",
         f"zips/a.csv: the download failed; found {url}/x.zip: an archive without 'wanted.csv'; in it: 'other.csv'",
         "pointers/a.csv: the download failed; found",
         "gone/a.csv: the download failed; found http://127.0.0.1:9/a: no connection",
@@ -357,8 +357,8 @@ def test_a_disk_that_fills_up_is_named_once(raw: Path, release: Release, monkeyp
         fetch(planned(raw, "letters/post.csv", "letters/b.csv"), raw)
     (problem,) = refused.value.problems
     assert str(problem) == (
-        f"{raw}: what comes cannot be written; found No space left on device; make room, or give another folder first; "
-        "run it again then: what came is kept"
+        f"{raw}: the download cannot be written; found No space left on device; free disk space, or give another "
+        "folder first, or free space and run it again: finished downloads are kept"
     )
 
 

@@ -93,7 +93,7 @@ def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: Loo
     assert {one.revision for one in found} == {f"{REPO}@{first}"}
     assert {one.place: one for one in found} == read_records(raw, "multinli_1.0")
     assert f"{TRAIN}: 150 rows, as recorded" in told
-    assert f"{DEV}: 30 rows, recorded 40: a build compares the rows that it takes" in told
+    assert f"{DEV}: 30 rows, recorded 40: a build compares the rows that it uses" in told
     row = json.loads((raw / TRAIN).read_text(encoding="utf-8").splitlines()[1])
     assert row == {"gold_label": "neutral", "genre": "fiction", "sentence1": "Clerk 0 of the fiction office.",
                    "sentence2": "Somebody sealed 1 letters.", "pairID": "1n"}  # fmt: skip
@@ -147,7 +147,7 @@ def test_a_recorded_checksum_holds_for_the_hub_too(api: HfApi, tmp_path: Path, m
 @pytest.mark.parametrize(
     ("recorded", "found"),
     [
-        (f'sha256 = "{"0" * 64}"', "2 files, and the checksum of one is recorded"),
+        (f'sha256 = "{"0" * 64}"', "2 files, but only one recorded checksum"),
         ("size = 9", r"bytes in 2 files, 9 are recorded: another revision\?"),
     ],
 )
@@ -197,7 +197,7 @@ def test_the_record_of_version_0_2_is_read(tmp_path: Path) -> None:
     assert hub_revision([tmp_path], "multinli_1.0", [TRAIN]) == f"{REPO}@{'1' * 40}"
     assert hub_revision([tmp_path], "multinli_1.0", [DEV]) is None
     (tmp_path / "multinli_1.0/from_hub.json").write_text("{")
-    with pytest.raises(InvalidInput, match="the record of what was fetched is not JSON"):
+    with pytest.raises(InvalidInput, match="the record of downloads is not JSON"):
         hub_revision([tmp_path], "multinli_1.0", [TRAIN])
 
 
@@ -253,9 +253,9 @@ def test_what_sources_say_of_the_hub_can_be_read() -> None:
             find_on_hub(address, [], api)
     for rows_as in {each.rows_as for each in downloads} - {None}:
         assert callable(find_writer(str(rows_as)))
-    with pytest.raises(InvalidInput, match="there is no such form of rows; found 'snil'; did you mean 'snli'"):
+    with pytest.raises(InvalidInput, match="there is no such row format; found 'snil'; did you mean 'snli'"):
         find_writer("snil")
-    with pytest.raises(InvalidInput, match="this is no address of the Hub"):
+    with pytest.raises(InvalidInput, match="this is not a URL of the Hub"):
         find_on_hub("hub:snli/train.jsonl", [], api)
 
 

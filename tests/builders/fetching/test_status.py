@@ -76,7 +76,7 @@ def test_the_table_is_written_with_the_day(release: Release, tmp_path: Path, mon
     ask_of(monkeypatch, {f"{release.url}/c.tsv": None, f"{release.url}/d.tsv": 9})
     assert main([str(tmp_path / "later")]) == 1, "one is gone"
     text = (tmp_path / "addresses.md").read_text(encoding="utf-8").splitlines()
-    assert text[0] == "2 addresses: 2 alive; 1 of another size than recorded"
+    assert text[0] == "2 addresses: 2 alive; 1 with a different size than recorded"
     today = text[4].split(" | ")[0].removeprefix("| ")
     assert date.fromisoformat(today)
     assert text[4:] == [
@@ -92,7 +92,7 @@ def test_without_a_network_nothing_is_written(
 ) -> None:
     ask_of(monkeypatch, {"http://127.0.0.1:9/a.tsv": 7})
     assert main([str(tmp_path / "addresses")]) == 1
-    assert capsys.readouterr().err == "error: no address answers, so nothing is written: is there a network?\n"
+    assert capsys.readouterr().err == "error: no URL responds, so nothing is written; check the network connection\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -106,7 +106,7 @@ def test_every_address_has_a_row(release: Release) -> None:
         ("sst", "gone", False),
         ("sst", "alive", False),
     ]
-    assert table_lines(rows)[0] == "2 addresses: 1 gone, 1 alive; 0 of another size than recorded"
+    assert table_lines(rows)[0] == "2 addresses: 1 gone, 1 alive; 0 with a different size than recorded"
     assert Asked(DAY, "sst", "a", 8, AddressAnswer("alive", 9)).is_other_size
 
 

@@ -165,10 +165,11 @@ def test_a_slow_server_is_waited_for_and_one_that_drips_is_not(
 @pytest.mark.parametrize(
     ("served", "facts", "found"),
     [
-        (Served(b"", [Answer(403, FORM, {"Content-Type": "text/html"})]), {}, "HTTP 403 Forbidden, with a web page"),
-        (Served(b"", [Answer(200, FORM, {"Content-Type": "text/html"})]), {}, "a web page in place of the file"),
-        (Served(FORM), {}, "a web page in place of the file: a form"),
-        (Served(b"\n <html><p>Sign in</p></html>"), {}, "a web page in place of the file"),
+        (Served(b"", [Answer(403, FORM, {"Content-Type": "text/html"})]), {}, "HTTP 403 Forbidden; the response is a "
+        "web page"),
+        (Served(b"", [Answer(200, FORM, {"Content-Type": "text/html"})]), {}, "a web page instead of the file"),
+        (Served(FORM), {}, "a web page instead of the file: perhaps a form,"),
+        (Served(b"\n <html><p>Sign in</p></html>"), {}, "a web page instead of the file"),
         (Served(b"", [Answer(410)]), {}, "HTTP 410 Gone"),
         (Served(b"", [Answer(503, headers={"Retry-After": "9999"})]), {}, "asks to wait 9,999 s"),
         (Served(b"", [Answer(302, headers={"Location": PATH})] * 99), {}, "redirect"),
@@ -176,7 +177,7 @@ def test_a_slow_server_is_waited_for_and_one_that_drips_is_not(
         (Served(BODY), {"size": 7}, "300,000 bytes, 7 are recorded: another revision"),
         (Served(BODY, length=False, chunked=True), {"size": 7}, "300,000 bytes, 7 are recorded: another revision"),
         (Served(BODY), {"sha256": "0" * 64}, "recorded 000000000000"),
-        (Served(BODY, length=False), {}, "does not say how long the file is"),
+        (Served(BODY, length=False), {}, "does not state the file's length"),
     ],
     ids=["403 form", "200 form", "form as a file", "page", "gone", "wait", "circle", "empty", "size", "chunks", "sum",
          "no length"],

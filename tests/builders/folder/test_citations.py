@@ -24,7 +24,7 @@ def test_entries_are_given_as_they_were_written() -> None:
     ],
 )
 def test_a_damaged_or_repeated_entry_is_refused_by_its_line(text: str, line: int) -> None:
-    with pytest.raises(InvalidInput, match=rf"citations.bib: this is no BibTeX entry of its own; .* in line {line};"):
+    with pytest.raises(InvalidInput, match=rf"citations.bib: this is not a single BibTeX entry; .* in line {line};"):
         parse_citations(text, "citations.bib")
 
 

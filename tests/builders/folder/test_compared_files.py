@@ -134,7 +134,7 @@ def test_a_shard_more_or_less_is_named(copy: Path) -> None:
     folder = DatasetFolder.open(copy)
     more = copy / "data/own/shop/test-00001-of-00002.parquet"
     shutil.copyfile(copy / TEST, more)
-    with pytest.raises(InvalidInput, match="would be read as one of them; found not in the manifest"):
+    with pytest.raises(InvalidInput, match="would be read as part of it; found not in the manifest"):
         folder.test("own")
     more.unlink()
     (copy / TEST).unlink()

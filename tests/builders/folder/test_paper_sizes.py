@@ -87,7 +87,7 @@ def test_a_file_that_was_not_there_is_named_with_its_rows() -> None:
     upstream = {"train": (rows("letters/train", None, 94),), "test": (rows("letters/test", 20, 20),)}
     found = sizes({"test": 20}, {"train": 95, "test": 21}, upstream, differences=(EMPTY,))
     assert found["train"].parts == (
-        SizePart(-94, "letters/train was not there"),
+        SizePart(-94, "letters/train was missing"),
         SizePart(-1, "the authors' code: counts an empty sentence"),
     )
     assert found["test"].why == "-1: the authors' code: counts an empty sentence"
@@ -112,7 +112,7 @@ def test_files_in_part_stand_for_one_that_is_absent() -> None:
     upstream = {"train": (rows("whole", None, 100), rows("one", 12, 0), rows("two", 10, 0))}
     found = sizes({"train": 19}, {"train": 100}, upstream, step("train", "copies_leave", 22, 19))
     assert [part.rows for part in found["train"].parts] == [-100, 12, 10, -3]
-    assert found["train"].parts[1].why == "one, which holds only a part, was read"
+    assert found["train"].parts[1].why == "one, which contains only a part, was read"
 
 
 def test_files_without_a_recorded_count_are_named() -> None:
@@ -148,7 +148,7 @@ def test_more_rows_to_cut_are_shared_as_the_paper_cuts() -> None:
     )
     assert [part.rows for part in found["test"].parts] == [30, 1]
     assert [part.rows for part in found["train"].parts] == [70, -1, -1]
-    assert found["test"].parts[1].why == "cut here, 61 of 200 rows are test; 30 of 100 in the paper"
+    assert found["test"].parts[1].why == "split here, 61 of 200 rows are test; 30 of 100 in the paper"
 
 
 def test_a_draw_of_which_the_paper_gives_no_size_is_told_with_its_files() -> None:
@@ -171,8 +171,8 @@ def test_splits_filled_to_a_size_name_the_domain_that_has_the_fewest() -> None:
     filled = {"train": SizeFacts(paper=100, rows=60, smallest="notes")}
     found = sizes({"train": 60}, {}, {}, step("train", "fill_to_size", 90, 60), filled=filled)
     assert found["train"].parts == (
-        SizePart(-10, "only 90 rows to draw from"),
-        SizePart(-30, "left out for the size of notes, the smallest domain"),
+        SizePart(-10, "only 90 rows to sample from"),
+        SizePart(-30, "dropped to match the size of notes, the smallest domain"),
     )
 
 
@@ -180,7 +180,7 @@ def test_splits_filled_to_a_size_name_the_domain_that_has_the_fewest() -> None:
 def test_folders_that_do_not_know_say_so(upstream: dict[str, tuple[UpstreamRows, ...]]) -> None:
     """Test older builds and public folders of withheld labels, which lack the steps on test rows."""
     (part,) = sizes({"test": 40}, {"test": 41}, upstream)["test"].parts
-    older = "older builds do not state from which files their rows are"
+    older = "older builds do not state which files their rows come from"
     assert part == SizePart(-1, "dropped by steps whose counts are withheld" if upstream else older)
 
 

@@ -74,8 +74,8 @@ def test_every_problem_is_named_at_once_with_near_keys(tmp_path: Path) -> None:
         "key 'title': required key is missing; add 'title: Support tickets'",
         "key 'authors.1.familyname': unknown key; found 'familyname'; did you mean 'family-names'?",
         "key 'date-released': required key is missing; add 'date-released: 2026-11-23'",
-        "key 'url': this has another form; found 'ftp://x'; write 'url: https://...'",
-        "key 'license': this is no SPDX identifier; found 'CC-BY-9'; write 'license: CC-BY-4.0'",
+        "key 'url': this has the wrong format; found 'ftp://x'; write 'url: https://...'",
+        "key 'license': this is not an SPDX identifier; found 'CC-BY-9'; write 'license: CC-BY-4.0'",
         "key 'contact': Input should be a valid list; found 'me'; "
         "write 'contact: [{name: Data team, email: data@example.org}]'",
         "key 'titel': unknown key; found 'titel'; did you mean 'title'?",
@@ -92,9 +92,9 @@ def test_every_problem_is_named_at_once_with_near_keys(tmp_path: Path) -> None:
         ("authors: [{affiliation: Ltd}]", "key 'authors.1': give 'family-names' and 'given-names' of a person"),
         (
             "doi: https://doi.org/10.1/x",
-            "key 'doi': this has another form; found 'https://doi.org/10.1/x'; write 'doi: 10.",
+            "key 'doi': this has the wrong format; found 'https://doi.org/10.1/x'; write 'doi: 10.",
         ),
-        ("contact: [{email: nobody}]", "key 'contact.1.email': this has another form; found 'nobody'"),
+        ("contact: [{email: nobody}]", "key 'contact.1.email': this has the wrong format; found 'nobody'"),
     ],
 )
 def test_a_wrong_value_is_refused(line: str, problem: str, tmp_path: Path) -> None:

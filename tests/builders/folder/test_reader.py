@@ -228,8 +228,8 @@ def test_a_withheld_domain_is_explained(mixed: DatasetFolder, tmp_path: Path) ->
     with pytest.raises(InvalidInput) as refused:
         public.test("nli", "early")
     assert str(refused.value) == (
-        f"{public.path}: subset 'early' is not in this folder, as it needs rows that may not be published; found 'nli' "
-        f"without harbour; {cure}"
+        f"{public.path}: subset 'early' is not in this folder, because it needs rows that may not be published; found "
+        f"'nli' without harbour; {cure}"
     )
     facts = public.prediction_task("nli")
     assert (facts.domains, facts.withheld) == (("kitchen", "orchard", "workshop"), ("harbour",))
@@ -249,7 +249,7 @@ def test_files_of_a_withheld_domain_are_found(path: str, mixed: DatasetFolder, t
     (public.path / path).parent.mkdir(exist_ok=True)
     shutil.copy(mixed.path / path, public.path / path)
     cure = "delete it, or build the folder again"
-    assert damage(public) == f"{path}: a file of a domain that may not be published is in the folder; {cure}"
+    assert damage(public) == f"{path}: the folder contains a file of a domain that may not be published; {cure}"
 
 
 def test_the_content_hash_is_over_all_domains_in_any_order(mixed: DatasetFolder, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_what_is_no_regular_file_is_refused_at_once(copy: DatasetFolder, path: s
     checking.start()
     checking.join(timeout=30)
     assert not checking.is_alive()
-    assert f"{path}: a file of the dataset folder is no regular file" in said[0]
+    assert f"{path}: a file of the dataset folder is not a regular file" in said[0]
 
 
 def test_a_manifest_that_is_a_pipe_is_none(copy: DatasetFolder) -> None:

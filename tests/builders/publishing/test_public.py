@@ -123,10 +123,10 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
         *("sa", "sa.lamps", "sa.bicycles", "sa.tents", "sa.depth"),
     ]
     text = text_of_card(public)
-    assert "2 more domains may not be published; the last section says how to build them." in text
+    assert "2 more domains may not be published; the last section describes how to build them." in text
     *_, last = text.split("\n## ")
-    assert last.startswith("What is not here\n")
-    assert f"A whole build has the same content hash, `{mixed.content_hash}`" in last
+    assert last.startswith("Not included\n")
+    assert f"A complete build has the same content hash, `{mixed.content_hash}`" in last
     assert (
         "build them with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
         "| domain | train | validation | test | licence |\n| --- | ---: | ---: | ---: | --- |\n"
@@ -144,8 +144,8 @@ def test_the_card_of_the_full_folder_marks_what_is_for_own_use(mixed: DatasetFol
     (line,) = [line for line in text.splitlines() if line.startswith("| `nli.harbour` | 20")]
     assert line.endswith(" | research use only, own use |")
     *_, last = text.split("\n## ")
-    named = "Here for your own use, and left out by `shiftbench data publish`: nli.harbour, sa.kettles.\n"
-    assert last == f"What is not here\n\n{named}"
+    named = "Included for your own use, and excluded by `shiftbench data publish`: nli.harbour, sa.kettles.\n"
+    assert last == f"Not included\n\n{named}"
     assert "may not be published" not in text
 
 
@@ -159,8 +159,9 @@ def test_a_task_that_is_all_closed_keeps_a_section_without_configs(mix: Mix, tmp
     with pytest.raises(InvalidInput) as refused:
         public.test("sa")
     assert str(refused.value) == (
-        f"{public.path}: subset 'all' is not in this folder, as it needs rows that may not be published; found 'sa' "
-        "without kettles, lamps, bicycles, tents; build it yourself: shiftbench build synthetic sa --raw RAW --out DIR"
+        f"{public.path}: subset 'all' is not in this folder, because it needs rows that may not be published; found "
+        "'sa' without kettles, lamps, bicycles, tents; build it yourself: shiftbench build synthetic sa --raw RAW "
+        "--out DIR"
     )
 
 
@@ -170,8 +171,8 @@ def test_a_folder_of_closed_domains_only_is_refused(mix: Mix, tmp_path: Path) ->
     with pytest.raises(InvalidInput) as refused:
         public_copy(full, tmp_path / "public")
     assert str(refused.value) == (
-        f"{full.path}: nothing in this folder may be published; found Closed texts, licence: research use only; "
-        "let each user build it: shiftbench build synthetic nli --raw RAW --out DIR"
+        f"{full.path}: nothing in this folder may be published; found Closed texts, licence: research use only; users "
+        "must build it themselves: shiftbench build synthetic nli --raw RAW --out DIR"
     )
     assert not (tmp_path / "public").exists()
 
@@ -248,8 +249,8 @@ def predictions(folder: DatasetFolder, source: str, out: Path) -> Path:
 
 def test_predictions_for_a_withheld_domain_are_refused_in_words(mixed: DatasetFolder, tmp_path: Path) -> None:
     public = public_copy(mixed, tmp_path / "public")
-    cure = "build the domain yourself (the folder's README.md says how), and give that folder as --data"
-    what = f"this dataset folder leaves domain 'harbour' out, as its rows may not be published; found {{}}; {cure}"
+    cure = "build the domain yourself (the folder's README.md says how), and give that folder with --data"
+    what = f"domain 'harbour' is not in this dataset folder, because its rows may not be published; found {{}}; {cure}"
     file = predictions(mixed, "kitchen", tmp_path / "targets.parquet")
     first = mixed.split("nli", "harbour", "test")["id"][0]
     with pytest.raises(InvalidInput) as refused:
@@ -274,7 +275,7 @@ def test_predictions_for_what_is_there_are_scored(mixed: DatasetFolder, tmp_path
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda facts: facts | {"rebuild_only": False}, "nli.harbour is not marked as the licences of its sources say"),
+        (lambda facts: facts | {"rebuild_only": False}, "nli.harbour is not marked as its sources' licences require"),
         (lambda facts: facts | {"sources": ["gone"]}, "nli.harbour is made from a source that is not listed: gone"),
     ],
 )

@@ -141,7 +141,7 @@ def test_a_dry_run_needs_no_hub(
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", switched_off)
         with heard() as said:
             data.publish(synthetic.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
-        assert said[0] == "leave out the comparison with org/demo: the Hub cannot be reached; every file is listed"
+        assert said[0] == "no comparison with org/demo: the Hub cannot be reached; every file is listed"
         assert not any(line.startswith("create ") for line in said)
         sent = json.loads((tmp_path / "sent.json").read_text())
         assert sent["compared"] is False
@@ -188,7 +188,10 @@ def test_a_hub_without_tls_is_no_page_and_what_is_published_opens(own: Path, tmp
 
 
 def test_a_licence_is_not_stated_for_rows_of_others(synthetic: DatasetFolder, hub: EmptyHub, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="a licence is stated for rows of others; found 'MIT'; leave 'license' out"):
+    with pytest.raises(
+        InvalidInput,
+        match="a licence is stated for rows that have licences of their own; found 'MIT'; omit 'license'",
+    ):
         data.publish(synthetic.path, "org/demo", dry_run=True, cite=cite(tmp_path, "license: MIT\n"))
     assert hub.asked == 0
 
@@ -204,7 +207,7 @@ def test_texts_that_may_hurt_are_published_with_somebody_to_write_to(
             data.publish(mixed.path, "org/demo", dry_run=True, cite=path)
         # The closed texts are not published.
         (problem,) = refused.value.problems
-        assert "texts of Open texts may hurt, and nobody is named to write to; name whom to ask" in str(problem)
+        assert "texts of Open texts may be harmful, and no contact is given; give" in str(problem)
         assert problem.file == str(mixed.path), "not the copy that is sent"
     assert hub.asked == 0
     contact = cite(tmp_path, "contact: [{website: 'https://example.org/takedown'}]\n")

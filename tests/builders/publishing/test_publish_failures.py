@@ -141,10 +141,13 @@ def test_it_waits_as_long_as_the_hub_asks(
     ("fault", "says"),
     [
         (Fault("commit", status=500, times=99), "org/demo: the Hub refused it; found Server error '500"),
-        (Fault("commit", status=412, times=99), "org/demo: others keep publishing there; found Client error '412"),
+        (
+            Fault("commit", status=412, times=99),
+            "org/demo: others are publishing there at the same time; found Client error '412",
+        ),
         (Fault("commit", does="cut", times=99), "org/demo: the Hub refused it; found Server disconnected"),
         (Fault("refs", status=503, times=99), "org/demo: the Hub refused it; found Server error '503"),
-        (Fault("lfs_put", status=403, times=99), "org/demo: the token may not write there; found 403 Forbidden"),
+        (Fault("lfs_put", status=403, times=99), "org/demo: the token has no write access there; found 403 Forbidden"),
         (Fault("validate_yaml", status=400), "org/demo: the Hub refused the content; found Invalid metadata"),
     ],
     ids=lambda value: f"{value.kind}-{value.does}-{value.status}" if isinstance(value, Fault) else "",

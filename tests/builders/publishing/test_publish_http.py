@@ -91,7 +91,7 @@ def test_a_domain_loads_by_name_and_only_its_files_are_read(
 def test_published_again_nothing_is_sent(hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder]) -> None:
     publish(hub, versions[0])
     hub.faults.plan()
-    assert publish(hub, versions[0]) == [f"{REPO} already holds this content; no file to send"]
+    assert publish(hub, versions[0]) == [f"{REPO} already has this content; no file to send"]
     assert set(hub.faults.kinds()) == {"refs", "tree"}
 
 
@@ -165,7 +165,7 @@ def test_a_dry_run_tells_what_would_be_sent_and_sends_nothing(
         start_publish(hub, tmp_path, versions[0].path, "--repo-id", REPO, "--tag", "v1", "--dry-run", token=None)
     )
     sizes = [f"add {path} ({len(content):,} bytes)" for path, content in sorted(files(versions[0], hub).items())]
-    hidden = "--tag: goes in 0.4: versions are tagged by their format and content"
+    hidden = "--tag: removed in 0.4: versions are tagged by format and content"
     assert (code, err.splitlines()) == (0, [hidden, f"create repository {REPO}", *sizes, "tag v1"])
     assert {entry.method for entry in hub.faults.log} == {"GET"}
     publish(hub, versions[0])
@@ -183,7 +183,7 @@ def test_without_write_access_the_command_says_so_in_one_line(
     code, _, err = finish(start_publish(hub, tmp_path, versions[0].path, "--repo-id", REPO, token=READ))
     errors = [line for line in err.splitlines() if not line.startswith(("add ", "tag "))]
     assert (code, len(errors)) == (1, 1), err
-    assert errors[0].startswith(f"error: {REPO}: the token may not write there; found 403 Forbidden: ")
+    assert errors[0].startswith(f"error: {REPO}: the token has no write access there; found 403 Forbidden: ")
     assert titles(hub) == []
 
 
@@ -196,7 +196,7 @@ def test_without_write_access_nothing_is_written(
         hub.stored.create(REPO, private=False)
     with pytest.raises(InvalidInput) as refused:
         publish(hub, versions[0], token=token)
-    what = "the token may not write there" if token == READ else "the Hub got no valid token"
+    what = "the token has no write access there" if token == READ else "the Hub got no valid token"
     said = str(refused.value)
     assert said.startswith(f"{REPO}: {what}; found ")
     assert said.endswith("; give a token with write access: HF_TOKEN, or 'hf auth login'")
@@ -231,7 +231,7 @@ def test_tags_and_branches_that_cannot_be(hub: LoopbackHub, versions: tuple[Data
         ({"revision": head}, f"{REPO}: this is not the name of a branch; found '{head}'"),
         ({"revision": "refs/pr/1"}, f"{REPO}: this is not the name of a branch; found 'refs/pr/1'"),
         ({"revision": "a..b"}, f"{REPO}: this is not the name of a branch; found 'a..b'"),
-        ({"tag": "two words"}, f"{REPO}: this cannot be a tag; found 'two words'"),
+        ({"tag": "two words"}, f"{REPO}: this is not a valid tag; found 'two words'"),
         ({"repo_id": "one/two/three"}, "one/two/three: this cannot be the name of a Hub repository"),
     ):
         with pytest.raises(InvalidInput) as refused:
@@ -247,12 +247,15 @@ def test_gold_goes_to_a_private_repository_or_nowhere(
     build_synthetic(both, n_train=30, n_test=10, withhold_labels=True)
     pair = DatasetFolder(both, versions[0].manifest)
     told = publish(hub, pair)
-    assert f"leave out {both / 'gold'}: gold is published only to a repository given by --private-gold" in told
+    assert f"skipping {both / 'gold'}: gold is published only to the repository given by --private-gold" in told
     assert hub.stored.by_name.keys() == {REPO}
     hub.stored.create(gold, private=False)
     for options, says in (
-        ({"private_gold": gold}, f"{gold}: withheld labels may not go into a public repository"),
-        ({"private_gold": REPO.upper()}, f"{REPO.upper()}: withheld labels may not go into the public repository"),
+        ({"private_gold": gold}, f"{gold}: withheld labels must not be published in a public repository"),
+        (
+            {"private_gold": REPO.upper()},
+            f"{REPO.upper()}: withheld labels must not be published in the public repository",
+        ),
     ):
         with pytest.raises(InvalidInput) as refused:
             publish(hub, pair, **options)
@@ -272,12 +275,12 @@ def test_gold_is_not_taken_for_a_dataset_to_publish(
 ) -> None:
     both = tmp_path / "both"
     build_synthetic(both, n_train=30, n_test=10, withhold_labels=True)
-    with pytest.raises(InvalidInput, match="this folder holds test labels that are withheld"):
+    with pytest.raises(InvalidInput, match="this folder contains withheld test labels"):
         publish(hub, DatasetFolder.open(both / "gold"))
     moved = DatasetFolder.open(shutil.copytree(both / "gold", tmp_path / "moved"))
-    with pytest.raises(InvalidInput, match="this folder holds test labels that are withheld"):
+    with pytest.raises(InvalidInput, match="this folder contains withheld test labels"):
         publish(hub, moved)
-    with pytest.raises(InvalidInput, match="this folder holds no withheld labels to publish"):
+    with pytest.raises(InvalidInput, match="this folder contains no withheld labels to publish"):
         publish(hub, versions[0], private_gold="org/gold")
     pair = DatasetFolder(both, versions[0].manifest)
     shutil.rmtree(both / "public")

@@ -11,7 +11,7 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 
 READ = rated_texts("label.txt", 5)
-AGAIN = "fetch both files again; one of them may be cut off"
+AGAIN = "fetch both files again; one of them may be truncated"
 
 
 def read(folder: Path, texts: str, ratings: str | None, highest: int = 5) -> pl.DataFrame:
@@ -47,7 +47,7 @@ def test_frames_of_a_long_file_stay_in_step(tmp_path: Path) -> None:
             "a\n",
             None,
             5,
-            "label.txt: the ratings that belong to text.txt are missing; put them beside that file, unpacked",
+            "label.txt: the ratings that belong to text.txt are missing; put them next to that file, unpacked",
         ),
         (
             "a\nb\n",

@@ -130,8 +130,8 @@ def test_two_readers_are_the_same_key() -> None:
 
 def test_a_term_that_is_not_the_text_is_refused_by_line(tmp_path: Path) -> None:
     assert refusal(tmp_path / "a.xml", release(SOUP, sentence("Good tea.", term(4, 8, "tea")))) == (
-        "a.xml, row 12: a term is not the text at its offsets; found ' tea' at 4 to 8, where 'tea' should stand; "
-        "were the offsets counted in another text (bytes, entities, white space)? Fetch the file again"
+        "a.xml, row 12: a term differs from the text at its offsets; found ' tea' at 4 to 8, expected 'tea'; do the "
+        "offsets count bytes, entities or white space differently? Fetch the file again"
     )
 
 
@@ -147,30 +147,34 @@ def test_a_term_that_is_not_the_text_is_refused_by_line(tmp_path: Path) -> None:
     ids=["empty", "backwards", "cut", "white-space", "line-break"],
 )
 def test_terms_are_compared_to_the_letter(text: str, aspect: str, tmp_path: Path) -> None:
-    assert "a term is not the text at its offsets" in refusal(tmp_path / "a.xml", release(sentence(text, aspect)))
+    assert "a term differs from the text at its offsets" in refusal(tmp_path / "a.xml", release(sentence(text, aspect)))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"positive"', '"Positive"', "row 6: a polarity is unknown; found 'Positive'; did you mean 'positive'?"),
-        ('"positive"', '""', "row 6: a polarity is unknown; found ''; use one of 'positive', 'negative', 'neutral'"),
-        ('from="4"', 'start="4"', "row 6: an 'aspectTerm' is without 'from'; found attributes polarity, start, term"),
+        ('"positive"', '"Positive"', "row 6: unknown polarity; found 'Positive'; did you mean 'positive'?"),
+        ('"positive"', '""', "row 6: unknown polarity; found ''; use one of 'positive', 'negative', 'neutral'"),
+        ('from="4"', 'start="4"', "row 6: an 'aspectTerm' lacks 'from'; found attributes polarity, start, term"),
         ('"4"', '"-5"', "row 6: 'from' of an 'aspectTerm' is not a number of characters; found '-5'"),
         ('"8"', '"8.0"', "row 6: 'to' of an 'aspectTerm' is not a number of characters; found '8.0'"),
         (
             "<aspectTerm ",
             "<opinion ",
-            "row 6: 'aspectTerms' holds something else than an 'aspectTerm'; found 'opinion'",
+            "row 6: 'aspectTerms' contains an element other than 'aspectTerm'; found 'opinion'",
         ),
-        ("<text>The soup.</text>", "", "row 3: a sentence must hold one 'text'; found 0 of them"),
-        ("</text>", "</text><text/>", "row 3: a sentence must hold one 'text'; found 2 of them"),
-        ("</aspectTerms>", "</aspectTerms><aspectTerms/>", "row 7: a sentence must hold at most one 'aspectTerms'"),
-        ("The soup.", " \n ", "row 3: the text of this sentence holds no words; found ' \\n '"),
-        ("The soup.", "", "row 3: the text of this sentence holds no words; found ''"),
-        ("The soup.", "The <b>soup</b>.", "row 4: the text of this sentence holds more than text; found '<b>soup</b>'"),
-        ("sentences>", "Reviews>", "row 2: the file does not hold 'sentences'; found 'Reviews'"),
-        ("sentence>", "row>", "row 3: 'sentences' holds something else than a 'sentence'; found 'row'"),
+        ("<text>The soup.</text>", "", "row 3: a sentence must have one 'text'; found 0 of them"),
+        ("</text>", "</text><text/>", "row 3: a sentence must have one 'text'; found 2 of them"),
+        ("</aspectTerms>", "</aspectTerms><aspectTerms/>", "row 7: a sentence must have at most one 'aspectTerms'"),
+        ("The soup.", " \n ", "row 3: the text of this sentence contains no words; found ' \\n '"),
+        ("The soup.", "", "row 3: the text of this sentence contains no words; found ''"),
+        (
+            "The soup.",
+            "The <b>soup</b>.",
+            "row 4: the text of this sentence contains other elements; found '<b>soup</b>'",
+        ),
+        ("sentences>", "Reviews>", "row 2: the file has no element 'sentences'; found 'Reviews'"),
+        ("sentence>", "row>", "row 3: 'sentences' contains an element other than 'sentence'; found 'row'"),
         ("</sentence>", "", "row 15: the file is not XML; found mismatched tag"),
         ("soup.", "soup &", "row 4: the file is not XML; found not well-formed (invalid token)"),
         ("soup.", "soup &stock;", "row 4: the file is not XML; found undefined entity"),
@@ -187,9 +191,8 @@ def test_what_is_refused_is_named_by_line(old: str, new: str, message: str, tmp_
 def test_a_file_of_aspect_categories_is_not_read_as_without_terms(tmp_path: Path) -> None:
     content = release(SOUP).replace("aspectTerm", "aspectCategory")
     assert refusal(tmp_path / "a.xml", content) == (
-        "a.xml: no sentence has an 'aspectTerm'; "
-        "found elements aspectCategory, aspectCategorys, sentence, sentences, text; "
-        "take the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
+        "a.xml: no sentence has an 'aspectTerm'; found elements aspectCategory, aspectCategorys, sentence, sentences, "
+        "text; use the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
     )
 
 
@@ -209,7 +212,7 @@ def test_entities_are_never_expanded(declaration: str, tmp_path: Path) -> None:
 def test_an_empty_file_is_not_xml(tmp_path: Path) -> None:
     message = refusal(tmp_path / "a.xml", "")
     assert message.startswith("a.xml, row 1: the file is not XML; found ")
-    assert message.endswith("fetch the file again; it may be cut off")
+    assert message.endswith("fetch the file again; it may be truncated")
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:

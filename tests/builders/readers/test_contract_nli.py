@@ -70,13 +70,13 @@ TWICE["annotation_sets"] *= 2
         (release(TWICE), f"a.json, row 1: document '1' must have one annotation set; found 2 of them; {CURE}"),
         (
             release(document(1, "a", x="Entailment", y="Entailment"), document(2, "a", x="Entailment")),
-            "a.json, row 2: document '2' is not annotated for the hypotheses of the release; "
-            f"found 'y' not annotated; {CURE}",
+            "a.json, row 2: document '2' is not annotated for exactly the hypotheses of the release; found 'y' not "
+            f"annotated; {CURE}",
         ),
         (
             release(document(1, "a", x="Entailment", y="Entailment", z="Entailment")),
-            "a.json, row 1: document '1' is not annotated for the hypotheses of the release; "
-            f"found 'z' in its annotations alone; {CURE}",
+            "a.json, row 1: document '1' is not annotated for exactly the hypotheses of the release; found 'z' only "
+            f"in its annotations; {CURE}",
         ),
         (
             release(document(1, "a", x="entailment", y="Entailment")),

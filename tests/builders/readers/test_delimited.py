@@ -75,7 +75,7 @@ def test_csv_with_a_header_alone_has_no_rows_but_its_columns(tmp_path: Path) -> 
     assert (frame.schema, frame.height) == ({"b": pl.String}, 0)
 
 
-CUT = "fetch the file again; it may be cut off"
+CUT = "fetch the file again; it may be truncated"
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ CUT = "fetch the file again; it may be cut off"
         ),
         (
             "a;text\n",
-            "a.csv: the columns are separated by semicolons; found header 'a;text'; "
-            "fetch the release's own file, not one that was exported",
+            "a.csv: the columns are separated by semicolons; found header 'a;text'; fetch the original file of the "
+            "release, not an exported copy",
         ),
         (
             "text,text\n",
@@ -98,28 +98,28 @@ CUT = "fetch the file again; it may be cut off"
         ),
         (
             'a,text\n1,"x\ny"\n2,x,y\n',
-            "a.csv, row 2: this row has 3 fields, the header 2; found '2,x,y' at line 4; "
-            f"{CUT}; or are its texts not quoted?",
+            f"a.csv, row 2: this row has 3 fields, the header 2; found '2,x,y' at line 4; {CUT}; or its texts may not "
+            "be quoted",
         ),
         (
             "a,text\n1\n",
-            "a.csv, row 1: this row has 1 fields, the header 2; found '1' at line 2; "
-            f"{CUT}; or are its texts not quoted?",
+            f"a.csv, row 1: this row has 1 fields, the header 2; found '1' at line 2; {CUT}; or its texts may not be "
+            "quoted",
         ),
         (
             "a,text\n1,x\n\n2,y\n",
-            "a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; "
-            f"{CUT}; or are its texts not quoted?",
+            f"a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; {CUT}; or its texts may not be "
+            "quoted",
         ),
         (
             'a,text\n1,x\n2,"x" y\n',
-            "a.csv, row 2: this row breaks the rules of quoting; found ',' expected after '\"' at line 3; "
-            f"{CUT}; or is it not a quoted CSV?",
+            f"a.csv, row 2: this row breaks the rules of quoting; found ',' expected after '\"' at line 3; {CUT}; or "
+            "it may not be a quoted CSV",
         ),
         (
             'a,text\n1,"x\n2,y\n',
-            "a.csv, row 1: this row breaks the rules of quoting; found unexpected end of data at line 3; "
-            f"{CUT}; or is it not a quoted CSV?",
+            f"a.csv, row 1: this row breaks the rules of quoting; found unexpected end of data at line 3; {CUT}; or it "
+            "may not be a quoted CSV",
         ),
     ],
 )
@@ -324,7 +324,7 @@ def test_a_csv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
     assert all_rows(path, content, reader) == [('say "no", \\n\\"', "1"), ("null", "5")]
     assert any_refusal(path, b"", reader) == f"a.csv: the file is empty; {CUT}"
     assert any_refusal(path, b'"1","a"\n"2"\n', reader) == (
-        f"a.csv, row 2: this row has 1 fields, the header 2; found '2' at line 2; {CUT}; or are its texts not quoted?"
+        f"a.csv, row 2: this row has 1 fields, the header 2; found '2' at line 2; {CUT}; or its texts may not be quoted"
     )
     assert any_refusal(path, b'"1","a" b\n', reader).startswith("a.csv, row 1: this row breaks the rules of quoting; ")
 

@@ -81,7 +81,7 @@ def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
 def test_a_line_that_is_not_json_text_is_named(line: bytes, tmp_path: Path) -> None:
     message = refusal(tmp_path / "a.jsonl", GOOD + b"\n" + line + b"\n" + GOOD)
     assert message.startswith(f"a.jsonl, row 3: this line is not JSON; found {line[:20]!r}"[:-1])
-    assert message.endswith("fetch the file again; it may be cut off")
+    assert message.endswith("fetch the file again; it may be truncated")
     assert len(message) < 500
 
 
@@ -125,7 +125,7 @@ def test_a_line_that_is_no_object_is_named(tmp_path: Path) -> None:
     message = refusal(tmp_path / "a", GOOD + b'["text", "label"]')
     assert "this line is not an object with keys; found ['text', 'label']" in message
     message = refusal(tmp_path / "a", b'["text", "label"]')
-    assert "row 1: the file is one JSON list, not an object a line" in message
+    assert "row 1: the file is one JSON list, not one object per line" in message
 
 
 def test_a_bad_line_deep_in_the_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 
 READ = json_list("premise", "label")
-CUT = "fetch the file again; it may be cut off"
+CUT = "fetch the file again; it may be truncated"
 RELEASE = "is this the upstream release that the build expects?"
 
 

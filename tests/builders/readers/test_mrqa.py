@@ -91,8 +91,7 @@ def test_it_reads_gzip_in_blocks_and_goes_on_from_one(tmp_path: Path) -> None:
 
 
 CURE = (
-    "do these spans count bytes, or leave their last character out? "
-    "is this the upstream release that the build expects?"
+    "do these spans count bytes, or exclude their last character? is this the upstream release that the build expects?"
 )
 
 
@@ -116,21 +115,21 @@ CURE = (
         (("{]",), "row 1: this line is not JSON; found JSON is malformed: "),
         (
             (HEADER, line(detected("two", (TWO[0], TWO[1] + 9)))),
-            "row 2: an answer to question 'q1' is not at its span; "
-            f"found 'two wells; t' at 42 to 53, where 'two' should stand; {CURE}",
+            "row 2: an answer to question 'q1' does not match its span; found 'two wells; t' at 42 to 53, expected "
+            f"'two'; {CURE}",
         ),
         (
             (line(detected("two", (TWO[0], TWO[1] + 1)), detected("two", (TWO[0], TWO[1] - 1))),),
-            "row 1: an answer to question 'q1' is not at its span; "
-            f"found 'tw' at 42 to 43, where 'two' should stand; {CURE}",
+            "row 1: an answer to question 'q1' does not match its span; found 'tw' at 42 to 43, expected 'two'; "
+            f"{CURE}",
         ),
         (
             (line(detected("say.", (65, 69))),),
-            "row 1: an answer to question 'q1' is at a span that the context does not have; "
-            f"found characters 65 to 69 of 64; {CURE}",
+            "row 1: an answer to question 'q1' has a span outside the context; found characters 65 to 69 of 64; "
+            f"{CURE}",
         ),
-        ((line(detected("a", (5, 4))),), "row 1: an answer to question 'q1' is at a span that the context does not"),
-        ((line(detected("a", (-1, 4))),), "row 1: an answer to question 'q1' is at a span that the context does not"),
+        ((line(detected("a", (5, 4))),), "row 1: an answer to question 'q1' has a span outside the context"),
+        ((line(detected("a", (-1, 4))),), "row 1: an answer to question 'q1' has a span outside the context"),
     ],
 )
 def test_what_is_refused_is_named_by_line(

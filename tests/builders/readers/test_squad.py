@@ -120,7 +120,7 @@ def test_two_readers_are_the_same_key() -> None:
 )
 def test_a_file_that_is_not_json_is_refused_by_line(content: str, row: int, found: str, tmp_path: Path) -> None:
     assert refusal(tmp_path / "a.json", content) == (
-        f"a.json, row {row}: the file is not JSON; found {found}; fetch the file again; it may be cut off"
+        f"a.json, row {row}: the file is not JSON; found {found}; fetch the file again; it may be truncated"
     )
 
 
@@ -142,47 +142,47 @@ RELEASE_CURE = "is this the upstream release that the build expects?"
         ),
         (
             lambda release: release["data"][1].pop("title"),
-            "a.json: article 2 is not as SQuAD's JSON has it; found Object missing required field `title`",
+            "a.json: article 2 does not match the SQuAD JSON format; found Object missing required field `title`",
         ),
         (
             lambda release: release["data"][1]["paragraphs"][1].update(context=None),
-            "a.json: paragraph 2 of article '100%_Hill' is not as SQuAD's JSON has it; "
-            "found Expected `str`, got `null` - at `$.context`",
+            "a.json: paragraph 2 of article '100%_Hill' does not match the SQuAD JSON format; found Expected `str`, "
+            "got `null` - at `$.context`",
         ),
         (
             lambda release: questions(release)[1].pop("answers"),
-            "a.json, row 2: question 'q2' of article 'Zürich_on_Sand' is not as SQuAD's JSON has it; "
-            "found Object missing required field `answers`",
+            "a.json, row 2: question 'q2' of article 'Zürich_on_Sand' does not match the SQuAD JSON format; found "
+            "Object missing required field `answers`",
         ),
         (
             lambda release: questions(release)[1].pop("id"),
-            "a.json, row 2: question of article 'Zürich_on_Sand' is not as SQuAD's JSON has it; "
-            "found Object missing required field `id`",
+            "a.json, row 2: question of article 'Zürich_on_Sand' does not match the SQuAD JSON format; found Object "
+            "missing required field `id`",
         ),
         (
             lambda release: questions(release).insert(0, "a question"),
-            "a.json, row 1: question of article 'Zürich_on_Sand' is not as SQuAD's JSON has it; "
-            "found Expected `object`, got `str`",
+            "a.json, row 1: question of article 'Zürich_on_Sand' does not match the SQuAD JSON format; found Expected "
+            "`object`, got `str`",
         ),
         (
             lambda release: questions(release)[0].update(is_impossible="false"),
-            f"a.json, row 1: {FIRST} is not as SQuAD's JSON has it; "
-            "found Expected `bool`, got `str` - at `$.is_impossible`",
+            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `bool`, got `str` - at "
+            "`$.is_impossible`",
         ),
         (
             lambda release: questions(release)[0]["answers"][0].update(answer_start=-1),
-            f"a.json, row 1: {FIRST} is not as SQuAD's JSON has it; "
-            "found Expected `int` >= 0 - at `$.answers[0].answer_start`",
+            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `int` >= 0 - at "
+            "`$.answers[0].answer_start`",
         ),
         (
             lambda release: questions(release)[0]["answers"][0].update(answer_start="21"),
-            f"a.json, row 1: {FIRST} is not as SQuAD's JSON has it; "
-            "found Expected `int`, got `str` - at `$.answers[0].answer_start`",
+            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `int`, got `str` - at "
+            "`$.answers[0].answer_start`",
         ),
         (
             lambda release: questions(release)[0]["answers"][0].update(text=""),
-            f"a.json, row 1: {FIRST} is not as SQuAD's JSON has it; "
-            "found Expected `str` of length >= 1 - at `$.answers[0].text`",
+            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `str` of length >= 1 - at "
+            "`$.answers[0].text`",
         ),
     ],
 )
@@ -196,26 +196,25 @@ def test_an_answer_at_another_offset_is_refused_with_the_nearest(tmp_path: Path)
     # Bytes would be four more: a letter and an emoji stand before. "well" stands at 25 and 40.
     content = changed(lambda release: questions(release)[0].update(answers=[answer("two", 25)]))
     assert refusal(tmp_path / "a.json", content) == (
-        f"a.json, row 1: an answer to {FIRST} is not at its answer_start; "
-        "found 'wel' at 25, where 'two' should stand; "
-        "the nearest stands at 21: do these offsets count bytes, or another release's characters?"
+        f"a.json, row 1: an answer to {FIRST} is not at its answer_start; found 'wel' at 25, expected 'two'; the "
+        "nearest occurrence is at 21: do these offsets count bytes, or characters of another release?"
     )
     content = changed(lambda release: questions(release)[0].update(answers=[answer("two", 21), answer("well", 34)]))
-    assert "the nearest stands at 40:" in refusal(tmp_path / "a.json", content)
+    assert "the nearest occurrence is at 40:" in refusal(tmp_path / "a.json", content)
 
 
 def test_an_answer_past_the_context_is_refused(tmp_path: Path) -> None:
     content = changed(lambda release: questions(release)[0].update(answers=[answer("three", 900)]))
     message = refusal(tmp_path / "a.json", content)
-    assert "found '' at 900, where 'three' should stand; the context does not hold this answer" in message
+    assert "found '' at 900, expected 'three'; the context does not contain this answer" in message
     assert message.endswith("was its text changed (white space, quotes, accents)?")
 
 
 def test_an_impossible_question_with_answers_is_refused(tmp_path: Path) -> None:
     content = changed(lambda release: questions(release)[0].update(is_impossible=True))
     assert refusal(tmp_path / "a.json", content) == (
-        f"a.json, row 1: {FIRST} cannot be answered but has answers; "
-        "found is_impossible true and the answer 'two'; fetch the file again"
+        f"a.json, row 1: {FIRST} is marked as impossible but has answers; found is_impossible true and the answer "
+        "'two'; fetch the file again"
     )
 
 
@@ -224,8 +223,8 @@ def test_a_question_without_answers_must_be_marked_as_impossible(key: dict[str, 
     unanswered = {"question": "Which?", "id": "q1", "answers": [], **key}
     content = changed(lambda release: questions(release).__setitem__(0, unanswered))
     assert refusal(tmp_path / "a.json", content) == (
-        f"a.json, row 1: {FIRST} has no answers but is not marked as impossible; found answers []; "
-        "this release may withhold its answers; take one that has them"
+        f"a.json, row 1: {FIRST} has no answers but is not marked as impossible; found answers []; this release may "
+        "withhold its answers; use one that contains them"
     )
 
 

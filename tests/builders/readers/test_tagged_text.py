@@ -84,7 +84,7 @@ def test_two_readers_are_the_same_key() -> None:
     assert repr(tagged_text) == "TaggedText()"
 
 
-AGAIN = "fetch the file again; it may be cut off or edited"
+AGAIN = "fetch the file again; it may be truncated or edited"
 
 
 @pytest.mark.parametrize(
@@ -92,22 +92,22 @@ AGAIN = "fetch the file again; it may be cut off or edited"
     [
         ("the lid sticks", f"this line has no '####'; found 'the lid sticks'; {AGAIN}"),
         ("a###a=O", f"this line has no '####'; found 'a###a=O'; {AGAIN}"),
-        ("", f"a line is blank, but not the last; found ''; {AGAIN}"),
-        (" \t", f"a line is blank, but not the last; found ' \\t'; {AGAIN}"),
+        ("", f"a line other than the last is blank; found ''; {AGAIN}"),
+        (" \t", f"a line other than the last is blank; found ' \\t'; {AGAIN}"),
         ("a b####a b", f"no word of this line has a tag; found 'a b'; {AGAIN}"),
         ("a b####", f"this line has no words; found ''; {AGAIN}"),
         (" ####=O =O", f"this line has no words; found '=O =O'; {AGAIN}"),
-        ("a####a=B-POS", "a tag is unknown; found 'a=B-POS'; did you mean 'T-POS'?"),
-        ("a####a=t-pos", "a tag is unknown; found 'a=t-pos'; did you mean 'T-POS'?"),
-        ("a####a=", "a tag is unknown; found 'a='; use one of 'O', 'T-POS', 'T-NEG', 'T-NEU'"),
-        ("a####a=O\tb=T-NUE", "a tag is unknown; found 'a=O\\tb=T-NUE'; did you mean 'T-NEU'?"),
+        ("a####a=B-POS", "unknown tag; found 'a=B-POS'; did you mean 'T-POS'?"),
+        ("a####a=t-pos", "unknown tag; found 'a=t-pos'; did you mean 'T-POS'?"),
+        ("a####a=", "unknown tag; found 'a='; use one of 'O', 'T-POS', 'T-NEG', 'T-NEU'"),
+        ("a####a=O\tb=T-NUE", "unknown tag; found 'a=O\\tb=T-NUE'; did you mean 'T-NEU'?"),
         (
             "a####a=O =T-POS",
             "an empty word is tagged; found '=T-POS'; are there two spaces between its word and its tag?",
         ),
         (
             "a####a=O ####=O b=O",
-            "tagged words stand before the last '####'; found 'a####a=O '; is '####' one of the words?",
+            "there are tagged words before the last '####'; found 'a####a=O '; is '####' one of the words?",
         ),
     ],
 )

@@ -55,14 +55,14 @@ def test_a_text_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
     )
     (tmp_path / "all_files").mkdir()
     (tmp_path / "all_files" / "1.txt").write_text("a")
-    again = "fetch the folder again; it may be cut off"
+    again = "fetch the folder again; it may be incomplete"
     assert refusal(table(tmp_path, "1", "2"), LISTED) == (
-        f"all_files: a text that a.csv lists is missing; found no '2.txt'; {again}"
+        f"all_files: a text listed in a.csv is missing; found no '2.txt'; {again}"
     )
     # What does not show is told by its escape.
     for key, told in (("../a", "../a"), ("", ""), ("all_files/1", "all_files/1"), ("\0", "\\x00")):
         assert refusal(table(tmp_path, "1", key, "3"), LISTED) == (
-            f"all_files: a text that a.csv lists is missing (and 1 more text); found no '{told}.txt'; {again}"
+            f"all_files: a text listed in a.csv is missing (and 1 more text); found no '{told}.txt'; {again}"
         )
     (tmp_path / "all_files" / "1.txt").write_bytes(b"a\ncaf\xe9")
     assert refusal(table(tmp_path, "1"), LISTED).startswith("all_files/1.txt, row 2: this line is not UTF-8; found ")
@@ -117,12 +117,12 @@ def test_texts_are_read_out_of_the_archive_itself(size: int, tmp_path: Path, mon
 def test_an_archive_that_is_refused_is_named(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.tar.gz", MEMBERS)
     assert refusal(path, tar_texts("aclImdb/train", "pos", "great", "bad")) == (
-        "a.tar.gz: the archive is without texts of a label; found no aclImdb/train/great/*.txt; "
-        "is this the upstream release?"
+        "a.tar.gz: the archive has no texts of a label; found no aclImdb/train/great/*.txt; is this the upstream "
+        "release?"
     )
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
-    assert refusal(path, TRAIN).startswith("a.tar.gz, row 1: the compressed file is cut off or damaged; found ")
+    assert refusal(path, TRAIN).startswith("a.tar.gz, row 1: the compressed file is truncated or damaged; found ")
     path.write_bytes(gzip.compress(b"no archive " * 100))
     assert refusal(path, TRAIN).startswith("a.tar.gz: the archive is damaged, or is not tar; found ")
     path.write_bytes(gzip.compress(gzip.decompress(whole)[:3_074]))  # behind the header of a text

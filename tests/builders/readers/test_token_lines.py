@@ -10,7 +10,7 @@ from shiftbench.builders.readers.token_lines import SCHEMA, TokenLines, token_li
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 
-AGAIN = "fetch the file again; it may be cut off or edited"
+AGAIN = "fetch the file again; it may be truncated or edited"
 SPACES = token_lines(" ")
 CONLL = token_lines(" ", tag=3)
 
@@ -71,10 +71,10 @@ def test_it_reads_on_over_blocks_and_frames(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", f"a.txt: the file holds no sentence; {AGAIN}"),
-        ("-DOCSTART- O\n\n \n", f"a.txt: the file holds no sentence; {AGAIN}"),
-        ("a O\nb\n", f"a.txt, row 2: this line has 1 fields, a token 2; found 'b'; {AGAIN}"),
-        ("a O\r\n\r\nb c O\r\n", f"a.txt, row 3: this line has 3 fields, a token 2; found 'b c O'; {AGAIN}"),
+        ("", f"a.txt: the file contains no sentence; {AGAIN}"),
+        ("-DOCSTART- O\n\n \n", f"a.txt: the file contains no sentence; {AGAIN}"),
+        ("a O\nb\n", f"a.txt, row 2: this line has 1 fields, a token line has 2; found 'b'; {AGAIN}"),
+        ("a O\r\n\r\nb c O\r\n", f"a.txt, row 3: this line has 3 fields, a token line has 2; found 'b c O'; {AGAIN}"),
         ("a O\n O\n", f"a.txt, row 2: a token or its tag is empty; found ' O'; {AGAIN}"),
         ("a \n", f"a.txt, row 1: a token or its tag is empty; found 'a '; {AGAIN}"),
         (

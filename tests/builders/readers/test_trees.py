@@ -9,7 +9,7 @@ from shiftbench.builders.readers.trees import SCHEMA, trees
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 
-AGAIN = "fetch the file again; it may be cut off or edited"
+AGAIN = "fetch the file again; it may be truncated or edited"
 
 
 def read(path: Path, content: str) -> pl.DataFrame:
@@ -48,12 +48,12 @@ def test_trees_may_be_deep(tmp_path: Path) -> None:
         (")", "a tree must begin with a bracket"),
         ("(5 a)", "the label of a node is '5', not one of 0 to 4"),
         ("(a)", "the label of a node is 'a', not one of 0 to 4"),
-        ("(3 (2 a) (2))", "a node holds neither a word nor nodes"),
-        ("()", "a node holds neither a word nor nodes"),
-        ("((2 a))", "a node is without a label"),
-        ("(3 a b)", "a node holds more than one word, or a word beside nodes"),
-        ("(3 a (2 b))", "a node holds more than one word, or a word beside nodes"),
-        ("(3 (2 b) a)", "a node holds more than one word, or a word beside nodes"),
+        ("(3 (2 a) (2))", "a node contains neither a word nor nodes"),
+        ("()", "a node contains neither a word nor nodes"),
+        ("((2 a))", "a node has no label"),
+        ("(3 a b)", "a node contains more than one word, or a word next to nodes"),
+        ("(3 a (2 b))", "a node contains more than one word, or a word next to nodes"),
+        ("(3 (2 b) a)", "a node contains more than one word, or a word next to nodes"),
     ],
 )
 def test_a_malformed_tree_is_refused_by_line(line: str, what: str, tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_malformed_tree_is_refused_by_line(line: str, what: str, tmp_path: Pat
 
 @pytest.mark.parametrize("content", ["", "\n \n"])
 def test_a_file_without_trees_is_refused(content: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"a\.txt: the file holds no tree; fetch"):
+    with pytest.raises(InvalidInput, match=r"a\.txt: the file contains no tree; fetch"):
         read(tmp_path / "a.txt", content)
 
 

@@ -33,8 +33,8 @@ def test_rows_get_their_labels_by_id_in_their_own_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "labels", "message"),
     [
-        ("1\ta\n", None, "labels.csv: the file that belongs to a.tsv is missing; put it beside that file, unpacked"),
-        ("1\ta\n", "", "labels.csv: the file is empty; fetch the file again; it may be cut off"),
+        ("1\ta\n", None, "labels.csv: the file that belongs to a.tsv is missing; put it next to that file, unpacked"),
+        ("1\ta\n", "", "labels.csv: the file is empty; fetch the file again; it may be truncated"),
         ("1\ta\n1\tb\n", "1,OFF\n", f"a.tsv, column 'id': a key is repeated (and 1 more row); found '1'; {CURE}"),
         ("1\ta\n", "1,OFF\n1,NOT\n", f"labels.csv, column 'id': a key is repeated (and 1 more row); found '1'; {CURE}"),
         ("1\ta\n2\ta\n", "1,OFF\n", f"a.tsv, column 'id': a key is not in labels.csv; found '2'; {CURE}"),

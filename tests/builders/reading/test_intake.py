@@ -154,7 +154,7 @@ def test_a_file_that_was_read_is_not_read_again(path: Path) -> None:
     expected = read(path)
     with heard() as lines:
         same(read(path, Unread(READ.keys)), expected)
-    assert lines == ["rows.jsonl.gz: was read before"]
+    assert lines == ["rows.jsonl.gz: was already read"]
 
 
 @pytest.mark.parametrize("what", ["time", "reader", "step", "size", "stratum", "key", "identity"])

@@ -128,7 +128,7 @@ def test_no_more_is_held_than_the_sample_and_a_quarter(monkeypatch: pytest.Monke
 
 def test_a_sample_of_another_size_is_not_gone_on_with(tmp_path: Path) -> None:
     reservoir(2).save(tmp_path / "a")
-    with pytest.raises(ValueError, match="holds 2 rows of each stratum, not 3"):
+    with pytest.raises(ValueError, match="contains 2 rows of each stratum, not 3"):
         reservoir(3).load(tmp_path / "a")
 
 

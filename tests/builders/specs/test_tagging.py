@@ -8,7 +8,7 @@ from shiftbench.builders.specs.tagging import Scheme, bio_tags
 from shiftbench.validation.report import InvalidInput
 
 TYPES = {"ART": "art", "ORG": "organization", "group": "organization", "corporation": "organization"}
-OTHER = "; or is this another file of the same project, with other types?"
+OTHER = "; or is this another file of the same project, with different types?"
 COARSE = {"art": "art", "organization": "organization", "other": "miscellaneous"}
 
 
@@ -49,24 +49,24 @@ def test_sentences_are_apart_from_each_other_and_may_be_none() -> None:
 @pytest.mark.parametrize(
     ("scheme", "tags", "message"),
     [
-        ("bio", "O B-art", "a tag is unknown; found 'B-art'; did you mean 'B-ART'?" + OTHER),
-        ("iob1", "ART", "a tag is unknown; found 'ART'; did you mean 'I-ART'?" + OTHER),
+        ("bio", "O B-art", "unknown tag; found 'B-art'; did you mean 'B-ART'?" + OTHER),
+        ("iob1", "ART", "unknown tag; found 'ART'; did you mean 'I-ART'?" + OTHER),
         (
             "io",
             "music-song",
-            "a tag is unknown; found 'music-song'; use one of 'O', 'art', 'organization', 'other'" + OTHER,
+            "unknown tag; found 'music-song'; use one of 'O', 'art', 'organization', 'other'" + OTHER,
         ),
         (
             "bio",
             "B-ART I-ORG",
-            "a tag continues an entity that is not there; found 'I-ORG' after 'B-ART'; "
-            "is this file in the scheme iob1, where I- may begin one?",
+            "a tag continues an entity that was not started; found 'I-ORG' after 'B-ART'; is this file in the scheme "
+            "iob1, where I- may begin one?",
         ),
         (
             "bio",
             "O I-ORG",
-            "a tag continues an entity that is not there; found 'I-ORG' after 'O'; "
-            "is this file in the scheme iob1, where I- may begin one?",
+            "a tag continues an entity that was not started; found 'I-ORG' after 'O'; is this file in the scheme "
+            "iob1, where I- may begin one?",
         ),
     ],
 )

@@ -69,15 +69,15 @@ def test_keep_labelled_drops_what_is_no_label() -> None:
 
 def test_an_unknown_label_is_refused_by_row() -> None:
     said = (
-        "the rows read, column 'label', row 2: a label is unknown; found '-' (and 1 more row), also ''; use one of "
+        "the rows read, column 'label', row 2: unknown label; found '-' (and 1 more row), also ''; use one of "
         "'no', 'yes'"
     )
     with pytest.raises(InvalidInput) as refused:
         keep_labelled(("no", "yes")).apply(ROWS)
     assert str(refused.value) == said
-    with pytest.raises(InvalidInput, match=r"row 2: a label is unknown; found '-' \(and 2 more rows\), also '', 'no';"):
+    with pytest.raises(InvalidInput, match=r"row 2: unknown label; found '-' \(and 2 more rows\), also '', 'no';"):
         keep_labelled(("yes",)).apply(ROWS)
-    with pytest.raises(InvalidInput, match="row 4: a label is unknown; found ''"):
+    with pytest.raises(InvalidInput, match="row 4: unknown label; found ''"):
         label_from("label", {"yes": "1", "no": "0"}, ("-",)).apply(ROWS)
 
 

@@ -101,7 +101,7 @@ def test_damage_that_is_met_in_a_stream_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-12])
     with (
         UpstreamFile(path) as file,
-        pytest.raises(InvalidInput, match=r"a\.txt\.gz, row 1: the compressed file is cut off or damaged"),
+        pytest.raises(InvalidInput, match=r"a\.txt\.gz, row 1: the compressed file is truncated or damaged"),
         file.stream() as stream,
     ):
         b"".join(iter(lambda: stream.read(4), b""))
@@ -179,7 +179,7 @@ def test_a_file_cut_off_is_named_with_the_line_reached(tmp_path: Path) -> None:
     for cut in (0, 5, 20, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
         message = refusal(path)
-        assert "the compressed file is cut off or damaged; found the file ends inside" in message
+        assert "the compressed file is truncated or damaged; found the file ends inside" in message
         assert message.endswith("fetch the file again")
     assert message.startswith("a.gz, row 201:")
     path.write_bytes(whole[: len(whole) // 2])
@@ -192,9 +192,9 @@ def test_damaged_content_is_named(tmp_path: Path) -> None:
     path.write_bytes(whole[:-8] + b"\0" + whole[-7:])
     assert "Incorrect checksum" in refusal(path)
     path.write_bytes(whole + b"not gzip" * 4)
-    assert refusal(path).startswith("a.gz, row 5: the compressed file is cut off or damaged; found Error")
+    assert refusal(path).startswith("a.gz, row 5: the compressed file is truncated or damaged; found Error")
     path.write_bytes(b"<html>no such file</html>")
-    assert refusal(path).startswith("a.gz, row 1: the compressed file is cut off or damaged")
+    assert refusal(path).startswith("a.gz, row 1: the compressed file is truncated or damaged")
 
 
 def test_a_damaged_zip_is_named(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_damaged_zip_is_named(tmp_path: Path) -> None:
     whole = path.read_bytes()
     at = whole.index(b"folder/a.txt") + len(b"folder/a.txt") + 3
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])
-    assert refusal(path).startswith("a.zip, row 1: the compressed file is cut off or damaged; found")
+    assert refusal(path).startswith("a.zip, row 1: the compressed file is truncated or damaged; found")
     path.write_bytes(whole[: len(whole) // 2])
     assert "found File is not a zip file; fetch the file again" in refusal(path)
 
@@ -213,7 +213,8 @@ def test_a_zip_of_several_files_or_none_is_refused(tmp_path: Path) -> None:
         archive.writestr("a", "")
         archive.writestr("b", "")
     assert refusal(path) == (
-        "a.zip: the zip must hold one file; found 'a', 'b'; unpack the zip, or make one of that file alone"
+        "a.zip: the zip must contain exactly one file; found 'a', 'b'; unpack the zip, or make one that contains only "
+        "that file"
     )
     zipfile.ZipFile(path, "w").close()
     assert "found none" in refusal(path)

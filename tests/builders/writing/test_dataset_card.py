@@ -94,7 +94,7 @@ def test_placebo_domains_and_splits_that_share_nothing_take_a_line(synthetic: Da
     tasks = {"nli": task.model_copy(update={"domains": of_real}), "nli.placebo": task}
     _, text = card_of(synthetic, tasks=tasks)
     lines = text.splitlines()
-    assert f"None: {domains[0]}, {domains[1]} (in the splits that are not listed)." in lines
+    assert f"None: {domains[0]}, {domains[1]} (in the splits not listed)." in lines
     assert [line for line in lines if "| test | train |" in line] == [
         f"| {domains[2]} | test | train | 50 | 5 | 10.0% | 5 |",
         f"| {domains[3]} | test | train | 50 | 0 | 0.0% | 2 |",
@@ -102,7 +102,7 @@ def test_placebo_domains_and_splits_that_share_nothing_take_a_line(synthetic: Da
     section = text.partition("## nli.placebo: ")[2].partition("\n## ")[0]
     rows = [facts.splits["train"].rows for facts in task.domains.values()]
     span = f"{min(rows)} to {max(rows)}" if min(rows) < max(rows) else f"{rows[0]}"
-    assert f"`nli.placebo.{domains[-1]}`: each of {span} train, " in section
+    assert f"`nli.placebo.{domains[-1]}`: each with {span} train, " in section
     assert "Licence" not in section
 
 
@@ -141,7 +141,7 @@ def test_the_first_screen_loads_a_row_and_lists_the_configs(synthetic: DatasetFo
         for split in SPLITS
     ]
     assert f"| `nli` | {' / '.join(f'{count:,}' for count in counts)} | {size} | {licence} |\n" in first
-    assert "lies in each source domain: `nli.depth`, `sa.depth`.\n" in first
+    assert "in each source domain: `nli.depth`, `sa.depth`.\n" in first
     assert len(first.splitlines()) <= 32
     assert dataset_card(synthetic.manifest, {}, repo="org/demo").count('load_dataset("org/demo", ') == 1
 
@@ -180,9 +180,9 @@ def test_what_may_hurt_is_said_first(synthetic: DatasetFolder) -> None:
     front, text = card_of(synthetic, partial=True, **harm)
     assert "not-for-all-audiences" in front["tags"]
     title = synthetic.manifest.sources["generated"].title
-    warning = f"> **Content warning.** Texts here may hurt a reader:\n>\n> - {title}: Slurs.\n"
+    warning = f"> **Content warning.** Texts may be disturbing:\n>\n> - {title}: Slurs.\n"
     assert text.startswith(f"\n# {synthetic.manifest.title}\n\n{warning}\n> **")
-    assert "- May hurt: Slurs.\n- Personal data: Names.\n- Labels by: two experts\n" in text
+    assert "- Harmful content: Slurs.\n- Personal data: Names.\n- Labels by: two experts\n" in text
     row = synthetic.split("nli", "harbour", "train").row(0, named=True)
     seen = Seen({config.name: 1 for config in configs(synthetic.manifest)}, row)
     text = dataset_card(synthetic.manifest.model_copy(update=harm), {}, seen)

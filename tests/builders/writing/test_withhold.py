@@ -129,14 +129,14 @@ def test_neither_key_nor_checksums_nor_counts_of_test_steps_are_public(tmp_path:
     assert key
     assert not [name for name, content in files(public).items() if key.encode() in content]
     assert not [name for name, content in files(public).items() if checksum[:16].encode() in content]
-    assert "withheld, as it covers test labels" in (public.path / "README.md").read_text()
+    assert "withheld, because it includes test labels" in (public.path / "README.md").read_text()
     steps = {split: [count.split == split for count in gold.task("t").transforms] for split in ("train", "test")}
     assert any(steps["train"])
     assert any(steps["test"])
     assert public.task("t").transforms == tuple(c for c in gold.task("t").transforms if c.split != "test")
     content = gold.manifest.model_dump(mode="json")
     assert Manifest.model_validate(content).label_key == key
-    with pytest.raises(ValueError, match="the key to their hashes is here"):
+    with pytest.raises(ValueError, match="the folder contains the key to their hashes"):
         Manifest.model_validate(public.manifest.model_dump(mode="json") | {"label_key": key})
 
 
@@ -147,7 +147,7 @@ def test_the_same_rows_keep_their_hash_when_built_over(tmp_path: Path) -> None:
     other = build_synthetic(tmp_path / "other", **sizes)
     assert first.content_hash == again.content_hash != other.content_hash
     assert recall_folder(first.version) == tmp_path / "out" / "gold"
-    with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite"):
+    with pytest.raises(InvalidInput, match="already contains a dataset; give another folder, or --overwrite"):
         build_synthetic(tmp_path / "out", **sizes)
     # A pair takes the place of an ordinary folder, but not the other way round.
     build_synthetic(tmp_path / "ordinary", n_train=20, n_test=9)
@@ -184,7 +184,7 @@ def test_a_label_in_the_public_folder_is_found(kinds: Pair, tmp_path: Path) -> N
             folder.check()
         changed, shown = map(str, refused.value.problems)
         assert "a file of the dataset folder was changed" in changed
-        assert f"column '{column}', row 1: test labels are here, though the folder says that they are withheld" in shown
+        assert f"column '{column}', row 1: the folder contains test labels, although" in shown
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ def test_public_trains_and_validates_and_gold_scores(synthetic_pair: Pair, predi
     entry, new = store.submit(predictions, card, [public, gold])
     assert new
     assert score_file(predictions, gold).tasks
-    with pytest.raises(InvalidInput, match="entries on withheld labels are scored in rounds alone"):
+    with pytest.raises(InvalidInput, match="entries on withheld labels are scored only in rounds"):
         store.scores(entry, gold)
 
 
@@ -220,8 +220,8 @@ def test_scoring_with_public_is_refused(synthetic_pair: Pair, predictions: Path,
         with pytest.raises(InvalidInput) as refused:
             attempt()
         assert str(refused.value) == (
-            f"{public.path}: test labels are withheld in this folder; score with the gold folder, which is of the same "
-            f"version ({public.version}), or submit to the leaderboard"
+            f"{public.path}: test labels are withheld in this folder; score with the gold folder of the same version "
+            f"({public.version}), or submit to the leaderboard"
         )
     assert not (tmp_path / "store" / "entries").exists()
 
@@ -242,7 +242,7 @@ def test_a_file_for_another_version_is_told_both(
     own = tmp_path / "majority.parquet"
     pl.read_parquet(predictions).filter(~shared).write_parquet(own)
     versions = [folder.version for folder in (synthetic, synthetic_pair[0])]
-    what = "the file seems made for another version of the data: none of its ids is a test id here"
+    what = "the file seems to be for another version of the data: none of its ids is a test id here"
     with pytest.raises(InvalidInput) as refused:
         score_file(own, synthetic)
     assert what in str(refused.value)
@@ -251,7 +251,7 @@ def test_a_file_for_another_version_is_told_both(
     card.write_text(f"name: x\nparadigm: other\ndata: {synthetic_pair[0].content_hash}\n")
     with pytest.raises(InvalidInput) as refused:
         score_file(own, synthetic)
-    both = f"this folder has {versions[0]}, the file's card names content {versions[1].content[:12]}"
+    both = f"this folder has {versions[0]}, but the file's card refers to content {versions[1].content[:12]}"
     assert str(refused.value.problems[0]).endswith(both)
 
 
@@ -259,8 +259,8 @@ def test_tasks_that_show_each_others_gold_are_not_built_together() -> None:
     specs = {spec.name: spec for spec in dr.TASKS}
     (problem,) = label_leaks(specs["qg"], [specs["nli"], specs["qa"]])
     assert str(problem).startswith(
-        "dr/qg: dr/qg and dr/qa are made from the same rows: each shows what the other withholds; "
-        "build it alone: shiftbench build dr qg --withhold-labels"
+        "dr/qg: dr/qg and dr/qa are made from the same rows: each reveals what the other withholds; build it alone: "
+        "shiftbench build dr qg --withhold-labels"
     )
     assert label_leaks(specs["qa_imbalanced"], [specs["qa"]]) == ()
     assert label_leaks(specs["nli"], specs.values()) == ()
@@ -275,7 +275,7 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     out, preds, store = tmp_path / "out", tmp_path / "preds.parquet", tmp_path / "store"
     built = run("build", "synthetic", "--out", out, "--withhold-labels", "--encoder", "none", "--json", "-")
     assert built.returncode == 0, built.stderr
-    assert f"wrote {out}/public: the same without test labels; keep {out}/gold to yourself" in built.stderr
+    assert f"wrote {out}/public: the same without test labels; do not publish {out}/gold" in built.stderr
     assert "label_key" not in json.loads(built.stdout)
     assert run("train", "tfidf-lr", "sa", "--data", out / "public", "--out", preds).returncode == 0
     card = tmp_path / "preds.card.yaml"

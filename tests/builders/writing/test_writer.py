@@ -145,9 +145,9 @@ def test_row_groups_have_ten_thousand_rows_where_these_are_short(tmp_path: Path)
 def test_something_else_is_never_replaced(overwrite: bool, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("years of work")
-    with pytest.raises(InvalidInput, match="the output path holds something else; choose an empty or new folder"):
+    with pytest.raises(InvalidInput, match="the output path contains something else; choose an empty or new folder"):
         build(tmp_path / "out", overwrite=overwrite)
-    with pytest.raises(InvalidInput, match="the output path holds something else"):
+    with pytest.raises(InvalidInput, match="the output path contains something else"):
         build(tmp_path / "out/thesis.txt", overwrite=overwrite)
     with pytest.raises(
         InvalidInput, match=r"a part of the output path is a file; found .*thesis\.txt; choose another folder"
@@ -159,7 +159,7 @@ def test_something_else_is_never_replaced(overwrite: bool, tmp_path: Path) -> No
 def test_a_dataset_is_replaced_only_when_told_to(built: DatasetFolder, tmp_path: Path) -> None:
     first = DatasetFolder.open(shutil.copytree(built.path, tmp_path / "out"))
     before = contents(tmp_path)
-    with pytest.raises(InvalidInput, match="already holds a dataset; give another folder, or --overwrite, which"):
+    with pytest.raises(InvalidInput, match="already contains a dataset; give another folder, or --overwrite, which"):
         build(tmp_path / "out", seed=1)
     assert contents(tmp_path) == before
     (tmp_path / "out/data/stale.parquet").touch()

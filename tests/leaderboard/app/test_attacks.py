@@ -209,7 +209,7 @@ def test_no_input_is_fetched_from_an_address(attacked: Attacked, monkeypatch: py
     answers = attacks.calls_with_files(attacked.url, "http://127.0.0.1:9/preds.csv", ways=1)
     assert len(answers) > 50
     assert fetched == []
-    refused = ("no file is meant here", "send the file itself, not an address", "there is nothing here")
+    refused = ("a file is not expected here", "send the file itself, not a URL", "there is nothing here")
     assert [where for where, answer in answers.items() if not any(words in answer for words in refused)] == []
 
 
@@ -231,7 +231,7 @@ def test_answers_that_nobody_reads_are_bounded(attacked: Attacked) -> None:
             session.post(f"{base}/queue/join", json={"data": [], "fn_index": boards, "session_hash": named})
         with session.stream("GET", f"{base}/queue/data", params={"session_hash": named}) as answers:
             text = answers.read().decode()
-    assert "read the answers to earlier calls first" in text
+    assert "read the results of earlier calls first" in text
 
 
 def test_few_sessions_are_remembered(attacked: Attacked) -> None:
@@ -266,9 +266,9 @@ def test_a_fault_is_written_once_and_counted(capsys: pytest.CaptureFixture[str])
         fail(lambda: 1 / 0)
     said = capsys.readouterr().err
     assert said.count("Traceback") == 1
-    assert [line.rpartition(": ")[2] for line in said.splitlines() if "by now" in line] == [
-        "10 times by now",
-        "100 times by now",
+    assert [line.rpartition(": ")[2] for line in said.splitlines() if "so far" in line] == [
+        "10 times so far",
+        "100 times so far",
     ]
 
 
@@ -337,7 +337,7 @@ def test_an_upload_on_a_full_disk_leaves_nothing(attacked: Attacked, monkeypatch
     before = sorted(attacked.temporary.rglob("*"))
     monkeypatch.setattr(uploads.shutil, "copyfileobj", fill_disk)
     answer = attacks.upload(attacked.url)
-    assert (answer.status_code, "could not write this file and has removed it" in answer.text) == (507, True)
+    assert (answer.status_code, "could not store this file" in answer.text) == (507, True)
     assert sorted(attacked.temporary.rglob("*")) == before
 
 

@@ -80,11 +80,11 @@ def test_a_file_is_refused_with_all_problems_at_once(tmp_path: Path) -> None:
     }
     said = "\n".join(map(str, problems))
     assert "did you mean 'title'" in said
-    assert "this names no proxy" in said
+    assert "not a proxy address" in said
 
 
 def test_hosts_need_a_sign_in_and_a_file_has_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"hosts are known by their sign-in: set submissions\.sign_in = true"):
+    with pytest.raises(InvalidInput, match=r"hosts are identified by signing in: set submissions.sign_in = true"):
         read_config(written('hosts = ["ann"]\n', tmp_path))
     assert read_config(written('hosts = ["ann"]\n[submissions]\nsign_in = true\n', tmp_path)).hosts == ["ann"]
     with pytest.raises(InvalidInput, match="there is no such file"):
@@ -102,7 +102,7 @@ def test_what_is_typed_counts_before_the_file(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["serve", "--store", "s"])
     assert "give --data, or 'data' in --config" in result.output
     result = CliRunner().invoke(app, ["serve", "--data", "a", "--store", "s", "--quota", "3"])
-    assert "--quota went: write it in board.toml, [submissions] quota = 10" in result.output
+    assert "--quota was removed: set it in board.toml, [submissions] quota = 10" in result.output
 
 
 def test_the_file_that_deploys_a_server_is_sound() -> None:

@@ -105,7 +105,7 @@ def test_the_archive_holds_what_cards_allow_and_no_contact(served: Served) -> No
 def test_a_person_gets_a_page_for_an_address_that_is_not_there(served: Served) -> None:
     answer = served.get("/no-such-page", **BROWSER)
     assert answer.status_code == 404
-    assert "There is no such page here" in answer.text
+    assert "There is no such page" in answer.text
     assert "content-security-policy" in answer.headers
     assert served.get("/no-such-page", accept="application/json").headers["content-type"] == "application/json"
 

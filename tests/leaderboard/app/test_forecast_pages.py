@@ -95,7 +95,7 @@ def test_the_plain_form_takes_validation_rows_and_refuses_others(served: Served)
 def test_what_is_sent_without_them_is_another_entry_and_works_as_before(served: Served) -> None:
     shifted = served.file.with_name("shifted.parquet")
     pl.read_parquet(served.held_out).with_columns(pl.col("seed") + 9).write_parquet(shifted)
-    with pytest.raises(InvalidInput, match="of a model that the predictions lack"):
+    with pytest.raises(InvalidInput, match="do not contain the model"):
         send(served.file, served.card, served.url, validation=shifted)
     bare = pl.read_parquet(served.file).drop("probabilities")
     bare.write_parquet(served.file.with_name("bare.parquet"))

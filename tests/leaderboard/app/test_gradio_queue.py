@@ -96,7 +96,8 @@ def test_long_names_of_sessions_are_refused(queued: Queued) -> None:
     body = {"data": [], "fn_index": queued.number("boards"), "session_hash": "a" * 101}
     for path in ("queue/join", "call/boards"):
         answer = httpx.post(f"{queued.url}/gradio_api/{path}", json=body)
-        assert (answer.status_code, answer.json()["detail"][:31]) == (400, "a session's name is up to 100 l")
+        assert answer.status_code == 400
+        assert "up to 100 letters" in answer.json()["detail"]
     for number in range(120):
         queued.queue.event_analytics[f"{number}"] = {}
     assert attacks.call(httpx.Client(), queued.url, "boards", [])
@@ -146,14 +147,14 @@ def test_calls_of_what_is_not_there_are_refused(queued: Queued) -> None:
         ("board", ["synthetic/nli", "many"], "'page' is a whole number, found \"many\""),
         ("board", ["synthetic/nli", 1.5], "'page' is a whole number, found 1.5"),
         ("board", ["synthetic/nli", True], "'page' is a whole number, found true"),
-        ("board", ["x" * 3_000], "an argument of 3,000 letters is too long"),
+        ("board", ["x" * 3_000], "an argument of 3,000 characters is too long"),
         ("scores", [{"a": 1}], "'entry' is a text, found {\"a\": 1}"),
         ("compare", [1, 2], "'entries' is a list of texts, found 1"),
         ("compare", ["ab"], "'entries' is a list of texts, found \"ab\""),
         ("compare", [["a"], 2], "'task' is a text or null, found 2"),
-        ("withdraw", [5], "withdraw(entry): a text is wanted, found 5"),
-        ("withdraw", ["x" * 101], "an argument of 101 letters is too long"),
-        ("check", [None, 5], "check(file, card, labels_by_index, validation, board): a text is wanted, found 5"),
+        ("withdraw", [5], "withdraw(entry): expected a string, found 5"),
+        ("withdraw", ["x" * 101], "an argument of 101 characters is too long"),
+        ("check", [None, 5], "check(file, card, labels_by_index, validation, board): expected a string, found 5"),
         ("check", [None], "check(file, card, labels_by_index, validation, board): 1 of 5 arguments were sent"),
     ],
 )

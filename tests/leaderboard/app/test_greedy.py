@@ -21,7 +21,7 @@ from tests.leaderboard.conftest import predict
 
 N_THREADS, N_ASKED, N_ENTRIES = 16, 20, 24
 GREEDY, VICTIM = "127.0.0.2", "127.0.0.1"
-BUSY = ("many others are comparing now", "Not now")
+BUSY = ("many others are comparing now", "Try again later")
 
 
 def client(address: str) -> httpx.Client:

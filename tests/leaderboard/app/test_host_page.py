@@ -78,7 +78,7 @@ def test_a_host_hides_renames_annotates_and_erases_by_the_form(signed_in: tuple[
     ("name", "headers", "status", "words"),
     [
         ("ada", OWN, 403, "is no host"),
-        ("hal", {"accept": "text/html"}, 403, "nobody has signed in"),
+        ("hal", {"accept": "text/html"}, 403, "not signed in"),
         ("hal", {"origin": "https://elsewhere.example", "accept": "text/html"}, 403, "from the leaderboard"),
         ("hal", {"sec-fetch-site": "cross-site", "accept": "text/html"}, 403, "from the leaderboard"),
     ],
@@ -100,7 +100,7 @@ def test_what_cannot_be_done_is_said_and_shown_as_text(signed_in: tuple[TestClie
     client.get("/as/hal")
     script = "<script>alert(1)</script>"
     for fields, words in (
-        ({"act": script, "target": script, "reason": script, "text": script}, "there is no such act"),
+        ({"act": script, "target": script, "reason": script, "text": script}, "there is no such action"),
         ({"act": "hide", "target": script, "reason": "x"}, "there is no such entry"),
         ({"act": "hide", "target": own.entries["good"].id, "reason": ""}, "a reason is needed"),
     ):
@@ -122,7 +122,7 @@ def test_a_host_acts_from_the_command_line_through_a_server(
 
     def token_user(token: str) -> str:
         if token not in names:
-            raise InvalidInput(Problem("Hugging Face does not know this token", "submit"))
+            raise InvalidInput(Problem("Hugging Face rejects this token", "submit"))
         return names[token]
 
     monkeypatch.setattr(identity, "_token_user", token_user)
@@ -131,8 +131,8 @@ def test_a_host_acts_from_the_command_line_through_a_server(
     try:
         order = ["board", "hide", own.entries["good"].id, "--to", server.url, "--reason", "an advertisement"]
         for token, code, words in (
-            ("hf_ada", 1, "this account is no host of this leaderboard"),
-            ("hf_none", 1, "Hugging Face does not know this token"),
+            ("hf_ada", 1, "this account is not a host of this leaderboard"),
+            ("hf_none", 1, "Hugging Face rejects this token"),
             ("hf_hal", 0, "is hidden"),
         ):
             monkeypatch.setenv("HF_TOKEN", token)

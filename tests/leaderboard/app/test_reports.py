@@ -56,7 +56,7 @@ def ranks(filled: Filled, place: Path) -> str:
 
 def methods(filled: Filled, place: Path) -> str:
     found = compare_methods([Forecasted("b/t", "model", forecasts_of(7, 0))])
-    return report("Forecasts of accuracy against the truth", method_comparison_lines(found), "shiftbench")
+    return report("Forecasts compared with true accuracy", method_comparison_lines(found), "shiftbench")
 
 
 def parts(filled: Filled, place: Path) -> str:

@@ -164,7 +164,7 @@ def test_nobody_submits_through_a_proxy(served: Served, new_file: Path, headers:
     before = served.filled.store.entries()
     answer = submitted_with(served, new_file, headers, "By proxy")
     assert not answer["ok"]
-    assert "from its own machine only" in answer["problems"][0]
+    assert "only from its own machine" in answer["problems"][0]
     assert served.filled.store.entries() == before
 
 
@@ -198,7 +198,7 @@ def test_an_address_instead_of_a_file_is_refused_and_not_fetched(
 ) -> None:
     url, server = other_server
     answer = call(served, api_name, [{"path": url, "meta": {"_type": "gradio.FileData"}}, card_text(served)])
-    assert "send the file itself, not an address" in answer
+    assert "send the file itself, not a URL" in answer
     for file in ({"path": None, "url": url}, {"path": url, "url": url}, url):
         answer = call(served, api_name, [file, card_text(served)])
         assert '"ok": true' not in answer
@@ -281,7 +281,7 @@ def test_the_mcp_server_calls_nobody_but_this_server(served: Served, other_serve
 def test_nobody_withdraws_by_way_of_the_mcp_server(served: Served) -> None:
     """It calls from this machine, whoever calls it."""
     answer = call_tool(served, "withdraw_entry", {}, entry=served.filled.entries["poor"].id)
-    assert "from its own machine only" in answer
+    assert "only from its own machine" in answer
     assert served.filled.entries["poor"].id in served.filled.store.ids()
 
 

@@ -239,7 +239,7 @@ def test_who_says_no_is_told_so_on_a_page(space: tuple[str, LoopbackHub]) -> Non
     url, _ = space
     answer = httpx.get(f"{url}/login/callback?error=access_denied&error_description=%3Cb%3Eby%20phone&state=x")
     assert answer.status_code == 400
-    assert "has not signed you in" in answer.text
+    assert "sign-in with Hugging Face failed" in answer.text
     assert "by phone" not in answer.text
     assert 'href="/login/huggingface"' in answer.text, "to begin again"
 
@@ -252,7 +252,7 @@ def test_any_query_of_the_way_back_is_answered(space: tuple[str, LoopbackHub], q
     """Before: status 500 where ``_nb_redirects`` was no number."""
     url, _ = space
     answer = httpx.get(f"{url}/login/callback?{query}")
-    assert (answer.status_code, "has not signed you in" in answer.text) == (400, True)
+    assert (answer.status_code, "sign-in with Hugging Face failed" in answer.text) == (400, True)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_a_space_takes_entries_of_who_signs_in(
     rows.write_parquet(path)
     nobody = send(url, synthetic, path, "Nobody's", token=False)
     assert not nobody["ok"]
-    assert "nobody has signed in" in nobody["problems"][0]
+    assert "not signed in" in nobody["problems"][0]
     cookie = sign_in(url)[0]
     browser = {"cookie": cookie, "origin": url}
     mine = send(url, synthetic, path, "Ada's", token=False, headers=browser)

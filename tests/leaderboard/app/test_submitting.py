@@ -183,7 +183,7 @@ def test_requests_that_a_proxy_passed_on_do_not_submit(pages_served: tuple[str, 
     before = entries(filled)
     headers = {"origin": url, "x-forwarded-for": "203.0.113.9"}
     answer = post(url, filled.files["good"], headers, do="submit", name="Remote", paradigm="other")
-    assert "takes submissions from its own machine only" in answer.text
+    assert "only from its own machine" in answer.text
     assert entries(filled) == before
 
 
@@ -197,7 +197,7 @@ def test_where_no_browser_can_sign_in_the_form_checks_alone(filled: Filled, tmp_
         files = {"file": ("p.parquet", own.files["good"].read_bytes())}
         fields = {"do": "submit", "name": "x", "paradigm": "other"}
         answer = client.post("/submit", data=fields, files=files)
-    assert "nobody has signed in" in answer.text
+    assert "not signed in" in answer.text
     assert Index([own.folder], own.store).store.ids() == filled.store.ids()
 
 
@@ -231,8 +231,8 @@ def signed_in(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Itera
     [
         (60, {"origin": "http://127.0.0.1"}, "Accepted as"),
         (60, {"sec-fetch-site": "same-origin"}, "Accepted as"),
-        (0, {"origin": "http://127.0.0.1"}, "nobody has signed in"),
-        (60, {}, "nobody has signed in"),  # the cookie alone, as a page of another site could have it sent
+        (0, {"origin": "http://127.0.0.1"}, "not signed in"),
+        (60, {}, "not signed in"),  # the cookie alone, as a page of another site could have it sent
         (60, {"origin": "https://elsewhere.example"}, "Not accepted"),
         (60, {"origin": "null"}, "Not accepted"),
         (60, {"sec-fetch-site": "cross-site"}, "Not accepted"),
@@ -278,7 +278,7 @@ def test_who_waits_sees_the_place_in_the_line_and_then_the_answer(
         files = {"file": ("p.parquet", own.files["good"].read_bytes())}
         fields = {"do": "check", "name": "x", "paradigm": "other", "board": "synthetic/nli"}
         answer = client.post("/submit", data=fields, files=files)
-        assert (answer.status_code, "Number 2 in line" in answer.text) == (202, True)
+        assert (answer.status_code, "Position 2 in the queue" in answer.text) == (202, True)
         seconds, _, address = answer.headers["refresh"].partition("; url=")
         assert (seconds, client.get(address).status_code) == ("2", 202)
         line.leave(held)

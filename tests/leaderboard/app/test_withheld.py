@@ -251,16 +251,16 @@ def test_a_store_that_everybody_may_read_is_refused(
             return open_store("hf://datasets/org/entries", cache=tmp_path / "cache", api=api)
 
         create_app([synthetic], opened(), SETTINGS)
-        with pytest.raises(InvalidInput, match=r"everybody may read this store of withheld labels.*make it private"):
+        with pytest.raises(InvalidInput, match=r"this store of withheld labels is public.*make it private"):
             create_app([synthetic, gold], opened(), SETTINGS)
         repository.private = True
         store = opened()
         create_app([gold], store, SETTINGS)
         repository.private = False  # while the server runs
         for use in (store.refresh, lambda: store.add_records(lambda: {"look-a.json": b"{}"}, Draft("answered"))):
-            with pytest.raises(InvalidInput, match="everybody may read this store"):
+            with pytest.raises(InvalidInput, match="is public"):
                 use()
-        assert "everybody may read" in str(store.behind)
+        assert "is public" in str(store.behind)
         assert not [path for path in hub.stored.files("org/entries") if path.startswith("records")]
 
 

@@ -188,7 +188,7 @@ def test_an_archive_that_is_cut_off_is_named(kept: Kept, archive: Path, tmp_path
     [
         (lambda folder: (folder / "entries.parquet").unlink(), "this is not an archive"),
         (lambda folder: (folder / "entries.parquet").write_bytes(b"PAR1"), "cannot be read"),
-        (lambda folder: (folder / "entries.parquet").write_bytes(b"x" * 20), "the parquet file is cut off"),
+        (lambda folder: (folder / "entries.parquet").write_bytes(b"x" * 20), "the Parquet file is truncated"),
     ],
 )
 def test_what_is_no_archive_is_refused(change: Any, message: str, kept: Kept, archive: Path, tmp_path: Path) -> None:

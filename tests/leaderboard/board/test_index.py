@@ -172,7 +172,7 @@ def test_rows_kept_while_labels_were_public_are_not_shown_when_they_are_withheld
     closed = Index([replace(filled.folder, manifest=gold)], store)
     row = closed.frame(board_of(closed)).filter(pl.col("id") == identity)
     assert (row["mean_st"][0], row["rank"][0], row["complete"][0]) == (None, None, False)
-    with pytest.raises(InvalidInput, match="scored in rounds alone"):
+    with pytest.raises(InvalidInput, match="only in rounds"):
         closed.scores(identity)
     # The same in the other order.
     assert closed.settle()
@@ -278,7 +278,7 @@ def test_a_fault_of_ours_in_one_entry_leaves_the_others_on_the_board(
     monkeypatch.setattr(store, "scores", fail)
     index = Index([filled.folder], store)
     assert index.frame(board_of(index)).height == 4
-    assert index.reasons(bad) == ("its scoring failed on this server",)
+    assert index.reasons(bad) == ("scoring failed on this server",)
     assert "KeyError" in caplog.text
 
 

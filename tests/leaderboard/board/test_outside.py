@@ -82,8 +82,8 @@ def test_a_board_of_one_domain_says_that_it_has_no_shift(index: Index, tmp_path:
     tasks = {**board.folder.manifest.tasks, "nli": board.info.model_copy(update={"domains": first})}
     manifest = board.folder.manifest.model_copy(update={"tasks": tasks})
     alone = replace(board, folder=replace(board.folder, manifest=manifest))
-    assert alone.why_no_shift == f"this folder has test texts of one domain alone, {next(iter(first))}"
+    assert alone.why_no_shift == f"this folder has test texts of only one domain, {next(iter(first))}"
     paired = board.info.model_copy(update={"domains": first, "id_domain": "elsewhere"})
     lacking = manifest.model_copy(update={"tasks": {"nli": paired}})
     said = replace(board, folder=replace(board.folder, manifest=lacking)).why_no_shift
-    assert said == "this folder lacks the data set elsewhere, on which its models are trained"
+    assert said == "this folder lacks the data set elsewhere, on which the task's models are trained"

@@ -80,11 +80,11 @@ def test_who_is_not_ranked_is_told_what_is_missing(filled: Filled, card_text: st
 
 def test_an_unknown_sender_is_refused_before_anything_is_read(index: Index) -> None:
     def nobody() -> str:
-        raise InvalidInput(Problem("nobody has signed in", "submit"))
+        raise InvalidInput(Problem("not signed in", "submit"))
 
     answer = submit(index, "/no/such/file", "", sender=nobody, daily_quota=None)
     assert not answer["ok"]
-    assert answer["problems"] == ["submit: nobody has signed in"]
+    assert answer["problems"] == ["submit: not signed in"]
 
 
 def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
         "'Good model' scores higher under shift than 'Poor model': 'Good model' minus 'Poor model' is +" in shown.text
     )
     assert "are statistically tied under shift" in shown.text
-    assert "claims about recipes need 5 runs (seeds) of every source in both entries; there are 1 and 1" in shown.text
+    assert "claims about recipes need 5 runs (seeds) per source in both entries; they have 1 and 1" in shown.text
     assert "more robust" not in shown.text
     assert "shiftbench compare " in shown.text
     assert shown.tags.count("table") == 3  # the means, and the shifts of each of two pairs

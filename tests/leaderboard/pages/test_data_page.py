@@ -44,7 +44,7 @@ def test_unverified_files_are_named_beside_partial(filled: Filled) -> None:
     marked = manifest.model_copy(update={"unverified": True, "synthetic": False, "sources": of})
     page = str(data_page([replace(filled.folder, manifest=marked)], "synthetic/nli"))
     assert "Not compared with a record. " in page
-    assert "these match no record, so they may be incomplete: letters/train.csv" in page
+    assert "these match no record and may be incomplete: letters/train.csv" in page
     both = marked.model_copy(update={"partial": True})
     page = str(data_page([replace(filled.folder, manifest=both)], "synthetic/nli"))
     assert "Partial build. " in page

@@ -125,7 +125,7 @@ def test_a_withheld_board_shows_no_forecast(tmp_path: Path) -> None:
 
 def test_all_boards_together_name_the_assumption(shown: Shown) -> None:
     page = Visible(forecast_page(shown._replace(board=None), found(7)))
-    assert "it is assumed that domains of different tasks are alike" in page.text
+    assert "assume that methods perform similarly" in page.text
     assert "all boards" in page.text
 
 

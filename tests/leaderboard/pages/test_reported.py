@@ -187,7 +187,7 @@ def test_smaller_sizes_than_the_papers_are_told(synthetic: DatasetFolder) -> Non
     cut = info.model_copy(update={"sizes": {"train": SizeFacts(paper=50_000, rows=4_000, smallest="kettles")}})
     tasks = {**synthetic.manifest.tasks, "nli": cut}
     folder = with_manifest(synthetic, benchmark="dr", synthetic=False, tasks=tasks)
-    assert "4,000 rows a domain, 50,000 in the paper" in notes(folder, "nli")["Domain Robustness Table 4"][-1]
+    assert "4,000 rows per domain, 50,000 in the paper" in notes(folder, "nli")["Domain Robustness Table 4"][-1]
 
 
 def test_tables_of_depth_f1_stand_on_their_pairings(synthetic: DatasetFolder) -> None:

@@ -112,12 +112,12 @@ def test_copies_spelt_another_way_are_in_one_half(small: DatasetFolder, tmp_path
     """Check copies under another group, which may lie in the other half: then both folders are not served together."""
     shouted = build_gold(tmp_path / "shouted", 150, domains=DOMAINS[:2], spell=str.upper)
     assert set(gold_keys(halves(shouted))) < set(gold_keys(halves(small)))
-    with pytest.raises(InvalidInput, match="put the same labels in different halves"):
+    with pytest.raises(InvalidInput, match="the same labels to different halves"):
         refuse_split_twice([small, shouted])
 
 
 def test_public_folders_have_no_halves(synthetic: DatasetFolder) -> None:
-    with pytest.raises(InvalidInput, match="holds no key to withheld labels"):
+    with pytest.raises(InvalidInput, match="no key to withheld labels"):
         halves(synthetic)
 
 

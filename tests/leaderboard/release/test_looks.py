@@ -92,7 +92,7 @@ def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> N
         (told,) = asker.ask(0.9, number)
         assert (told.looks_left, told.why_not) == (LOOKS_A_YEAR - 1 - number, "")
     (told,) = asker.ask(0.0, 99)
-    assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 numbers of a year have been received")
+    assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 scores of this year have been received")
     later = date(2031, 3, 1)
     monkeypatch.setattr(looks, "today", lambda: later)
     (told,) = asker.ask(0.0, 99)  # the file that received no number
@@ -100,7 +100,7 @@ def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> N
     # Setting the clock back gives no further figure.
     monkeypatch.setattr(looks, "today", releases.today)
     (told,) = asker.ask(0.1, 101)
-    assert told.why_not == "all 12 numbers of a year have been received"
+    assert told.why_not == "all 12 scores of this year have been received"
 
 
 def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder, tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder
     (told,) = asker.ask(0.9, 50)
     assert (told.looks_left, told.why_not) == (0, "")
     (told,) = asker.ask(0.9, 51)
-    assert told.why_not == "all 12 numbers of a year have been received"
+    assert told.why_not == "all 12 scores of this year have been received"
 
 
 def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder, tmp_path: Path) -> None:
@@ -151,7 +151,11 @@ def test_few_looks_where_labels_cannot_be_guessed(asker: Asker, monkeypatch: pyt
     (told,) = asker.ask(0.7)
     assert (told.is_new, told.looks_left) == (True, 0)
     (again,) = asker.ask(0.1, 1)
-    assert (again.best, again.is_new, again.why_not) == (told.best, False, "the one number of a year has been received")
+    assert (again.best, again.is_new, again.why_not) == (
+        told.best,
+        False,
+        "the only score of this year has been received",
+    )
 
 
 def test_looks_left_tell_no_half(asker: Asker, gold: DatasetFolder) -> None:

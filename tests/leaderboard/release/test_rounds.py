@@ -143,7 +143,7 @@ def test_an_entry_without_every_shift_is_not_ranked(store: Store, ranked: Datase
     closed = close_round(store, [ranked], FIRST)
     (part,) = [each for each in closed.boards[0].entries if each.account == "zoe"]
     assert (part.place, part.last_place, part.with_leader) == (None, None, None)
-    assert [each.why for each in closed.left_out] == ["some shifts that the board ranks by are missing"]
+    assert [each.why for each in closed.left_out] == ["some shifts used for ranking are missing"]
 
 
 def test_one_round_a_quarter(store: Store, ranked: DatasetFolder) -> None:
@@ -198,7 +198,7 @@ def test_a_round_ranks_entries_of_its_settings_alone(ranked: DatasetFolder, tmp_
     entry, _ = store.submit(file, card, [ranked], "ada")
     nominate(store, entry.id, "ada", [ranked])
     other = replace(ranked, manifest=ranked.manifest.model_copy(update={"settings_hash": "f" * 64}))
-    with pytest.raises(InvalidInput, match="no entry is nominated for these data"):
+    with pytest.raises(InvalidInput, match="no entry is nominated for this dataset"):
         close_round(store, [other], FIRST)
     (board,) = close_round(store, [ranked], FIRST).boards
     assert (board.data, board.settings) == ranked.version
@@ -215,7 +215,7 @@ def test_nominations_that_are_refused(store: Store, ranked: DatasetFolder, synth
         nominate(store, "0" * 16, "ada", [ranked])
     with pytest.raises(InvalidInput, match="no labels are withheld here"):
         close_round(store, [synthetic], FIRST)
-    with pytest.raises(InvalidInput, match="no entry is nominated for these data"):
+    with pytest.raises(InvalidInput, match="no entry is nominated for this dataset"):
         close_round(Store(store.root.parent / "empty"), [ranked], FIRST)
 
 
@@ -258,9 +258,9 @@ def test_nothing_that_hangs_on_withheld_labels_is_kept_beside_entries(store: Sto
     index = Index([ranked], store)
     entry = index.entry(store.ids()[0])
     assert feedback(store, entry, ranked)
-    with pytest.raises(InvalidInput, match="scored in rounds alone"):
+    with pytest.raises(InvalidInput, match="only in rounds"):
         index.scores(entry.id)
-    with pytest.raises(InvalidInput, match="scored in rounds alone"):
+    with pytest.raises(InvalidInput, match="only in rounds"):
         store.table(entry, ranked)
     kept = [path for path in (store.root / "scores").rglob("*") if path.is_file()] if index.settle() else []
     for path in kept:
@@ -273,7 +273,7 @@ def test_nothing_that_hangs_on_withheld_labels_is_kept_beside_entries(store: Sto
 def test_rounds_close_in_order(store: Store, ranked: DatasetFolder) -> None:
     close_round(store, [ranked], SECOND)
     before = records(store)
-    with pytest.raises(InvalidInput, match="a later round is closed, and rounds close in order"):
+    with pytest.raises(InvalidInput, match="a later round is already closed, and rounds close in order"):
         close_round(store, [ranked], FIRST)
     assert records(store) == before
 

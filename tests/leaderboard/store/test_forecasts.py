@@ -83,14 +83,14 @@ def test_forecasts_are_made_of_the_rows_that_were_sent(kept: Sent) -> None:
         ),
         (
             lambda rows: rows.with_columns(id=pl.col("id").str.replace("synthetic/", "dr/")),
-            "this dataset has synthetic/nli",
+            "this dataset contains synthetic/nli",
         ),
-        (lambda rows: rows.with_columns(seed=rows["seed"] + 7), "of a model that the predictions lack"),
-        (lambda rows: rows.drop("probabilities"), "the predictions have probabilities, their validation rows have"),
+        (lambda rows: rows.with_columns(seed=rows["seed"] + 7), "do not contain the model"),
+        (lambda rows: rows.drop("probabilities"), "the predictions have probabilities, but"),
         (lambda rows: rows.head(len(rows) - 1), "validation ids are missing"),
         (
             lambda rows: rows.with_columns(pl.col("probabilities").list.reverse()),
-            "the labels may stand in another order.* validation rows of task 'nli'",
+            "in a different order.* validation rows of task 'nli'",
         ),
     ],
 )
@@ -111,10 +111,10 @@ def test_withheld_labels_take_no_validation_rows_and_are_not_forecast(tmp_path: 
     rows = gold.test(task, columns=["id"]).with_columns(source=pl.lit("none"), prediction=pl.lit(label))
     rows.write_parquet(tmp_path / "p.parquet")
     store, card = Store(tmp_path / "store"), Card(name="m", paradigm="zero-shot", data=gold.content_hash)
-    with pytest.raises(InvalidInput, match="which withheld labels do not allow"):
+    with pytest.raises(InvalidInput, match="not made on withheld labels"):
         store.submit(tmp_path / "p.parquet", card, [gold], validation=tmp_path / "p.parquet")
     entry, _ = store.submit(tmp_path / "p.parquet", card, [gold])
-    with pytest.raises(InvalidInput, match="nothing is forecast where labels are withheld"):
+    with pytest.raises(InvalidInput, match="there are no forecasts for withheld labels"):
         store.forecast_again(entry, gold)
     assert rescore(store, [gold]).forecast == ()
     assert not list(store.root.rglob("*.forecasts.json"))

@@ -120,7 +120,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
 def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, waits: list[float]) -> None:
     here, there = opened(hub, tmp_path / "a"), opened(hub, tmp_path / "b")
     assert here.add_records(lambda: {"look-1-1.json": b"{}", "gold-1.bin": bytes(16)}, Draft("answered"))
-    with pytest.raises(InvalidInput, match="this record exists already"):  # an old copy is brought up to date before
+    with pytest.raises(InvalidInput, match="this record already exists"):  # an old copy is brought up to date before
         there.add_records(lambda: {"look-1-1.json": b"[]"}, Draft("answered"))
     assert opened(hub, tmp_path / "c").records("") == {"gold-1.bin": bytes(16), "look-1-1.json": b"{}"}
     # The commit succeeds but its answer gets lost.
@@ -202,16 +202,18 @@ def test_what_fails_for_a_while_is_done_once(
     [
         (Fault("commit", status=500, times=99), "the Hub refused it; found Server error '500"),
         pytest.param(
-            Fault("commit", status=412, times=99), "others keep publishing there; found Client error '412", marks=LONG
+            Fault("commit", status=412, times=99),
+            "others are publishing there at the same time; found Client error '412",
+            marks=LONG,
         ),
         (Fault("commit", status=401, times=99), "the Hub got no valid token"),
-        (Fault("commit", status=403, times=99), "the token may not write there"),
+        (Fault("commit", status=403, times=99), "the token has no write access there"),
         (Fault("commit", does="cut", times=99), "the Hub refused it; found Server disconnected"),
         (Fault("commit", status=429, headers={"Retry-After": "4000"}), "the Hub asks to wait 4,000 seconds"),
         (Fault("info", status=503, times=99), "the Hub refused it; found Server error '503"),
-        (Fault("lfs_put", status=403, times=99), "the token may not write there"),
+        (Fault("lfs_put", status=403, times=99), "the token has no write access there"),
         pytest.param(
-            Fault("commit", does="hold", times=99), "the Hub refused it; found no answer within 1 ", marks=LONG
+            Fault("commit", does="hold", times=99), "the Hub refused it; found no response within 1 ", marks=LONG
         ),
     ],
     ids=named,
@@ -247,7 +249,7 @@ def test_what_landed_though_no_answer_ever_came_counts_once(
     # Down right after it landed: not accepted, but found when it is sent again.
     hub.faults.release()
     hub.faults.plan(Fault("commit", does=does, landed=True), Fault("info", nth=2, status=500, times=99))
-    with pytest.raises(InvalidInput, match="send it again; what arrived is not stored twice"):
+    with pytest.raises(InvalidInput, match="send it again; duplicates are not stored twice"):
         sender.send(store, "second", "ada")
     hub.faults.release()
     hub.faults.plan()
@@ -292,17 +294,19 @@ def test_repositories_that_are_no_store(hub: LoopbackHub, sender: Sender, tmp_pa
         with pytest.raises(InvalidInput, match="this is not the name of a Hub repository"):
             open_store(place, cache=tmp_path)
     api = HfApi(endpoint=hub.url, token=WRITE)
-    with pytest.raises(InvalidInput, match="org/none: there is no such repository, or the token may not see it"):
+    with pytest.raises(InvalidInput, match="org/none: there is no such repository, or the token has no access to it"):
         open_store("hf://datasets/org/none", cache=tmp_path, api=api)
     repository = hub.stored.create("org/data", private=False)
     foreign = hub.stored.store(b"x", lfs=False)
     repository.add("main", "by hand", {"data/a.csv": foreign, "README.md": foreign})
-    with pytest.raises(InvalidInput, match="org/data: this repository holds other files than a store's; found data"):
+    with pytest.raises(
+        InvalidInput, match="org/data: this repository contains other files than those of a store; found data"
+    ):
         open_store("hf://datasets/org/data", cache=tmp_path, api=api)
     read_only = opened(hub, tmp_path / "a", token=READ)
-    with pytest.raises(InvalidInput, match=f"{REPO}: the token may not write there"):
+    with pytest.raises(InvalidInput, match=f"{REPO}: the token has no write access there"):
         read_only.check_writable()
-    with pytest.raises(InvalidInput, match=f"{REPO}: the token may not write there"):
+    with pytest.raises(InvalidInput, match=f"{REPO}: the token has no write access there"):
         sender.send(read_only, "mine", "ada")
     opened(hub, tmp_path / "b").check_writable()
     assert entry_ids(hub) == []

@@ -136,11 +136,11 @@ def test_what_the_store_holds_otherwise_than_its_log_is_found(sender: Sender, tm
     kept = next(event.entry for event in store.log.events if event.act == "accepted")
     withdrawn = next(event.entry for event in store.log.events if event.act == "withdrawn")
     for what, expected in (
-        (lambda root: shutil.rmtree(root / "entries" / str(kept)), f"entry {kept}: the log accepted it"),
-        (lambda root: (root / "withdrawn" / f"{withdrawn}.json").unlink(), f"entry {withdrawn}: the log has it"),
+        (lambda root: shutil.rmtree(root / "entries" / str(kept)), f"entry {kept}: accepted"),
+        (lambda root: (root / "withdrawn" / f"{withdrawn}.json").unlink(), f"entry {withdrawn}: withdrawn"),
         (
             lambda root: shutil.copytree(root / "entries" / str(kept), root / "entries" / ("0" * 16)),
-            "entries: 1 that no event names, and 0 as the log began",
+            "entries: 1 without an event in the log, but 0",
         ),
     ):
         copy = tmp_path / f"copy-{len(list(tmp_path.iterdir()))}"
@@ -160,7 +160,7 @@ def test_the_command_prints_and_fails_where_a_line_was_altered(sender: Sender, t
     rewritten(store, [*lines[:5], lines[5].replace(b"reason to", b"a better "), *lines[6:]])
     verified = CliRunner().invoke(app, ["board", "log", "--store", str(store.root), "--verify"])
     assert verified.exit_code == 3
-    assert "log/000001.jsonl, line 6: its words were altered" in verified.output
+    assert "log/000001.jsonl, line 6: its text was altered" in verified.output
 
 
 def test_a_store_of_a_former_version_gets_a_log_at_its_first_change(sender: Sender, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_store_of_a_former_version_gets_a_log_at_its_first_change(sender: Send
     perform(opened, Order(Act.ERASE, "bob", "asked for it"), "hal")  # nobody that an event names
     assert verify(opened).problems == ()
     shutil.rmtree(store.root / "entries" / old.id)
-    assert verify(opened).problems == ("entries: 1 that no event names, and 2 as the log began, or other ones",)
+    assert verify(opened).problems == ("entries: 1 without an event in the log, but 2",)
 
 
 class KilledError(BaseException):

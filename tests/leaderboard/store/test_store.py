@@ -127,7 +127,7 @@ def test_two_at_the_same_moment(synthetic: DatasetFolder, submission: tuple[Path
 
 
 def test_an_id_cannot_leave_the_store(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="this is no entry id"):
+    with pytest.raises(InvalidInput, match="this is not an entry id"):
         Store(tmp_path).entry("../secrets")
     with pytest.raises(InvalidInput, match="no such entry"):
         Store(tmp_path).entry("0123456789abcdef")
@@ -184,9 +184,7 @@ def test_a_withdrawn_entry_is_gone_and_stays_so(
         assert (each.ids(), each.entries()) == ([other.id], [other])
         with pytest.raises(InvalidInput, match="this entry was withdrawn"):
             each.entry(entry.id)
-        with pytest.raises(
-            InvalidInput, match="was withdrawn and cannot be submitted again; state in the card what is new"
-        ):
+        with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
             each.submit(path, card, [synthetic], "ada")
     assert before == {file: file.read_bytes() for file in before}
     anew, new = store.submit(path, card.model_copy(update={"name": "anew"}), [synthetic], "ada")
@@ -279,7 +277,7 @@ def test_places_that_are_no_store(synthetic: DatasetFolder, submission: tuple[Pa
     for place, says in (
         (file, "file: this is not a store"),
         ("https://huggingface.co/datasets/org/store", "this is not a store"),
-        (synthetic.path, "this folder holds other files than a store's; found README.md, "),
+        (synthetic.path, "this folder contains other files than those of a store; found README.md, "),
     ):
         with pytest.raises(InvalidInput, match=says):
             open_store(place)

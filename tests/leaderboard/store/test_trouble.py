@@ -29,7 +29,7 @@ from tests.leaderboard.crowd import check_whole
 from tests.leaderboard.sending import Sender
 from tests.leaderboard.store.repository import REPO, opened
 
-GONE = "the store's folder is gone, or is another one"
+GONE = "the store's folder was removed or replaced"
 
 
 @pytest.mark.parametrize("left", ["nothing", "an empty folder", "another store"])
@@ -113,7 +113,7 @@ def test_a_repository_that_vanished_is_refused_and_the_copy_stays(
     if what == "emptied":
         hub.stored.create(REPO, private=True)
     for attempt in (lambda: sender.send(store, "second", "ada"), store.refresh):
-        with pytest.raises(InvalidInput, match=r"all entries are gone|there is no such repository"):
+        with pytest.raises(InvalidInput, match=r"all entries have disappeared|there is no such repository"):
             attempt()
     assert store.behind is not None
     assert store.ids() == [entry.id]

@@ -83,7 +83,7 @@ def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_pa
     [
         ({"version": DataVersion("f" * 64)}, "the entries are of different data"),
         ({"subset": "fewshot"}, "the entries are of different subsets"),
-        ({"id": "../../etc/passwd"}, "this is no entry id"),
+        ({"id": "../../etc/passwd"}, "this is not an entry id"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(filled: Filled, tmp_path: Path, change: dict[str, Any], words: str) -> None:

@@ -60,9 +60,9 @@ def test_two_files_of_one_recipe_are_within_a_wide_margin(
     assert {each.figure for each in refused} <= {"DF1@90"}, "few groups weigh anything there"
     assert all(each.p_equivalent is not None and each.p_equivalent < 0.05 for each in every if each not in refused)
     line = about_lines([pair])[-1]
-    assert f"below 50 points, the margin fixed beforehand (two one-sided tests at 5%, about {about})" in line
+    assert f"below 50 points, the margin fixed in advance (two one-sided tests at 5%, about {about})" in line
     assert "mean ST shown" in line
-    assert f"SD on every shift shown ({len(pair.shifts)} of {len(pair.shifts)} by themselves)" in line
+    assert f"SD on every shift shown ({len(pair.shifts)} of {len(pair.shifts)} individually)" in line
     assert Comparison.model_validate_json(pair.model_dump_json()) == pair
 
 
@@ -100,5 +100,5 @@ def test_without_a_margin_nothing_is_tested_and_points_are_refused(synthetic: Da
     old = json.loads(pair.model_dump_json())
     del old["margin"]
     assert Comparison.model_validate(old) == pair
-    with pytest.raises(InvalidInput, match="above 0 and below 1"):
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
         compared(synthetic, tmp_path, 2.0, *frames)

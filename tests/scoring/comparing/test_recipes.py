@@ -73,7 +73,9 @@ def test_five_runs_on_both_sides_speak_of_recipes_and_use_all_runs(synthetic: Da
     assert drop.figure == "average drop"
     assert drop.value == pytest.approx(scores[0].average_drop.value - scores[1].average_drop.value, abs=1e-12)
     said = sentence(pair, ("First", "Second"), "dr")
-    start = "As recipes (5 and 6 runs a source, if runs are roughly normal), nli: 'First' scores higher on average than"
+    start = (
+        "As recipes (5 and 6 runs per source, if runs are roughly normal), nli: 'First' scores higher on average than"
+    )
     assert said.startswith(f"{start} 'Second' (mean ST, 'First' minus 'Second': +")
     assert said.index("mean ST") < said.index("average drop") < said.index("by shift")
     assert TRAINED_MODELS not in everything(pair)
@@ -93,7 +95,7 @@ def test_better_on_average_stands_beside_both_counts_of_failed_runs(synthetic: D
     assert task.failures_a.share_at_most == pytest.approx(0.2161, abs=1e-4)  # Clopper-Pearson, from tables
     words = "runs more than 10 points below the best of their recipe: 1 of 20 of"
     said, listed = sentence(pair, ("First", "Second"), "dr"), about_lines([pair])
-    assert f"{words} 'First' (up to 22% of all its runs) and 0 of 20 of 'Second' (up to 14%" in said
+    assert f"{words} 'First' (upper bound for all its runs: 22%) and 0 of 20 of 'Second' (upper bound" in said
     assert any(words in line and "rare failures cannot be excluded" in line for line in listed)
     assert sum(len(source.scores) for source in task.run_scores_a) == 20
 
@@ -114,10 +116,7 @@ def test_fewer_runs_speak_of_these_trained_models_everywhere(
     written = everything(pair)
     assert winner(pair.means[0].difference) == "a"
     assert "These trained models, nli: 'First' scores higher than 'Second'" in written
-    assert (
-        f"claims about recipes need 5 runs (seeds) of every source in both entries; there are {n_runs[0]} and"
-        in written
-    )
+    assert f"claims about recipes need 5 runs (seeds) per source in both entries; they have {n_runs[0]} and" in written
     without = written.replace("claims about recipes need", "")
     assert not [word for word in RECIPE_WORDS if word in without]
     (task,) = json.loads(pair.model_dump_json())["tasks"]
@@ -135,7 +134,10 @@ def test_a_constant_predictor_wins_no_drop(synthetic: DatasetFolder, tmp_path: P
     # The drops are shown anyway, and they favour this entry.
     assert all(each.value is not None and each.value < 0.1 for each in drops)
     said = sentence(pair, ("Constant", "Model"), "dr")
-    assert "'Constant': the mean score is at chance or of one label for all texts: drops mean nothing" in said
+    assert (
+        "'Constant': the mean score is at chance, or at that of always predicting one label: drops are not informative"
+        in said
+    )
     assert "average drop not compared: 'Constant' is at chance" in said
     assert "'Constant' scores higher" not in said
     assert "lower for Constant" not in said

@@ -23,7 +23,7 @@ def test_tied_for_first_and_neighbours_follow_the_pairs():
     assert (found.models[0].best_rank, found.models[0].worst_rank) == (1, 2)
     assert found.decided == 1
     assert [letters[0] for letters in found.pairs] == [".", ".", "-", "-"]
-    assert found.claim == "another draw of such tasks, if tasks were independent"
+    assert found.claim == "another sample of such tasks, if tasks are independent"
     assert found.needed is not None
     assert found.needed.about is None or found.needed.about > found.needed.at_least
     assert {each.unit for each in found.without} == {f"u{n}" for n in range(30)}
@@ -35,9 +35,9 @@ def test_tied_for_first_and_neighbours_follow_the_pairs():
     [
         (Unit.ITEMS, None, "items", 40, "on these tasks, other items"),
         (Unit.ITEMS, 10, "clusters", 10, "on these tasks, other items (in other clusters)"),
-        (Unit.TASKS, None, "tasks", 40, "another draw of such tasks, if tasks were independent"),
-        (Unit.TASKS, 8, "families", 8, "another draw of such families of tasks"),
-        (Unit.TASKS, 7, "tasks", 40, "on these tasks alone: the 7 families"),
+        (Unit.TASKS, None, "tasks", 40, "another sample of such tasks, if tasks are independent"),
+        (Unit.TASKS, 8, "families", 8, "another sample of such families of tasks"),
+        (Unit.TASKS, 7, "tasks", 40, "only on these tasks: 7 families"),
     ],
 )
 def test_the_unit_decides_the_claim(unit, n_groups, found, n_units, claim):
@@ -124,7 +124,7 @@ def test_a_score_far_off_is_named():
     assert rank_table(table).notes == ()
     scores[2, 5] = -40.0
     (note,) = rank_table(ScoreTable(NAMES, table.units, scores, Unit.TASKS)).notes
-    assert note.startswith("1 score far from what the model and the unit let expect, as 'bits/one' on 'u5' (-40)")
+    assert "1 score, such as 'bits/one' on 'u5' (-40)" in note
     binary = (table.scores > 1).astype(float)
     assert rank_table(ScoreTable(NAMES, table.units, binary, Unit.ITEMS)).notes == ()
 

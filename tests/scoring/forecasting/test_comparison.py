@@ -26,7 +26,7 @@ def task(domains: int, seed: int, noise: float = 0.02, level: float | None = 0.8
                 Forecast(method=name, value=value, low=value - 0.05, high=value + 0.05)
                 for name, value in values.items()
             ]
-            made.append(Forecast(method="cot", value=None, reason="the task's outputs are no labels"))
+            made.append(Forecast(method="cot", value=None, reason="the task's outputs are not labels"))
             shifts.append(
                 ShiftForecast(
                     source=source, target=target, n_texts=100, n_runs=1, truth=truth, truth_error=0.02,

@@ -49,11 +49,11 @@ def test_ends_may_be_left_out(tmp_path: Path) -> None:
         ("task,source,target,value\nt,a,b,0.5\n", "a column is missing; found columns task, source, target, value"),
         (f"{HEAD},note\nt,a,b,0,0.5,,,x\n", "unknown column"),
         (f"{HEAD}\nt,a,b,0,71,,\n", "column 'value', row 1: a forecast is not between 0 and 1; found '71'"),
-        (f"{HEAD}\nt,a,b,0,high,,\n", "this is no number"),
+        (f"{HEAD}\nt,a,b,0,high,,\n", "this is not a number"),
         (f"{HEAD}\nt,a,b,0,,,\n", "a value is missing"),
-        (f"{HEAD}\nt,a,b,0,0.5,0.4,\n", "an interval has one end only"),
-        (f"{HEAD}\nt,a,b,0,0.5,0.6,0.7\n", "the forecast lies outside its interval"),
-        (f"{HEAD}\nt,a,b,0,0.5,,\nt,a,b,0,0.5,,\n", "column 'task', row 2: a run and target stand twice"),
+        (f"{HEAD}\nt,a,b,0,0.5,0.4,\n", "an interval has only one end"),
+        (f"{HEAD}\nt,a,b,0,0.5,0.6,0.7\n", "the forecast is outside its interval"),
+        (f"{HEAD}\nt,a,b,0,0.5,,\nt,a,b,0,0.5,,\n", "column 'task', row 2: a run and target occur twice"),
     ],
 )
 def test_faults_are_named_with_row_and_column(tmp_path: Path, text: str, words: str) -> None:

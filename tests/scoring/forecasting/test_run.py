@@ -107,8 +107,8 @@ def test_reasons_stand_where_there_is_no_forecast() -> None:
     cell = made.cells[0]
     assert Grid(made.cells, ("atc",)).value(cell, "atc") == "not here"
     lonely = Grid([cell], METHODS)
-    assert lonely.value(cell, "mean-drop") == "no shift between other domains has labels"
-    assert lonely.value(cell, "cot-corrected") == "no shift between other domains has labels"
+    assert lonely.value(cell, "mean-drop") == "no labelled shift between other domains"
+    assert lonely.value(cell, "cot-corrected") == "no labelled shift between other domains"
 
 
 def test_a_method_is_corrected_by_its_errors_of_the_same_source() -> None:
@@ -146,5 +146,7 @@ def test_a_method_that_is_not_there_is_refused_with_the_nearest_and_one_that_wen
     with pytest.raises(InvalidInput, match="did you mean 'cot'"):
         chosen_methods(["cott"])
     for name in GONE:
-        with pytest.raises(InvalidInput, match=f"this method went.*'{name}'; choose from source-accuracy, mean-drop"):
+        with pytest.raises(
+            InvalidInput, match=f"this method was removed.*'{name}'; choose from source-accuracy, mean-drop"
+        ):
             chosen_methods([name])

@@ -103,7 +103,7 @@ def test_items_that_differ_are_refused_or_left_out_for_all(
     assert words in problem
     found = joined(tmp_path, {"a": lines(), "b": other}, Joining(shared_items=True))
     assert found.items.scores.tolist() == [[1.0] * 11, [0.0] * 11]
-    assert found.notes[0].startswith("Compared on the 11 items that all logs have and have scored, out of 12 of a, 1")
+    assert found.notes[0].startswith("Compared on the 11 items scored in all logs, out of 12 of a, 1")
 
 
 def test_other_prompts_are_refused_or_named(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_what_one_log_does_not_state_is_named(tmp_path: Path) -> None:
     found = join_logs(logs, model_names(logs), AS_THEY_ARE)
     assert found.items.scores.sum(axis=0).tolist() == [1.0] * len(other)
     assert found.notes == (
-        "The logs of other do not state their versions of the task: whether these are the same is not known",
+        "The logs of other do not state their versions of the task, so it is unknown whether they are the same",
     )
 
 
@@ -149,7 +149,7 @@ def test_logs_without_a_shared_item_are_refused_whatever_is_allowed(tmp_path: Pa
 def test_scores_of_no_single_item_are_refused(tmp_path: Path) -> None:
     for metric in ("f1", "bcc"):
         (problem,) = problems(tmp_path, lines(), lines(np.zeros(N)), Joining(metric=metric))
-        assert f"the log has no such score of single items; found '{metric}'" in problem
+        assert f"the log has no such per-item score; found '{metric}'" in problem
     half = [None] * 6 + [1.0] * 6
     ends = [
         [{**line, "acc": score} for line, score in zip(lines(), scores, strict=True)] for scores in (half, half[::-1])
@@ -163,7 +163,7 @@ def test_one_log_is_not_compared_with_itself(tmp_path: Path) -> None:
     copy = write_lm_eval(tmp_path / "copy" / "a", lines())
     for other in (path, copy):
         logs = read_logs([path, other], AS_THEY_ARE)
-        with pytest.raises(InvalidInput, match="one log is given twice"):
+        with pytest.raises(InvalidInput, match="a log is given twice"):
             join_logs(logs, model_names(logs), AS_THEY_ARE)
 
 
@@ -180,7 +180,7 @@ def test_logs_that_are_cut_off_are_all_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as error:
         read_logs(paths, AS_THEY_ARE)
     assert [problem.file for problem in error.value.problems] == [str(path) for path in paths]
-    assert "the log is cut off or was changed" in str(error.value)
+    assert "the log is truncated or was changed" in str(error.value)
 
 
 @pytest.mark.parametrize("values", [["one"] * N, [f"{place}" for place in range(N)]])
@@ -213,7 +213,7 @@ def test_answers_to_an_item_are_averaged_over_epochs(tmp_path: Path) -> None:
     logs = read_logs(paths, AS_THEY_ARE)
     found = join_logs(logs, model_names(logs), AS_THEY_ARE)
     assert found.items.scores.tolist() == [[0.5] * 8, [1.0] * 4 + [0.0] * 4]
-    assert "means over the answers to an item: 2 of openai/gpt-4o, 2 of openai/gpt-5" in found.notes[-1]
+    assert "means over the responses to an item: 2 of openai/gpt-4o, 2 of openai/gpt-5" in found.notes[-1]
 
 
 def test_models_that_judge_themselves_are_not_compared(tmp_path: Path) -> None:
@@ -257,5 +257,5 @@ def test_runs_of_helm_are_joined_and_tools_are_not_mixed(tmp_path: Path) -> None
     found = join_logs(logs, model_names(logs), Joining(metric="exact_match"))
     assert found.items.scores.mean(axis=1).tolist() == [1.0, 0.0]
     mixed = read_logs([runs[0], write_lm_eval(tmp_path / "lm", lines())], AS_THEY_ARE)
-    with pytest.raises(InvalidInput, match="logs of different tools are not compared"):
+    with pytest.raises(InvalidInput, match="logs of different tools"):
         join_logs(mixed, model_names(mixed), AS_THEY_ARE)

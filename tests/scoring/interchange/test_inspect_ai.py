@@ -93,7 +93,7 @@ def test_samples_in_chunks_are_read(tmp_path: Path) -> None:
             {"status": "cancelled"},
             r"the evaluation did not finish; found status 'cancelled'; finish it with 'inspect eval-",
         ),
-        ({"eval": {"task": "quiz"}}, r"the header is not what the tool writes there; found .*`model`"),
+        ({"eval": {"task": "quiz"}}, r"the header does not match the format of the tool; found .*`model`"),
     ],
 )
 @pytest.mark.parametrize("form", ["eval", "json"])
@@ -115,11 +115,11 @@ def test_what_is_cut_off_or_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"an item occurs twice in the log; found '1', epoch 1"):
         read_log(path)
     path.write_text(text[:-100])
-    with pytest.raises(InvalidInput, match=r"the log is not JSON; .*cut off or was changed"):
+    with pytest.raises(InvalidInput, match=r"the log is not JSON; .*truncated or was changed"):
         read_log(path)
     archive = write_eval(tmp_path / "log.eval", [inspect_sample(1)])
     archive.write_bytes(archive.read_bytes()[:-100])
-    with pytest.raises(InvalidInput, match=r"this is not a complete zip archive; .*cut off or was changed"):
+    with pytest.raises(InvalidInput, match=r"this is not a complete zip archive; .*truncated or was changed"):
         read_log(archive)
     with zipfile.ZipFile(tmp_path / "running.eval", "w") as running:
         running.writestr("_journal/start.json", "{}")

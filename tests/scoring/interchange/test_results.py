@@ -100,7 +100,7 @@ def test_what_a_reader_must_know_stands_in_the_notes(good: SharedEntry) -> None:
 
 def test_a_subset_has_no_place_on_the_hub(good: SharedEntry) -> None:
     few = replace(good, scores=good.scores.model_copy(update={"subset": "fewshot"}))
-    with pytest.raises(InvalidInput, match="leaderboards are of whole test splits"):
+    with pytest.raises(InvalidInput, match="complete test splits"):
         eval_results(few)
 
 

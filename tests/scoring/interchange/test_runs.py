@@ -43,7 +43,7 @@ def test_with_5_prompts_an_order_may_survive(tmp_path):
     assert (pair.crossed, pair.n_prompts, pair.survives) == (True, 5, "yes")
     assert pair.low > 0
     text = as_markdown(item_lines(report))
-    assert "The ranking survives another prompt: yes" in text
+    assert "The ranking is stable under another prompt: yes" in text
     assert "Scores are means over prompts, and runs of each: 5 and 1 of alpha, 5 and 1 of beta" in text
     spreads = report.runs.models[0].spreads
     assert spreads.seeds is None
@@ -53,9 +53,9 @@ def test_with_5_prompts_an_order_may_survive(tmp_path):
 
 def test_with_3_prompts_it_cannot_be_said(tmp_path):
     report = compared(write_runs(tmp_path, 3))
-    assert report.runs.pairs[0].survives == "cannot be said"
+    assert report.runs.pairs[0].survives == "unknown"
     text = as_markdown(item_lines(report))
-    assert "survives another prompt: cannot be said (3 prompts of a model are too few: 5 are needed)" in text
+    assert "stable under another prompt: unknown (a model has only 3 prompts; 5 are needed)" in text
 
 
 def test_prompts_that_contradict_each_other_are_a_no(tmp_path):
@@ -67,7 +67,7 @@ def test_own_prompts_are_not_crossed(tmp_path):
     report = compared(write_runs(tmp_path, 5, own=True))
     (pair,) = report.runs.pairs
     assert (pair.crossed, pair.spreads, pair.survives) == (False, None, "yes")
-    assert any("Models were sent prompts of their own" in note for note in report.notes)
+    assert any("Models had different prompts" in note for note in report.notes)
 
 
 def test_named_logs_and_logs_of_one_model_are_compared_with_each_other(tmp_path):

@@ -43,18 +43,18 @@ def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path):
     np.testing.assert_array_equal(table.scores, expected)
     notes = "\n".join(table.notes)
     for said in (
-        "1 empty line left out",
-        "Columns are parted by ';'",
+        "1 empty line skipped",
+        "Columns are separated by ';'",
         "rows shorter than the header",
-        "Spaces around or within names of models made single",
-        "Rows that repeat another one left out: 'gamma'",
-        "Columns that are no scores of one task (averages, ranks, words) left out: 'Rank', 'Org', 'Average'",
-        "Decimal commas read as points in 2 cells",
-        "Marks (stars, footnotes, bold) passed over in 3 cells",
-        "Percent signs passed over in 1 cell",
-        "Spreads after a score (± ...) passed over in 1 cell",
-        "Words for a missing score (n/a, -) read as missing in 2 cells",
-        "Columns are taken for tasks, because scores are not all 0 or 1",
+        "Spaces in model names normalised",
+        "Duplicate rows skipped: 'gamma'",
+        "Columns that are not scores of one task (averages, ranks, text) excluded: 'Rank', 'Org', 'Average'",
+        "Decimal commas converted to points in 2 cells",
+        "Marks (stars, footnotes, bold) ignored in 3 cells",
+        "Percent signs ignored in 1 cell",
+        "Spreads after a score (± ...) ignored in 1 cell",
+        "Placeholders for missing scores (n/a, -) treated as missing in 2 cells",
+        "Columns are interpreted as tasks, because scores are not all 0 or 1",
     ):
         assert said in notes
 
@@ -62,13 +62,13 @@ def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("model,a,b\nx,0.5,8l.2\ny,0.5,0.2\nz,0.1,0.3\n", "column 'b', row 1: this is no score; found '8l.2'"),
+        ("model,a,b\nx,0.5,8l.2\ny,0.5,0.2\nz,0.1,0.3\n", "column 'b', row 1: this is not a score; found '8l.2'"),
         ("model,a,b\nx,1,2\nx,1,3\n", "row 2: a model has two rows with different scores; found 'x', also row 1"),
-        ("model,a,a\nx,1,2\ny,1,3\n", "two columns have one name; found 'a'"),
-        ("model,a\nx,1\n,2\n", "column 'model', row 2: a row names no model"),
+        ("model,a,a\nx,1,2\ny,1,3\n", "two columns have the same name; found 'a'"),
+        ("model,a\nx,1\n,2\n", "column 'model', row 2: a row has no model"),
         (
             "model,a\nv,81\nw,80\nx,0.79\ny,78\n",
-            "column 'a': fractions and points stand in one column; found 0.79 ('x') where others have 80",
+            "column 'a': a column mixes fractions and points; found 0.79 ('x'), but others have 80",
         ),
         ("model,a\nx,0,5\ny,1\n", "row 1: a row has more cells than the header"),
         ("model,org\nx,Acme\ny,Bits\n", "no column of scores"),
@@ -129,8 +129,8 @@ def test_units_left_out_directions_and_families_are_as_said(tmp_path):
     table = table_of_frame(frame, Reading(lower=("b",), families=families), "frame")
     assert table.groups == ["one", "one", "two"]
     assert table.lower.tolist() == [False, True, False]
-    assert any("nothing is decided there: 'c'" in note for note in table.notes)
-    with pytest.raises(InvalidInput, match="--without names no unit of the table; found 'd'"):
+    assert any("do not affect the ranking: 'c'" in note for note in table.notes)
+    with pytest.raises(InvalidInput, match="--without is not a unit of the table; found 'd'"):
         table_of_frame(frame, Reading(without=("d",)), "frame")
     with pytest.raises(InvalidInput, match="these tasks have no family; found 'c'"):
         table_of_frame(frame, Reading(families={"a": "one", "b": "one"}), "frame")

@@ -102,7 +102,7 @@ def test_verdicts_name_what_difficulty_does_not_explain() -> None:
 
 
 def test_verdicts_that_class_shares_change_are_both_named() -> None:
-    found = explained("cannot tell", bounded(0.01), "the verdict changes when the classes have home's shares here")
+    found = explained("cannot tell", bounded(0.01), "the verdict changes under the source's class prior")
     both = {"as_is": "harder", "at_home_shares": "cannot tell", "at_home_shares_reason": "no loss"}
     line = explain(found.model_copy(update=both))
     assert line.startswith(

@@ -270,7 +270,7 @@ def test_a_candidate_may_be_trained_on(id_folder: DatasetFolder, tmp_path: Path)
 @pytest.mark.parametrize(("name", "source"), [("nli_candidates", "amazon"), ("nli", "scitail"), ("sa", "sst")])
 def test_other_sources_are_refused(id_folder: DatasetFolder, tmp_path: Path, name: str, source: str) -> None:
     id_predictions(id_folder, name, source).write_parquet(tmp_path / "preds.parquet")
-    with pytest.raises(InvalidInput, match="a source is unknown"):
+    with pytest.raises(InvalidInput, match="unknown source"):
         checked_predictions(tmp_path / "preds.parquet", id_folder)
 
 

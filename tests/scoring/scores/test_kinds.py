@@ -180,9 +180,9 @@ def test_tags_are_read_from_every_format(grid: DatasetFolder, predictions: pl.Da
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text + " O", r"row 1: tags and tokens differ in number; found \d+ tags for the \d+ tokens"),
-        (lambda text: text.replace("T-POS", "T-POZ"), "a tag is unknown; found 'T-POZ'.*did you mean 'T-POS'"),
-        (lambda text: text.replace(" ", "  ", 1), "tags and tokens differ in number"),
+        (lambda text: text + " O", r"row 1: the numbers of tags and tokens differ; found \d+ tags for the \d+ tokens"),
+        (lambda text: text.replace("T-POS", "T-POZ"), "unknown tag; found 'T-POZ'.*did you mean 'T-POS'"),
+        (lambda text: text.replace(" ", "  ", 1), "the numbers of tags and tokens differ"),
     ],
 )
 def test_wrong_tags_are_refused(

@@ -108,7 +108,7 @@ def test_without_a_margin_there_is_no_claim_and_a_wrong_one_is_refused(
     scores = scored(synthetic, noisy_predictions(synthetic), tmp_path, None)
     assert scores.tasks[0].non_inferiority is None
     assert list(margin_lines(scores.tasks[0])) == []
-    with pytest.raises(InvalidInput, match="above 0 and below 1"):
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
         scored(synthetic, noisy_predictions(synthetic), tmp_path, 2.0)
 
 
@@ -121,6 +121,6 @@ def test_the_commands_take_points_and_print_the_margin(synthetic: DatasetFolder,
     assert "nli, margin 2.5 points, fixed beforehand: no SD above 2.5" in " ".join(result.output.split())
     assert json.loads(out.read_text())["tasks"][0]["non_inferiority"]["margin"] == 0.025
     result = CliRunner().invoke(app, ["compare", str(path), str(path), *data, "--margin", "2.5"])
-    assert "a difference below 2.5 points, the margin fixed beforehand" in " ".join(result.output.split())
+    assert "a difference below 2.5 points, the margin fixed in advance" in " ".join(result.output.split())
     refused = CliRunner().invoke(app, ["score", str(path), *data, "--margin", "0"])
     assert refused.exit_code != 0

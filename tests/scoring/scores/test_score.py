@@ -255,7 +255,7 @@ def test_runs_on_some_targets_only_are_named_and_left_out(
         assert_close((shift.sd, shift.td, shift.runs), (before.sd, before.td, before.runs))
     said = {(item.source, item.target): item.what for item in mixed.missing if "seed 7" in item.what}
     assert set(said) == {(home, target) for target in domains[1:]}
-    assert all("left out of the means" in what for what in said.values())
+    assert all("excluded from the means" in what for what in said.values())
 
 
 def test_a_source_of_one_train_text_has_scores_and_no_depths(

@@ -32,5 +32,5 @@ def predicted(folder: DatasetFolder, tags: str, place: Path) -> Path:
 
 def test_tags_on_validation_rows_are_read_and_counted_against_tokens(folder: DatasetFolder, tmp_path: Path) -> None:
     assert len(read_validation(predicted(folder, "B-X O O", tmp_path / "whole.csv"), folder)) == 6
-    with pytest.raises(InvalidInput, match="tags and tokens differ in number"):
+    with pytest.raises(InvalidInput, match="the numbers of tags and tokens differ"):
         read_validation(predicted(folder, "B-X O", tmp_path / "short.csv"), folder)

@@ -62,11 +62,11 @@ def reported_study(task: str) -> Study:
 def _notes(metric: str) -> tuple[str, ...]:
     spread = f"standard error sqrt(p (1 - p) / n), {_SPREAD[metric]}"
     notes = [
-        f"The paper prints no standard errors: intervals and frequencies are made of the {spread}. They do not include "
+        f"The paper reports no standard errors; intervals and frequencies use the {spread}. They do not include "
         "variation between training runs."
     ]
     if metric == "accuracy":
-        notes.append("The paper prints no class sizes: 'smallest class' is train rows / classes, an upper bound.")
+        notes.append("The paper reports no class sizes: 'smallest class' is train rows / classes, an upper bound.")
     return tuple(notes)
 
 

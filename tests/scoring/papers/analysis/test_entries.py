@@ -69,7 +69,7 @@ def test_every_problem_of_every_file_is_told_before_any_is_scored(
     told = str(refused.value)
     assert "short.parquet" in told
     assert "none.parquet: there is no such prediction file" in told
-    assert "alone.parquet: this prediction file has no card beside it; write alone.card.yaml" in told
+    assert "alone.parquet: this prediction file has no card next to it; write alone.card.yaml" in told
 
 
 def test_results_have_names_of_their_own_and_their_placebo(dealt: DatasetFolder, good: Scores, partial: Scores) -> None:

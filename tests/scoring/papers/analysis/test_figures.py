@@ -84,7 +84,7 @@ def test_what_cannot_be_drawn_is_refused_when_asked_for_by_name(state: State) ->
 
 
 def test_unknown_figures() -> None:
-    with pytest.raises(InvalidInput, match="there is no such figure; found 'scenario'; did you mean 'scenarios'"):
+    with pytest.raises(InvalidInput, match="there is no such metric; found 'scenario'; did you mean 'scenarios'"):
         figures_of(["scenario"])
     assert len(figures_of([])) == len(FIGURES)
 
@@ -159,7 +159,7 @@ def test_the_command(dealt: DatasetFolder, tmp_path: Path) -> None:
         (("p.parquet", "--figure", "shot"), "did you mean 'shots'"),
         (
             ("p.parquet", "--out", "FILE/deep"),
-            "there is a file where this folder should be; found .*FILE; choose another",
+            "a file with the name of this folder exists; found .*FILE; choose another",
         ),
         (("p.parquet",), "there is no such prediction file"),
     ],

@@ -66,8 +66,11 @@ def test_without_an_id_nothing_is_chosen() -> None:
 
 def test_who_settles_the_id(suite: DatasetFolder) -> None:
     large, small = study({}), study({}, train=5)
-    assert resolve_id_domain(large, suite, None) == ("Wide", "ID: Wide, as the folder says; the rule agrees.")
-    assert resolve_id_domain(large, suite, "law") == ("Law", "ID: Law, as --id says; but the rule would choose Wide.")
+    assert resolve_id_domain(large, suite, None) == ("Wide", "ID: Wide, as defined by the folder; the rule agrees.")
+    assert resolve_id_domain(large, suite, "law") == (
+        "Law",
+        "ID: Law, as given by --id; but the rule would choose Wide.",
+    )
     assert resolve_id_domain(small, suite, None)[0] == "Wide"
     info = suite.task("nli").model_copy(update={"id_domain": None})
     free = replace(suite, manifest=suite.manifest.model_copy(update={"tasks": {"nli": info}}))

@@ -26,7 +26,7 @@ def test_the_papers_tables(tmp_path: Path) -> None:
     # No table is broken into lines at 120 columns.
     assert result.stdout.count("\u2500\u2500\u2500") > 0
     assert "\n ANLI         162,865    3,200 " in result.stdout
-    assert "(made to be hard)" in result.stdout
+    assert "(adversarial)" in result.stdout
     cb = next(line for line in result.stdout.splitlines() if line.startswith(" CB ") and "WANLI" in line)
     assert cb.split()[-2:] == ["0.08", "50.0%"]
     wanli = next(line for line in result.stdout.splitlines() if line.startswith(" WANLI ") and "next: CB" in line)
@@ -45,7 +45,7 @@ def test_json_alone_on_standard_output() -> None:
 def test_a_folder(suite: DatasetFolder, predictions: Path) -> None:
     result = run("nli", "--data", suite.path, "--predictions", predictions, "--id", "wide")
     assert result.returncode == 0, result.stderr
-    assert "ID: Wide, as --id says" in result.stdout
+    assert "ID: Wide, as given by --id" in result.stdout
     assert "source taken by Court" in result.stdout
     assert "nli: Wide -> Hard, Law, Novel" not in result.stdout
     assert "nli: Wide -> Hard, Court, Novel" in result.stdout
@@ -59,7 +59,7 @@ def test_a_folder(suite: DatasetFolder, predictions: Path) -> None:
     [
         (("nli",), "give either --reported"),
         (("nli", "--reported", "--data", "x"), "give either --reported"),
-        (("nli", "--reported", "--encoder", "x"), "are for --data"),
+        (("nli", "--reported", "--encoder", "x"), "need --data"),
         (("nli", "--reported", "--n-ood", "0"), "--n-ood"),
     ],
 )
@@ -92,5 +92,5 @@ def test_pictures(suite: DatasetFolder, predictions: Path) -> None:
     assert width(both) == 1200
     assert both == choice_picture(choose_reported("td", 3))
     assert width(choice_picture(choose_measured(suite, "nli", 2, predictions=predictions))) == 600
-    with pytest.raises(InvalidInput, match="there is nothing to draw; set SHIFTBENCH_ENCODER"):
+    with pytest.raises(InvalidInput, match="there is nothing to plot; set SHIFTBENCH_ENCODER"):
         choice_picture(choose_measured(suite, "nli", 2))

@@ -83,7 +83,7 @@ def test_the_choice_and_its_reasons(choice: DatasetChoice) -> None:
     assert margin is not None
     assert margin.value == pytest.approx(0.1)
     assert sum(item.frequency or 0 for item in choice.candidates) == pytest.approx(2)
-    assert any("ID: Wide, as the folder says; but no candidate fits the rule" in note for note in choice.notes)
+    assert any("ID: Wide, as defined by the folder; but no candidate fits the rule" in note for note in choice.notes)
 
 
 def test_json_has_the_promised_shape(choice: DatasetChoice) -> None:
@@ -97,7 +97,7 @@ def test_without_encoder_and_predictions(suite: DatasetFolder) -> None:
     choice = choose_measured(suite, "nli", 3)
     assert (choice.id, choice.ood, choice.similarity, choice.model) == ("Wide", None, {}, None)
     assert all(item.score is None and item.reason is None and not item.chosen for item in choice.candidates)
-    assert any("that needs the ID model's predictions" in note for note in choice.notes)
+    assert any("the ID model's predictions are missing" in note for note in choice.notes)
 
 
 def test_a_partial_grid(suite: DatasetFolder, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_refusals(suite: DatasetFolder, predictions: Path, tmp_path: Path) -> No
         choose_measured(suite, "nil", 3)
     with pytest.raises(InvalidInput, match="no such candidate; found 'Lav'; did you mean 'Law'"):
         choose_measured(suite, "nli", 3, id_="Lav")
-    with pytest.raises(InvalidInput, match=r"ID's own model is not in the file; found predictions of 'wide'.*'law'"):
+    with pytest.raises(InvalidInput, match=r"trained on the ID; found predictions of 'wide'.*'law'"):
         choose_measured(suite, "nli", 3, id_="Law", predictions=predictions)
     own = tmp_path / "own.parquet"
     pl.concat([predicted(suite), predicted(suite, "none")]).write_parquet(own)
