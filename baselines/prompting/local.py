@@ -42,9 +42,8 @@ class LocalModel:
         self._name, self._batch, self._scores_labels, self._precision = name, batch, scores_labels, precision
         self._gguf = find_gguf(name)
         where = self._gguf or Path(name)
-        if where.exists():  # names and states of the files: hashing the weights would take too long
-            files = {".": file_state(where)} if where.is_file() else folder_state(where)
-            self._files = cache_key({"path": str(where.resolve()), "files": files})
+        if where.exists():
+            self._files = files_key(where)
         else:
             from transformers import AutoConfig
 
@@ -235,6 +234,12 @@ def _without_system(messages: Sequence[Message]) -> list[Message]:
         return list(messages)
     first = {"role": "user", "content": f"{messages[0]['content']}\n\n{messages[1]['content']}"}
     return [first, *messages[2:]]
+
+
+def files_key(where: Path) -> str:
+    """Hash the names and states of a model's files; hashing the weights would take too long."""
+    files = {".": file_state(where)} if where.is_file() else folder_state(where)
+    return cache_key({"path": str(where.resolve()), "files": files})
 
 
 def find_gguf(name: str) -> Path | None:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines.prompting.cache import answer_key
-from shiftbench.baselines.prompting.local import _files_digest
+from shiftbench.baselines.prompting.local import files_key
 from shiftbench.baselines.runs import WorkFolder
 from shiftbench.baselines.training.models import model_version
 from shiftbench.builders.building.own import own_key
@@ -190,7 +190,7 @@ def test_functions_that_read_are_told_apart_by_name(tmp_path: Path) -> None:
             checkpoint_key(path, [nameless])
 
 
-@pytest.mark.parametrize("version", [model_version, lambda name: _files_digest(Path(name))], ids=["trained", "asked"])
+@pytest.mark.parametrize("version", [model_version, lambda name: files_key(Path(name))], ids=["trained", "asked"])
 def test_models_of_the_same_size_and_date_are_told_apart(version: Callable[[str], Any], tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     weights = tmp_path / "model" / "model.safetensors"

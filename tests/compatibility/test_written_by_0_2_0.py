@@ -25,7 +25,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from shiftbench.baselines.grid import local, plan
+from shiftbench.baselines.grid import plan, trial
 from shiftbench.baselines.grid.trial import EndedTrial, Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.command import app
@@ -264,7 +264,7 @@ def test_the_grid_goes_on_without_running_a_trial(written: Path, monkeypatch: py
         assert not waiting
         yield from ()
 
-    monkeypatch.setattr(local, "run_local", refuse)
+    monkeypatch.setattr(trial, "run_local", refuse)
     before = {path: path.stat().st_mtime_ns for path in Path("results/runs").rglob("*")}
     files = [Path("results/nli", name) for name in ("majority.parquet", "tfidf.parquet", "tfidf.validation.parquet")]
     then = {file: (file.read_bytes(), read_card(card_path(file))) for file in files}
