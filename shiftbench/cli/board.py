@@ -522,7 +522,9 @@ def share(
     ] = False,
     json_: JsonOption = None,
 ) -> None:
-    """Write an entry's results for a model's page on the Hub, for the datastore of Every Eval Ever, or as CSV.
+    """Write an entry's results for a model's page on the Hub.
+
+    Alternatively for the datastore of Every Eval Ever, or as CSV.
 
     Example: shiftbench board share preds.parquet --to eval-results --data build/dr --dataset ORG/domain-robustness
     --model ORG/model --out shared
@@ -565,7 +567,9 @@ def card(
                      callback=writable_file),
     ] = None,
 ) -> None:  # fmt: skip
-    """Write a card for predictions, with the keys known from the file. The other keys are comments to be filled in.
+    """Write a card for predictions, to be completed.
+
+    It has the keys known from the file; the others are comments.
 
     Example: shiftbench board card preds.csv --data build/dr
     """

@@ -251,7 +251,7 @@ def own(
     withhold_labels: _WithholdLabels = False,
     json_: JsonOption = None,
 ) -> None:
-    """Build your own data: a table, or a benchmark described by --spec.
+    """Build your own data: a table, or a benchmark (--spec).
 
     Example: shiftbench build own tickets --raw tickets.csv --columns domain=site --out build/tickets
     """

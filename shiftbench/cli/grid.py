@@ -54,7 +54,7 @@ def grid(
     ] = False,
     gpu: GpuOption = None,
 ) -> None:
-    """Train tasks x models x sources x seeds; resumes after an interruption.
+    """Train tasks x models x sources x seeds; can be resumed.
 
     Example: shiftbench grid grid.toml
     """

@@ -199,7 +199,7 @@ def rank_scores(
     report: ReportOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Rank a leaderboard: which models are tied for first, and which differences are significant.
+    """Rank a leaderboard: ties for first, significant differences.
 
     No data leaves this machine. 'shiftbench study verify' checks the JSON.
 

@@ -63,7 +63,7 @@ def protocol(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Choose a training data set (ID) and test data sets (OOD) from candidates.
+    """Choose data sets for training (ID) and testing (OOD).
 
     Example: shiftbench study protocol nli --reported
     """

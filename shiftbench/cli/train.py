@@ -28,7 +28,7 @@ class _Programs(Group):
 
 group = typer.Typer(
     cls=_Programs,
-    help="Train a baseline, or FILE.py, on each domain, and predict all domains.\n\n"
+    help="Train a baseline, or FILE.py, on each domain; predict all.\n\n"
     "Example: shiftbench train sbert-lr nli --data build/dr --out preds.parquet",
     no_args_is_help=True,
     add_completion=False,

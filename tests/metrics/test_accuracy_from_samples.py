@@ -18,6 +18,7 @@ from shiftbench.metrics.label_sampling import (
     sampled_accuracy,
 )
 from shiftbench.metrics.precision import student, wilson_limits
+from tests import wording
 from tests.metrics.sampled import Domain, simulate
 
 N, N_LABELLED = 2000, 100
@@ -146,7 +147,7 @@ def test_expected_width_is_that_of_the_correlation_at_random() -> None:
     ("call", "message"),
     [
         (lambda: draw_probabilities([0.5], [0], 2), "budget must be from 1 to 1"),
-        (lambda: draw_probabilities([50.0], [0], 1), "did you pass percent"),
+        (lambda: draw_probabilities([50.0], [0], 1), wording.DID_YOU_PASS_PERCENT),
         (lambda: draw_probabilities([0.5, 0.5], [0, 2], 1), "consecutive codes"),
         (lambda: draw_probabilities([0.5], [0], 1, 0), "uniform share"),
         (lambda: draw_groups([0.5, 0.4], [0, 0], np.random.default_rng(0)), "same probability"),
@@ -154,7 +155,7 @@ def test_expected_width_is_that_of_the_correlation_at_random() -> None:
         (lambda: sampled_accuracy([2], [0.5], [0.5], [0], [0.5]), "must be 0 or 1"),
         (lambda: sampled_accuracy([1], [0.5], [0.5], [0], []), "all_confidences"),
         (lambda: sampled_accuracy([1, 0], [0.5], [0.5], [0], [0.5]), "share a shape"),
-        (lambda: sampled_accuracy([1], [0.5], [0.5], [0], [50]), "did you pass percent"),
+        (lambda: sampled_accuracy([1], [0.5], [0.5], [0], [50]), wording.DID_YOU_PASS_PERCENT),
     ],
 )
 def test_malformed_input_is_refused(call: Callable[[], object], message: str) -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1, per_class_f1
+from tests import wording
 
 CLASSES = 4
 LABELS = st.lists(st.tuples(st.integers(0, CLASSES - 1), st.integers(0, CLASSES)), min_size=1, max_size=60)
@@ -75,9 +76,9 @@ def test_malformed_labels(gold: list[int], predicted: list[int], message: str) -
 
 
 def test_malformed_weights_and_counts() -> None:
-    with pytest.raises(ValueError, match="finite and not negative"):
+    with pytest.raises(ValueError, match=wording.FINITE_NOT_NEGATIVE):
         confusion_counts([0], [0], 1, weights=[-1.0])
-    with pytest.raises(ValueError, match="finite and not negative"):
+    with pytest.raises(ValueError, match=wording.FINITE_NOT_NEGATIVE):
         confusion_counts([0], [0], 1, weights=[np.nan])
     with pytest.raises(ValueError, match="the last column"):
         accuracy(np.ones((3, 3)))

@@ -6,6 +6,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from shiftbench.metrics import generation
 from shiftbench.metrics.generation import bert_score, rouge_l
+from tests import wording
 
 WORDS = st.lists(st.sampled_from(["a", "B", "cat", "cat's", "12", "é", "İx", "!"]), max_size=14).map(" ".join)
 TEXT = st.one_of(WORDS, st.text(max_size=12))
@@ -108,7 +109,7 @@ def test_bert_score_of_empty_and_unlike_texts():
     ("arguments", "words"),
     [
         (([[1.0]], [0, 1], [[1.0]], [0, 0, 1], [[0, 0]]), "reference 0 has no tokens"),
-        (([[0.0]], [0, 1], [[1.0]], [0, 1]), "candidate token 0 is a zero or non-finite vector"),
+        (([[0.0]], [0, 1], [[1.0]], [0, 1]), f"candidate token 0 {wording.ZERO_OR_NONFINITE} vector"),
         (([[1.0]], [0, 1], [[np.nan]], [0, 1]), "reference token 0 is a zero"),
         (([[1.0]], [0, 1], [[1.0, 0.0]], [0, 1]), "embedded by the same encoder"),
         (([[1.0]], [1], [[1.0]], [0, 1]), "candidate_offsets must rise from 0"),

@@ -16,6 +16,7 @@ from shiftbench.metrics.priors import (
     prior_fixed_qa,
 )
 from shiftbench.metrics.robustness import target_drop
+from tests import wording
 
 # Every class occurs in gold; a prediction of 3 is an unusable output.
 LABELS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=40).map(
@@ -100,7 +101,7 @@ def test_uniform_is_the_default_prior() -> None:
 @pytest.mark.parametrize(
     ("prior", "message"),
     [
-        ([50.0, 50.0], "did you pass percent"),
+        ([50.0, 50.0], wording.DID_YOU_PASS_PERCENT),
         ([1.0], r"shape \(2,\), one probability per class"),
         ([1.5, -0.5], "probabilities that sum to 1"),
         ([np.nan, 1.0], "probabilities that sum to 1"),
@@ -117,11 +118,11 @@ def test_malformed_priors(prior: list[float], message: str) -> None:
 def test_malformed_counts() -> None:
     with pytest.raises(ValueError, match="for unusable outputs"):
         counts_at_prior(np.ones((2, 2)))
-    with pytest.raises(ValueError, match="counts must be finite and not negative"):
+    with pytest.raises(ValueError, match=f"counts must be {wording.FINITE_NOT_NEGATIVE}"):
         counts_at_prior([[1, -1, 0], [0, 1, 0]])
     with pytest.raises(ValueError, match="share a shape"):
         prior_fixed_mean([1.0, 1.0], [1.0])
-    with pytest.raises(ValueError, match="sizes must be finite and not negative"):
+    with pytest.raises(ValueError, match=f"sizes must be {wording.FINITE_NOT_NEGATIVE}"):
         prior_fixed_mean([1.0, 1.0], [1.0, -1.0])
     with pytest.raises(ValueError, match="sums must be finite"):
         prior_fixed_mean([1.0, np.nan], [1.0, 1.0])

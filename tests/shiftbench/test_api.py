@@ -12,6 +12,7 @@ import shiftbench as sb
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.notices import FormerName
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.leaderboard.conftest import Filled
 
 
@@ -109,12 +110,12 @@ def test_own_data_is_built_once_for_the_same_rows(tmp_path: Path) -> None:
         (
             {},
             {"domain": "verdict"},
-            "column 'verdict': a column is used for two roles; found 'verdict' given twice",
+            f"column 'verdict': {wording.COLUMN_USED_FOR_TWO}; found 'verdict' given twice",
         ),
         ({"site": pl.lit("shop")}, {}, "frame, column 'site': at least two different values"),
-        ({"body": pl.lit(None, pl.String)}, {}, "frame, column 'body', row 1: a value is empty"),
-        ({}, {"text": ("body", "body", "body")}, "a column is used for two roles"),
-        ({"body": pl.concat_list("body")}, {}, "frame, column 'body': this column must contain text"),
+        ({"body": pl.lit(None, pl.String)}, {}, f"frame, column 'body', row 1: {wording.VALUE_EMPTY}"),
+        ({}, {"text": ("body", "body", "body")}, wording.COLUMN_USED_FOR_TWO),
+        ({"body": pl.concat_list("body")}, {}, f"frame, column 'body': {wording.COLUMN_MUST_CONTAIN_TEXT}"),
     ],
     ids=["absent", "twice", "one-domain", "null", "three-texts", "list"],
 )

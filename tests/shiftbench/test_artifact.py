@@ -14,6 +14,7 @@ import yaml
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.command_line import run, run_process
 from tests.scoring.comparing.test_files import predictions
 
@@ -83,7 +84,7 @@ def test_rows_that_may_not_be_passed_on_stay_out(
         "croissant.json",
         "shiftbench.json",
     }
-    assert "describes how to build them" in text
+    assert wording.DESCRIBES_HOW_BUILD_THEM in text
     command[command.index("BUILT")] = str(synthetic.path)
     assert run(*command, cwd=tmp_path / "else").returncode == 0
 

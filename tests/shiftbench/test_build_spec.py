@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import wording
 from tests.builders.fetching.invented import as_zip
 from tests.builders.fetching.server import Served, running_release
 from tests.command_line import run
@@ -95,11 +96,11 @@ def test_files_are_fetched_on_accepted_terms(spec: Path, tmp_path: Path) -> None
         (("tickets", "--out", "out"), "give NAME, --raw and --out; or --spec"),
         (
             ("--spec", "SPEC", "--columns", "label=x", "--out", "out"),
-            "these options do not apply to this --spec: --columns",
+            f"{wording.THESE_OPTIONS_DO_NOT} this --spec: --columns",
         ),
         (("urgency", "--spec", "SPEC", "--record", "--out", "out"), "these options do not apply to this --spec: NAME"),
         (("--spec", "SPEC"), "give --out, the folder to write, or --check"),
-        (("--spec", "SPEC", "--check", "--record"), "these options do not apply to --check: --record"),
+        (("--spec", "SPEC", "--check", "--record"), f"{wording.THESE_OPTIONS_DO_NOT} --check: --record"),
     ],
 )
 def test_options_that_would_not_be_read_are_refused(words: tuple[str, ...], message: str, spec: Path) -> None:

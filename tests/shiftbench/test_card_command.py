@@ -8,6 +8,7 @@ import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder, subset_path
 from shiftbench.validation.cards import Card, read_card
+from tests import wording
 from tests.changed_folders import open_changed
 from tests.command_line import run
 
@@ -52,7 +53,7 @@ def test_models_without_a_source_and_files_of_a_subset_are_recognised(synthetic:
     assert run("validate", path, "--data", synthetic.path, "--card", out).returncode == 0
     assert run("validate", path, "--data", synthetic.path).returncode == 0
     told = run("validate", path, "--data", synthetic.path, "--subset", "all")
-    assert "cover the subset 'fewshot', not all test ids; write 'subset: fewshot' in the card" in told.stderr
+    assert f"cover the subset 'fewshot', {wording.NOT_ALL_TEST_IDS}; write 'subset: fewshot' in the card" in told.stderr
     assert "--subset: removed in 0.4: the subset is inferred from the ids in the file" in told.stderr
 
 

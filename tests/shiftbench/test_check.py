@@ -17,6 +17,7 @@ from shiftbench.checking.opened_data import OwnFile
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.leaderboard.conftest import Visible
 from tests.shiftbench.checked import N_TINY, rows, write_model
 
@@ -206,16 +207,16 @@ def test_one_class_and_empty_texts_are_told_at_once(place: Path) -> None:
     frame = frame.with_columns(body=pl.when(pl.col("key") == "ki3").then(pl.lit("  ")).otherwise("body"))
     frame.write_csv(place / "mine.csv")
     message = refusal(run())
-    assert "at least two different values are needed" in message
+    assert wording.AT_LEAST_TWO_DIFFERENT in message
     assert "column 'body', row" in message
-    assert "a value is empty" in message
+    assert wording.VALUE_EMPTY in message
 
 
 def test_a_file_in_another_encoding_is_told_its_cure(place: Path) -> None:
     text = rows().write_csv().replace("kitchen 3", "café 3")
     (place / "mine.csv").write_bytes(text.encode("cp1252"))
     message = refusal(run())
-    assert "the file is not UTF-8" in message
+    assert wording.FILE_NOT_UTF8 in message
     assert "iconv -f WINDOWS-1252 -t UTF-8" in message
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 SITES = ("books", "films", "games", "music", "tools", "north")
 OPTIONS = ["--columns", "domain=site,label=verdict,text=body", "--data", "mine.csv"]
@@ -84,7 +85,7 @@ def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(place: 
         by_name = {each["method"]: each for each in shift["forecasts"]}
         assert by_name["doc"]["value"] == pytest.approx(0.75, abs=0.08)
         assert by_name["doc"]["low"] is None
-        assert by_name["mean-drop"]["reason"] == "no labelled shift between other domains"
+        assert by_name["mean-drop"]["reason"] == wording.NO_LABELLED_SHIFT_BETWEEN
 
 
 def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> None:

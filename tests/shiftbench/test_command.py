@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
+from tests import wording
 from tests.command_line import COMMAND, run, run_process
 from tests.listed_options import listed_commands
 
@@ -108,13 +109,13 @@ def test_validate(synthetic: DatasetFolder, predicted: Path) -> None:
     ("change", "words"),
     [
         (lambda frame: frame.head(100), ("test ids are missing", "first missing")),
-        (lambda frame: pl.concat([frame, frame.head(1)]), ("an id is repeated", "row 961")),
+        (lambda frame: pl.concat([frame, frame.head(1)]), (wording.ID_REPEATED, "row 961")),
         (lambda frame: frame.with_columns(id="id" + pl.col("id")), ("unknown id", "column 'id', row 1")),
         (lambda frame: frame.with_columns(prediction=pl.lit("Entailmnt")), ("did you mean 'entailment'?", "row 1")),
         (lambda frame: frame.with_columns(source=pl.lit("harbor")), ("did you mean 'harbour'?", "column 'source'")),
         (lambda frame: frame.rename({"prediction": "predicton"}), ("unknown column", "did you mean 'prediction'?")),
-        (lambda frame: frame.head(0), ("the file contains no predictions",)),
-        (lambda frame: frame.with_columns(prediction=pl.lit(None, pl.String)), ("a value is missing", "row 1")),
+        (lambda frame: frame.head(0), (wording.FILE_CONTAINS_NO_PREDICTIONS,)),
+        (lambda frame: frame.with_columns(prediction=pl.lit(None, pl.String)), (wording.VALUE_MISSING, "row 1")),
     ],
     ids=["missing", "repeated", "unknown-id", "unknown-label", "unknown-source", "column", "empty", "null"],
 )
@@ -226,7 +227,7 @@ def test_a_file_of_no_known_kind(synthetic: DatasetFolder, tmp_path: Path) -> No
     (tmp_path / "p.parquet").write_bytes(b"PK\x03\x04")
     result = run("score", tmp_path / "p.parquet", "--data", synthetic.path)
     assert result.returncode == 1
-    assert "this is neither parquet, nor JSON lines, nor CSV" in result.stderr
+    assert wording.NEITHER_PARQUET_NOR_JSON in result.stderr
 
 
 @pytest.mark.parametrize(

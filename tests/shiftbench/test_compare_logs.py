@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.scoring.interchange.logs import lm_eval_choice, write_lm_eval
 
 SHARES = {"strong": 0.9, "close": 0.87, "weak": 0.6}
@@ -124,8 +125,8 @@ def test_options_of_the_test_are_hidden_and_work(logs: dict[str, Path]) -> None:
     typed = ["logs", "compare", *map(str, [logs["strong"], logs["weak"]]), "--swaps", "200", "--seed", "3"]
     done = CliRunner().invoke(app, typed, catch_exceptions=False)
     assert done.stdout == run(*typed[2:4])
-    assert "--swaps: removed in 0.4: there is no resampling, p is that of the interval" in done.stderr
-    assert "--seed: removed in 0.4: there is no resampling" in done.stderr
+    assert f"--swaps: {wording.REMOVED_04_NO_RESAMPLING}, p is that of the interval" in done.stderr
+    assert f"--seed: {wording.REMOVED_04_NO_RESAMPLING}" in done.stderr
 
 
 def test_bad_input_writes_nothing(logs: dict[str, Path], tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import confusion_counts, macro_f1
 from shiftbench.scoring.interchange.task_files import GOLD_ANSWER, label_pattern
 from shiftbench.validation.vocabulary import TaskKind
+from tests import wording
 from tests.baselines.prompting.conftest import boss, grid
 from tests.command_line import run
 from tests.scoring.interchange.logs import lm_eval_text, write_lm_eval
@@ -138,5 +139,5 @@ def test_nothing_is_written_over_what_is_there(synthetic: DatasetFolder, tmp_pat
     assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["mine.txt"])
     assert "--out: the output folder is not empty" in done.stderr
     done = run("data", "export", synthetic.path, "--to", "inspect", "--task", "snli", "--out", tmp_path / "new")
-    assert "the folder has no such task; found 'snli'; did you mean 'nli'?" in done.stderr
+    assert f"{wording.FOLDER_HAS_NO_SUCH}; found 'snli'; did you mean 'nli'?" in done.stderr
     assert not (tmp_path / "new").exists()

@@ -14,6 +14,7 @@ from shiftbench.checking.gate import read_gate_settings
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import FormerName
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 Run = Callable[..., tuple[int, dict[str, object], str]]
 HOME, FAR, NEAR, TINY = "Home & Co", "far <b>", "near", "tiny"
@@ -155,4 +156,4 @@ def test_a_drop_needs_a_home(run: Run, place: Path) -> None:
         "zero.csv", *data, "--max-drop", "5", "--trained-on", TINY
     )
     assert "testing for a regression needs a baseline" in refusal("preds.csv", *data, "--max-regression", "1")
-    assert "a gate needs a limit" in refusal("preds.csv", *data)
+    assert wording.GATE_NEEDS_LIMIT in refusal("preds.csv", *data)

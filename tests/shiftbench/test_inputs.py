@@ -14,6 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import find_subset
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.changed_folders import open_changed
 from tests.leaderboard.conftest import Filled
 
@@ -80,7 +81,7 @@ def test_a_dict_may_be_a_card(filled: Filled) -> None:
         sb.validate(filled.files["good"], filled.folder, card={"name": "x", "paradgm": "other"})
     said = [str(problem) for problem in refused.value.problems]
     assert any("unknown key; found 'paradgm'; did you mean 'paradigm'?" in line for line in said)
-    assert any("key 'data'" in line and "required key is missing" in line for line in said)
+    assert any("key 'data'" in line and wording.REQUIRED_KEY_MISSING in line for line in said)
 
 
 @pytest.fixture(scope="module")
@@ -129,5 +130,5 @@ def test_python_scores_what_the_file_covers(few_folder: DatasetFolder) -> None:
     rows = {"source": first, "id": few["id"], "prediction": [label] * len(few)}
     assert sb.score(rows, few_folder).scores.subset == "fewshot"
     assert sb.validate(rows, few_folder)["n"].sum() == len(few)
-    with pytest.raises(InvalidInput, match="cover the subset 'fewshot', not all test ids"):
+    with pytest.raises(InvalidInput, match=f"cover the subset 'fewshot', {wording.NOT_ALL_TEST_IDS}"):
         sb.score(rows, few_folder, "all")

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import shiftbench as sb
+from tests import wording
 from tests.command_line import run
 
 COLUMNS = ("--columns", "id=key,domain=site,text=body,label=verdict")
@@ -152,7 +153,7 @@ def test_a_file_without_labels_or_domains_is_one_domain(tmp_path: Path) -> None:
         (pl.when(pl.col("number") > 3).then("verdict").alias("verdict"), "row 1: a label is missing (and 3 more rows)"),
         (pl.lit("0.5").alias("draw_probability"), "a probability was changed (and 249 more rows); found 0.5"),
         (pl.when(pl.col("number") > 0).then("key").otherwise(pl.lit("who")).alias("key"), "this id was not sampled"),
-        (pl.col("key").first().alias("key"), "row 2: an id is repeated (and 248 more rows)"),
+        (pl.col("key").first().alias("key"), f"row 2: {wording.ID_REPEATED} (and 248 more rows)"),
         (pl.lit("poss").alias("verdict"), "unknown label (and 249 more rows); found 'poss'; did you mean 'pos'?"),
         (pl.col("verdict").alias("draw_probability"), "a probability was changed"),
     ],
@@ -204,9 +205,9 @@ def test_other_data_than_the_draw_was_made_from(drawn: Path) -> None:
         (
             ("--domain", "shpo"),
             9,
-            "--domain: no domain of this name has texts without a label; found 'shpo'; did you mean 'shop'?",
+            f"--domain: {wording.NO_DOMAIN_NAME_HAS} texts without a label; found 'shpo'; did you mean 'shop'?",
         ),
-        (("--domain", "old"), 9, "no domain of this name has texts without a label"),
+        (("--domain", "old"), 9, f"{wording.NO_DOMAIN_NAME_HAS} texts without a label"),
     ],
 )
 def test_budgets_and_domains_that_do_not_fit(tmp_path: Path, more: tuple[str, ...], budget: int, message: str) -> None:
@@ -222,8 +223,8 @@ def test_budgets_and_domains_that_do_not_fit(tmp_path: Path, more: tuple[str, ..
         ("preds.csv", (pl.col("number") % 2).cast(pl.String).alias("seed"), "test ids are missing"),
         ("preds.csv", pl.lit("x").alias("id"), "row 1: unknown id; found 'x' (and 911 more unknown ids)"),
         ("mine.csv", pl.lit("pos").alias("verdict"), "mine.csv: every row has a label"),
-        ("mine.csv", pl.lit("shop1").alias("key"), "column 'key', row 2: an id is repeated (and 910 more rows)"),
-        ("mine.csv", pl.lit(" ").alias("body"), "column 'body', row 1: a value is missing (and 911 more rows)"),
+        ("mine.csv", pl.lit("shop1").alias("key"), f"column 'key', row 2: {wording.ID_REPEATED} (and 910 more rows)"),
+        ("mine.csv", pl.lit(" ").alias("body"), f"column 'body', row 1: {wording.VALUE_MISSING} (and 911 more rows)"),
     ],
 )
 def test_rows_and_predictions_that_do_not_fit(tmp_path: Path, name: str, change: pl.Expr, message: str) -> None:

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import shiftbench as sb
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import DataWarning
+from tests import wording
 from tests.shiftbench.test_own_functions import assert_same
 
 NAMES: dict[str, Any] = {"domain": "Shop", "label": "Mood", "text": "Review text", "id": "Key"}
@@ -160,7 +161,7 @@ def test_rows_are_called_as_in_the_file_where_some_are_left_out(files: Any) -> N
         Mood=pl.when(~pl.col("Key").is_in(["k0", "k4"])).then("Mood"),
         **{"Review text": pl.when(pl.col("Key") != "k9").then("Review text")},
     )
-    with pytest.raises(sb.InvalidInput, match="column 'Review text', row 10: a value is empty"):
+    with pytest.raises(sb.InvalidInput, match=f"column 'Review text', row 10: {wording.VALUE_EMPTY}"):
         sb.check(["Good"] * len(frame), few, **NAMES)
     few = few.with_columns(**{"Review text": pl.col("Review text").fill_null("it k7")})
     found = sb.check(["Good"] * len(frame), few, **NAMES)

@@ -28,6 +28,7 @@ from shiftbench.validation.plain_console import PlainConsole
 from shiftbench.validation.plain_streams import plain_streams
 from shiftbench.validation.plain_text import escape_in_json, escape_invisible, refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem
+from tests import wording
 from tests.scoring.interchange.logs import (
     DATE,
     helm_state,
@@ -183,7 +184,7 @@ def test_a_manifest_with_an_odd_value_is_refused(
 ) -> None:
     content = json.loads((synthetic.path / MANIFEST).read_text())
     (tmp_path / MANIFEST).write_text(json.dumps(content | {key: value}))
-    with pytest.raises(InvalidInput, match="the manifest is damaged"):
+    with pytest.raises(InvalidInput, match=wording.MANIFEST_DAMAGED):
         Manifest.read(tmp_path)
 
 

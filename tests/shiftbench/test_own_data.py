@@ -15,6 +15,7 @@ from shiftbench.cli.command import app
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput, UnknownChoice
+from tests import wording
 from tests.leaderboard.conftest import SCRIPT, Visible
 
 COLUMNS = Columns(domain="topic", label="verdict", text=("body",), id="key")
@@ -141,7 +142,7 @@ def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
         (Columns("topc", "verdict", ("body",), "key"), "did you mean 'topic'?"),
         (Columns("topic", "verdict", "body", "ky"), "did you mean 'key'?"),
         (Columns("topic", "verdict", (), "key"), "or give --columns text=NAME"),
-        (Columns("topic", "topic", ("body",), "key"), "a column is used for two roles"),
+        (Columns("topic", "topic", ("body",), "key"), wording.COLUMN_USED_FOR_TWO),
     ],
 )
 def test_columns_that_are_not_there_are_named(tmp_path: Path, columns: Columns, words: str) -> None:
@@ -152,7 +153,7 @@ def test_bad_ids_sources_and_labels_are_told_in_the_words_of_the_csv(tmp_path: P
     frame = rows()
     twice = frame.with_columns(key=pl.lit("same"))
     assert (
-        "my.csv, column 'key', row 2: an id is repeated; found 'same' (rows 2, 3, 4, 5, 6, 7, 8, 9 and 81 more)"
+        f"my.csv, column 'key', row 2: {wording.ID_REPEATED}; found 'same' (rows 2, 3, 4, 5, 6, 7, 8, 9 and 81 more)"
         in refusal(tmp_path, twice, predictions(frame))
     )
     stranger = predictions(frame, sources=("toys", "cars"))

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import shiftbench as sb
 from shiftbench.cli.command import app
+from tests import wording
 
 LABELS = ("bad", "good", "so-so")
 OPTIONS = "domain=where,label=mark,text=said,id=key"
@@ -172,7 +173,7 @@ def test_wrong_labels_are_named_before_anything_is_predicted(rows: pl.DataFrame)
     [
         (lambda rows: sb.check(["good"], rows, **COLUMNS), "1 prediction, "),
         (lambda rows: sb.check(["good"] * len(rows), rows, **COLUMNS | {"domain": "wher"}), "did you mean 'where'"),
-        (lambda rows: sb.gate(["good"] * len(rows), rows, **COLUMNS), "a gate needs a limit"),
+        (lambda rows: sb.gate(["good"] * len(rows), rows, **COLUMNS), wording.GATE_NEEDS_LIMIT),
         (lambda rows: sb.check(lambda texts: texts, rows, settings={"max_lenght": 3}, **COLUMNS), "max_length"),
         (lambda rows: sb.score(["good"] * len(rows), rows, **COLUMNS | {"by": "decade"}), "'quarter', 'year'"),
     ],
@@ -337,7 +338,7 @@ def test_a_column_that_is_not_there_is_named_beside_those_that_are(name: str, ro
     with pytest.raises(sb.InvalidInput) as refused:
         sb.score(["good"] * len(rows), rows, **{**COLUMNS, name: "nope"})
     assert str(refused.value).startswith(
-        f"data, column 'nope': this column is missing; found columns {rows.columns[0]},"
+        f"data, column 'nope': {wording.COLUMN_MISSING}; found columns {rows.columns[0]},"
     )
     assert "row number" not in str(refused.value)
 

@@ -15,6 +15,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import GOLD, TaskKind
+from tests import wording
 from tests.leaderboard.conftest import Visible
 
 DOMAINS = ("Sci Fi", "toys")
@@ -148,7 +149,7 @@ def test_labels_stay_as_written(tmp_path: Path, built: dict[str, DatasetFolder])
     assert folder.task("own").labels == ("01", "1", "true"), "01 is a code; 1.0 is 1"
     gap = pd.DataFrame(rows("labels"))
     gap.loc[3, "label"] = None
-    with pytest.raises(InvalidInput, match="frame, column 'label', row 4: a value is empty"):
+    with pytest.raises(InvalidInput, match=f"frame, column 'label', row 4: {wording.VALUE_EMPTY}"):
         sb.build_own(gap, out=tmp_path / "b")
     folder = sb.build_own(gap.drop(index=3), out=tmp_path / "b")
     assert folder.task("own").labels in {("0.0", "1.0"), ("0", "1")}
@@ -231,19 +232,19 @@ def test_scores_on_a_file_need_no_folder(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
     [
-        ("tags", {"tags": ["B-per"]}, "column 'tags', row 2: the numbers of tags and tokens differ; found ['B-per']"),
-        ("tags", {"tokens": []}, "column 'tokens', row 2: a row has no tokens"),
+        ("tags", {"tags": ["B-per"]}, f"column 'tags', row 2: {wording.NUMBERS_TAGS_TOKENS_DIFFER}; found ['B-per']"),
+        ("tags", {"tokens": []}, f"column 'tokens', row 2: {wording.ROW_HAS_NO_TOKENS}"),
         ("tags", {"tokens": ["a", " ", "c", "d", "e"]}, "column 'tokens', row 2: a token is empty"),
         ("tags", {"tags": ["per", "O", "O", "O", "O"]}, "column 'tags': the tags are not in BIO notation"),
-        ("tags", {"tags": None}, "column 'tags', row 2: a value is empty"),
+        ("tags", {"tags": None}, f"column 'tags', row 2: {wording.VALUE_EMPTY}"),
         (
             "answers",
             {"answers": {"text": ["nine"], "answer_start": [3]}},
             "row 2: an answer does not occur in its context",
         ),
-        ("answers", {"question": " "}, "column 'question', row 2: a value is empty"),
-        ("answers", {"context": None}, "column 'context', row 2: a value is empty"),
-        ("texts", {"target_text": ""}, "column 'target_text', row 2: a value is empty"),
+        ("answers", {"question": " "}, f"column 'question', row 2: {wording.VALUE_EMPTY}"),
+        ("answers", {"context": None}, f"column 'context', row 2: {wording.VALUE_EMPTY}"),
+        ("texts", {"target_text": ""}, f"column 'target_text', row 2: {wording.VALUE_EMPTY}"),
         ("texts", {"text": ["a"]}, "some values are texts and some lists or objects"),
     ],
 )
@@ -263,7 +264,7 @@ def test_what_is_wrong_is_told_by_kind(kind: str, change: dict[str, Any], words:
             b"PK\x03\x04",
             "this file format is not supported; found 'own.xlsx'; save it as CSV (UTF-8)",
         ),
-        ("own.jsonl", b'{"domain": "a"\n', "row 1: this line is not JSON"),
+        ("own.jsonl", b'{"domain": "a"\n', f"row 1: {wording.LINE_NOT_JSON}"),
         ("own.jsonl", b'["a"]\n', "row 1: this is not an object with keys"),
         ("own.json", b'{"a": 1}', "this is not SQuAD's JSON"),
         ("own.parquet", b"PAR1 no", "the file is damaged, or is not Parquet"),
@@ -271,7 +272,7 @@ def test_what_is_wrong_is_told_by_kind(kind: str, change: dict[str, Any], words:
         (
             "own.conll",
             b"Ada\tB-x\n",
-            "column 'domain': a column is missing; found columns tokens, tags; add 'domain', or",
+            f"column 'domain': {wording.A_COLUMN_IS_MISSING}; found columns tokens, tags; add 'domain', or",
         ),
     ],
 )

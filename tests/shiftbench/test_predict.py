@@ -14,6 +14,7 @@ from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.notices import heard_notes
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.baselines.kinds import build_kinds
 from tests.baselines.models.saved import save_classifier, save_with_head
 
@@ -135,7 +136,7 @@ def test_texts_that_are_cut_are_told(
         ({}, "the folder has several tasks; choose one with --task: nli, sa"),
         ({"task": "sa", "source": "lampz"}, "--source: there is no such domain; found 'lampz'; did you mean 'lamps'"),
         ({"task": "sa", "split": "tests"}, "--split: there is no such split; found 'tests'; did you mean 'test'"),
-        ({"task": "sa", "target": ["lampz"]}, "--target: no domain of this name has test rows; found 'lampz'"),
+        ({"task": "sa", "target": ["lampz"]}, f"--target: {wording.NO_DOMAIN_NAME_HAS} test rows; found 'lampz'"),
         ({"task": "sa", "split": "train", "subset": "few"}, "--subset: subsets have test rows only; found 'few'"),
         ({"task": "sa", "label_map": ["positive"]}, "--label-map: this is not a label mapping; found 'positive'"),
     ],

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 import shiftbench as sb
 from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 NAMES = ("acme/m0", "acme/m1", "bits|one")
 
@@ -37,7 +38,7 @@ def ranks(*arguments: object, code: int = 0) -> str:
 def test_the_answer_comes_first_in_words(tmp_path: Path) -> None:
     printed = ranks(write_board(tmp_path / "board.csv"))
     assert printed.startswith("'acme/m0' is first: it is told apart from each of the other 2 ranked models")
-    assert "The claim: another sample of such tasks, if tasks are independent. Unit: task (20 tasks)" in printed
+    assert f"The claim: {wording.ANOTHER_SAMPLE_SUCH_TASKS}. Unit: task (20 tasks)" in printed
     assert "Of 2 pairs of neighbours 1 is decided with all pairs corrected" in printed
     assert "Columns are interpreted as tasks" in printed
 

@@ -19,6 +19,7 @@ from shiftbench.scoring.interchange.every_eval_ever import DATASTORE
 from shiftbench.scoring.interchange.shared_entry import SharedEntry
 from shiftbench.validation.cards import Card, write_card
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.command_line import run
 from tests.hub.server import WRITE, LoopbackHub, running_hub
 from tests.hub.spaces import stored_model
@@ -160,7 +161,7 @@ def test_no_network_is_one_clear_message(good: SharedEntry, tmp_path: Path, wait
         free.bind(("127.0.0.1", 0))
         nowhere = HfApi(endpoint=f"http://127.0.0.1:{free.getsockname()[1]}", token=WRITE)
     (tmp_path / "a.yaml").write_text("[]")
-    with pytest.raises(InvalidInput, match="lab/model: the Hub cannot be reached"):
+    with pytest.raises(InvalidInput, match=f"lab/model: {wording.HUB_CANNOT_BE_REACHED}"):
         send_shared(good, "eval-results", {"a.yaml": tmp_path / "a.yaml"}, nowhere)
 
 
@@ -179,12 +180,12 @@ def test_a_refused_pull_request_leaves_no_file(
     ("options", "message"),
     [
         (["0123456789abcdef", "--store", "{store}"], "the store has no such entry"),
-        (["good", "--store", "{store}"], "this is not the id of an entry"),
-        (["{tmp}/none.parquet"], "there is no such file"),
+        (["good", "--store", "{store}"], f"{wording.NOT} id of an entry"),
+        (["{tmp}/none.parquet"], wording.NO_SUCH_FILE),
         (["{lonely}"], "results are shared with their card, which is missing"),
         (["{card}", "--card", "{card}"], "unknown column"),
         (["{broken}", "--card", "{card}"], "this file has no scores"),
-        (["{preds}", "--model", "model"], "this is not the name of a Hub repository"),
+        (["{preds}", "--model", "model"], f"{wording.NOT} name of a Hub repository"),
         (["{preds}", "--report", "http://example.org"], "this is not an https URL"),
         (["{preds}", "--out", "{tmp}"], "the output folder is not empty"),
     ],

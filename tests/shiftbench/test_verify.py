@@ -18,6 +18,7 @@ from shiftbench.cli.command import app
 from shiftbench.scoring.comparing.claims import read_claim
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.leaderboard.conftest import Filled
 from tests.scoring.comparing.test_files import predictions
 from tests.scoring.interchange.mutations import mutated_bytes, mutated_values
@@ -220,7 +221,7 @@ def test_what_cannot_be_checked_is_refused(
     with pytest.raises(InvalidInput) as error:
         verified(made, tmp_path, swapped)
     assert [problem.what for problem in error.value.problems] == [
-        f"this is not the file that was compared as '{name}'" for name in ("Good", "Bad")
+        f"{wording.NOT} file that was compared as '{name}'" for name in ("Good", "Bad")
     ]
 
     def older_data(claim: dict[str, Any]) -> None:
@@ -230,10 +231,10 @@ def test_what_cannot_be_checked_is_refused(
         verified(made, tmp_path, older_data)
     cut = tmp_path / "cut.json"
     cut.write_text((made / "claim.json").read_text()[:900])
-    with pytest.raises(InvalidInput, match="this is not a claim: Invalid JSON"):
+    with pytest.raises(InvalidInput, match=f"{wording.NOT_CLAIM}: Invalid JSON"):
         run("verify", str(cut))
     cut.write_text('{"comparisons": []}')
-    with pytest.raises(InvalidInput, match="key 'hypothesis': this is not a claim: Field required"):
+    with pytest.raises(InvalidInput, match=f"key 'hypothesis': {wording.NOT_CLAIM}: Field required"):
         run("verify", str(cut))
 
 
@@ -282,7 +283,7 @@ def test_a_claim_with_an_odd_value_is_refused_before_any_work(
     def change(claim: dict[str, Any]) -> None:
         claim["comparisons"][0][field] = value
 
-    with pytest.raises(InvalidInput, match=f"key 'comparisons.0.{field}': this is not a claim"):
+    with pytest.raises(InvalidInput, match=f"key 'comparisons.0.{field}': {wording.NOT_CLAIM}"):
         verified(made, tmp_path, change)
 
 
@@ -292,7 +293,7 @@ def test_former_options_are_accepted_and_change_nothing(made: Path, synthetic: D
     result = run("compare", *files, *options, "--swaps", "500", "--seed", "3", "--json", "-")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["comparisons"] == json.loads((made / "claim.json").read_text())["comparisons"]
-    assert "--swaps: removed in 0.4: there is no resampling" in result.stderr
+    assert f"--swaps: {wording.REMOVED_04_NO_RESAMPLING}" in result.stderr
 
 
 def test_a_claim_of_metric_version_6_is_read_and_its_figures_have_moved(made: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from shiftbench.validation.limits import MEAN_TEXT_BYTES, SPARE_TEXT_BYTES
 from shiftbench.validation.predictions import check_prediction_file, check_predictions, most_runs
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
+from tests import wording
 from tests.validation.test_predictions import build_task, changed, grid, refusal
 
 
@@ -27,9 +28,9 @@ def test_of_parquet_what_is_wrong_with_ids_and_with_texts_comes_at_once(tmp_path
         with pytest.raises(InvalidInput) as refused:
             check_prediction_file(path, [build_task()])
         assert words in str(refused.value)
-        assert str(refused.value).count("a value is too long") == 1
+        assert str(refused.value).count(wording.VALUE_TOO_LONG) == 1
     frame.write_parquet(path)
-    with pytest.raises(InvalidInput, match="column 'prediction', row 1: a value is too long"):
+    with pytest.raises(InvalidInput, match=f"column 'prediction', row 1: {wording.VALUE_TOO_LONG}"):
         check_prediction_file(path, [build_task()])
 
 
@@ -74,7 +75,7 @@ def test_reading_stops_after_the_first_part_with_problems(tmp_path: Path, monkey
     with pytest.raises(InvalidInput) as refused:
         check_prediction_file(path, [build_task()])
     assert [(problem.what, problem.row) for problem in refused.value.problems] == [
-        ("an id is repeated", len(frame)),
+        (wording.ID_REPEATED, len(frame)),
         ("test ids are missing", None),
     ]
     frame.write_csv(path)

@@ -10,6 +10,7 @@ from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_prediction_file, check_predictions
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
+from tests import wording
 from tests.validation.test_predictions import LABELS, build_task, changed, grid, refusal
 
 BY_INDEX = PredictionInput(Path("p.csv"), labels_by_index=True)
@@ -20,7 +21,7 @@ def test_class_numbers_are_refused_with_the_names_that_they_may_stand_for(label:
     message = refusal(changed(changed(grid(build_task()), 5, prediction=label), 9, prediction=label, source="zebra"))
     table = "0 is 'entailment', 1 is 'neutral', 2 is 'contradiction'"
     assert (
-        f"p.csv, column 'prediction', row 5: predictions are class numbers, not label names; found {label!r} "
+        f"p.csv, column 'prediction', row 5: {wording.PREDICTIONS_CLASS_NUMBERS_NOT}; found {label!r} "
         f"(2 such values); write label names, not class numbers: {table}; if these are label indices, "
         "add --labels-by-index" in message
     )
@@ -59,7 +60,7 @@ def test_whole_numbers_are_no_answers(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     grid(task).with_columns(prediction=pl.lit(7)).write_parquet(path)
     for by_index in (False, True):
-        with pytest.raises(InvalidInput, match=r"row 1: a value is not text; found 7 \(27 such rows\)"):
+        with pytest.raises(InvalidInput, match=rf"row 1: {wording.VALUE_NOT_TEXT}; found 7 \(27 such rows\)"):
             check_prediction_file(PredictionInput(path, by_index), [task])
 
 
@@ -76,7 +77,7 @@ def test_extra_columns_and_class_numbers_hide_nothing(tmp_path: Path, suffix: st
     told = [problem.what for problem in refused.value.problems]
     once = {"unknown source", "unknown id", "unknown label"}
     assert {what: told.count(what) for what in once} == dict.fromkeys(once, 1)
-    assert told.count("predictions are class numbers, not label names") == 1
+    assert told.count(wording.PREDICTIONS_CLASS_NUMBERS_NOT) == 1
     assert told.count("unknown column") == 2
     assert told.count("test ids are missing") > 0
 
@@ -88,7 +89,7 @@ def test_every_row_of_class_numbers_lets_missing_ids_be_told(tmp_path: Path) -> 
         check_prediction_file(path, [build_task()])
     assert [problem.what for problem in refused.value.problems] == [
         "test ids are missing",
-        "predictions are class numbers, not label names",
+        wording.PREDICTIONS_CLASS_NUMBERS_NOT,
     ]
 
 
@@ -97,7 +98,7 @@ def test_a_file_that_covers_a_subset_is_recognised() -> None:
     task = replace(build_task(), subsets={"fewshot": few})
     frame = grid(build_task()).filter(pl.col("id").is_in(few.implode()))
     assert refusal(frame, task) == (
-        "p.csv, column 'id': the predictions for 'nli' cover the subset 'fewshot', not all test ids; write "
+        f"p.csv, column 'id': the predictions for 'nli' cover the subset 'fewshot', {wording.NOT_ALL_TEST_IDS}; write "
         "'subset: fewshot' in the card, or predict the other test ids, too"
     )
     assert "cover the subset" not in refusal(frame.head(-1).vstack(grid(build_task()).tail(1)), task)

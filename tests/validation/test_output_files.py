@@ -8,6 +8,7 @@ import pytest
 from shiftbench.validation import output_files
 from shiftbench.validation.output_files import check_file, check_folder, check_place, replace_file
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -98,7 +99,7 @@ def refusal(path: Path) -> str:
 
 def test_a_file_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(tmp_path) == f"--out: this is a folder; found {tmp_path}; give the path of a file"
-    assert refusal(tmp_path / "no/a") == f"--out: there is no such folder; found {tmp_path}/no; create it first"
+    assert refusal(tmp_path / "no/a") == f"--out: {wording.NO_SUCH_FOLDER}; found {tmp_path}/no; create it first"
     check_file(tmp_path / "a", "--out")
     check_file(Path(os.devnull), "--out")
     assert contents(tmp_path) == {}

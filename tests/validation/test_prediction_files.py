@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from shiftbench.validation.prediction_files import read_predictions
+from tests import wording
 
 from .prediction_content import HEAD, ROW, A, B, frame_of, json_lines, refusal, write
 
@@ -98,7 +99,7 @@ def test_any_text_survives_any_format(tmp_path: Path, texts: list[str], suffix: 
 def test_an_empty_file(tmp_path: Path, suffix: str) -> None:
     assert (
         refusal(tmp_path / f"p{suffix}", b"")
-        == f"p{suffix}: the file is empty; found 0 bytes; run the program that writes it again"
+        == f"p{suffix}: {wording.FILE_EMPTY}; found 0 bytes; run the program that writes it again"
     )
 
 
@@ -109,21 +110,21 @@ def test_a_csv_without_rows(tmp_path: Path, content: str) -> None:
 
 
 def test_the_other_formats_without_rows(tmp_path: Path) -> None:
-    assert "the file contains no predictions; found 0 rows" in refusal(tmp_path / "p.jsonl", "\n\n")
-    assert "the file contains no predictions; found 0 rows" in refusal(
+    assert f"{wording.FILE_CONTAINS_NO_PREDICTIONS}; found 0 rows" in refusal(tmp_path / "p.jsonl", "\n\n")
+    assert f"{wording.FILE_CONTAINS_NO_PREDICTIONS}; found 0 rows" in refusal(
         write(frame_of(["a"]).clear(), tmp_path / "p.parquet")
     )
 
 
 def test_no_file_a_folder_and_an_unknown_kind(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "p.csv") == "p.csv: there is no such prediction file; check the path"
+    assert refusal(tmp_path / "p.csv") == f"p.csv: {wording.NO_SUCH_PREDICTION_FILE}; check the path"
     (tmp_path / "d.csv").mkdir()
-    assert "there is no such prediction file" in refusal(tmp_path / "d.csv")
+    assert wording.NO_SUCH_PREDICTION_FILE in refusal(tmp_path / "d.csv")
     assert refusal(tmp_path / "p.csv", b"PK\x03\x04") == (
-        "p.csv: this is neither parquet, nor JSON lines, nor CSV; found a zip archive (or a spreadsheet); "
+        f"p.csv: {wording.NEITHER_PARQUET_NOR_JSON}; found a zip archive (or a spreadsheet); "
         "send predictions as a parquet, JSON lines or CSV file"
     )
-    assert "column 'source': a column is missing; found columns x" in refusal(tmp_path / "p", b"x")
+    assert f"column 'source': {wording.A_COLUMN_IS_MISSING}; found columns x" in refusal(tmp_path / "p", b"x")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
@@ -156,7 +157,7 @@ def test_a_column_too_many_is_refused(tmp_path: Path, suffix: str) -> None:
 def test_a_repeated_header_and_spaces_in_the_header(tmp_path: Path) -> None:
     assert refusal(tmp_path / "p.csv", "source,id,prediction,prediction\na,b,c,d\n") == (
         "p.csv, column 'prediction': two columns have this name; found columns source, id, prediction, prediction; "
-        "rename or drop one"
+        f"{wording.RENAME_OR_DROP_ONE}"
     )
     message = refusal(tmp_path / "p.csv", "source, id, prediction\na,b,c\n")
     assert "column ' id': unknown column; found ' id'; did you mean 'id'?" in message
@@ -187,13 +188,13 @@ def test_null_and_nan_are_missing_values_with_their_row(tmp_path: Path, column: 
     holed = frame.with_columns(pl.when(pl.int_range(4) < 2).then(pl.col(column)).alias(column))
     message = refusal(write(holed, tmp_path / "p.parquet"))
     assert message.startswith(
-        f"p.parquet, column '{column}', row 3: a value is missing; found None (2 such rows); {cure}"
+        f"p.parquet, column '{column}', row 3: {wording.VALUE_MISSING}; found None (2 such rows); {cure}"
     )
     for value, shown in ((None, "None"), (math.nan, "nan")):
         message = refusal(tmp_path / "p.jsonl", json_lines(ROW, {**ROW, column: value}))
-        assert message.startswith(f"p.jsonl, column '{column}', row 2: a value is missing; found {shown}; {cure}")
+        assert message.startswith(f"p.jsonl, column '{column}', row 2: {wording.VALUE_MISSING}; found {shown}; {cure}")
     left_out = {name: value for name, value in ROW.items() if name != column}
-    assert "row 2: a value is missing; found None" in refusal(tmp_path / "p.jsonl", json_lines(ROW, left_out))
+    assert f"row 2: {wording.VALUE_MISSING}; found None" in refusal(tmp_path / "p.jsonl", json_lines(ROW, left_out))
 
 
 def test_a_column_of_nulls_alone_is_missing_values(tmp_path: Path) -> None:
@@ -204,11 +205,11 @@ def test_a_column_of_nulls_alone_is_missing_values(tmp_path: Path) -> None:
 def test_class_numbers_are_not_label_names(tmp_path: Path) -> None:
     numbers = frame_of(["a", "b"]).with_columns(prediction=pl.Series([2, 0]))
     assert refusal(write(numbers, tmp_path / "p.parquet")) == (
-        "p.parquet, column 'prediction', row 1: a value is not text; found 2 (2 such rows); "
+        f"p.parquet, column 'prediction', row 1: {wording.VALUE_NOT_TEXT}; found 2 (2 such rows); "
         "write texts as JSON strings in quotes, and label names, not class numbers"
     )
     message = refusal(write(numbers, tmp_path / "p.jsonl"))
-    assert message.startswith("p.jsonl, column 'prediction', row 1: a value is not text; found 2")
+    assert message.startswith(f"p.jsonl, column 'prediction', row 1: {wording.VALUE_NOT_TEXT}; found 2")
     assert message.endswith("not class numbers")
 
 
@@ -218,13 +219,13 @@ def test_class_numbers_are_not_label_names(tmp_path: Path) -> None:
 )
 def test_records_and_mixed_lists_are_no_predictions(tmp_path: Path, value: Any, cure: str) -> None:
     message = refusal(tmp_path / "p.jsonl", json_lines({**ROW, "prediction": value}))
-    assert message == f"p.jsonl, column 'prediction', row 1: a value is not text; found {value!r}; {cure}"
+    assert message == f"p.jsonl, column 'prediction', row 1: {wording.VALUE_NOT_TEXT}; found {value!r}; {cure}"
 
 
 @pytest.mark.parametrize("value", [[[1.5], [2.5]], [b"a", b"b"], [True, False]])
 def test_predictions_of_another_type(tmp_path: Path, value: list[Any]) -> None:
     message = refusal(write(frame_of(["a", "b"]).with_columns(prediction=pl.Series(value)), tmp_path / "p.parquet"))
-    assert message.startswith("p.parquet, column 'prediction', row 1: this column must contain text; found ")
+    assert message.startswith(f"p.parquet, column 'prediction', row 1: {wording.COLUMN_MUST_CONTAIN_TEXT}; found ")
     assert f"first value {value[0]!r}; write text" in message
 
 
@@ -237,7 +238,7 @@ def test_a_seed_that_is_no_whole_number(tmp_path: Path, seeds: list[Any], suffix
     # In a CSV 1.0 is text; that it was a number is not guessed.
     row = 1 if suffix == ".csv" and isinstance(seeds[0], float) else 2
     message = refusal(path)
-    assert message.startswith(f"p{suffix}, column 'seed', row {row}: a seed is not an integer; found ")
+    assert message.startswith(f"p{suffix}, column 'seed', row {row}: {wording.SEED_NOT_INTEGER}; found ")
     assert message.endswith("give every row an integer, or omit the column")
 
 
@@ -245,7 +246,7 @@ def test_a_seed_that_is_no_whole_number(tmp_path: Path, seeds: list[Any], suffix
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
 def test_a_confidence_that_is_no_number(tmp_path: Path, confidences: list[Any], suffix: str) -> None:
     message = refusal(write(frame_of(["a", "b"], confidence=confidences), tmp_path / f"p{suffix}"))
-    assert message.startswith(f"p{suffix}, column 'confidence', row 2: a confidence is not a number; found ")
+    assert message.startswith(f"p{suffix}, column 'confidence', row 2: {wording.CONFIDENCE_NOT_NUMBER}; found ")
     assert message.endswith("(1 such row); give every row a number from 0 to 1, or omit the column")
 
 
@@ -261,7 +262,7 @@ def test_lists_records_and_booleans_are_no_numbers(tmp_path: Path, value: Any, c
 def test_a_date_is_no_seed(tmp_path: Path) -> None:
     dates = frame_of(["a"], seed=["2024-01-31"]).with_columns(pl.col("seed").str.to_date())
     message = refusal(write(dates, tmp_path / "p.parquet"))
-    assert "column 'seed', row 1: a seed is not an integer; found datetime.date(2024, 1, 31)" in message
+    assert f"column 'seed', row 1: {wording.SEED_NOT_INTEGER}; found datetime.date(2024, 1, 31)" in message
 
 
 def test_bad_values_of_all_columns_come_at_once(tmp_path: Path) -> None:
@@ -278,8 +279,8 @@ def test_bad_values_of_all_columns_come_at_once(tmp_path: Path) -> None:
         ),
     ).splitlines()
     assert [line.split("; ")[:2] for line in lines] == [
-        ["p.jsonl, column 'source', row 1: a value is missing", "found None"],
-        ["p.jsonl, column 'prediction', row 3: a value is missing", "found None"],
-        ["p.jsonl, column 'seed', row 1: a seed is not an integer", "found None (4 such rows)"],
-        ["p.jsonl, column 'prediction', row 2: a value is not text", "found 1 (2 such rows)"],
+        [f"p.jsonl, column 'source', row 1: {wording.VALUE_MISSING}", "found None"],
+        [f"p.jsonl, column 'prediction', row 3: {wording.VALUE_MISSING}", "found None"],
+        [f"p.jsonl, column 'seed', row 1: {wording.SEED_NOT_INTEGER}", "found None (4 such rows)"],
+        [f"p.jsonl, column 'prediction', row 2: {wording.VALUE_NOT_TEXT}", "found 1 (2 such rows)"],
     ]

@@ -17,6 +17,7 @@ from shiftbench.validation import prediction_lines
 from shiftbench.validation.limits import MAX_CHARACTERS
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 from .prediction_content import HEAD, ROW, frame_of, json_lines, refusal, write
 
@@ -40,7 +41,7 @@ def zip_bytes() -> bytes:
 )
 def test_what_is_none_of_the_formats_says_what_it_seems_to_be(tmp_path: Path, content: bytes, found: str) -> None:
     message = refusal(tmp_path / "p.parquet", content)
-    assert message.startswith(f"p.parquet: this is neither parquet, nor JSON lines, nor CSV; {found}")
+    assert message.startswith(f"p.parquet: {wording.NEITHER_PARQUET_NOR_JSON}; {found}")
     assert message.endswith("send predictions as a parquet, JSON lines or CSV file")
 
 
@@ -77,7 +78,7 @@ def test_a_value_that_is_too_long_is_named(tmp_path: Path, suffix: str, column: 
     message = refusal(path)
     # So long a text in parquet is not even read.
     row, found = (5, f"more than {4 * most:,} bytes") if suffix == ".parquet" else (4, f"{most + 1:,} characters (2 ")
-    assert message.startswith(f"p{suffix}, column '{column}', row {row}: a value is too long; found {found}")
+    assert message.startswith(f"p{suffix}, column '{column}', row {row}: {wording.VALUE_TOO_LONG}; found {found}")
     assert message.endswith(f"the limit is {most:,} characters")
     assert read_predictions(write(frame_of(["x"] * 3).with_columns(texts.head(3)), path))[column][1] == "ü" * most
 
@@ -92,14 +93,14 @@ def test_files_of_many_parts_read_as_one(tmp_path: Path, suffix: str) -> None:
     assert_frame_equal(read_predictions(path), frame)
     holed = frame.with_columns(pl.when(pl.col("seed") != n - 3).then("seed").cast(pl.String).fill_null("x"))
     message = refusal(write(holed, path))
-    assert message.startswith(f"p{suffix}, column 'seed', row {n - 2}: a seed is not an integer; found 'x' (1 such")
+    assert message.startswith(f"p{suffix}, column 'seed', row {n - 2}: {wording.SEED_NOT_INTEGER}; found 'x' (1 such")
 
 
 def test_seeds_that_only_some_json_lines_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction_lines, "BATCH_LINES", 2)
     seeds = [{}, {}, {"seed": 1}, {"seed": 2}, {}]
     message = refusal(tmp_path / "p.jsonl", json_lines(*({**ROW, **seed} for seed in seeds)))
-    assert message.startswith("p.jsonl, column 'seed', row 1: a seed is not an integer; found None (3 such rows)")
+    assert message.startswith(f"p.jsonl, column 'seed', row 1: {wording.SEED_NOT_INTEGER}; found None (3 such rows)")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
@@ -147,9 +148,9 @@ def test_decimals_are_what_floats_are(tmp_path: Path, kind: pa.DataType) -> None
     found = read_predictions(written(seed=[1.0, 2.0], confidence=[0.25, 1.0]))
     assert found["seed"].to_list() == [1, 2]
     assert found["confidence"].to_list() == [0.25, 1.0]
-    assert "column 'seed', row 2: a seed is not an integer; found " in refusal(written(seed=[1.0, 1.5]))
+    assert f"column 'seed', row 2: {wording.SEED_NOT_INTEGER}; found " in refusal(written(seed=[1.0, 1.5]))
     message = refusal(written(prediction=[1.0, 2.0]))
-    assert "column 'prediction', row 1: this column must contain text; found " in message
+    assert f"column 'prediction', row 1: {wording.COLUMN_MUST_CONTAIN_TEXT}; found " in message
     assert message.endswith("write label names, not class numbers")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiftbench.validation.prediction_files import read_predictions
+from tests import wording
 
 from .prediction_content import HEAD, ROW, A, B, json_lines, refusal
 
@@ -29,7 +30,7 @@ def test_other_separators(tmp_path: Path, separator: str, mark: str) -> None:
 def test_ragged_rows_of_other_separators(tmp_path: Path, separator: str, name: str) -> None:
     message = refusal(tmp_path / "p.csv", (HEAD + f"fiction,{A},neutral,more\n").replace(",", separator))
     assert message.startswith("p.csv, row 1: this row has 4 fields, the header 3; found ")
-    assert message.endswith(f"put texts that contain {name} or quotes in quotes")
+    assert message.endswith(f"{wording.PUT_TEXTS_THAT_CONTAIN} {name} {wording.OR_QUOTES_QUOTES}")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -65,7 +66,7 @@ def test_a_ragged_row_is_counted_and_named(tmp_path: Path, bad: str, n: int, end
     good = f'fiction,{A},"two\nlines"\nfiction,{A},\u2028\x0c\nfiction,{A},\n'
     message = refusal(tmp_path / "p.csv", (HEAD + good + bad + "\nfiction,x,y\n").replace("\n", end))
     assert message.startswith(f"p.csv, row 4: this row has {n} fields, the header 3; found ")
-    assert message.endswith("put texts that contain commas or quotes in quotes")
+    assert message.endswith(f"{wording.PUT_TEXTS_THAT_CONTAIN} commas {wording.OR_QUOTES_QUOTES}")
 
 
 @pytest.mark.parametrize("empty", ["", ",,", '"","",""'])
@@ -104,14 +105,14 @@ def test_words_that_a_spreadsheet_writes_in_capitals_reach_the_label_check(tmp_p
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("{", "this line is not JSON text"),
-        ("source,id,prediction", "this line is not JSON text"),
-        ("[" * 100_000, "this line is not JSON text"),
-        (json.dumps({**ROW, "prediction": "\ud800"}), "this line is not JSON text"),
-        ("[1]", "this line is not a JSON object"),
-        ('"text"', "this line is not a JSON object"),
-        ("NaN", "this line is not a JSON object"),
-        ('{"source": "a", "source": "b", "id": "c", "prediction": "d"}', "this line is not JSON text"),
+        ("{", wording.LINE_NOT_JSON_TEXT),
+        ("source,id,prediction", wording.LINE_NOT_JSON_TEXT),
+        ("[" * 100_000, wording.LINE_NOT_JSON_TEXT),
+        (json.dumps({**ROW, "prediction": "\ud800"}), wording.LINE_NOT_JSON_TEXT),
+        ("[1]", wording.LINE_NOT_JSON_OBJECT),
+        ('"text"', wording.LINE_NOT_JSON_OBJECT),
+        ("NaN", wording.LINE_NOT_JSON_OBJECT),
+        ('{"source": "a", "source": "b", "id": "c", "prediction": "d"}', wording.LINE_NOT_JSON_TEXT),
     ],
 )
 def test_a_line_that_is_no_json_object(tmp_path: Path, line: str, words: str) -> None:
@@ -123,8 +124,8 @@ def test_a_line_that_is_no_json_object(tmp_path: Path, line: str, words: str) ->
 
 def test_json_lines_in_latin_1_or_cut_off(tmp_path: Path) -> None:
     text = json.dumps({**ROW, "prediction": "café"}, ensure_ascii=False)
-    assert "row 1: this line is not JSON text" in refusal(tmp_path / "p.jsonl", text.encode("latin-1"))
-    assert "row 2: this line is not JSON text" in refusal(tmp_path / "p.jsonl", json_lines(ROW, ROW)[:-20])
+    assert f"row 1: {wording.LINE_NOT_JSON_TEXT}" in refusal(tmp_path / "p.jsonl", text.encode("latin-1"))
+    assert f"row 2: {wording.LINE_NOT_JSON_TEXT}" in refusal(tmp_path / "p.jsonl", json_lines(ROW, ROW)[:-20])
 
 
 def test_escaped_characters_outside_the_basic_plane_are_read(tmp_path: Path) -> None:

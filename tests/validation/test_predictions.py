@@ -13,6 +13,7 @@ from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.predictions import CHECKED_PREDICTIONS, check_prediction_file, check_predictions
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
+from tests import wording
 
 LABELS = ("entailment", "neutral", "contradiction")
 DOMAINS = ("fiction", "slate", "travel")
@@ -91,7 +92,7 @@ def test_missing_ids_name_run_target_and_first_id() -> None:
     message = refusal(frame.filter(~((pl.col("source") == "travel") & (pl.col("seed") == 1) & (pl.col("id") == gone))))
     assert message == (
         "p.csv, column 'id': test ids are missing; found 2 of 3 test ids of 'slate' for source 'travel', seed 1; "
-        f"first missing '{gone}'; predict every test id; write '__unparsed__' if the model gave no usable output"
+        f"first missing '{gone}'; predict every test id; write '__unparsed__' {wording.IF_MODEL_GAVE_NO}"
     )
 
 
@@ -122,7 +123,7 @@ def test_a_repeated_id_names_row_run_and_cure() -> None:
     frame = grid(build_task())
     again = pl.concat([frame, frame[4:6]])
     assert refusal(again) == (
-        "p.csv, column 'id', row 28: an id is repeated; found 'dr/nli/slate/test/000000000001' again for source "
+        f"p.csv, column 'id', row 28: {wording.ID_REPEATED}; found 'dr/nli/slate/test/000000000001' again for source "
         "'fiction', seed 0 (and 1 more repeat); give each id once per source and seed; for several runs, add a column "
         "'seed'"
     )
@@ -131,7 +132,7 @@ def test_a_repeated_id_names_row_run_and_cure() -> None:
 def test_a_repeat_does_not_hide_a_missing_id() -> None:
     frame = grid(build_task())
     message = refusal(changed(frame, 2, id=frame["id"][0]))
-    assert "row 2: an id is repeated" in message
+    assert f"row 2: {wording.ID_REPEATED}" in message
     assert "2 of 3 test ids of 'fiction' for source 'fiction', seed 0" in message
 
 
@@ -140,16 +141,16 @@ def test_a_repeat_does_not_hide_a_missing_id() -> None:
     [
         (
             "7",
-            "an id is malformed; found '7'; '7' is not an example id; ids look like <benchmark>/<task>/<domain>",
+            f"{wording.ID_MALFORMED}; found '7'; '7' is not an example id; ids look like <benchmark>/<task>/<domain>",
         ),
-        ("dr/nli/fiction/test/00000000000", "an id is malformed"),
-        ("dr/nli/fiction/dev/000000000000", "an id is malformed"),
-        ("dr/nli/fiction/test/000000000000\n", "an id is malformed"),
+        ("dr/nli/fiction/test/00000000000", wording.ID_MALFORMED),
+        ("dr/nli/fiction/dev/000000000000", wording.ID_MALFORMED),
+        ("dr/nli/fiction/test/000000000000\n", wording.ID_MALFORMED),
         ("dr/nli/fictoin/test/000000000000", "unknown id; found 'dr/nli/fictoin/test/000000000000'; did you me"),
         ("dr/nli/fiction/train/000000000000", "this is a train id; predict the test split, as in 'dr/nli/"),
         ("dr/nli/fiction/test/ffffffffffff", "no test row has this id; were the predictions made for anot"),
-        ("dr/qa/fiction/test/000000000000", "this dataset contains dr/nli; give the matching --data"),
-        ("boss/nli/fiction/test/000000000000", "this dataset contains dr/nli; give the matching --data"),
+        ("dr/qa/fiction/test/000000000000", f"this dataset contains dr/nli; {wording.GIVE_MATCHING_DATA}"),
+        ("boss/nli/fiction/test/000000000000", f"this dataset contains dr/nli; {wording.GIVE_MATCHING_DATA}"),
     ],
 )
 def test_an_unknown_id_says_what_is_wrong_with_it(bad: str, words: str) -> None:
@@ -180,7 +181,7 @@ def test_a_test_id_outside_the_subset_is_called_that() -> None:
         "p.csv, column 'id', row 10: a test id is outside the subset 'fewshot'; found "
         "'dr/nli/fiction/test/000000000002' (and 2 more such ids); "
         "predict the ids of 'fewshot' only, or name the subset that the predictions are for",
-        "p.csv, column 'id', row 13: an id is malformed; found '7'; '7' is not an example id; "
+        f"p.csv, column 'id', row 13: {wording.ID_MALFORMED}; found '7'; '7' is not an example id; "
         "ids look like <benchmark>/<task>/<domain>/<split>/<12 hex digits>",
     ]
 
@@ -189,7 +190,7 @@ def test_an_id_of_another_task_may_be_of_a_task_without_the_subset() -> None:
     frame = pl.concat(
         [grid(subset_task()), changed(grid(build_task()).head(1), 1, id="dr/qa/fiction/test/000000000000")]
     )
-    assert "the subset 'fewshot' of this dataset contains dr/nli; give the matching --data" in refusal(
+    assert f"the subset 'fewshot' of this dataset contains dr/nli; {wording.GIVE_MATCHING_DATA}" in refusal(
         frame, subset_task()
     )
 
@@ -237,9 +238,9 @@ def test_an_empty_source_or_id_is_named() -> None:
         ("neutral ", "did you mean 'neutral'?"),
         ("TRUE", "a spreadsheet program seems to have changed it: write the file again, and do not open it in one"),
         ("#NAME?", "a spreadsheet program seems to have changed it: write the file again, and do not open it in one"),
-        ("", "write '__unparsed__' if the model gave no usable output"),
-        ("nan", "write '__unparsed__' if the model gave no usable output"),
-        ("None", "write '__unparsed__' if the model gave no usable output"),
+        ("", f"write '__unparsed__' {wording.IF_MODEL_GAVE_NO}"),
+        ("nan", f"write '__unparsed__' {wording.IF_MODEL_GAVE_NO}"),
+        ("None", f"write '__unparsed__' {wording.IF_MODEL_GAVE_NO}"),
         ("zebra", "use one of 'entailment', 'neutral', 'contradiction'"),
     ],
 )
@@ -287,7 +288,7 @@ def test_a_negative_seed_and_a_confidence_out_of_range() -> None:
     assert message.startswith("p.csv, column 'seed', row 2: a value is too small; found -1; number the runs from 0")
     for bad in (1.5, -0.1, float("inf")):
         frame = changed(grid(build_task()).with_columns(confidence=pl.lit(0.5)), 3, confidence=bad)
-        assert refusal(frame).startswith(f"p.csv, column 'confidence', row 3: a value is out of range; found {bad}")
+        assert refusal(frame).startswith(f"p.csv, column 'confidence', row 3: {wording.VALUE_OUT_RANGE}; found {bad}")
         assert refusal(frame).endswith("; give fractions from 0 to 1: 95% is 0.95")
 
 
@@ -307,7 +308,7 @@ def test_a_bad_confidence_hides_no_bad_label_nor_a_missing_id() -> None:
     frame = changed(grid(build_task()).with_columns(confidence=pl.lit(0.5)), 3, confidence=95.0, prediction="zebra")
     lines = refusal(frame.head(-1)).splitlines()
     assert [line.split(";")[0].split(": ")[1] for line in lines] == [
-        "a value is out of range",
+        f"{wording.VALUE_OUT_RANGE}",
         "unknown label",
         "test ids are missing",
     ]
@@ -316,7 +317,7 @@ def test_a_bad_confidence_hides_no_bad_label_nor_a_missing_id() -> None:
 def test_columns_that_are_no_prediction_file_s_are_told_alone() -> None:
     frame = changed(grid(build_task()), 1, prediction="zebra")
     assert "unknown column" in refusal(frame.with_columns(note=pl.lit("x")))
-    assert "a column is missing" in refusal(frame.drop("source"))
+    assert wording.A_COLUMN_IS_MISSING in refusal(frame.drop("source"))
     assert refusal(frame.with_columns(id=pl.int_range(pl.len()))) == (
         "p.csv, column 'id': the column has the wrong type; found Int64; give the id of the test example"
     )
@@ -329,7 +330,7 @@ def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         check_prediction_file(path, [build_task()])
     assert [str(problem).split(";")[0].removeprefix(str(path)) for problem in refused.value.problems] == [
-        ", column 'confidence', row 3: a confidence is not a number",
+        f", column 'confidence', row 3: {wording.CONFIDENCE_NOT_NUMBER}",
         ", column 'prediction', row 3: unknown label",
         ", column 'id': test ids are missing",
     ]
@@ -338,9 +339,9 @@ def test_a_file_and_its_dataset_are_checked_at_once(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         check_prediction_file(path, [build_task()])
     assert [problem.what for problem in refused.value.problems] == [
-        "a seed is not an integer",
-        "a confidence is not a number",
-        "an id is malformed",
+        f"{wording.SEED_NOT_INTEGER}",
+        f"{wording.CONFIDENCE_NOT_NUMBER}",
+        f"{wording.ID_MALFORMED}",
         "unknown label",
     ]
     grid(build_task()).write_csv(path)

@@ -3,6 +3,7 @@
 import pytest
 
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
+from tests import wording
 
 
 def test_a_problem_is_one_line_with_place_finding_and_cure() -> None:
@@ -11,7 +12,7 @@ def test_a_problem_is_one_line_with_place_finding_and_cure() -> None:
 
 
 def test_parts_that_are_not_known_are_left_out() -> None:
-    assert str(Problem("the file is empty", "p.csv")) == "p.csv: the file is empty"
+    assert str(Problem(wording.FILE_EMPTY, "p.csv")) == f"p.csv: {wording.FILE_EMPTY}"
     assert str(Problem("bad", "p.csv", cure="write it again")) == "p.csv: bad; write it again"
     assert str(Problem("bad", "p.csv", row=1)) == "p.csv, row 1: bad"
 

@@ -13,6 +13,7 @@ from shiftbench.validation.schemas import (
     prediction_schema,
 )
 from shiftbench.validation.vocabulary import TaskKind
+from tests import wording
 
 LABELS = ("negative", "positive")
 EXAMPLES = pl.DataFrame(
@@ -57,9 +58,9 @@ def test_good_rows_pass_texts_like_null_included() -> None:
         ("id", "own/sa/books/test/000000000000", "column 'id', row 1: a value is repeated"),
         ("domain", "", "column 'domain', row 3: an empty text"),
         ("group", "", "column 'group', row 3: an empty text"),
-        ("text", None, "column 'text', row 3: a value is missing; found None"),
-        ("label", 2, "column 'label', row 3: a value is out of range; found 2"),
-        ("label", -1, "column 'label', row 3: a value is out of range; found -1"),
+        ("text", None, f"column 'text', row 3: {wording.VALUE_MISSING}; found None"),
+        ("label", 2, f"column 'label', row 3: {wording.VALUE_OUT_RANGE}; found 2"),
+        ("label", -1, f"column 'label', row 3: {wording.VALUE_OUT_RANGE}; found -1"),
     ],
 )
 def test_a_bad_value_names_column_and_row(column: str, value: object, words: str) -> None:
@@ -67,7 +68,7 @@ def test_a_bad_value_names_column_and_row(column: str, value: object, words: str
 
 
 def test_columns_that_are_missing_or_too_many() -> None:
-    assert "a column is missing" in refusal(EXAMPLES.drop("group"))
+    assert wording.A_COLUMN_IS_MISSING in refusal(EXAMPLES.drop("group"))
     assert "'group'" in refusal(EXAMPLES.drop("group")) or "found group" in refusal(EXAMPLES.drop("group"))
     assert "unknown column" in refusal(EXAMPLES.with_columns(note=pl.lit("x")))
 
@@ -89,9 +90,9 @@ def test_more_bad_rows_are_counted_and_the_cure_given() -> None:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"depth": 2.5}, "column 'depth', row 2: a value is out of range; found 2.5"),
-        ({"depth": -0.1}, "column 'depth', row 2: a value is out of range"),
-        ({"weight": 1.5}, "column 'weight', row 2: a value is out of range"),
+        ({"depth": 2.5}, f"column 'depth', row 2: {wording.VALUE_OUT_RANGE}; found 2.5"),
+        ({"depth": -0.1}, f"column 'depth', row 2: {wording.VALUE_OUT_RANGE}"),
+        ({"weight": 1.5}, f"column 'weight', row 2: {wording.VALUE_OUT_RANGE}"),
         ({"id": "a"}, "column 'id', row 1: a value is repeated"),
     ],
 )
@@ -106,7 +107,7 @@ def test_a_depth_that_is_not_a_number_is_refused() -> None:
 def test_predictions_may_lack_confidence_but_not_seed() -> None:
     frame = pl.DataFrame({"source": ["a"], "id": ["b"], "prediction": [""], "seed": [0]})
     check_rows(frame, prediction_schema(), "p.csv")
-    assert "a column is missing" in refusal(frame.drop("seed"), prediction_schema())
+    assert wording.A_COLUMN_IS_MISSING in refusal(frame.drop("seed"), prediction_schema())
 
 
 # What a row predicts, against its inputs
@@ -149,14 +150,14 @@ def test_sound_rows_of_every_kind_pass() -> None:
 @pytest.mark.parametrize(
     ("tokens", "tags", "words"),
     [
-        (None, [0], "column 'tokens', row 2: a value is missing; found None"),
-        (["x"], None, "column 'tags', row 2: a value is missing; found None"),
+        (None, [0], f"column 'tokens', row 2: {wording.VALUE_MISSING}; found None"),
+        (["x"], None, f"column 'tags', row 2: {wording.VALUE_MISSING}; found None"),
         (["x", None], [0, 1], "column 'tokens', row 2: a token is missing; found ['x', None]"),
         (["x", "y"], [0, None], "column 'tags', row 2: a tag is missing; found [0, None]"),
         (["x"], [None], "column 'tags', row 2: a tag is missing; found [None]"),
-        ([], [], "column 'tokens', row 2: a row has no tokens; found []"),
-        ([], [0], "column 'tokens', row 2: a row has no tokens; found []"),
-        (["x", "y"], [1], "column 'tags', row 2: the numbers of tags and tokens differ; found [1]"),
+        ([], [], f"column 'tokens', row 2: {wording.ROW_HAS_NO_TOKENS}; found []"),
+        ([], [0], f"column 'tokens', row 2: {wording.ROW_HAS_NO_TOKENS}; found []"),
+        (["x", "y"], [1], f"column 'tags', row 2: {wording.NUMBERS_TAGS_TOKENS_DIFFER}; found [1]"),
         (["x"], [2], "column 'tags', row 2: a tag code is out of range; found [2]"),
         (["x"], [-1], "column 'tags', row 2: a tag code is out of range; found [-1]"),
     ],
@@ -168,11 +169,11 @@ def test_each_fault_of_a_tagged_row_is_one_line(tokens: object, tags: object, wo
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
-        (None, "a value is missing; found None"),
-        ({"text": None, "answer_start": [1]}, "an answer or its offset is missing; found {'text': None, "),
-        ({"text": ["b"], "answer_start": None}, "an answer or its offset is missing"),
-        ({"text": [None], "answer_start": [1]}, "an answer or its offset is missing"),
-        ({"text": ["b"], "answer_start": [None]}, "an answer or its offset is missing"),
+        (None, f"{wording.VALUE_MISSING}; found None"),
+        ({"text": None, "answer_start": [1]}, f"{wording.ANSWER_OR_ITS_OFFSET}; found {{'text': None, "),
+        ({"text": ["b"], "answer_start": None}, wording.ANSWER_OR_ITS_OFFSET),
+        ({"text": [None], "answer_start": [1]}, wording.ANSWER_OR_ITS_OFFSET),
+        ({"text": ["b"], "answer_start": [None]}, wording.ANSWER_OR_ITS_OFFSET),
         ({"text": [""], "answer_start": [1]}, "an answer is empty; found {'text': [''], 'answer_start': [1]}"),
         ({"text": ["b"], "answer_start": []}, "the numbers of answers and offsets differ"),
         ({"text": ["x"], "answer_start": [1]}, "an answer is not at its offset"),

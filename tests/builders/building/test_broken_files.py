@@ -15,6 +15,7 @@ from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build
 from shiftbench.builders.specs.spec import Upstream
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 134217\n"
 PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n"
@@ -351,7 +352,7 @@ def test_folders_of_upstream_files_are_searched_in_order(tmp_path: Path) -> None
     manifest = build("boss", "sa.sst", (first, second), tmp_path / "out").manifest
     splits = manifest.tasks["sa"].domains["sst"].splits
     assert {split: facts.rows for split, facts in splits.items()} == {"train": 1, "test": 1}
-    with pytest.raises(InvalidInput, match="third: there is no such folder"):
+    with pytest.raises(InvalidInput, match=f"third: {wording.NO_SUCH_FOLDER}"):
         build("boss", "sa.sst", (first, tmp_path / "third"), tmp_path / "out", overwrite=True)
 
 

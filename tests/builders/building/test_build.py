@@ -20,6 +20,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.spec import FileFacts, TotalFacts, Upstream
 from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 NAMES = ", ".join(f"'{name}'" for name in build_module.BENCHMARKS)
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
@@ -153,11 +154,9 @@ def test_a_short_file_is_refused_with_both_figures(raw: Path, tmp_path: Path) ->
     lines = str(refused.value).splitlines()
     assert len(lines) == 2 + 10
     cure = "fetch the whole file, or give --partial to build from the available files"
-    assert lines[0] == (
-        f"{raw / TRAIN}: the row count differs from the recorded one; found 344 rows, recorded 392,702; {cure}"
-    )
+    assert lines[0] == (f"{raw / TRAIN}: {wording.ROW_COUNT_DIFFERS_FROM}; found 344 rows, recorded 392,702; {cure}")
     assert lines[2] == (
-        f"{raw / TRAIN}: the row count of dr/nli.fiction, split train, differs from the recorded one; "
+        f"{raw / TRAIN}: the row count of dr/nli.fiction, split train, {wording.DIFFERS_FROM_RECORDED_ONE}; "
         f"found 63 rows, recorded 77,348; {cure}"
     )
     assert not (tmp_path / "out").exists()
@@ -169,7 +168,7 @@ def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: U
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", raw, tmp_path / "out")
     assert str(refused.value) == (
-        f"{raw / TEST}: the checksum differs from the recorded one, though its row count agrees; found {found}, "
+        f"{raw / TEST}: the checksum {wording.DIFFERS_FROM_RECORDED_ONE}, though its row count agrees; found {found}, "
         f"recorded {'0' * 64}; fetch revision 1.0 of https://cims.nyu.edu/~sbowman/multinli/; or give "
         "--other-revisions to build from this file, which is then marked as matching no record"
     )
@@ -195,8 +194,8 @@ def test_a_surplus_is_refused_like_a_shortage(raw: Path, facts: Upstream, tmp_pa
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", raw, tmp_path / "out")
     assert str(refused.value) == (
-        f"{raw / TRAIN}: the row count differs from the recorded one; found 344 rows, recorded 343; rows of another "
-        "file may have been appended: fetch the file again, or give --partial to build from the available files"
+        f"{raw / TRAIN}: {wording.ROW_COUNT_DIFFERS_FROM}; found 344 rows, recorded 343; rows of another "
+        f"file may have been appended: {wording.FETCH_FILE_AGAIN}, or give --partial to build from the available files"
     )
 
 
@@ -257,7 +256,7 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
 def test_missing_files_come_with_the_way_to_get_them(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", tmp_path / "raw", tmp_path / "out")
-    assert str(refused.value).startswith(f"{tmp_path}/raw: there is no such folder of upstream files; {FETCH}{ZIP}")
+    assert str(refused.value).startswith(f"{tmp_path}/raw: {wording.NO_SUCH_FOLDER} of upstream files; {FETCH}{ZIP}")
     (tmp_path / "raw").mkdir()
     with pytest.raises(InvalidInput) as refused:
         build("dr", "nli", tmp_path / "raw", tmp_path / "out")
@@ -281,7 +280,7 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
     before = data_bytes(tmp_path / "out")
     with pytest.raises(
         InvalidInput,
-        match=r"train\.jsonl, column 'sentence2', row 3: a key is missing, or neither text nor a number; found None",
+        match=rf"train\.jsonl, column 'sentence2', row 3: {wording.KEY_MISSING_OR_NEITHER} a number; found None",
     ):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
     assert data_bytes(tmp_path / "out") == before
@@ -292,7 +291,7 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
     ("benchmark", "task", "words"),
     [
         ("rd", None, f"there is no such benchmark of upstream files; found 'rd'; use one of {NAMES}"),
-        ("dr", "nil", "there is no such task of dr; found 'nil'; did you mean 'nli'?"),
+        ("dr", "nil", f"{wording.NO_SUCH_TASK} of dr; found 'nil'; did you mean 'nli'?"),
     ],
 )
 def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from shiftbench.builders.specs import spec as spec_module
 from shiftbench.builders.specs.sources import find_source, read_sources
 from shiftbench.builders.specs.spec import DomainRecord, FileFacts, FileSpec, Fingerprint, Upstream, upstream
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.builders.building.carriers import (
     CARRIERS,
     MUTATIONS,
@@ -251,7 +252,7 @@ def test_multinli_is_whole_without_its_unlabelled_rows(known_by: str, hub_of_mul
             f"{lacking.recorded_rows - lacking.rows} rows not used by any split",
         )
         write_rows(release, tmp_path / "hub" / test, read_rows(release, tmp_path / "hub" / test)[:-1])
-        with pytest.raises(InvalidInput, match="the row count differs from the recorded one"):
+        with pytest.raises(InvalidInput, match=wording.ROW_COUNT_DIFFERS_FROM):
             build_release(release, tmp_path / "hub", tmp_path / "again")
 
 

@@ -19,6 +19,7 @@ from shiftbench.builders.fetching.records import write_terms
 from shiftbench.builders.specs import sources
 from shiftbench.builders.specs.sources import Download, find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
+from tests import wording
 from tests.command_line import run
 
 TREES = "(2 (2 a) (2 film))\n(4 (2 good) (2 film))\n"
@@ -132,7 +133,7 @@ def test_options_that_check_leaves_unread_are_refused(raw: Path) -> None:
     assert "--out, --partial, --fetch" in done.stderr
     done = run("build", "boss", "saa", "--check", "--raw", raw)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "there is no such task of boss; found 'saa'; did you mean 'sa'?" in done.stderr
+    assert f"{wording.NO_SUCH_TASK} of boss; found 'saa'; did you mean 'sa'?" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 HEAD = "domain,label,text\n"
 GOOD = HEAD + "Books,good,fine read\nBooks,bad,dull\nToys,good,sturdy\nToys,bad,broke\n"
@@ -140,10 +141,10 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("", "c.csv: the file is empty; found no header; write a header, then one row for each example"),
+        ("", f"c.csv: {wording.FILE_EMPTY}; found no header; write a header, then one row for each example"),
         (
             HEAD,
-            "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'",
+            f"c.csv, column 'domain': {wording.AT_LEAST_TWO_DIFFERENT} to measure a shift in column 'domain'",
         ),
         (
             "domain,label,body\na,x,one\n",
@@ -152,48 +153,48 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         ),
         (
             "text,domain\none,a\n",
-            "c.csv, column 'label': a column is missing; found columns text, domain; add 'label', or give",
+            f"c.csv, column 'label': {wording.A_COLUMN_IS_MISSING}; found columns text, domain; add 'label', or give",
         ),
         (
             "Domain,LABEL,Text\na,x,one\n",
             "c.csv, column 'text': the text column is missing; found columns Domain, LABEL, Text; "
             "rename 'Text' to 'text'\n"
-            "c.csv, column 'domain': a column is missing; found columns Domain, LABEL, Text; "
+            f"c.csv, column 'domain': {wording.A_COLUMN_IS_MISSING}; found columns Domain, LABEL, Text; "
             "rename 'Domain' to 'domain'\n"
-            "c.csv, column 'label': a column is missing; found columns Domain, LABEL, Text; "
+            f"c.csv, column 'label': {wording.A_COLUMN_IS_MISSING}; found columns Domain, LABEL, Text; "
             "rename 'LABEL' to 'label'",
         ),
         (
             "domain,label,text,text\na,x,one,two\n",
-            "c.csv, column 'text': two columns have this name; found columns domain, label, text, text; "
-            "rename or drop one",
+            f"c.csv, column 'text': {wording.TWO_COLUMNS_HAVE_NAME}; found columns domain, label, text, text; "
+            f"{wording.RENAME_OR_DROP_ONE}",
         ),
         (
             GOOD + "Toys,good,  \nToys,good,\n",
-            "c.csv, column 'text', row 5: a value is empty; found rows 5, 6; fill it in or drop the row",
+            f"c.csv, column 'text', row 5: {wording.VALUE_EMPTY}; found rows 5, 6; fill it in or drop the row",
         ),
         (
             GOOD + "Toys,,fine\n",
-            "c.csv, column 'label', row 5: a value is empty; fill it in or drop the row",
+            f"c.csv, column 'label', row 5: {wording.VALUE_EMPTY}; fill it in or drop the row",
         ),
         (
             GOOD + "Toys,good\n",
             "c.csv, row 5: this row has 2 fields, the header 3; found 'Toys,good'; "
-            "put texts that contain commas or quotes in quotes",
+            f"{wording.PUT_TEXTS_THAT_CONTAIN} commas {wording.OR_QUOTES_QUOTES}",
         ),
         (
             GOOD + "Toys,good,fine, I think\n",
             "c.csv, row 5: this row has 4 fields, the header 3; found 'Toys,good,fine, I think'; "
-            "put texts that contain commas or quotes in quotes",
+            f"{wording.PUT_TEXTS_THAT_CONTAIN} commas {wording.OR_QUOTES_QUOTES}",
         ),
         (GOOD.replace("\n", "\n\n", 2), "c.csv, row 1: this row is empty; delete the line"),
         (
             GOOD.replace("dull", "caf\xe9").encode("latin-1"),
-            "c.csv, row 2: the file is not UTF-8; found byte 0xe9, which is 'é' in Windows-1252; save it as UTF-8",
+            f"c.csv, row 2: {wording.FILE_NOT_UTF8}; found byte 0xe9, which is 'é' in Windows-1252; save it as UTF-8",
         ),
         (
             GOOD.replace("Toys", "Books"),
-            "c.csv, column 'domain': at least two different values are needed to measure a shift in column 'domain'; "
+            f"c.csv, column 'domain': {wording.AT_LEAST_TWO_DIFFERENT} to measure a shift in column 'domain'; "
             "found 'Books'; add rows with another value",
         ),
         (
@@ -217,7 +218,7 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
             "c.csv, column 'split', row 2: domain 'b' has only validation rows; found validation; give it train or "
             "test rows",
         ),
-        ("domain,label,text,group\na,x,one,g\nb,y,two,\n", "c.csv, column 'group', row 2: a value is empty"),
+        ("domain,label,text,group\na,x,one,g\nb,y,two,\n", f"c.csv, column 'group', row 2: {wording.VALUE_EMPTY}"),
     ],
 )
 def test_bad_input_is_refused_and_nothing_written(content: str | bytes, words: str, tmp_path: Path) -> None:
@@ -249,7 +250,7 @@ def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Pa
     ("name", "content", "words"),
     [
         ("c.json", "[" * 200_000, "the file nests too deep"),
-        ("c.jsonl", '{"domain": ' + "[" * 200_000 + "\n", "row 1: this line is not JSON, or nests too deep"),
+        ("c.jsonl", '{"domain": ' + "[" * 200_000 + "\n", f"row 1: {wording.LINE_NOT_JSON}, or nests too deep"),
     ],
 )
 def test_json_that_nests_too_deep_is_refused(name: str, content: str, words: str, tmp_path: Path) -> None:
@@ -261,7 +262,7 @@ def test_json_that_nests_too_deep_is_refused(name: str, content: str, words: str
 
 def test_a_refused_csv_leaves_an_older_folder_as_it_was(tmp_path: Path) -> None:
     folder = built(tmp_path, many())
-    with pytest.raises(InvalidInput, match="a value is empty"):
+    with pytest.raises(InvalidInput, match=wording.VALUE_EMPTY):
         built(tmp_path, many() + "toys,good,\n", overwrite=True)
     folder.check()
     assert DatasetFolder.open(tmp_path / "out").content_hash == folder.content_hash
@@ -270,6 +271,6 @@ def test_a_refused_csv_leaves_an_older_folder_as_it_was(tmp_path: Path) -> None:
 def test_a_task_needs_a_name_and_the_csv_to_be_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="'My Task'; use lower case, digits, - and _"):
         build_own("My Task", csv_file(tmp_path, GOOD), tmp_path / "out")
-    with pytest.raises(InvalidInput, match=r"b\.csv: there is no such file; check the path"):
+    with pytest.raises(InvalidInput, match=rf"b\.csv: {wording.NO_SUCH_FILE}; check the path"):
         build_own("reviews", tmp_path / "b.csv", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -12,6 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.reading.checkpoint import checkpoint_key
 from shiftbench.builders.writing import writer
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 SPEC = """
 name = "support"
@@ -156,7 +157,7 @@ def test_what_a_source_says_is_in_manifest_and_card(spec: Path, tmp_path: Path) 
 def test_closed_domains_are_built_with_the_spec(spec: Path, tmp_path: Path) -> None:
     change(spec, "open_licence = true", "open_licence = false")
     manifest = built(spec, tmp_path / "out", "urgency").manifest
-    assert manifest.build_command("urgency") == "shiftbench build own urgency --spec SPEC --raw RAW --out DIR"
+    assert manifest.build_command("urgency") == f"shiftbench build own urgency --spec SPEC {wording.RAW_RAW_OUT_DIR}"
 
 
 def test_a_recorded_file_is_compared(spec: Path, tmp_path: Path) -> None:
@@ -169,7 +170,7 @@ def test_a_recorded_file_is_compared(spec: Path, tmp_path: Path) -> None:
     tickets.write_text(tickets.read_text(encoding="utf-8").replace("fan", "pan"), encoding="utf-8")
     altered = built(spec, tmp_path / "third")
     assert list(altered.failed) == ["urgency"]
-    assert "the checksum differs from the recorded one, though its row count agrees" in str(
+    assert f"the checksum {wording.DIFFERS_FROM_RECORDED_ONE}, though its row count agrees" in str(
         altered.failed["urgency"][0]
     )
 
@@ -273,7 +274,7 @@ def test_a_domain_without_rows_is_refused_unless_the_build_is_partial(spec: Path
     ("old", "new", "message"),
     [
         ("yes", "perhaps", "tickets.csv, column 'haste'"),
-        ("body", "boddy", "tickets.csv, column 'body': this column is missing"),
+        ("body", "boddy", f"tickets.csv, column 'body': {wording.COLUMN_MISSING}"),
     ],
 )
 def test_a_value_or_column_that_the_spec_does_not_know_is_refused(

@@ -35,6 +35,7 @@ from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.command_line import show
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.builders.df1.upstream_writer import GENRES
 
 pytestmark = pytest.mark.xdist_group("df1")
@@ -199,7 +200,7 @@ def test_a_pairing_is_built_by_its_name_in_the_paper(invented_raw: Path, tmp_pat
     assert list(build("df1", "SiS-4", invented_raw, tmp_path / "out").manifest.tasks) == ["sis-4"]
     card = (tmp_path / "out" / "README.md").read_text()
     assert "SiS-4: Q 0.42 in the paper; not computed here." in card
-    with pytest.raises(InvalidInput, match="there is no such task of df1"):
+    with pytest.raises(InvalidInput, match=f"{wording.NO_SUCH_TASK} of df1"):
         build("df1", "SiS-5", invented_raw, tmp_path / "other")
 
 
@@ -222,17 +223,17 @@ def test_too_few_texts_are_refused_unless_partial(invented_raw: Path, tmp_path: 
     train.write_text("".join(train.read_text().splitlines(keepends=True)[: 5 * 900]))
     with pytest.raises(
         InvalidInput,
-        match=r"df1/sis-3 has too few train texts to sample from; found 9?8?\d\d of "
+        match=rf"df1/sis-3 {wording.HAS_TOO_FEW_TRAIN} texts to sample from; found 9?8?\d\d of "
         r"2,000",
     ):
         build("df1", "sis-3", raw, tmp_path / "out")
     manifest = build("df1", "sis-3", raw, tmp_path / "out", partial=True).manifest
     assert 890 < manifest.tasks["sis-3"].domains["travel"].splits["train"].rows <= 900
-    with pytest.raises(InvalidInput, match="df1/mus-3 has too few train texts"):
+    with pytest.raises(InvalidInput, match=f"df1/mus-3 {wording.HAS_TOO_FEW_TRAIN} texts"):
         build("df1", "mus-3", raw, tmp_path / "other")
     train.unlink()
     with pytest.raises(
-        InvalidInput, match=r"df1/sis-3 has too few train texts to sample from; found 0 of 2,000 in no file"
+        InvalidInput, match=rf"df1/sis-3 {wording.HAS_TOO_FEW_TRAIN} texts to sample from; found 0 of 2,000 in no file"
     ):
         build("df1", "sis-3", raw, tmp_path / "other", partial=True)
 

@@ -22,6 +22,7 @@ from shiftbench.builders.specs.sources import find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
 from shiftbench.cli import demo
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.builders.fetching.invented import declare, download, task
 from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub
@@ -117,7 +118,7 @@ def test_the_manifest_names_the_revision_that_was_resolved(
     assert record[DEV]["revision"] == f"{REPO}@{revision}"
     assert record[DEV]["address"] == f"hub:{REPO}@{revision}/data/validation_matched-*.parquet"
     assert list(built.manifest.tasks["nli"].domains) == ["travel"]
-    with pytest.raises(InvalidInput, match="the row count differs from the recorded one; found 30 rows, recorded 40"):
+    with pytest.raises(InvalidInput, match=f"{wording.ROW_COUNT_DIFFERS_FROM}; found 30 rows, recorded 40"):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
 
 
@@ -148,7 +149,7 @@ def test_a_recorded_checksum_holds_for_the_hub_too(api: HfApi, tmp_path: Path, m
     ("recorded", "found"),
     [
         (f'sha256 = "{"0" * 64}"', "2 files, but only one recorded checksum"),
-        ("size = 9", r"bytes in 2 files, 9 are recorded: another revision\?"),
+        ("size = 9", rf"bytes in 2 files, 9 {wording.RECORDED_ANOTHER_REVISION}\?"),
     ],
 )
 def test_what_is_recorded_of_several_files_of_the_hub_is_compared(

@@ -14,6 +14,7 @@ import pytest
 
 from shiftbench.builders.fetching import transfer
 from shiftbench.builders.fetching.transfer import Gauge, RefusedError, StoppedError, fetch_file, open_client
+from tests import wording
 from tests.builders.fetching.invented import lines
 from tests.builders.fetching.server import FORM, Answer, Release, Served
 
@@ -167,14 +168,14 @@ def test_a_slow_server_is_waited_for_and_one_that_drips_is_not(
     [
         (Served(b"", [Answer(403, FORM, {"Content-Type": "text/html"})]), {}, "HTTP 403 Forbidden; the response is a "
         "web page"),
-        (Served(b"", [Answer(200, FORM, {"Content-Type": "text/html"})]), {}, "a web page instead of the file"),
-        (Served(FORM), {}, "a web page instead of the file: perhaps a form,"),
-        (Served(b"\n <html><p>Sign in</p></html>"), {}, "a web page instead of the file"),
+        (Served(b"", [Answer(200, FORM, {"Content-Type": "text/html"})]), {}, wording.WEB_PAGE_INSTEAD_FILE),
+        (Served(FORM), {}, f"{wording.WEB_PAGE_INSTEAD_FILE}: perhaps a form,"),
+        (Served(b"\n <html><p>Sign in</p></html>"), {}, wording.WEB_PAGE_INSTEAD_FILE),
         (Served(b"", [Answer(410)]), {}, "HTTP 410 Gone"),
         (Served(b"", [Answer(503, headers={"Retry-After": "9999"})]), {}, "asks to wait 9,999 s"),
         (Served(b"", [Answer(302, headers={"Location": PATH})] * 99), {}, "redirect"),
         (Served(b""), {}, "an empty file"),
-        (Served(BODY), {"size": 7}, "300,000 bytes, 7 are recorded: another revision"),
+        (Served(BODY), {"size": 7}, f"300,000 bytes, 7 {wording.RECORDED_ANOTHER_REVISION}"),
         (Served(BODY, length=False, chunked=True), {"size": 7}, "300,000 bytes, 7 are recorded: another revision"),
         (Served(BODY), {"sha256": "0" * 64}, "recorded 000000000000"),
         (Served(BODY, length=False), {}, "does not state the file's length"),

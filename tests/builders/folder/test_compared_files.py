@@ -17,6 +17,7 @@ from shiftbench.builders.folder.dataset_builder import dataset_builder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 TEST = "data/own/shop/test-00000-of-00001.parquet"
 CHANGED = f"{TEST}: a file of the dataset folder was changed; found checksum "
@@ -127,7 +128,7 @@ def test_validate_names_the_file_and_what_is_wrong_with_its_rows(copy: Path) -> 
     assert isinstance(result.exception, InvalidInput)
     first, second = str(result.exception).splitlines()
     assert first.startswith(f"{copy}/{CHANGED}")
-    assert "rows differ from the manifest; found other labels" in second
+    assert f"{wording.ROWS_DIFFER_FROM_MANIFEST}; found other labels" in second
 
 
 def test_a_shard_more_or_less_is_named(copy: Path) -> None:
@@ -138,7 +139,7 @@ def test_a_shard_more_or_less_is_named(copy: Path) -> None:
         folder.test("own")
     more.unlink()
     (copy / TEST).unlink()
-    with pytest.raises(InvalidInput, match=f"{TEST}: a file of the dataset folder is missing"):
+    with pytest.raises(InvalidInput, match=f"{TEST}: {wording.FILE_DATASET_FOLDER_MISSING}"):
         folder.test("own")
 
 
@@ -164,5 +165,5 @@ def test_a_stream_of_several_shards(copy: Path) -> None:
     rows = dataset_builder(copy, "own.shop").as_streaming_dataset(split="test")
     assert len(list(rows)) == len(frame)
     frame[third[1] : third[2] - 1].write_parquet(copy / "data/own/shop/test-00001-of-00003.parquet")
-    with pytest.raises(InvalidInput, match=r"test-00001-of-00003\.parquet: rows differ from the manifest"):
+    with pytest.raises(InvalidInput, match=rf"test-00001-of-00003\.parquet: {wording.ROWS_DIFFER_FROM_MANIFEST}"):
         list(rows)

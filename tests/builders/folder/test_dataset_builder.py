@@ -14,6 +14,7 @@ from shiftbench.builders.folder import dataset_builder as dataset_builders
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.public import public_copy
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 pytestmark = pytest.mark.xdist_group("load_dataset")
 
@@ -53,8 +54,8 @@ def test_a_public_copy(mixed: DatasetFolder, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         dataset_builder(public.path, "nli.harbour")
     assert str(refused.value) == (
-        f"{public.path}: config 'nli.harbour' is not in this folder: the licence of Closed texts does not allow "
-        "publishing its rows; build it yourself: shiftbench build synthetic nli --raw RAW --out DIR"
+        f"{public.path}: config 'nli.harbour' {wording.NOT_FOLDER}: the licence of Closed texts does not allow "
+        f"publishing its rows; build it yourself: shiftbench build synthetic nli {wording.RAW_RAW_OUT_DIR}"
     )
 
 
@@ -92,7 +93,7 @@ def test_files_that_lack_rows_are_refused(synthetic: DatasetFolder, tmp_path: Pa
     copy = shutil.copytree(synthetic.path, tmp_path / "copy")
     file = copy / "data/sa/tents/train-00000-of-00001.parquet"
     synthetic.split("sa", "tents", "train").head(3).write_parquet(file)
-    with pytest.raises(InvalidInput, match=r"train-00000-of-00001\.parquet: a file of the dataset folder was changed"):
+    with pytest.raises(InvalidInput, match=rf"train-00000-of-00001\.parquet: {wording.FILE_DATASET_FOLDER_WAS}"):
         dataset_builder(copy, "sa.tents", cache_dir=tmp_path / "cache").as_dataset()
 
 
@@ -102,7 +103,7 @@ def test_what_is_not_there_is_said(synthetic: DatasetFolder, tmp_path: Path) -> 
     assert str(refused.value) == (
         f"{synthetic.path}: the folder has no such config; found 'nli.harbor'; did you mean 'nli.harbour'?"
     )
-    with pytest.raises(InvalidInput, match="this is not a dataset folder"):
+    with pytest.raises(InvalidInput, match=wording.NOT_DATASET_FOLDER):
         dataset_builder(tmp_path)
 
 

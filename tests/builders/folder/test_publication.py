@@ -8,6 +8,7 @@ import pytest
 from shiftbench.builders.folder.citations import parse_citations
 from shiftbench.builders.folder.publication import Publication, read_publication
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 HOME = Path(__file__).parents[3]
 WHOLE = """\
@@ -71,10 +72,10 @@ def test_its_bibtex_is_one_entry_that_latex_can_read(tmp_path: Path) -> None:
 def test_every_problem_is_named_at_once_with_near_keys(tmp_path: Path) -> None:
     text = "titel: x\nauthors: [{familyname: Doe}]\ndate_released: 2026-11-23\nlicense: CC-BY-9\ncontact: me\nurl: ftp://x\n"
     assert problems(text, tmp_path) == [
-        "key 'title': required key is missing; add 'title: Support tickets'",
+        f"key 'title': {wording.REQUIRED_KEY_MISSING}; add 'title: Support tickets'",
         "key 'authors.1.familyname': unknown key; found 'familyname'; did you mean 'family-names'?",
-        "key 'date-released': required key is missing; add 'date-released: 2026-11-23'",
-        "key 'url': this has the wrong format; found 'ftp://x'; write 'url: https://...'",
+        f"key 'date-released': {wording.REQUIRED_KEY_MISSING}; add 'date-released: 2026-11-23'",
+        f"key 'url': {wording.HAS_WRONG_FORMAT}; found 'ftp://x'; write 'url: https://...'",
         "key 'license': this is not an SPDX identifier; found 'CC-BY-9'; write 'license: CC-BY-4.0'",
         "key 'contact': Input should be a valid list; found 'me'; "
         "write 'contact: [{name: Data team, email: data@example.org}]'",
@@ -92,9 +93,9 @@ def test_every_problem_is_named_at_once_with_near_keys(tmp_path: Path) -> None:
         ("authors: [{affiliation: Ltd}]", "key 'authors.1': give 'family-names' and 'given-names' of a person"),
         (
             "doi: https://doi.org/10.1/x",
-            "key 'doi': this has the wrong format; found 'https://doi.org/10.1/x'; write 'doi: 10.",
+            f"key 'doi': {wording.HAS_WRONG_FORMAT}; found 'https://doi.org/10.1/x'; write 'doi: 10.",
         ),
-        ("contact: [{email: nobody}]", "key 'contact.1.email': this has the wrong format; found 'nobody'"),
+        ("contact: [{email: nobody}]", f"key 'contact.1.email': {wording.HAS_WRONG_FORMAT}; found 'nobody'"),
     ],
 )
 def test_a_wrong_value_is_refused(line: str, problem: str, tmp_path: Path) -> None:
@@ -106,5 +107,5 @@ def test_a_wrong_value_is_refused(line: str, problem: str, tmp_path: Path) -> No
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="there is no such file; give a YAML file with title, authors"):
+    with pytest.raises(InvalidInput, match=f"{wording.NO_SUCH_FILE}; give a YAML file with title, authors"):
         read_publication(tmp_path / "none.yaml")

@@ -14,6 +14,7 @@ from shiftbench.builders.folder.hashes import content_hash, settings_hash
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.public import public_copy
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 TRAIN = "data/nli/harbour/train-00000-of-00001.parquet"
 TEST = "data/nli/harbour/test-00000-of-00001.parquet"
@@ -35,7 +36,7 @@ def damage(folder: DatasetFolder) -> str:
 def changed(path: str, message: str) -> str:
     """Check that the first line of a message says that a file was changed, and return the rest of it."""
     first, _, rest = message.partition("\n")
-    assert first.startswith(f"{path}: a file of the dataset folder was changed; found checksum ")
+    assert first.startswith(f"{path}: {wording.FILE_DATASET_FOLDER_WAS}; found checksum ")
     assert first.endswith(f" in the manifest; {AGAIN}")
     return rest
 
@@ -79,7 +80,7 @@ def test_facts_are_what_predictions_are_checked_with(synthetic: DatasetFolder) -
 @pytest.mark.parametrize(
     ("ask", "words"),
     [
-        (lambda folder: folder.task("nil"), "the folder has no such task; found 'nil'; did you mean 'nli'?"),
+        (lambda folder: folder.task("nil"), f"{wording.FOLDER_HAS_NO_SUCH}; found 'nil'; did you mean 'nli'?"),
         (
             lambda folder: folder.split("nli", "harbor", "test"),
             "task 'nli' has no such domain; found 'harbor'; did you mean 'harbour'?",
@@ -106,33 +107,33 @@ def test_what_is_not_there_is_named(ask, words: str, synthetic: DatasetFolder) -
         (
             TRAIN,
             lambda frame: frame.head(70),
-            f"rows differ from the manifest; found 70 rows, 78 in the manifest; {AGAIN}",
+            f"{wording.ROWS_DIFFER_FROM_MANIFEST}; found 70 rows, 78 in the manifest; {AGAIN}",
         ),
         (
             TRAIN,
             lambda frame: frame.with_columns(hypothesis=pl.lit("Nobody slept.")),
-            f"rows differ from the manifest; found other inputs or ids; {AGAIN}",
+            f"{wording.ROWS_DIFFER_FROM_MANIFEST}; found other inputs or ids; {AGAIN}",
         ),
         (
             TEST,
             lambda frame: frame.with_columns(label=(pl.col("label") + 1) % 3),
-            f"rows differ from the manifest; found other labels; {AGAIN}",
+            f"{wording.ROWS_DIFFER_FROM_MANIFEST}; found other labels; {AGAIN}",
         ),
         (
             TEST,
             lambda frame: frame.with_columns(group=pl.lit("one")),
-            f"rows differ from the manifest; found other groups; {AGAIN}",
+            f"{wording.ROWS_DIFFER_FROM_MANIFEST}; found other groups; {AGAIN}",
         ),
         (
             TEST,
             lambda frame: frame.with_columns(domain=pl.lit("kitchen")),
-            f"rows differ from the manifest; found other domains; {AGAIN}",
+            f"{wording.ROWS_DIFFER_FROM_MANIFEST}; found other domains; {AGAIN}",
         ),
-        (TEST, lambda frame: frame.drop("group"), "a column is missing; found group"),
+        (TEST, lambda frame: frame.drop("group"), f"{wording.A_COLUMN_IS_MISSING}; found group"),
         (
             TEST,
             lambda frame: frame.with_columns(label=pl.lit(7, pl.Int64)),
-            "a value is out of range; found 7 (and 29 more rows)",
+            f"{wording.VALUE_OUT_RANGE}; found 7 (and 29 more rows)",
         ),
         (
             "subsets/nli/fewshot.parquet",
@@ -147,7 +148,7 @@ def test_what_is_not_there_is_named(ask, words: str, synthetic: DatasetFolder) -
         (
             "depth/nli/harbour--kitchen.parquet",
             lambda frame: frame.with_columns(depth=pl.col("depth") + 2),
-            "a value is out of range",
+            wording.VALUE_OUT_RANGE,
         ),
     ],
     ids=["rows", "inputs", "labels", "groups", "domains", "column", "range", "subset-size", "subset-ids", "depth"],
@@ -163,7 +164,7 @@ def test_damage_is_found_and_named(path: str, change, words: str, copy: DatasetF
 @pytest.mark.parametrize("path", [TRAIN, "subsets/nli/all.parquet", "depth/sa/lamps--tents.parquet"])
 def test_a_missing_file_is_named(path: str, copy: DatasetFolder) -> None:
     (copy.path / path).unlink()
-    assert damage(copy) == f"{path}: a file of the dataset folder is missing; {AGAIN}"
+    assert damage(copy) == f"{path}: {wording.FILE_DATASET_FOLDER_MISSING}; {AGAIN}"
 
 
 def test_a_file_that_breaks_off_is_named(copy: DatasetFolder) -> None:
@@ -202,7 +203,7 @@ def test_a_folder_without_depth_needs_no_depth_tables(copy: DatasetFolder) -> No
         ("{", "shiftbench.json: the manifest is not JSON; found "),
         ("[]", "shiftbench.json: the folder has format version None, this program reads version 2; build the folder"),
         ('{"format_version": 99}', "the folder has format version 99, this program reads version 2; build the folder"),
-        ('{"format_version": 2}', "shiftbench.json: the manifest is damaged; found "),
+        ('{"format_version": 2}', f"shiftbench.json: {wording.MANIFEST_DAMAGED}; found "),
     ],
     ids=["none", "broken", "list", "version", "empty"],
 )
@@ -222,7 +223,7 @@ def test_a_withheld_domain_is_explained(mixed: DatasetFolder, tmp_path: Path) ->
     with pytest.raises(InvalidInput) as refused:
         public.split("nli", "harbour", "test")
     assert str(refused.value) == (
-        f"{public.path}: domain 'harbour' of task 'nli' is not in this folder: the licence of Closed texts does not "
+        f"{public.path}: domain 'harbour' of task 'nli' {wording.NOT_FOLDER}: the licence of Closed texts does not "
         f"allow publishing its rows; {cure}"
     )
     with pytest.raises(InvalidInput) as refused:
@@ -280,7 +281,7 @@ def test_what_is_no_regular_file_is_refused_at_once(copy: DatasetFolder, path: s
 def test_a_manifest_that_is_a_pipe_is_none(copy: DatasetFolder) -> None:
     (copy.path / "shiftbench.json").unlink()
     os.mkfifo(copy.path / "shiftbench.json")
-    assert "this is not a dataset folder" in damage(copy)
+    assert wording.NOT_DATASET_FOLDER in damage(copy)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +292,7 @@ def test_a_manifest_that_is_a_pipe_is_none(copy: DatasetFolder) -> None:
 def test_files_outside_of_the_folder_are_not_listed(copy: DatasetFolder, path: str) -> None:
     """Before: a manifest that listed them was sound."""
     edit_manifest(copy, files=copy.manifest.files | {path: "0" * 64})
-    assert "the manifest is damaged" in damage(copy)
+    assert wording.MANIFEST_DAMAGED in damage(copy)
 
 
 @pytest.mark.parametrize("name", ["../nli", "a/b", "..", "", "a\\b", "/etc"])

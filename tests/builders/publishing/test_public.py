@@ -17,6 +17,7 @@ from shiftbench.builders.publishing.public import closed_domains, public_copy, p
 from shiftbench.builders.writing import writer
 from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.builders.conftest import CLOSED, Mix
 
 WHY = "the licence of Closed texts does not allow publishing its rows"
@@ -128,7 +129,7 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
     assert last.startswith("Not included\n")
     assert f"A complete build has the same content hash, `{mixed.content_hash}`" in last
     assert (
-        "build them with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
+        f"build them with `shiftbench build synthetic nli {wording.RAW_RAW_OUT_DIR}`:\n\n"
         "| domain | train | validation | test | licence |\n| --- | ---: | ---: | ---: | --- |\n"
         "| nli.harbour | 20 | 6 | 9 | Closed texts: research use only |\n"
     ) in last
@@ -146,7 +147,7 @@ def test_the_card_of_the_full_folder_marks_what_is_for_own_use(mixed: DatasetFol
     *_, last = text.split("\n## ")
     named = "Included for your own use, and excluded by `shiftbench data publish`: nli.harbour, sa.kettles.\n"
     assert last == f"Not included\n\n{named}"
-    assert "may not be published" not in text
+    assert f"{wording.MAY_NOT_BE_PUBLISHED}" not in text
 
 
 def test_a_task_that_is_all_closed_keeps_a_section_without_configs(mix: Mix, tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_a_folder_of_closed_domains_only_is_refused(mix: Mix, tmp_path: Path) ->
         public_copy(full, tmp_path / "public")
     assert str(refused.value) == (
         f"{full.path}: nothing in this folder may be published; found Closed texts, licence: research use only; users "
-        "must build it themselves: shiftbench build synthetic nli --raw RAW --out DIR"
+        f"must build it themselves: shiftbench build synthetic nli {wording.RAW_RAW_OUT_DIR}"
     )
     assert not (tmp_path / "public").exists()
 

@@ -22,6 +22,7 @@ from shiftbench.builders.publishing.publish import Target, plan_publishing
 from shiftbench.builders.publishing.published_texts import published_texts
 from shiftbench.cli import data
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.heard import heard
 
 TARGET = Target("org/demo", "main", "v1")
@@ -51,7 +52,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> EmptyHub:
 def test_a_damaged_folder_is_not_published(synthetic: DatasetFolder, hub: EmptyHub, tmp_path: Path) -> None:
     copy = DatasetFolder.open(shutil.copytree(synthetic.path, tmp_path / "copy"))
     (copy.path / "subsets/sa/all.parquet").unlink()
-    with pytest.raises(InvalidInput, match="a file of the dataset folder is missing"):
+    with pytest.raises(InvalidInput, match=wording.FILE_DATASET_FOLDER_MISSING):
         plan_publishing(copy, TARGET, hub)
     assert hub.asked == 0
 
@@ -141,12 +142,12 @@ def test_a_dry_run_needs_no_hub(
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", switched_off)
         with heard() as said:
             data.publish(synthetic.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
-        assert said[0] == "no comparison with org/demo: the Hub cannot be reached; every file is listed"
+        assert said[0] == f"no comparison with org/demo: {wording.HUB_CANNOT_BE_REACHED}; every file is listed"
         assert not any(line.startswith("create ") for line in said)
         sent = json.loads((tmp_path / "sent.json").read_text())
         assert sent["compared"] is False
         assert set(sent["add"]) >= {*synthetic.manifest.files, "README.md", "croissant.json", "shiftbench.json"}
-        with pytest.raises(InvalidInput, match="switched off here" if switched_off else "the Hub cannot be reached"):
+        with pytest.raises(InvalidInput, match="switched off here" if switched_off else wording.HUB_CANNOT_BE_REACHED):
             data.publish(synthetic.path, "org/demo")
 
 

@@ -10,6 +10,7 @@ import pytest
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import TRIES
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.hub.clients import finish, start_publish
 from tests.hub.faults import Fault
 from tests.hub.published import REPO, files, publish, tag_of, titles
@@ -140,13 +141,13 @@ def test_it_waits_as_long_as_the_hub_asks(
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        (Fault("commit", status=500, times=99), "org/demo: the Hub refused it; found Server error '500"),
+        (Fault("commit", status=500, times=99), f"org/demo: {wording.HUB_REFUSED}; found Server error '500"),
         (
             Fault("commit", status=412, times=99),
             "org/demo: others are publishing there at the same time; found Client error '412",
         ),
-        (Fault("commit", does="cut", times=99), "org/demo: the Hub refused it; found Server disconnected"),
-        (Fault("refs", status=503, times=99), "org/demo: the Hub refused it; found Server error '503"),
+        (Fault("commit", does="cut", times=99), f"org/demo: {wording.HUB_REFUSED}; found Server disconnected"),
+        (Fault("refs", status=503, times=99), f"org/demo: {wording.HUB_REFUSED}; found Server error '503"),
         (Fault("lfs_put", status=403, times=99), "org/demo: the token has no write access there; found 403 Forbidden"),
         (Fault("validate_yaml", status=400), "org/demo: the Hub refused the content; found Invalid metadata"),
     ],

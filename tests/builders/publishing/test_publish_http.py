@@ -15,6 +15,7 @@ from shiftbench.builders.folder.hashes import content_hash, rows_sha256
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.publish import default_tag, publish_folders
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.changed_folders import open_changed
 from tests.hub.clients import finish, load, start_publish
 from tests.hub.published import REPO, files, publish, tag_of, titles
@@ -212,7 +213,7 @@ def test_without_a_network_it_says_so_in_one_line(
     api = huggingface_hub.HfApi(endpoint=f"http://127.0.0.1:{port}")
     with pytest.raises(InvalidInput) as refused:
         publish_folders(versions[0].path, REPO, api=api)
-    assert str(refused.value).startswith(f"{REPO}: the Hub cannot be reached; found ")
+    assert str(refused.value).startswith(f"{REPO}: {wording.HUB_CANNOT_BE_REACHED}; found ")
 
 
 def test_tags_and_branches_that_cannot_be(hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder]) -> None:
@@ -296,7 +297,7 @@ def test_rows_that_came_to_lie_in_a_public_copy_are_found(
     copy = Path(shutil.copytree(mixed.path, tmp_path / "copy"))
     path = next((copy / "data/sa").rglob("test-*.parquet"))
     pq.write_table(pq.read_table(path).slice(1), path)
-    with pytest.raises(InvalidInput, match="a file of the dataset folder was changed"):
+    with pytest.raises(InvalidInput, match=wording.FILE_DATASET_FOLDER_WAS):
         publish(hub, DatasetFolder.open(copy))
     assert hub.faults.log == []
 

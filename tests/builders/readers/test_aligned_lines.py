@@ -9,6 +9,7 @@ from shiftbench.builders.readers.aligned_lines import SCHEMA, rated_texts
 from shiftbench.builders.reading.intake import Consumer, read_file
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 READ = rated_texts("label.txt", 5)
 AGAIN = "fetch both files again; one of them may be truncated"
@@ -53,23 +54,23 @@ def test_frames_of_a_long_file_stay_in_step(tmp_path: Path) -> None:
             "a\nb\n",
             "1\n",
             5,
-            "text.txt: text.txt and label.txt differ in number of lines, so ratings cannot be matched to texts; "
+            f"text.txt: text.txt and label.txt {wording.DIFFER_NUMBER_LINES}, so ratings cannot be matched to texts; "
             f"found 2 texts, 1 ratings; {AGAIN}",
         ),
         (
             "a\n",
             "1\n2\n3\n",
             5,
-            "text.txt: text.txt and label.txt differ in number of lines, so ratings cannot be matched to texts; "
+            f"text.txt: text.txt and label.txt {wording.DIFFER_NUMBER_LINES}, so ratings cannot be matched to texts; "
             f"found 1 texts, 3 ratings; {AGAIN}",
         ),
-        ("a\nb\n", "1\n0\n", 5, "label.txt, row 2: this line is not a rating from 1 to 5; found '0'; "),
-        ("a\nb\n", "6\n1\n", 5, "label.txt, row 1: this line is not a rating from 1 to 5; found '6'; "),
-        ("a\nb\n", "10\n11\n", 10, "label.txt, row 2: this line is not a rating from 1 to 10; found '11'; "),
-        ("a\nb\n", "1\n2.5\n", 5, "label.txt, row 2: this line is not a rating from 1 to 5; found '2.5'; "),
-        ("a\nb\n", "1\n\n", 5, "label.txt, row 2: this line is not a rating from 1 to 5; found ''; "),
-        ("a\n", "", 5, f"label.txt: the file is empty; {AGAIN}"),
-        ("", "1\n", 5, "text.txt: text.txt and label.txt differ in number of lines"),
+        ("a\nb\n", "1\n0\n", 5, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 5; found '0'; "),
+        ("a\nb\n", "6\n1\n", 5, f"label.txt, row 1: {wording.LINE_NOT_RATING_FROM} 5; found '6'; "),
+        ("a\nb\n", "10\n11\n", 10, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 10; found '11'; "),
+        ("a\nb\n", "1\n2.5\n", 5, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 5; found '2.5'; "),
+        ("a\nb\n", "1\n\n", 5, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 5; found ''; "),
+        ("a\n", "", 5, f"label.txt: {wording.FILE_EMPTY}; {AGAIN}"),
+        ("", "1\n", 5, f"text.txt: text.txt and label.txt {wording.DIFFER_NUMBER_LINES}"),
     ],
 )
 def test_what_does_not_fit_is_refused(

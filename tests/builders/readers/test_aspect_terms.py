@@ -8,6 +8,7 @@ import pytest
 from shiftbench.builders.readers.aspect_terms import SCHEMA, aspect_terms, tokenise
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 
@@ -96,9 +97,9 @@ def test_terms_may_stand_in_any_order_and_twice(tmp_path: Path) -> None:
         ((term(4, 13, "bean soup"), term(9, 13, "soup")), "terms overlap"),
         ((term(4, 13, "bean soup"), term(4, 13, "bean soup", "negative")), "terms overlap"),
         ((term(0, 13, "The bean soup"), term(4, 8, "bean"), term(14, 17, "was")), "terms overlap"),
-        ((term(4, 10, "bean s"),), "a term does not align with words"),
-        ((term(4, 10, "bean s"), term(10, 13, "oup")), "a term does not align with words"),
-        ((term(3, 8, " bean"),), "a term does not align with words"),
+        ((term(4, 10, "bean s"),), wording.TERM_DOES_NOT_ALIGN),
+        ((term(4, 10, "bean s"), term(10, 13, "oup")), wording.TERM_DOES_NOT_ALIGN),
+        ((term(3, 8, " bean"),), wording.TERM_DOES_NOT_ALIGN),
         ((term(4, 8, "bean", "conflict"), term(5, 8, "ean")), "conflicting polarity"),
     ],
 )
@@ -175,9 +176,9 @@ def test_terms_are_compared_to_the_letter(text: str, aspect: str, tmp_path: Path
         ),
         ("sentences>", "Reviews>", "row 2: the file has no element 'sentences'; found 'Reviews'"),
         ("sentence>", "row>", "row 3: 'sentences' contains an element other than 'sentence'; found 'row'"),
-        ("</sentence>", "", "row 15: the file is not XML; found mismatched tag"),
-        ("soup.", "soup &", "row 4: the file is not XML; found not well-formed (invalid token)"),
-        ("soup.", "soup &stock;", "row 4: the file is not XML; found undefined entity"),
+        ("</sentence>", "", f"row 15: {wording.FILE_NOT_XML}; found mismatched tag"),
+        ("soup.", "soup &", f"row 4: {wording.FILE_NOT_XML}; found not well-formed (invalid token)"),
+        ("soup.", "soup &stock;", f"row 4: {wording.FILE_NOT_XML}; found undefined entity"),
     ],
 )
 def test_what_is_refused_is_named_by_line(old: str, new: str, message: str, tmp_path: Path) -> None:
@@ -211,14 +212,14 @@ def test_entities_are_never_expanded(declaration: str, tmp_path: Path) -> None:
 
 def test_an_empty_file_is_not_xml(tmp_path: Path) -> None:
     message = refusal(tmp_path / "a.xml", "")
-    assert message.startswith("a.xml, row 1: the file is not XML; found ")
-    assert message.endswith("fetch the file again; it may be truncated")
+    assert message.startswith(f"a.xml, row 1: {wording.FILE_NOT_XML}; found ")
+    assert message.endswith(wording.FETCH_FILE_AGAIN_MAY)
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(release(sentence("Cr\u00e8me", term(0, 5, "Cr\u00e8me"))).encode("latin-1"))
     with (
-        pytest.raises(InvalidInput, match=r"a\.xml, row 4: this line is not UTF-8"),
+        pytest.raises(InvalidInput, match=rf"a\.xml, row 4: {wording.LINE_NOT_UTF8}"),
         UpstreamFile(tmp_path / "a.xml") as file,
     ):
         next(aspect_terms(file))

@@ -10,6 +10,7 @@ import pytest
 from shiftbench.builders.readers.contract_nli import SCHEMA, contract_nli
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 CURE = "is this the upstream release that the build expects?"
 
@@ -60,8 +61,8 @@ TWICE["annotation_sets"] *= 2
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "a.json, row 1: the file is not JSON; found Input data was truncated; fetch the file again"),
-        ('{\n"documents": [}', "a.json, row 2: the file is not JSON; found JSON is malformed: invalid character"),
+        ("", f"a.json, row 1: {wording.FILE_NOT_JSON}; found Input data was truncated; {wording.FETCH_FILE_AGAIN}"),
+        ('{\n"documents": [}', f"a.json, row 2: {wording.FILE_NOT_JSON}; found JSON is malformed: invalid character"),
         ({"documents": []}, "a.json: this is not ContractNLI's JSON; found Object missing required field `labels`; "),
         (
             release({"id": 1, "annotation_sets": []}),

@@ -14,6 +14,7 @@ from shiftbench.builders.specs.spec import Reader
 from shiftbench.builders.specs.transforms import keep_in
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")
 
@@ -81,11 +82,11 @@ CUT = "fetch the file again; it may be truncated"
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", f"a.csv: the file is empty; {CUT}"),
-        ("\na,b\n", f"a.csv: the file is empty; {CUT}"),
+        ("", f"a.csv: {wording.FILE_EMPTY}; {CUT}"),
+        ("\na,b\n", f"a.csv: {wording.FILE_EMPTY}; {CUT}"),
         (
             "a,Text\n1,x\n",
-            "a.csv, column 'text': this column is missing; found columns ['a', 'Text']; did you mean 'Text'?",
+            f"a.csv, column 'text': {wording.COLUMN_MISSING}; found columns ['a', 'Text']; did you mean 'Text'?",
         ),
         (
             "a;text\n",
@@ -108,17 +109,17 @@ CUT = "fetch the file again; it may be truncated"
         ),
         (
             "a,text\n1,x\n\n2,y\n",
-            f"a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; {CUT}; or its texts may not be "
+            f"a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; {CUT}; {wording.OR_ITS_TEXTS_MAY} "
             "quoted",
         ),
         (
             'a,text\n1,x\n2,"x" y\n',
-            f"a.csv, row 2: this row breaks the rules of quoting; found ',' expected after '\"' at line 3; {CUT}; or "
+            f"a.csv, row 2: {wording.ROW_BREAKS_RULES_QUOTING}; found ',' expected after '\"' at line 3; {CUT}; or "
             "it may not be a quoted CSV",
         ),
         (
             'a,text\n1,"x\n2,y\n',
-            f"a.csv, row 1: this row breaks the rules of quoting; found unexpected end of data at line 3; {CUT}; or it "
+            f"a.csv, row 1: {wording.ROW_BREAKS_RULES_QUOTING}; found unexpected end of data at line 3; {CUT}; or it "
             "may not be a quoted CSV",
         ),
     ],
@@ -130,8 +131,8 @@ def test_csv_that_is_refused_is_named_by_row(content: str, message: str, tmp_pat
 def test_each_missing_column_is_named(tmp_path: Path) -> None:
     message = csv_refusal(tmp_path / "a.csv", "a,b\n", "x", "a", "y")
     assert message == (
-        "a.csv, column 'x': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'\n"
-        "a.csv, column 'y': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'"
+        f"a.csv, column 'x': {wording.COLUMN_MISSING}; found columns ['a', 'b']; use one of 'a', 'b'\n"
+        f"a.csv, column 'y': {wording.COLUMN_MISSING}; found columns ['a', 'b']; use one of 'a', 'b'"
     )
 
 
@@ -200,11 +201,11 @@ def test_tsv_is_what_splitting_gives(rows: list[list[str]], end: str, tmp_path_f
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", f"a.tsv: the file is empty; {CUT}"),
-        (b"\na\ttext\n", f"a.tsv: the file is empty; {CUT}"),
+        (b"", f"a.tsv: {wording.FILE_EMPTY}; {CUT}"),
+        (b"\na\ttext\n", f"a.tsv: {wording.FILE_EMPTY}; {CUT}"),
         (
             b"a\tTexts\n",
-            "a.tsv, column 'text': this column is missing; found columns ['a', 'Texts']; did you mean 'Texts'?",
+            f"a.tsv, column 'text': {wording.COLUMN_MISSING}; found columns ['a', 'Texts']; did you mean 'Texts'?",
         ),
         (
             b"text\ttext\n",
@@ -237,13 +238,13 @@ def test_a_line_of_another_width_is_refused_by_its_number(
 def test_a_line_of_a_tsv_that_is_not_utf8_is_named(before: int, tmp_path: Path) -> None:
     content = b"a\ttext\n" + b"1\ta longer text\n" * before + b"2\tcaf\xe9\n3\tx\n"
     message = tsv_refusal(tmp_path / "a.tsv", content, "a")
-    assert message.startswith(f"a.tsv, row {before + 2}: this line is not UTF-8; found ")
+    assert message.startswith(f"a.tsv, row {before + 2}: {wording.LINE_NOT_UTF8}; found ")
 
 
 def test_a_line_of_a_csv_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"a,text\n1,caf\xe9\n")
     with (
-        pytest.raises(InvalidInput, match=r"a\.csv, row 2: this line is not UTF-8"),
+        pytest.raises(InvalidInput, match=rf"a\.csv, row 2: {wording.LINE_NOT_UTF8}"),
         UpstreamFile(tmp_path / "a.csv") as file,
     ):
         next(quoted_csv("a")(file))
@@ -310,10 +311,10 @@ def test_a_tsv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     assert all_rows(path, '\ufeffnull\t1\r\n"\t-1'.encode(), reader) == [("1",), ("-1",)]
     assert all_rows(path, b"\xef\xbb\xbfx\t1\n", raw_tsv("text", header=("text", "label"))) == [("x",)]
-    assert any_refusal(path, b"", reader) == f"a.tsv: the file is empty; {CUT}"
+    assert any_refusal(path, b"", reader) == f"a.tsv: {wording.FILE_EMPTY}; {CUT}"
     assert any_refusal(path, b"x\t1\ny\n", reader).startswith("a.tsv, row 2: this line has 1 fields, the header 2; ")
     assert any_refusal(path, b"x\t1\n", raw_tsv("class", header=("text", "label"))) == (
-        "a.tsv, column 'class': this column is missing; found columns ['text', 'label']; use one of 'text', 'label'"
+        f"a.tsv, column 'class': {wording.COLUMN_MISSING}; found columns ['text', 'label']; use one of 'text', 'label'"
     )
 
 
@@ -322,11 +323,11 @@ def test_a_csv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     content = '\ufeff"1","say ""no"", \\n\\"", "\n"5","null"\n'.replace(', "\n', '"\n').encode()
     assert all_rows(path, content, reader) == [('say "no", \\n\\"', "1"), ("null", "5")]
-    assert any_refusal(path, b"", reader) == f"a.csv: the file is empty; {CUT}"
+    assert any_refusal(path, b"", reader) == f"a.csv: {wording.FILE_EMPTY}; {CUT}"
     assert any_refusal(path, b'"1","a"\n"2"\n', reader) == (
         f"a.csv, row 2: this row has 1 fields, the header 2; found '2' at line 2; {CUT}; or its texts may not be quoted"
     )
-    assert any_refusal(path, b'"1","a" b\n', reader).startswith("a.csv, row 1: this row breaks the rules of quoting; ")
+    assert any_refusal(path, b'"1","a" b\n', reader).startswith(f"a.csv, row 1: {wording.ROW_BREAKS_RULES_QUOTING}; ")
 
 
 def test_a_tsv_may_be_quoted(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from shiftbench.builders.readers.json_lines import JsonLines, json_lines
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 GOOD = b'{"text": "a", "label": "x"}\n'
 TEXT_AND_LABEL = json_lines("text", "label")
@@ -60,7 +61,7 @@ def test_numbers_and_truth_values_come_as_text(tmp_path: Path) -> None:
 def test_blank_lines_and_a_missing_last_line_break_are_no_rows(tmp_path: Path) -> None:
     content = b'{"text": "a", "label": "x"}\r\n\n \t\r\n{"text": "b", "label": "y"}'
     assert rows(tmp_path / "a", content, json_lines("label", "text")) == [("x", "a"), ("y", "b")]
-    assert "row 4: this line is not JSON" in refusal(tmp_path / "a", content[:-9])
+    assert f"row 4: {wording.LINE_NOT_JSON}" in refusal(tmp_path / "a", content[:-9])
 
 
 def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
@@ -80,15 +81,15 @@ def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
 )
 def test_a_line_that_is_not_json_text_is_named(line: bytes, tmp_path: Path) -> None:
     message = refusal(tmp_path / "a.jsonl", GOOD + b"\n" + line + b"\n" + GOOD)
-    assert message.startswith(f"a.jsonl, row 3: this line is not JSON; found {line[:20]!r}"[:-1])
-    assert message.endswith("fetch the file again; it may be truncated")
+    assert message.startswith(f"a.jsonl, row 3: {wording.LINE_NOT_JSON}; found {line[:20]!r}"[:-1])
+    assert message.endswith(wording.FETCH_FILE_AGAIN_MAY)
     assert len(message) < 500
 
 
 def test_a_line_in_another_encoding_is_named(tmp_path: Path) -> None:
     line = '{"text": "' + "a" * 200 + ' café", "label": "x"}\n'
     message = refusal(tmp_path / "a.jsonl", GOOD + b"\n" + line.encode("latin-1") + GOOD)
-    assert message.startswith("a.jsonl, row 3: this line is not UTF-8; found b'aaaaa")
+    assert message.startswith(f"a.jsonl, row 3: {wording.LINE_NOT_UTF8}; found b'aaaaa")
     assert "caf\\xe9" in message
 
 
@@ -109,8 +110,8 @@ def test_a_line_that_only_polars_refuses_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("before", [0, 3])
 def test_a_key_that_is_missing_or_no_text_is_named(line: bytes, found: str, before: int, tmp_path: Path) -> None:
     assert refusal(tmp_path / "a.jsonl", before * GOOD + line + b"\n" + GOOD) == (
-        f"a.jsonl, column 'label', row {before + 1}: a key is missing, or neither text nor a number; found {found}; "
-        "is this the upstream release that the build expects?"
+        f"a.jsonl, column 'label', row {before + 1}: {wording.KEY_MISSING_OR_NEITHER} a number; found {found}; "
+        f"{wording.UPSTREAM} release that the build expects?"
     )
 
 
@@ -145,7 +146,7 @@ def test_an_optional_key_may_be_absent_but_not_from_all_rows(tmp_path: Path) -> 
         ("a", "x"),
     ]
     assert refusal(tmp_path / "a", b'{"text": "a"}\n{"text": "b", "label": null}\n', read) == (
-        "a, key 'label': no row has the key; is this the upstream release that the build expects?"
+        f"a, key 'label': no row has the key; {wording.UPSTREAM} release that the build expects?"
     )
     assert "row 2: a key is missing, or neither" in refusal(tmp_path / "a", GOOD + b'{"text": "a", "label": []}', read)
 

@@ -12,6 +12,7 @@ from shiftbench.builders.readers import json_list as module
 from shiftbench.builders.readers.json_list import JsonList, json_list
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 READ = json_list("premise", "label")
 CUT = "fetch the file again; it may be truncated"
@@ -76,17 +77,17 @@ def test_an_empty_list_has_no_rows_but_its_columns(tmp_path: Path) -> None:
         (b'[{"premise": "a", "label": "b"}\n', f"a.json, row 2: the list does not end; found ''; {CUT}"),
         (b'[\n{"premise": "a", "la', 'a.json, row 2: the list is not JSON; found \'{"premise": "a", "la\'; ' + CUT),
         (b'[\n{"premise": "a"]', 'a.json, row 2: the list is not JSON; found \'{"premise": "a"]\'; ' + CUT),
-        (b'[{"premise": "\\ud83d", "label": "b"}]', "a.json, row 1: the list is not JSON; found '{"),
+        (b'[{"premise": "\\ud83d", "label": "b"}]', f"a.json, row 1: {wording.LIST_NOT_JSON}; found '{{"),
         (b'{"premise": "a"}', "a.json, row 1: the file is not a JSON list; found '"),
         (b'[{"premise": "a", "label": "b"} {}]', "a.json, row 1: the file is not a JSON list; found '"),
-        (b'[{"premise": "a", "label": "b"},]', "a.json, row 1: the list is not JSON; found ']'; " + CUT),
+        (b'[{"premise": "a", "label": "b"},]', f"a.json, row 1: {wording.LIST_NOT_JSON}; found ']'; " + CUT),
         (b"[]\n\n]", f"a.json, row 3: there is more text after the list; found ']'; {RELEASE}"),
         (
             b'[{"premise": "a"}]',
-            f"a.json, key 'label', row 1: a key is missing, or neither text nor a whole number; found None; {RELEASE}",
+            f"a.json, key 'label', row 1: {wording.KEY_MISSING_OR_NEITHER} a whole number; found None; {RELEASE}",
         ),
-        (b'[{"premise": 1.5, "label": "a"}]', "a.json, key 'premise', row 1: a key is missing, or neither text nor"),
-        (b'[{"premise": true, "label": "a"}]', "a.json, key 'premise', row 1: a key is missing, or neither text nor"),
+        (b'[{"premise": 1.5, "label": "a"}]', f"a.json, key 'premise', row 1: {wording.KEY_MISSING_OR_NEITHER}"),
+        (b'[{"premise": true, "label": "a"}]', f"a.json, key 'premise', row 1: {wording.KEY_MISSING_OR_NEITHER}"),
         (
             b'[{"premise": "a", "label": "b"}, 12]',
             f"a.json, row 2: this item of the list is not an object with keys; found 12; {RELEASE}",

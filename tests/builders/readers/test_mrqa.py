@@ -12,6 +12,7 @@ from shiftbench.builders.readers.mrqa import mrqa
 from shiftbench.builders.readers.squad import SCHEMA
 from shiftbench.builders.specs.upstream_file import Position, UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 CONTEXT = "[TLE] Two Wells [PAR] The Old  Café has 😀 two wells; two, I say."
 HEADER = {"header": {"dataset": "Invented", "split": "train"}}
@@ -100,19 +101,19 @@ CURE = (
     [
         (
             (HEADER, HEADER),
-            "row 2: this is not MRQA's JSON; found Object missing required field `context`; is this the",
+            f"row 2: {wording.NOT_MRQAS_JSON}; found Object missing required field `context`; is this the",
         ),
-        ((HEADER, {"context": "a"}), "row 2: this is not MRQA's JSON; found Object missing required field `qas`; is"),
+        ((HEADER, {"context": "a"}), f"row 2: {wording.NOT_MRQAS_JSON}; found Object missing required field `qas`; is"),
         (
             ({"context": 1},),
-            "row 1: this is not MRQA's JSON; found Expected `str`, got `int` - at `$.context`; is this",
+            f"row 1: {wording.NOT_MRQAS_JSON}; found Expected `str`, got `int` - at `$.context`; is this",
         ),
-        ((HEADER, "[1]"), "row 2: this is not MRQA's JSON; found Expected `object`, got `array`; is this the upstream"),
+        ((HEADER, "[1]"), f"row 2: {wording.NOT_MRQAS_JSON}; found Expected `object`, got `array`; {wording.UPSTREAM}"),
         (
             (HEADER, '{"context": "'),
-            "row 2: this line is not JSON; found Input data was truncated; fetch the file again",
+            f"row 2: {wording.LINE_NOT_JSON}; found Input data was truncated; {wording.FETCH_FILE_AGAIN}",
         ),
-        (("{]",), "row 1: this line is not JSON; found JSON is malformed: "),
+        (("{]",), f"row 1: {wording.LINE_NOT_JSON}; found JSON is malformed: "),
         (
             (HEADER, line(detected("two", (TWO[0], TWO[1] + 9)))),
             "row 2: an answer to question 'q1' does not match its span; found 'two wells; t' at 42 to 53, expected "
@@ -125,11 +126,11 @@ CURE = (
         ),
         (
             (line(detected("say.", (65, 69))),),
-            "row 1: an answer to question 'q1' has a span outside the context; found characters 65 to 69 of 64; "
+            f"row 1: an answer to question 'q1' {wording.HAS_SPAN_OUTSIDE_CONTEXT}; found characters 65 to 69 of 64; "
             f"{CURE}",
         ),
-        ((line(detected("a", (5, 4))),), "row 1: an answer to question 'q1' has a span outside the context"),
-        ((line(detected("a", (-1, 4))),), "row 1: an answer to question 'q1' has a span outside the context"),
+        ((line(detected("a", (5, 4))),), f"row 1: an answer to question 'q1' {wording.HAS_SPAN_OUTSIDE_CONTEXT}"),
+        ((line(detected("a", (-1, 4))),), f"row 1: an answer to question 'q1' {wording.HAS_SPAN_OUTSIDE_CONTEXT}"),
     ],
 )
 def test_what_is_refused_is_named_by_line(

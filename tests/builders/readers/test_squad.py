@@ -12,6 +12,7 @@ import pytest
 from shiftbench.builders.readers.squad import SCHEMA, squad
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 CONTEXT = "Zürich-on-Sand has 😀 two wells. The old well is dry."
 
@@ -120,13 +121,13 @@ def test_two_readers_are_the_same_key() -> None:
 )
 def test_a_file_that_is_not_json_is_refused_by_line(content: str, row: int, found: str, tmp_path: Path) -> None:
     assert refusal(tmp_path / "a.json", content) == (
-        f"a.json, row {row}: the file is not JSON; found {found}; fetch the file again; it may be truncated"
+        f"a.json, row {row}: {wording.FILE_NOT_JSON}; found {found}; {wording.FETCH_FILE_AGAIN_MAY}"
     )
 
 
 def test_half_a_surrogate_pair_is_no_text(tmp_path: Path) -> None:
     content = changed(lambda release: questions(release)[0].update(question="\ud83d ..."))
-    assert refusal(tmp_path / "a.json", content).startswith("a.json, row 1: the file is not JSON; found ")
+    assert refusal(tmp_path / "a.json", content).startswith(f"a.json, row 1: {wording.FILE_NOT_JSON}; found ")
 
 
 FIRST = "question 'q1' of article 'Zürich_on_Sand'"
@@ -142,46 +143,46 @@ RELEASE_CURE = "is this the upstream release that the build expects?"
         ),
         (
             lambda release: release["data"][1].pop("title"),
-            "a.json: article 2 does not match the SQuAD JSON format; found Object missing required field `title`",
+            f"a.json: article 2 {wording.DOES_NOT_MATCH_SQUAD}; found Object missing required field `title`",
         ),
         (
             lambda release: release["data"][1]["paragraphs"][1].update(context=None),
-            "a.json: paragraph 2 of article '100%_Hill' does not match the SQuAD JSON format; found Expected `str`, "
+            f"a.json: paragraph 2 of article '100%_Hill' {wording.DOES_NOT_MATCH_SQUAD}; found Expected `str`, "
             "got `null` - at `$.context`",
         ),
         (
             lambda release: questions(release)[1].pop("answers"),
-            "a.json, row 2: question 'q2' of article 'Zürich_on_Sand' does not match the SQuAD JSON format; found "
+            f"a.json, row 2: question 'q2' of article 'Zürich_on_Sand' {wording.DOES_NOT_MATCH_SQUAD}; found "
             "Object missing required field `answers`",
         ),
         (
             lambda release: questions(release)[1].pop("id"),
-            "a.json, row 2: question of article 'Zürich_on_Sand' does not match the SQuAD JSON format; found Object "
+            f"a.json, row 2: question of article 'Zürich_on_Sand' {wording.DOES_NOT_MATCH_SQUAD}; found Object "
             "missing required field `id`",
         ),
         (
             lambda release: questions(release).insert(0, "a question"),
-            "a.json, row 1: question of article 'Zürich_on_Sand' does not match the SQuAD JSON format; found Expected "
+            f"a.json, row 1: question of article 'Zürich_on_Sand' {wording.DOES_NOT_MATCH_SQUAD}; found Expected "
             "`object`, got `str`",
         ),
         (
             lambda release: questions(release)[0].update(is_impossible="false"),
-            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `bool`, got `str` - at "
+            f"a.json, row 1: {FIRST} {wording.DOES_NOT_MATCH_SQUAD}; found Expected `bool`, got `str` - at "
             "`$.is_impossible`",
         ),
         (
             lambda release: questions(release)[0]["answers"][0].update(answer_start=-1),
-            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `int` >= 0 - at "
+            f"a.json, row 1: {FIRST} {wording.DOES_NOT_MATCH_SQUAD}; found Expected `int` >= 0 - at "
             "`$.answers[0].answer_start`",
         ),
         (
             lambda release: questions(release)[0]["answers"][0].update(answer_start="21"),
-            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `int`, got `str` - at "
+            f"a.json, row 1: {FIRST} {wording.DOES_NOT_MATCH_SQUAD}; found Expected `int`, got `str` - at "
             "`$.answers[0].answer_start`",
         ),
         (
             lambda release: questions(release)[0]["answers"][0].update(text=""),
-            f"a.json, row 1: {FIRST} does not match the SQuAD JSON format; found Expected `str` of length >= 1 - at "
+            f"a.json, row 1: {FIRST} {wording.DOES_NOT_MATCH_SQUAD}; found Expected `str` of length >= 1 - at "
             "`$.answers[0].text`",
         ),
     ],
@@ -214,7 +215,7 @@ def test_an_impossible_question_with_answers_is_refused(tmp_path: Path) -> None:
     content = changed(lambda release: questions(release)[0].update(is_impossible=True))
     assert refusal(tmp_path / "a.json", content) == (
         f"a.json, row 1: {FIRST} is marked as impossible but has answers; found is_impossible true and the answer "
-        "'two'; fetch the file again"
+        f"'two'; {wording.FETCH_FILE_AGAIN}"
     )
 
 

@@ -9,6 +9,7 @@ from shiftbench.builders.readers.tagged_text import SCHEMA, tagged_text
 from shiftbench.builders.specs.transforms import untagged_words_outside
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 ODD = "a\u2028b\u00a0c\x0cd\x85e\rf"
 """One word with characters that end lines or words elsewhere."""
@@ -118,7 +119,7 @@ def test_what_is_refused_is_named_by_line(line: str, message: str, tmp_path: Pat
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(f"{GOOD}\n{GOOD}\n".encode() + b"caf\xe9####caf\xe9=O\n")
     with (
-        pytest.raises(InvalidInput, match=r"a\.txt, row 3: this line is not UTF-8; found b'.*caf\\xe9####"),
+        pytest.raises(InvalidInput, match=rf"a\.txt, row 3: {wording.LINE_NOT_UTF8}; found b'.*caf\\xe9####"),
         UpstreamFile(tmp_path / "a.txt") as file,
     ):
         next(tagged_text(file))

@@ -15,6 +15,7 @@ from shiftbench.builders.readers.text_folder import TAR_SCHEMA, listed_texts, ta
 from shiftbench.builders.specs.spec import Reader
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 LISTED = listed_texts("file_id", "label", folder="all_files")
 TRAIN = tar_texts("aclImdb/train", "pos", "neg")
@@ -65,7 +66,7 @@ def test_a_text_that_is_missing_or_damaged_is_named(tmp_path: Path) -> None:
             f"all_files: a text listed in a.csv is missing (and 1 more text); found no '{told}.txt'; {again}"
         )
     (tmp_path / "all_files" / "1.txt").write_bytes(b"a\ncaf\xe9")
-    assert refusal(table(tmp_path, "1"), LISTED).startswith("all_files/1.txt, row 2: this line is not UTF-8; found ")
+    assert refusal(table(tmp_path, "1"), LISTED).startswith(f"all_files/1.txt, row 2: {wording.LINE_NOT_UTF8}; found ")
 
 
 MEMBERS = {
@@ -117,19 +118,19 @@ def test_texts_are_read_out_of_the_archive_itself(size: int, tmp_path: Path, mon
 def test_an_archive_that_is_refused_is_named(tmp_path: Path) -> None:
     path = archive(tmp_path / "a.tar.gz", MEMBERS)
     assert refusal(path, tar_texts("aclImdb/train", "pos", "great", "bad")) == (
-        "a.tar.gz: the archive has no texts of a label; found no aclImdb/train/great/*.txt; is this the upstream "
+        f"a.tar.gz: the archive has no texts of a label; found no aclImdb/train/great/*.txt; {wording.UPSTREAM} "
         "release?"
     )
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
-    assert refusal(path, TRAIN).startswith("a.tar.gz, row 1: the compressed file is truncated or damaged; found ")
+    assert refusal(path, TRAIN).startswith(f"a.tar.gz, row 1: {wording.COMPRESSED_FILE_TRUNCATED_OR}; found ")
     path.write_bytes(gzip.compress(b"no archive " * 100))
     assert refusal(path, TRAIN).startswith("a.tar.gz: the archive is damaged, or is not tar; found ")
     path.write_bytes(gzip.compress(gzip.decompress(whole)[:3_074]))  # behind the header of a text
     assert refusal(path, TRAIN).startswith("a.tar.gz: the archive is damaged, or is not tar; found ")
     archive(path, {"aclImdb/train/pos/0_9.txt": b"caf\xe9"})
     assert refusal(path, TRAIN).startswith(
-        "a.tar.gz/aclImdb/train/pos/0_9.txt, row 1: this line is not UTF-8; found b'caf\\xe9'; "
+        f"a.tar.gz/aclImdb/train/pos/0_9.txt, row 1: {wording.LINE_NOT_UTF8}; found b'caf\\xe9'; "
     )
 
 

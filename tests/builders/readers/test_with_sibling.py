@@ -9,6 +9,7 @@ from shiftbench.builders.readers.delimited import quoted_csv
 from shiftbench.builders.readers.with_sibling import WithSibling
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 LABELS = quoted_csv("id", "label", header=("id", "label"))
 READ = WithSibling(quoted_csv("id", "tweet", separator="\t"), "labels.csv", LABELS, on="id")
@@ -34,7 +35,7 @@ def test_rows_get_their_labels_by_id_in_their_own_order(tmp_path: Path) -> None:
     ("rows", "labels", "message"),
     [
         ("1\ta\n", None, "labels.csv: the file that belongs to a.tsv is missing; put it next to that file, unpacked"),
-        ("1\ta\n", "", "labels.csv: the file is empty; fetch the file again; it may be truncated"),
+        ("1\ta\n", "", f"labels.csv: {wording.FILE_EMPTY}; {wording.FETCH_FILE_AGAIN_MAY}"),
         ("1\ta\n1\tb\n", "1,OFF\n", f"a.tsv, column 'id': a key is repeated (and 1 more row); found '1'; {CURE}"),
         ("1\ta\n", "1,OFF\n1,NOT\n", f"labels.csv, column 'id': a key is repeated (and 1 more row); found '1'; {CURE}"),
         ("1\ta\n2\ta\n", "1,OFF\n", f"a.tsv, column 'id': a key is not in labels.csv; found '2'; {CURE}"),

@@ -22,6 +22,7 @@ from shiftbench.builders.specs.spec import Reader, Transform
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
+from tests import wording
 from tests.heard import heard
 
 N_ROWS = 60
@@ -137,7 +138,7 @@ def test_a_bad_line_is_named_after_going_on(path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         read(path, Stopping(READ, 5))
     for _ in range(2):
-        with pytest.raises(InvalidInput, match=f"row {N_ROWS + 1}: this line is not JSON"):
+        with pytest.raises(InvalidInput, match=f"row {N_ROWS + 1}: {wording.LINE_NOT_JSON}"):
             read(path)
 
 

@@ -18,6 +18,7 @@ from shiftbench.builders.folder.citations import DEPTH_F1, GENBENCH, PAPERS, rea
 from shiftbench.builders.specs.sources import Download, SourceSpec, find_source, parse_sources, read_sources
 from shiftbench.builders.specs.spec import FileFacts, upstream
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 SPECS = Path(shiftbench.builders.specs.__file__).parent
 SOUND = """
@@ -80,9 +81,9 @@ def test_a_table_is_a_source_by_its_slug() -> None:
     ("written", "instead", "message"),
     [
         ("licence =", "license =", "key 'tickets_1.0.license': unknown key; found 'license'; did you mean 'licence'?"),
-        ("licence =", "license =", "key 'tickets_1.0.licence': required key is missing; add 'licence = ...'"),
+        ("licence =", "license =", f"key 'tickets_1.0.licence': {wording.REQUIRED_KEY_MISSING}; add 'licence = ...'"),
         ('harm = "none"', 'harm = ""', "key 'tickets_1.0.harm': String should match pattern"),
-        ('harm = "none"', "", "key 'tickets_1.0.harm': required key is missing; add 'harm = ...'"),
+        ('harm = "none"', "", f"key 'tickets_1.0.harm': {wording.REQUIRED_KEY_MISSING}; add 'harm = ...'"),
         ('personal_data = "Names of customers."', "", "key 'tickets_1.0.personal_data': required key is missing"),
         ("= true", '= "yes"', "key 'tickets_1.0.open_licence': Input should be a valid boolean; found 'yes'"),
         ('"1.0"', "1.0", "key 'tickets_1.0.revision': Input should be a valid string; found 1.0"),

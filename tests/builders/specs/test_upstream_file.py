@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shiftbench.builders.specs import upstream_file
 from shiftbench.builders.specs.upstream_file import Position, UpstreamFile, decode
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 LINES = b"one\r\ntwo\n\nthree\nf\xc3\xb6ur"
 
@@ -101,7 +102,7 @@ def test_damage_that_is_met_in_a_stream_is_named(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-12])
     with (
         UpstreamFile(path) as file,
-        pytest.raises(InvalidInput, match=r"a\.txt\.gz, row 1: the compressed file is truncated or damaged"),
+        pytest.raises(InvalidInput, match=rf"a\.txt\.gz, row 1: {wording.COMPRESSED_FILE_TRUNCATED_OR}"),
         file.stream() as stream,
     ):
         b"".join(iter(lambda: stream.read(4), b""))
@@ -179,8 +180,8 @@ def test_a_file_cut_off_is_named_with_the_line_reached(tmp_path: Path) -> None:
     for cut in (0, 5, 20, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
         message = refusal(path)
-        assert "the compressed file is truncated or damaged; found the file ends inside" in message
-        assert message.endswith("fetch the file again")
+        assert f"{wording.COMPRESSED_FILE_TRUNCATED_OR}; found the file ends inside" in message
+        assert message.endswith(wording.FETCH_FILE_AGAIN)
     assert message.startswith("a.gz, row 201:")
     path.write_bytes(whole[: len(whole) // 2])
     assert 60 < int(refusal(path).split("row ")[1].split(":")[0]) < 140
@@ -192,9 +193,9 @@ def test_damaged_content_is_named(tmp_path: Path) -> None:
     path.write_bytes(whole[:-8] + b"\0" + whole[-7:])
     assert "Incorrect checksum" in refusal(path)
     path.write_bytes(whole + b"not gzip" * 4)
-    assert refusal(path).startswith("a.gz, row 5: the compressed file is truncated or damaged; found Error")
+    assert refusal(path).startswith(f"a.gz, row 5: {wording.COMPRESSED_FILE_TRUNCATED_OR}; found Error")
     path.write_bytes(b"<html>no such file</html>")
-    assert refusal(path).startswith("a.gz, row 1: the compressed file is truncated or damaged")
+    assert refusal(path).startswith(f"a.gz, row 1: {wording.COMPRESSED_FILE_TRUNCATED_OR}")
 
 
 def test_a_damaged_zip_is_named(tmp_path: Path) -> None:
@@ -202,9 +203,9 @@ def test_a_damaged_zip_is_named(tmp_path: Path) -> None:
     whole = path.read_bytes()
     at = whole.index(b"folder/a.txt") + len(b"folder/a.txt") + 3
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])
-    assert refusal(path).startswith("a.zip, row 1: the compressed file is truncated or damaged; found")
+    assert refusal(path).startswith(f"a.zip, row 1: {wording.COMPRESSED_FILE_TRUNCATED_OR}; found")
     path.write_bytes(whole[: len(whole) // 2])
-    assert "found File is not a zip file; fetch the file again" in refusal(path)
+    assert f"found File is not a zip file; {wording.FETCH_FILE_AGAIN}" in refusal(path)
 
 
 def test_a_zip_of_several_files_or_none_is_refused(tmp_path: Path) -> None:
@@ -248,8 +249,8 @@ def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path: Path) -> None:
     path = plain(tmp_path / "a", b"one\ncaf\xe9\n")
     with (
         UpstreamFile(path) as file,
-        pytest.raises(InvalidInput, match=r"a, row 2: this line is not UTF-8; found b'one"),
+        pytest.raises(InvalidInput, match=rf"a, row 2: {wording.LINE_NOT_UTF8}; found b'one"),
     ):
         file.text()
-    with pytest.raises(InvalidInput, match="row 8: this line is not UTF-8"):
+    with pytest.raises(InvalidInput, match=f"row 8: {wording.LINE_NOT_UTF8}"):
         decode(b"one\ncaf\xe9\n", path, first_line=7)

@@ -16,6 +16,7 @@ from shiftbench.builders.publishing.public import public_copy
 from shiftbench.builders.publishing.published_texts import published_texts
 from shiftbench.builders.writing import writer
 from shiftbench.builders.writing.croissant import croissant
+from tests import wording
 from tests.builders.conftest import CLOSED, Mix
 
 
@@ -114,7 +115,7 @@ def test_a_public_copy_says_nothing_of_closed_domains(mix: Mix, tmp_path: Path) 
     assert before["identifier"] == after["identifier"] == full.content_hash
     gone = by_id(before["recordSet"]).keys() - by_id(after["recordSet"]).keys()
     assert gone == set(CLOSED)
-    assert "README.md describes how to build them" in after["description"]
+    assert f"README.md {wording.DESCRIBES_HOW_BUILD_THEM}" in after["description"]
 
 
 def test_papers_are_cited(synthetic: DatasetFolder) -> None:

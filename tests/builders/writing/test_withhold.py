@@ -30,6 +30,7 @@ from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import GOLD
+from tests import wording
 from tests.builders.folder.test_load_dataset import load
 from tests.builders.writing.pairs import KEY, Pair, files, pair
 from tests.command_line import run_process as run
@@ -183,7 +184,7 @@ def test_a_label_in_the_public_folder_is_found(kinds: Pair, tmp_path: Path) -> N
         with pytest.raises(InvalidInput) as refused:
             folder.check()
         changed, shown = map(str, refused.value.problems)
-        assert "a file of the dataset folder was changed" in changed
+        assert wording.FILE_DATASET_FOLDER_WAS in changed
         assert f"column '{column}', row 1: the folder contains test labels, although" in shown
 
 
@@ -282,7 +283,7 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     assert run("validate", preds, "--data", out / "public", "--card", card).returncode == 0
     refused = run("score", preds, "--data", out / "public")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "test labels are withheld in this folder; score with the gold folder" in refused.stderr
+    assert f"{wording.TEST_LABELS_WITHHELD} in this folder; score with the gold folder" in refused.stderr
     assert run("submit", preds, "--card", card, "--to", store, "--data", out / "public").returncode == 1
     sent = run("submit", preds, "--to", store, "--data", out / "gold")
     assert sent.returncode == 0, sent.stderr
@@ -290,8 +291,8 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     # The card alone leads to the gold folder that was built on this machine.
     nominated = run("board", "nominate", entry.id, "--to", store)
     assert nominated.stderr == f"entry {entry.id} is nominated for synthetic/sa\n"
-    assert "test labels are withheld" in run("protocol", "sa", "--data", out / "public").stderr
-    assert "test labels are withheld" in run("serve", "--data", out / "public", "--store", store).stderr
+    assert f"{wording.TEST_LABELS_WITHHELD}" in run("protocol", "sa", "--data", out / "public").stderr
+    assert wording.TEST_LABELS_WITHHELD in run("serve", "--data", out / "public", "--store", store).stderr
 
 
 def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from shiftbench.builders.cache import recall_folder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.writing import writer
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 
 def build(out: Path, seed: int = 0, *, overwrite: bool = False) -> DatasetFolder:
@@ -130,7 +131,7 @@ def test_a_row_is_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_missing_shard_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cut = sharded(tmp_path / "cut", monkeypatch)
     min((cut.path / "data/nli/harbour").glob("train-*")).unlink()
-    with pytest.raises(InvalidInput, match=r"train-00000-of-00002.parquet: a file of the dataset folder is missing"):
+    with pytest.raises(InvalidInput, match=rf"train-00000-of-00002.parquet: {wording.FILE_DATASET_FOLDER_MISSING}"):
         cut.check()
 
 

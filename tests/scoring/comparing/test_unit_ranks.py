@@ -5,6 +5,7 @@ import pytest
 
 from shiftbench.scoring.comparing.unit_ranks import ScoreTable, Unit, compare_rankings, rank_table
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 NAMES = ("acme/big", "acme/big2", "bits/one", "corp/x")
 
@@ -23,7 +24,7 @@ def test_tied_for_first_and_neighbours_follow_the_pairs():
     assert (found.models[0].best_rank, found.models[0].worst_rank) == (1, 2)
     assert found.decided == 1
     assert [letters[0] for letters in found.pairs] == [".", ".", "-", "-"]
-    assert found.claim == "another sample of such tasks, if tasks are independent"
+    assert found.claim == wording.ANOTHER_SAMPLE_SUCH_TASKS
     assert found.needed is not None
     assert found.needed.about is None or found.needed.about > found.needed.at_least
     assert {each.unit for each in found.without} == {f"u{n}" for n in range(30)}
@@ -35,7 +36,7 @@ def test_tied_for_first_and_neighbours_follow_the_pairs():
     [
         (Unit.ITEMS, None, "items", 40, "on these tasks, other items"),
         (Unit.ITEMS, 10, "clusters", 10, "on these tasks, other items (in other clusters)"),
-        (Unit.TASKS, None, "tasks", 40, "another sample of such tasks, if tasks are independent"),
+        (Unit.TASKS, None, "tasks", 40, wording.ANOTHER_SAMPLE_SUCH_TASKS),
         (Unit.TASKS, 8, "families", 8, "another sample of such families of tasks"),
         (Unit.TASKS, 7, "tasks", 40, "only on these tasks: 7 families"),
     ],

@@ -8,6 +8,7 @@ from shiftbench.scoring.forecasting.comparison import Forecasted, compare_method
 from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts, read_own_forecasts
 from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 from .test_comparison import task
 
@@ -48,9 +49,9 @@ def test_ends_may_be_left_out(tmp_path: Path) -> None:
     [
         ("task,source,target,value\nt,a,b,0.5\n", "a column is missing; found columns task, source, target, value"),
         (f"{HEAD},note\nt,a,b,0,0.5,,,x\n", "unknown column"),
-        (f"{HEAD}\nt,a,b,0,71,,\n", "column 'value', row 1: a forecast is not between 0 and 1; found '71'"),
+        (f"{HEAD}\nt,a,b,0,71,,\n", f"column 'value', row 1: a forecast is not {wording.BETWEEN_0_1}; found '71'"),
         (f"{HEAD}\nt,a,b,0,high,,\n", "this is not a number"),
-        (f"{HEAD}\nt,a,b,0,,,\n", "a value is missing"),
+        (f"{HEAD}\nt,a,b,0,,,\n", wording.VALUE_MISSING),
         (f"{HEAD}\nt,a,b,0,0.5,0.4,\n", "an interval has only one end"),
         (f"{HEAD}\nt,a,b,0,0.5,0.6,0.7\n", "the forecast is outside its interval"),
         (f"{HEAD}\nt,a,b,0,0.5,,\nt,a,b,0,0.5,,\n", "column 'task', row 2: a run and target occur twice"),

@@ -9,6 +9,7 @@ from shiftbench.scoring.forecasting.methods import GONE, TITLES, chosen_methods
 from shiftbench.scoring.forecasting.run import Cell, Grid
 from shiftbench.scoring.forecasting.shape import ShiftForecast
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 DOMAINS = tuple("abcdef")
 METHODS = ("source-accuracy", "mean-drop", "doc", "cot", "cot-corrected")
@@ -107,8 +108,8 @@ def test_reasons_stand_where_there_is_no_forecast() -> None:
     cell = made.cells[0]
     assert Grid(made.cells, ("atc",)).value(cell, "atc") == "not here"
     lonely = Grid([cell], METHODS)
-    assert lonely.value(cell, "mean-drop") == "no labelled shift between other domains"
-    assert lonely.value(cell, "cot-corrected") == "no labelled shift between other domains"
+    assert lonely.value(cell, "mean-drop") == wording.NO_LABELLED_SHIFT_BETWEEN
+    assert lonely.value(cell, "cot-corrected") == f"{wording.NO_LABELLED_SHIFT_BETWEEN}"
 
 
 def test_a_method_is_corrected_by_its_errors_of_the_same_source() -> None:

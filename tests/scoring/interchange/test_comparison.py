@@ -10,6 +10,7 @@ import pytest
 
 from shiftbench.scoring.interchange.comparison import JoinedLogs, Joining, join_logs, model_names, read_logs
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.scoring.interchange.logs import (
     FIXTURES,
     digest,
@@ -170,7 +171,7 @@ def test_one_log_is_not_compared_with_itself(tmp_path: Path) -> None:
 def test_an_item_that_stands_twice_is_refused(tmp_path: Path) -> None:
     twice = [*lines(), lines()[3]]
     (problem,) = problems(tmp_path, lines(), twice)
-    assert "an item occurs twice in the log; found '3', epoch 1" in problem
+    assert f"{wording.ITEM_OCCURS_TWICE_LOG}; found '3', epoch 1" in problem
 
 
 def test_logs_that_are_cut_off_are_all_named(tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ def test_logs_that_are_cut_off_are_all_named(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as error:
         read_logs(paths, AS_THEY_ARE)
     assert [problem.file for problem in error.value.problems] == [str(path) for path in paths]
-    assert "the log is truncated or was changed" in str(error.value)
+    assert f"the log is {wording.TRUNCATED_OR_WAS_CHANGED}" in str(error.value)
 
 
 @pytest.mark.parametrize("values", [["one"] * N, [f"{place}" for place in range(N)]])

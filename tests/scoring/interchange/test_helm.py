@@ -9,6 +9,7 @@ import pytest
 from shiftbench.scoring.interchange.comparison import Joining, compare_logs
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.scoring.interchange.logs import FIXTURES, completion, helm_state, helm_stats, write_helm
 
 RUNS = FIXTURES / "helm"
@@ -132,13 +133,13 @@ def test_perturbed_copies_are_other_items(tmp_path: Path) -> None:
 
 def test_folders_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     path = write_helm(tmp_path / "run", [helm_state(0, "yes"), helm_state(0, "yes")], [helm_stats(0)])
-    with pytest.raises(InvalidInput, match=r"an item occurs twice in the log; found 'id0', epoch 1"):
+    with pytest.raises(InvalidInput, match=rf"{wording.ITEM_OCCURS_TWICE_LOG}; found 'id0', epoch 1"):
         read_log(path)
     (path / "per_instance_stats.json").write_text("[]")
     with pytest.raises(InvalidInput, match=r"an instance has no scores; found 'id0', trial 0"):
         read_log(path)
     (path / "per_instance_stats.json").write_text("[{")
-    with pytest.raises(InvalidInput, match=r"per_instance_stats.json: the file is not JSON; .*truncated"):
+    with pytest.raises(InvalidInput, match=rf"per_instance_stats.json: {wording.FILE_NOT_JSON}; .*truncated"):
         read_log(path)
     (path / "scenario_state.json").write_text(json.dumps({"request_states": []}))
     with pytest.raises(
@@ -148,7 +149,7 @@ def test_folders_that_are_not_whole_are_refused(tmp_path: Path) -> None:
     ):
         read_log(path)
     (path / "scenario_state.json").write_text("")
-    with pytest.raises(InvalidInput, match=r"scenario_state.json: the file is empty"):
+    with pytest.raises(InvalidInput, match=rf"scenario_state.json: {wording.FILE_EMPTY}"):
         read_log(path)
     (path / "per_instance_stats.json").unlink()
     (path / "scenario_state.json").write_text(

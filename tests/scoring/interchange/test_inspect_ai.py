@@ -6,6 +6,7 @@ import pytest
 
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.scoring.interchange.logs import FIXTURES, inspect_header, inspect_sample, write_eval
 
 
@@ -112,10 +113,10 @@ def test_what_is_cut_off_or_twice_is_refused(tmp_path: Path) -> None:
     text = json.dumps({**inspect_header(), "samples": [inspect_sample(1), inspect_sample(1)]})
     path = tmp_path / "log.json"
     path.write_text(text)
-    with pytest.raises(InvalidInput, match=r"an item occurs twice in the log; found '1', epoch 1"):
+    with pytest.raises(InvalidInput, match=rf"{wording.ITEM_OCCURS_TWICE_LOG}; found '1', epoch 1"):
         read_log(path)
     path.write_text(text[:-100])
-    with pytest.raises(InvalidInput, match=r"the log is not JSON; .*truncated or was changed"):
+    with pytest.raises(InvalidInput, match=rf"the log is not JSON; .*{wording.TRUNCATED_OR_WAS_CHANGED}"):
         read_log(path)
     archive = write_eval(tmp_path / "log.eval", [inspect_sample(1)])
     archive.write_bytes(archive.read_bytes()[:-100])

@@ -13,6 +13,7 @@ from shiftbench.scoring.interchange import inspect_ai as archives
 from shiftbench.scoring.interchange.inspect_ai import BoundedArchive
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.scoring.interchange.logs import inspect_header, inspect_sample, write_eval
 
 CONTENT = b"content " * 1000
@@ -52,7 +53,7 @@ def test_lengths_that_are_not_so_are_refused(tmp_path: Path, method: int, says: 
 @pytest.mark.parametrize("method", [0, 8, _ZSTD])
 def test_another_checksum_is_refused(tmp_path: Path, method: int) -> None:
     path = write_zip(tmp_path / "a.zip", CONTENT, crc=1, method=method)
-    with BoundedArchive(path) as archive, pytest.raises(InvalidInput, match=r"truncated or was changed"):
+    with BoundedArchive(path) as archive, pytest.raises(InvalidInput, match=wording.TRUNCATED_OR_WAS_CHANGED):
         archive.read("a")
 
 

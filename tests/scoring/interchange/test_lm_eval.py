@@ -5,6 +5,7 @@ import pytest
 
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.scoring.interchange.logs import DATE, FIXTURES, digest, lm_eval_choice, lm_eval_text, write_lm_eval
 
 YES, NO = {"yes": -1.0, "no": -2.0}, {"yes": -3.0, "no": -0.5}
@@ -85,23 +86,23 @@ def test_what_python_writes_as_nan_is_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda text: text[:-40], r"row 2: this line is not JSON; .*truncated or was changed"),
-        (lambda text: text + text.splitlines()[1] + "\n", r"an item occurs twice in the log; found '1', epoch 1;"),
+        (lambda text: text[:-40], rf"row 2: {wording.LINE_NOT_JSON}; .*{wording.TRUNCATED_OR_WAS_CHANGED}"),
+        (lambda text: text + text.splitlines()[1] + "\n", rf"{wording.ITEM_OCCURS_TWICE_LOG}; found '1', epoch 1;"),
         (lambda text: "", r"the log has no samples; run the evaluation with samples logged"),
         (lambda text: "[1]\n", r"row 1: .*lm-eval 0.4.* found Expected `object`"),
         (
             lambda text: text.replace('"doc_hash"', '"hash"'),
-            r"row 1: this line does not match .*; found .*required field `doc_hash`",
+            rf"row 1: {wording.LINE_DOES_NOT_MATCH} .*; found .*required field `doc_hash`",
         ),
         (lambda text: text.replace('"-2.0"', '"soon"'), r"row 1: .*lm-eval 0.4.*'soon'"),
         (lambda text: text.replace(', ["-2.0", "False"]], "filter"', '], "filter"'), r"2 choices have 1 responses"),
         (
             lambda text: text.replace('"doc_id": 1', '"doc_id": "b"'),
-            r"row 2: this line does not match .* at "
+            rf"row 2: {wording.LINE_DOES_NOT_MATCH} .* at "
             r"`\$.doc_id`",
         ),
         (lambda text: text.replace('"genre"', '"kind"'), r"row 1: an item has no such field; found 'genre'; use one"),
-        (lambda text: text.replace('["acc", "f1"]', "3"), r"row 1: this line does not match .* at `\$.metrics`"),
+        (lambda text: text.replace('["acc", "f1"]', "3"), rf"row 1: {wording.LINE_DOES_NOT_MATCH} .* at `\$.metrics`"),
         (lambda text: text.replace('{"gen_args_0"', '{}, "b": {"gen_args_0"'), r"row 1: this line does not match"),
     ],
 )
@@ -115,11 +116,11 @@ def test_a_log_that_is_not_as_written_is_refused(tmp_path: Path, change: object,
 
 def test_other_files_are_none(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(InvalidInput, match=r"this is not a log of lm-eval, Inspect or HELM; give samples_\*\.jsonl"):
+    with pytest.raises(InvalidInput, match=rf"{wording.NOT_LOG} lm-eval, Inspect or HELM; give samples_\*\.jsonl"):
         read_log(tmp_path / "notes.txt")
     with pytest.raises(InvalidInput, match="there is no such log"):
         read_log(tmp_path / "absent.jsonl")
-    with pytest.raises(InvalidInput, match="this is not a log of inspect; found a log of lm-eval"):
+    with pytest.raises(InvalidInput, match=f"{wording.NOT_LOG} inspect; found {wording.LOG_LMEVAL}"):
         read_log(write_lm_eval(tmp_path, [lm_eval_choice(0, YES)]), tool="inspect")
 
 

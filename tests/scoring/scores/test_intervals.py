@@ -16,6 +16,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import N_STORED, Scored, checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import Estimate, Scores
 from shiftbench.scoring.scores.values import task_values
+from tests import wording
 from tests.close_figures import assert_close
 
 
@@ -195,7 +196,7 @@ def test_few_groups_give_no_interval_and_no_replicates(
     assert into.st.value is not None
     for figure in (into.st, into.sd, into.td, task.summary.mean_st, task.summary.worst_sd):
         assert (figure.low, figure.high) == (None, None)
-        assert figure.no_interval == "fewer than 5 effective groups"
+        assert figure.no_interval == wording.FEWER_THAN_5_EFFECTIVE
     assert (elsewhere.sd.low is None, elsewhere.sd.no_interval) == (False, None)
     assert found.table.filter(task="nli", target="harbour", metric="macro_f1")["replicates"].null_count() == 4
     assert not into.resolved

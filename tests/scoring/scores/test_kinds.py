@@ -15,6 +15,7 @@ from shiftbench.scoring.scores import outcomes
 from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.scoring.scores.shape import Scores, Shift, TaskScores
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 
 @pytest.fixture(scope="module")
@@ -180,9 +181,9 @@ def test_tags_are_read_from_every_format(grid: DatasetFolder, predictions: pl.Da
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda text: text + " O", r"row 1: the numbers of tags and tokens differ; found \d+ tags for the \d+ tokens"),
+        (lambda text: text + " O", rf"row 1: {wording.NUMBERS_TAGS_TOKENS_DIFFER}; found \d+ tags for the \d+ tokens"),
         (lambda text: text.replace("T-POS", "T-POZ"), "unknown tag; found 'T-POZ'.*did you mean 'T-POS'"),
-        (lambda text: text.replace(" ", "  ", 1), "the numbers of tags and tokens differ"),
+        (lambda text: text.replace(" ", "  ", 1), wording.NUMBERS_TAGS_TOKENS_DIFFER),
     ],
 )
 def test_wrong_tags_are_refused(

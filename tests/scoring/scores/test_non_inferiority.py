@@ -17,6 +17,7 @@ from shiftbench.scoring.scores.limits import AT_CHANCE, highest_bound
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import BoundedDrop, Scores
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.scoring.comparing.test_recipes import constant
 
 N, HOME, MARGIN = 500, 0.7, 0.05
@@ -61,7 +62,7 @@ def test_the_bound_is_one_sided_95_percent() -> None:
 def test_without_an_interval_nothing_is_claimed() -> None:
     drops = [difference(score(0.7), score(0.7)), single(Score(0.0, groups=3, no_interval=Reason.FEW_GROUPS))]
     found = highest_bound("td", [("a", "b"), ("b", "a")], drops, 0.9)
-    assert (found.margin_holds, found.upper, found.reason) == (None, None, "fewer than 5 effective groups")
+    assert (found.margin_holds, found.upper, found.reason) == (None, None, wording.FEWER_THAN_5_EFFECTIVE)
 
 
 def scored(folder: DatasetFolder, frame: pl.DataFrame, path: Path, margin: float | None) -> Scores:
@@ -108,7 +109,7 @@ def test_without_a_margin_there_is_no_claim_and_a_wrong_one_is_refused(
     scores = scored(synthetic, noisy_predictions(synthetic), tmp_path, None)
     assert scores.tasks[0].non_inferiority is None
     assert list(margin_lines(scores.tasks[0])) == []
-    with pytest.raises(InvalidInput, match="between 0 and 1"):
+    with pytest.raises(InvalidInput, match=wording.BETWEEN_0_1):
         scored(synthetic, noisy_predictions(synthetic), tmp_path, 2.0)
 
 

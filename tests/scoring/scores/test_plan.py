@@ -12,6 +12,7 @@ from shiftbench.scoring.reports.plan_tables import plan_lines
 from shiftbench.scoring.scores.plan import Assumptions, TestSet, designs, needs, parse_assumptions, plan
 from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput, UnknownChoice
+from tests import wording
 from tests.leaderboard.conftest import predict
 from tests.leaderboard.id_folder import build_id_folder
 
@@ -102,10 +103,10 @@ def test_an_unknown_task_is_refused(synthetic: DatasetFolder) -> None:
     [
         ("acc=0.5", "there is no such assumption; found 'acc'; give NAME=VALUE: accuracy, discordance or icc from 0"),
         ("measured_on=0.5", "there is no such assumption"),
-        ("icc", "an assumption has no such value; found 'icc'"),
-        ("icc=1.1", "an assumption has no such value; found 'icc=1.1'"),
+        ("icc", f"{wording.ASSUMPTION_HAS_NO_SUCH}; found 'icc'"),
+        ("icc=1.1", f"{wording.ASSUMPTION_HAS_NO_SUCH}; found 'icc=1.1'"),
         ("run_sd=1", "or run_sd from 0 to below 1"),
-        ("accuracy=nan", "an assumption has no such value"),
+        ("accuracy=nan", wording.ASSUMPTION_HAS_NO_SUCH),
     ],
 )
 def test_an_assumption_that_cannot_be_is_refused(typed: str, words: str) -> None:

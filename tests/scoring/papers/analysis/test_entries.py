@@ -14,6 +14,7 @@ from shiftbench.scoring.papers.analysis.entries import Result, series_of, state_
 from shiftbench.scoring.scores.shape import Estimate, Interval, Scores
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.leaderboard.shapes import labels_with_errors
 
 from .conftest import DOMAINS, State, entry, write_entry
@@ -68,7 +69,7 @@ def test_every_problem_of_every_file_is_told_before_any_is_scored(
         read_entries([file, short, tmp_path / "none.parquet", tmp_path / "alone.parquet"], None, [dealt])
     told = str(refused.value)
     assert "short.parquet" in told
-    assert "none.parquet: there is no such prediction file" in told
+    assert f"none.parquet: {wording.NO_SUCH_PREDICTION_FILE}" in told
     assert "alone.parquet: this prediction file has no card next to it; write alone.card.yaml" in told
 
 

@@ -23,6 +23,7 @@ from shiftbench.scoring.papers.analysis.figures import FIGURES, analyse, figures
 from shiftbench.scoring.scores.shape import Estimate, Scores
 from shiftbench.validation.predictions import check_predictions
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 from tests.command_line import run
 
 from .conftest import State, both_tasks, entry, write_entry
@@ -161,7 +162,7 @@ def test_the_command(dealt: DatasetFolder, tmp_path: Path) -> None:
             ("p.parquet", "--out", "FILE/deep"),
             "a file with the name of this folder exists; found .*FILE; choose another",
         ),
-        (("p.parquet",), "there is no such prediction file"),
+        (("p.parquet",), wording.NO_SUCH_PREDICTION_FILE),
     ],
 )
 def test_refusals(dealt: DatasetFolder, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -12,7 +12,7 @@ from shiftbench.scoring.papers.protocol.choice import DatasetChoice
 from shiftbench.scoring.papers.protocol.report import choice_picture
 from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 from shiftbench.validation.report import InvalidInput
-from tests import command_line
+from tests import command_line, wording
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -75,7 +75,7 @@ def test_refused_input(tmp_path: Path) -> None:
     assert "error: --reported: the paper has no such task; found 'nlj'; did you mean 'nli'?" in result.stderr
     result = run("nli", "--data", tmp_path)
     assert result.returncode == 1
-    assert "this is not a dataset folder" in result.stderr
+    assert wording.NOT_DATASET_FOLDER in result.stderr
 
 
 def test_help() -> None:
@@ -92,5 +92,5 @@ def test_pictures(suite: DatasetFolder, predictions: Path) -> None:
     assert width(both) == 1200
     assert both == choice_picture(choose_reported("td", 3))
     assert width(choice_picture(choose_measured(suite, "nli", 2, predictions=predictions))) == 600
-    with pytest.raises(InvalidInput, match="there is nothing to plot; set SHIFTBENCH_ENCODER"):
+    with pytest.raises(InvalidInput, match=f"{wording.NOTHING} plot; set SHIFTBENCH_ENCODER"):
         choice_picture(choose_measured(suite, "nli", 2))

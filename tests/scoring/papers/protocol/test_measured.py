@@ -14,6 +14,7 @@ from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
 from shiftbench.scoring.papers.protocol.run import choose_measured, measured_scores, measured_study
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
+from tests import wording
 
 from .conftest import ERRORS, predicted
 
@@ -116,12 +117,12 @@ def test_zero_shot_predictions_stand_in(suite: DatasetFolder, tmp_path: Path) ->
     predicted(suite, source="none").write_parquet(path)
     choice = choose_measured(suite, "nli", 2, id_="law", predictions=path)
     assert (choice.id, choice.ood) == ("Law", ("Hard", "Novel"))
-    assert of(choice, "Court").reason == "source of the ID"
+    assert of(choice, "Court").reason == wording.SOURCE_ID
     assert choice.model == "zero-shot models, from preds.parquet"
 
 
 def test_refusals(suite: DatasetFolder, predictions: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="the folder has no such task; found 'nil'; did you mean 'nli'"):
+    with pytest.raises(InvalidInput, match=f"{wording.FOLDER_HAS_NO_SUCH}; found 'nil'; did you mean 'nli'"):
         choose_measured(suite, "nil", 3)
     with pytest.raises(InvalidInput, match="no such candidate; found 'Lav'; did you mean 'Law'"):
         choose_measured(suite, "nli", 3, id_="Lav")
@@ -139,12 +140,12 @@ def test_data_of_ones_own(synthetic: DatasetFolder, tmp_path: Path) -> None:
     assert {(facts.candidate.text_sources, facts.candidate.breadth) for facts in study.facts} == {((), 1)}
     choice = choose_measured(synthetic, "sa", 2)
     assert choice.id is None
-    assert any(note.startswith("No ID: no candidate fits the rule") for note in choice.notes)
+    assert any(note.startswith(f"No ID: {wording.NO_CANDIDATE_FITS_RULE}") for note in choice.notes)
     path = tmp_path / "preds.parquet"
     rows = synthetic.test("nli", columns=["id"]).select(source=pl.lit("harbour"), id="id", prediction=pl.lit("neutral"))
     rows.write_parquet(path)
     with pytest.raises(
-        InvalidInput, match=r"no ID, so no drops; No ID: no candidate fits the rule.*Choose one with --id"
+        InvalidInput, match=rf"no ID, so no drops; No ID: {wording.NO_CANDIDATE_FITS_RULE}.*Choose one with --id"
     ):
         choose_measured(synthetic, "sa", 2, predictions=path)
     with pytest.raises(InvalidInput, match="no prediction is for task 'sa' or its candidates"):
