@@ -63,7 +63,7 @@ def demo(
         typer.Option("--whole", help="'board': all rows, not only the first 500 of each genre's files; takes minutes."),
     ] = False,
 ) -> None:
-    """Build, train, score and show results on real or synthetic texts.
+    """Build, train, score and show, on real or synthetic texts.
 
     Example: shiftbench demo
 

@@ -68,7 +68,7 @@ def label(
         ),
     ] = 0,
 ) -> None:
-    """Choose a few texts to label, to estimate a model's accuracy.
+    """Choose a few texts to label, to estimate accuracy.
 
     For domains of a file without labels: within a budget, or until intervals are narrow enough.
 
