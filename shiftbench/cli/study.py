@@ -238,7 +238,7 @@ def artifact(
     data: ClaimDataOption = None,
     files: ClaimFilesOption = None,
 ) -> None:
-    """Write a claim, with all that verifies it, into one archive.
+    """Pack a claim and its evidence into one archive.
 
     The claim is verified first. Rows whose licences do not allow redistribution are excluded; the README describes
     how to build them.
@@ -359,7 +359,7 @@ def reproduce(
     gpu: GpuOption = None,
     json_: JsonOption = None,
 ) -> None:
-    """Reproduce a table or figure of a paper, and compare them.
+    """Reproduce a table or figure of a paper.
 
     Example: shiftbench study reproduce dr/table5 --dry-run --gpu H100
 
