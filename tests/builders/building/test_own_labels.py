@@ -47,9 +47,9 @@ def test_labels_and_domains_that_differ_in_case_or_spaces_are_one(tmp_path: Path
     again = {"domain": [each.strip().capitalize() if each != "shop" else each for each in domains]}
     same = sb.build_own(rows | again | {"label": [each.strip().lower() for each in labels]}, out=tmp_path / "b")
     assert (folder.task("own").labels, folder.content_hash) == (("bad", "good"), same.content_hash)
-    assert [note for note in folder.task("own").notes if " are one " in note] == [
+    assert [note for note in folder.task("own").notes if " were merged: " in note] == [
         f"domains {wording.THAT_DIFFER_ONLY_CASE} or spaces were merged: 'pub ' (20) as 'Pub' (rows)",
-        f"labels {wording.THAT_DIFFER_ONLY_CASE} or spaces are one label: 'Good ' (20) as 'good' (rows)",
+        f"labels {wording.THAT_DIFFER_ONLY_CASE} or spaces were merged: 'Good ' (20) as 'good' (rows)",
     ]
 
 
