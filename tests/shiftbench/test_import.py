@@ -14,7 +14,6 @@ from shiftbench.scoring.interchange.predictions import public_model_name
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.vocabulary import UNPARSED
-from tests import wording
 from tests.command_line import run
 from tests.scoring.interchange.logs import (
     DATE,
@@ -227,7 +226,7 @@ def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp
 def test_other_logs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
     out = tmp_path / "p.parquet"
     log = write_eval(tmp_path / "log.eval", [inspect_sample(1, id=ids[0])])
-    assert f"{wording.NOT_LOG} lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
+    assert "this is not a log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
     assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out, code=2)
     assert "only logs of lm-eval have filters" in refused("inspect", [log], folder, out, "--filter", "none")
     log.write_bytes(log.read_bytes()[:-60])

@@ -338,7 +338,7 @@ def test_a_column_that_is_not_there_is_named_beside_those_that_are(name: str, ro
     with pytest.raises(sb.InvalidInput) as refused:
         sb.score(["good"] * len(rows), rows, **{**COLUMNS, name: "nope"})
     assert str(refused.value).startswith(
-        f"data, column 'nope': {wording.COLUMN_MISSING}; found columns {rows.columns[0]},"
+        f"data, column 'nope': this column is missing; found columns {rows.columns[0]},"
     )
     assert "row number" not in str(refused.value)
 

@@ -221,7 +221,7 @@ def test_what_cannot_be_checked_is_refused(
     with pytest.raises(InvalidInput) as error:
         verified(made, tmp_path, swapped)
     assert [problem.what for problem in error.value.problems] == [
-        f"{wording.NOT} file that was compared as '{name}'" for name in ("Good", "Bad")
+        f"this is not the file that was compared as '{name}'" for name in ("Good", "Bad")
     ]
 
     def older_data(claim: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def test_other_separators(tmp_path: Path, separator: str, mark: str) -> None:
 def test_ragged_rows_of_other_separators(tmp_path: Path, separator: str, name: str) -> None:
     message = refusal(tmp_path / "p.csv", (HEAD + f"fiction,{A},neutral,more\n").replace(",", separator))
     assert message.startswith("p.csv, row 1: this row has 4 fields, the header 3; found ")
-    assert message.endswith(f"{wording.PUT_TEXTS_THAT_CONTAIN} {name} {wording.OR_QUOTES_QUOTES}")
+    assert message.endswith(f"put texts that contain {name} or quotes in quotes")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -66,7 +66,7 @@ def test_a_ragged_row_is_counted_and_named(tmp_path: Path, bad: str, n: int, end
     good = f'fiction,{A},"two\nlines"\nfiction,{A},\u2028\x0c\nfiction,{A},\n'
     message = refusal(tmp_path / "p.csv", (HEAD + good + bad + "\nfiction,x,y\n").replace("\n", end))
     assert message.startswith(f"p.csv, row 4: this row has {n} fields, the header 3; found ")
-    assert message.endswith(f"{wording.PUT_TEXTS_THAT_CONTAIN} commas {wording.OR_QUOTES_QUOTES}")
+    assert message.endswith("put texts that contain commas or quotes in quotes")
 
 
 @pytest.mark.parametrize("empty", ["", ",,", '"","",""'])

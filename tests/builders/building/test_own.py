@@ -180,12 +180,12 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
         (
             GOOD + "Toys,good\n",
             "c.csv, row 5: this row has 2 fields, the header 3; found 'Toys,good'; "
-            f"{wording.PUT_TEXTS_THAT_CONTAIN} commas {wording.OR_QUOTES_QUOTES}",
+            "put texts that contain commas or quotes in quotes",
         ),
         (
             GOOD + "Toys,good,fine, I think\n",
             "c.csv, row 5: this row has 4 fields, the header 3; found 'Toys,good,fine, I think'; "
-            f"{wording.PUT_TEXTS_THAT_CONTAIN} commas {wording.OR_QUOTES_QUOTES}",
+            "put texts that contain commas or quotes in quotes",
         ),
         (GOOD.replace("\n", "\n\n", 2), "c.csv, row 1: this row is empty; delete the line"),
         (

@@ -15,7 +15,6 @@ from shiftbench.builders.building.own_rows import name_domains
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 N = 80
 ROWS: dict[str, Any] = {"domain": ["pub", "shop"] * (N // 2), "text": [f"visit {n}" for n in range(N)]}
@@ -48,8 +47,8 @@ def test_labels_and_domains_that_differ_in_case_or_spaces_are_one(tmp_path: Path
     same = sb.build_own(rows | again | {"label": [each.strip().lower() for each in labels]}, out=tmp_path / "b")
     assert (folder.task("own").labels, folder.content_hash) == (("bad", "good"), same.content_hash)
     assert [note for note in folder.task("own").notes if " were merged: " in note] == [
-        f"domains {wording.THAT_DIFFER_ONLY_CASE} or spaces were merged: 'pub ' (20) as 'Pub' (rows)",
-        f"labels {wording.THAT_DIFFER_ONLY_CASE} or spaces were merged: 'Good ' (20) as 'good' (rows)",
+        "domains that differ only in case or spaces were merged: 'pub ' (20) as 'Pub' (rows)",
+        "labels that differ only in case or spaces were merged: 'Good ' (20) as 'good' (rows)",
     ]
 
 

@@ -149,7 +149,7 @@ def test_a_recorded_checksum_holds_for_the_hub_too(api: HfApi, tmp_path: Path, m
     ("recorded", "found"),
     [
         (f'sha256 = "{"0" * 64}"', "2 files, but only one recorded checksum"),
-        ("size = 9", rf"bytes in 2 files, 9 {wording.RECORDED_ANOTHER_REVISION}\?"),
+        ("size = 9", r"bytes in 2 files, 9 are recorded: another revision\?"),
     ],
 )
 def test_what_is_recorded_of_several_files_of_the_hub_is_compared(

@@ -175,7 +175,7 @@ def test_a_slow_server_is_waited_for_and_one_that_drips_is_not(
         (Served(b"", [Answer(503, headers={"Retry-After": "9999"})]), {}, "asks to wait 9,999 s"),
         (Served(b"", [Answer(302, headers={"Location": PATH})] * 99), {}, "redirect"),
         (Served(b""), {}, "an empty file"),
-        (Served(BODY), {"size": 7}, f"300,000 bytes, 7 {wording.RECORDED_ANOTHER_REVISION}"),
+        (Served(BODY), {"size": 7}, "300,000 bytes, 7 are recorded: another revision"),
         (Served(BODY, length=False, chunked=True), {"size": 7}, "300,000 bytes, 7 are recorded: another revision"),
         (Served(BODY), {"sha256": "0" * 64}, "recorded 000000000000"),
         (Served(BODY, length=False), {}, "does not state the file's length"),

@@ -54,8 +54,8 @@ def test_a_public_copy(mixed: DatasetFolder, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         dataset_builder(public.path, "nli.harbour")
     assert str(refused.value) == (
-        f"{public.path}: config 'nli.harbour' {wording.NOT_FOLDER}: the licence of Closed texts does not allow "
-        f"publishing its rows; build it yourself: shiftbench build synthetic nli {wording.RAW_RAW_OUT_DIR}"
+        f"{public.path}: config 'nli.harbour' is not in this folder: the licence of Closed texts does not allow "
+        f"publishing its rows; build it yourself: shiftbench build synthetic nli --raw RAW --out DIR"
     )
 
 

@@ -223,7 +223,7 @@ def test_a_withheld_domain_is_explained(mixed: DatasetFolder, tmp_path: Path) ->
     with pytest.raises(InvalidInput) as refused:
         public.split("nli", "harbour", "test")
     assert str(refused.value) == (
-        f"{public.path}: domain 'harbour' of task 'nli' {wording.NOT_FOLDER}: the licence of Closed texts does not "
+        f"{public.path}: domain 'harbour' of task 'nli' is not in this folder: the licence of Closed texts does not "
         f"allow publishing its rows; {cure}"
     )
     with pytest.raises(InvalidInput) as refused:

@@ -129,7 +129,7 @@ def test_the_card_says_what_is_missing_and_how_to_get_it(mixed: DatasetFolder, t
     assert last.startswith("Not included\n")
     assert f"A complete build has the same content hash, `{mixed.content_hash}`" in last
     assert (
-        f"build them with `shiftbench build synthetic nli {wording.RAW_RAW_OUT_DIR}`:\n\n"
+        "build them with `shiftbench build synthetic nli --raw RAW --out DIR`:\n\n"
         "| domain | train | validation | test | licence |\n| --- | ---: | ---: | ---: | --- |\n"
         "| nli.harbour | 20 | 6 | 9 | Closed texts: research use only |\n"
     ) in last
@@ -173,7 +173,7 @@ def test_a_folder_of_closed_domains_only_is_refused(mix: Mix, tmp_path: Path) ->
         public_copy(full, tmp_path / "public")
     assert str(refused.value) == (
         f"{full.path}: nothing in this folder may be published; found Closed texts, licence: research use only; users "
-        f"must build it themselves: shiftbench build synthetic nli {wording.RAW_RAW_OUT_DIR}"
+        f"must build it themselves: shiftbench build synthetic nli --raw RAW --out DIR"
     )
     assert not (tmp_path / "public").exists()
 

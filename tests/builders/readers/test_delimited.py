@@ -86,7 +86,7 @@ CUT = "fetch the file again; it may be truncated"
         ("\na,b\n", f"a.csv: {wording.FILE_EMPTY}; {CUT}"),
         (
             "a,Text\n1,x\n",
-            f"a.csv, column 'text': {wording.COLUMN_MISSING}; found columns ['a', 'Text']; did you mean 'Text'?",
+            "a.csv, column 'text': this column is missing; found columns ['a', 'Text']; did you mean 'Text'?",
         ),
         (
             "a;text\n",
@@ -109,7 +109,7 @@ CUT = "fetch the file again; it may be truncated"
         ),
         (
             "a,text\n1,x\n\n2,y\n",
-            f"a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; {CUT}; {wording.OR_ITS_TEXTS_MAY} "
+            f"a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; {CUT}; or its texts may not be "
             "quoted",
         ),
         (
@@ -131,8 +131,8 @@ def test_csv_that_is_refused_is_named_by_row(content: str, message: str, tmp_pat
 def test_each_missing_column_is_named(tmp_path: Path) -> None:
     message = csv_refusal(tmp_path / "a.csv", "a,b\n", "x", "a", "y")
     assert message == (
-        f"a.csv, column 'x': {wording.COLUMN_MISSING}; found columns ['a', 'b']; use one of 'a', 'b'\n"
-        f"a.csv, column 'y': {wording.COLUMN_MISSING}; found columns ['a', 'b']; use one of 'a', 'b'"
+        "a.csv, column 'x': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'\n"
+        "a.csv, column 'y': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'"
     )
 
 
@@ -205,7 +205,7 @@ def test_tsv_is_what_splitting_gives(rows: list[list[str]], end: str, tmp_path_f
         (b"\na\ttext\n", f"a.tsv: {wording.FILE_EMPTY}; {CUT}"),
         (
             b"a\tTexts\n",
-            f"a.tsv, column 'text': {wording.COLUMN_MISSING}; found columns ['a', 'Texts']; did you mean 'Texts'?",
+            "a.tsv, column 'text': this column is missing; found columns ['a', 'Texts']; did you mean 'Texts'?",
         ),
         (
             b"text\ttext\n",
@@ -314,7 +314,7 @@ def test_a_tsv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
     assert any_refusal(path, b"", reader) == f"a.tsv: {wording.FILE_EMPTY}; {CUT}"
     assert any_refusal(path, b"x\t1\ny\n", reader).startswith("a.tsv, row 2: this line has 1 fields, the header 2; ")
     assert any_refusal(path, b"x\t1\n", raw_tsv("class", header=("text", "label"))) == (
-        f"a.tsv, column 'class': {wording.COLUMN_MISSING}; found columns ['text', 'label']; use one of 'text', 'label'"
+        "a.tsv, column 'class': this column is missing; found columns ['text', 'label']; use one of 'text', 'label'"
     )
 
 

@@ -111,7 +111,7 @@ def test_a_line_that_only_polars_refuses_is_named(tmp_path: Path) -> None:
 def test_a_key_that_is_missing_or_no_text_is_named(line: bytes, found: str, before: int, tmp_path: Path) -> None:
     assert refusal(tmp_path / "a.jsonl", before * GOOD + line + b"\n" + GOOD) == (
         f"a.jsonl, column 'label', row {before + 1}: {wording.KEY_MISSING_OR_NEITHER} a number; found {found}; "
-        f"{wording.UPSTREAM} release that the build expects?"
+        f"is this the upstream release that the build expects?"
     )
 
 
@@ -146,7 +146,7 @@ def test_an_optional_key_may_be_absent_but_not_from_all_rows(tmp_path: Path) -> 
         ("a", "x"),
     ]
     assert refusal(tmp_path / "a", b'{"text": "a"}\n{"text": "b", "label": null}\n', read) == (
-        f"a, key 'label': no row has the key; {wording.UPSTREAM} release that the build expects?"
+        "a, key 'label': no row has the key; is this the upstream release that the build expects?"
     )
     assert "row 2: a key is missing, or neither" in refusal(tmp_path / "a", GOOD + b'{"text": "a", "label": []}', read)
 

@@ -108,7 +108,10 @@ CURE = (
             ({"context": 1},),
             f"row 1: {wording.NOT_MRQAS_JSON}; found Expected `str`, got `int` - at `$.context`; is this",
         ),
-        ((HEADER, "[1]"), f"row 2: {wording.NOT_MRQAS_JSON}; found Expected `object`, got `array`; {wording.UPSTREAM}"),
+        (
+            (HEADER, "[1]"),
+            f"row 2: {wording.NOT_MRQAS_JSON}; found Expected `object`, got `array`; is this the upstream",
+        ),
         (
             (HEADER, '{"context": "'),
             f"row 2: {wording.LINE_NOT_JSON}; found Input data was truncated; {wording.FETCH_FILE_AGAIN}",

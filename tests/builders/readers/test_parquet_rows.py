@@ -13,7 +13,6 @@ from shiftbench.builders.readers import parquet_rows as module
 from shiftbench.builders.readers.parquet_rows import parquet_rows
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 TEXTS = ["n/a", "", "null", "ö\r\n", "None"]
 
@@ -76,9 +75,9 @@ def test_a_file_without_rows_gives_its_columns(tmp_path: Path) -> None:
 def test_what_is_refused_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", {"text": TEXTS, "spans": [[1]] * 5, "raw": [b"x"] * 5})
     assert refusal(path, "Text", "text", "label") == (
-        f"a.parquet, column 'Text': {wording.COLUMN_MISSING}; found columns ['text', 'spans', 'raw']; "
+        "a.parquet, column 'Text': this column is missing; found columns ['text', 'spans', 'raw']; "
         "did you mean 'text'?\n"
-        f"a.parquet, column 'label': {wording.COLUMN_MISSING}; found columns ['text', 'spans', 'raw']; "
+        "a.parquet, column 'label': this column is missing; found columns ['text', 'spans', 'raw']; "
         "use one of 'text', 'spans', 'raw'"
     )
     assert refusal(path, "spans", "raw") == (

@@ -13,7 +13,6 @@ from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.comparing.shape import Comparison
 from shiftbench.scoring.comparing.words import about_lines
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.scoring.comparing.test_recipes import constant, runs
 
 MARGIN = 0.06
@@ -101,5 +100,5 @@ def test_without_a_margin_nothing_is_tested_and_points_are_refused(synthetic: Da
     old = json.loads(pair.model_dump_json())
     del old["margin"]
     assert Comparison.model_validate(old) == pair
-    with pytest.raises(InvalidInput, match=wording.BETWEEN_0_1):
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
         compared(synthetic, tmp_path, 2.0, *frames)

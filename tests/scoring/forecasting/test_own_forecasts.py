@@ -49,7 +49,7 @@ def test_ends_may_be_left_out(tmp_path: Path) -> None:
     [
         ("task,source,target,value\nt,a,b,0.5\n", "a column is missing; found columns task, source, target, value"),
         (f"{HEAD},note\nt,a,b,0,0.5,,,x\n", "unknown column"),
-        (f"{HEAD}\nt,a,b,0,71,,\n", f"column 'value', row 1: a forecast is not {wording.BETWEEN_0_1}; found '71'"),
+        (f"{HEAD}\nt,a,b,0,71,,\n", "column 'value', row 1: a forecast is not between 0 and 1; found '71'"),
         (f"{HEAD}\nt,a,b,0,high,,\n", "this is not a number"),
         (f"{HEAD}\nt,a,b,0,,,\n", wording.VALUE_MISSING),
         (f"{HEAD}\nt,a,b,0,0.5,0.4,\n", "an interval has only one end"),

@@ -116,11 +116,11 @@ def test_a_log_that_is_not_as_written_is_refused(tmp_path: Path, change: object,
 
 def test_other_files_are_none(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(InvalidInput, match=rf"{wording.NOT_LOG} lm-eval, Inspect or HELM; give samples_\*\.jsonl"):
+    with pytest.raises(InvalidInput, match=r"this is not a log of lm-eval, Inspect or HELM; give samples_\*\.jsonl"):
         read_log(tmp_path / "notes.txt")
     with pytest.raises(InvalidInput, match="there is no such log"):
         read_log(tmp_path / "absent.jsonl")
-    with pytest.raises(InvalidInput, match=f"{wording.NOT_LOG} inspect; found {wording.LOG_LMEVAL}"):
+    with pytest.raises(InvalidInput, match="this is not a log of inspect; found a log of lm-eval"):
         read_log(write_lm_eval(tmp_path, [lm_eval_choice(0, YES)]), tool="inspect")
 
 

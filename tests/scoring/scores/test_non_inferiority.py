@@ -109,7 +109,7 @@ def test_without_a_margin_there_is_no_claim_and_a_wrong_one_is_refused(
     scores = scored(synthetic, noisy_predictions(synthetic), tmp_path, None)
     assert scores.tasks[0].non_inferiority is None
     assert list(margin_lines(scores.tasks[0])) == []
-    with pytest.raises(InvalidInput, match=wording.BETWEEN_0_1):
+    with pytest.raises(InvalidInput, match="between 0 and 1"):
         scored(synthetic, noisy_predictions(synthetic), tmp_path, 2.0)
 
 

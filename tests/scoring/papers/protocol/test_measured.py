@@ -117,7 +117,7 @@ def test_zero_shot_predictions_stand_in(suite: DatasetFolder, tmp_path: Path) ->
     predicted(suite, source="none").write_parquet(path)
     choice = choose_measured(suite, "nli", 2, id_="law", predictions=path)
     assert (choice.id, choice.ood) == ("Law", ("Hard", "Novel"))
-    assert of(choice, "Court").reason == wording.SOURCE_ID
+    assert of(choice, "Court").reason == "source of the ID"
     assert choice.model == "zero-shot models, from preds.parquet"
 
 

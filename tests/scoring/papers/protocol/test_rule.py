@@ -12,7 +12,6 @@ from shiftbench.scoring.papers.protocol.rule import (
     frequencies,
     may_be_ood,
 )
-from tests import wording
 
 ID = Candidate("ID", ("News", "Web"), train=50_000)
 NEWS, TWEETS, TWEETS2 = Candidate("news", ("News",)), Candidate("tweets", ("Twitter",)), Candidate("more", ("Twitter",))
@@ -86,7 +85,7 @@ def test_verdicts_name_the_rival_and_the_margin() -> None:
     candidates = [ID, NEWS, TWEETS, TWEETS2, FILM, LAW]
     found = explain(candidates, [0.9, 0.1, 0.5, 0.55, 0.7, 0.8], "ID", 2)
     assert found["ID"].reason == "the ID"
-    assert found["news"] == OodVerdict(chosen=False, reason=f"{wording.SOURCE_ID}")
+    assert found["news"] == OodVerdict(chosen=False, reason="source of the ID")
     # If it were excluded, the other tweets would be selected.
     assert (found["tweets"].rival, found["tweets"].margin) == ("more", pytest.approx(0.05))
     assert found["more"] == OodVerdict(False, "source taken", "tweets", pytest.approx(0.05))
