@@ -240,7 +240,7 @@ def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iter
     if over_http:
         yield f"its page: {base}{entry_address(answer['entry'])}"
     else:
-        yield f"to look at it: shiftbench serve --data DIR --store {to}"
+        yield f"to view it: shiftbench serve --data DIR --store {to}"
     for task in answer.get("summary", {}).get("tasks", []):
         if not task.get("board"):
             continue  # candidates and placebos, or a server of an earlier version
@@ -251,4 +251,4 @@ def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iter
         why = task["why_unranked"]
         more = [f"and {len(why) - _REASONS_SHOWN:,} more"] if len(why) > _REASONS_SHOWN else []
         yield f"listed but not ranked on the board {board}"
-        yield from (f"  missing for that: {line}" for line in [*why[:_REASONS_SHOWN], *more])
+        yield from (f"  missing: {line}" for line in [*why[:_REASONS_SHOWN], *more])

@@ -69,7 +69,7 @@ def reasons(entries: pl.DataFrame, figures: Sequence[str], *, has_public_labels:
     known = [
         ("scored", "Scored from predictions", _has_value(entries, figures)),
         ("intervals", "95% intervals", _has_value(entries, [f"{figure}.low" for figure in figures])),
-        ("placebo", "Placebo beside", _has_value(entries, [f"{figure}.placebo" for figure in figures])),
+        ("placebo", "Placebo available", _has_value(entries, [f"{figure}.placebo" for figure in figures])),
         ("withheld", "Test labels withheld", not has_public_labels),
     ]
     return [(part, words) for part, words, holds in known if holds]

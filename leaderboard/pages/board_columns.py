@@ -34,31 +34,29 @@ class Column:
 
 
 _GRID = (
-    Column(
-        "mean_ss", "In domain", "SS: score on the domain that a model was trained on, mean over domains", is_simple=True
-    ),
+    Column("mean_ss", "In domain", "SS: in-domain score, mean over domains", is_simple=True),
     Column(
         "mean_st",
         "Under shift",
-        "ST: score on domains that a model was not trained on, mean over all shifts; the table is ranked by it",
+        "ST: score on domains that a model was not trained on, mean over all shifts; used for ranking",
         is_simple=True,
     ),
     Column(
         "average_drop",
         "Loss",
-        "mean SS − mean ST, which the mean SD and the mean TD are equal to: +2.1 means 2.1 points lower under shift",
+        "mean SS − mean ST (equal to mean SD and mean TD): +2.1 means 2.1 points lower under shift",
         "drop",
         is_simple=True,
     ),
     Column("worst_sd", "Worst SD", "largest source drop SS(s) − ST(s, t) of any shift", "drop"),
     Column(
-        "worst_td", "Worst TD", "largest target drop TT(t) − ST(s, t) of any shift, the harm of the shift alone", "drop"
+        "worst_td", "Worst TD", "largest target drop TT(t) − ST(s, t) of any shift: the effect of the shift", "drop"
     ),
     Column(
         "scenarios",
         "Scenarios",
-        "shares of the shifts by the signs of SD and TD: Classic (both above 0), Observed (SD alone: the target is "
-        "harder), Unobserved (TD alone: harm hidden by an easier target), No Challenge (neither)",
+        "proportions of shifts by the signs of SD and TD: Classic (both above 0), Observed (only SD: the target is "
+        "harder), Unobserved (only TD: loss hidden by an easier target), No Challenge (neither)",
         "scenarios",
     ),
 )
@@ -85,7 +83,7 @@ def columns_of(board: Board) -> list[Column]:
         Column(
             f"depth_f1_{key}",
             f"DF1 λ={key}",
-            _DEPTH + (f", the {key}% most source-like left out" if key != "0" else ""),
+            _DEPTH + (f", without the {key}% most source-like texts" if key != "0" else ""),
         )
         for key in (LAMBDAS if board.folder.has_depth else ())
     ]
@@ -99,7 +97,7 @@ def columns_of(board: Board) -> list[Column]:
     listed = ", ".join(names[domain] for domain in away)
     return [
         replace(in_domain, key="id_score", words=f"ID: score on {names.get(home, home)}, which models are trained on"),
-        replace(under_shift, key="mean_ood", words=f"OOD: mean score on {listed}; the table is ranked by it"),
+        replace(under_shift, key="mean_ood", words=f"OOD: mean score on {listed}; used for ranking"),
         replace(loss, key="drop", words="ID score − mean OOD score: +2.1 means 2.1 points lower on other data sets"),
         *(Column(f"{OOD}{domain}", names[domain], _texts(board, domain)) for domain in away),
         *depth,
@@ -107,7 +105,7 @@ def columns_of(board: Board) -> list[Column]:
     ]
 
 
-_DEPTH = "Depth F1: texts weigh more the further they lie from the source's"
+_DEPTH = "Depth F1: target texts are weighted by their distance from the source texts"
 
 
 def _texts(board: Board, domain: str) -> str:

@@ -234,7 +234,7 @@ def _table(index: Index, board: Board, query: BoardQuery, table: pl.DataFrame, m
     columns = [each for each in columns_of(board) if (is_full or each.is_simple) and _has_value(table, each)]
     heads = [
         *([Head(kind="pick")] if is_public else []),
-        sort_head(query, "rank", "#", "asc", kind="rank", title="place by score under shift"),
+        sort_head(query, "rank", "#", "asc", kind="rank", title="rank by score under shift"),
         sort_head(query, "name", "Model", "asc"),
         Head("In domain, under shift", "gap-head", scale=(scale := gap_scale(table, shown, *gap_keys(board)[:2]))),
         *(_head(query, column) for column in columns),
@@ -319,7 +319,7 @@ def overall_page(index: Index, query: OverallQuery, base: str = "") -> Markup:
         tasks=tasks,
         notices=notices([benchmark.folder]),
         title="All tasks",
-        subject=f"a line per model: scores under shift on {n} tasks, ranked by the mean over them",
+        subject=f"one row per model: scores under shift on {n} tasks, ranked by their mean",
         answer=None
         if ranked.is_empty()
         else answer(
@@ -367,7 +367,7 @@ def _overall_table(index: Index, benchmark: Benchmark, query: OverallQuery) -> T
     heads.append(sort_head(query, "model", "Model", "asc"))
     scale = gap_scale(frame, shown, "mean_ss", "mean_st") if has_means and frame["mean_ss"].count() else None
     heads += [Head("In domain, under shift", "gap-head", scale=scale)] if scale else []
-    mean = "score under shift (ST), plain mean over the tasks, of models that cover them all"
+    mean = "score under shift (ST), unweighted mean over tasks, for models that cover all of them"
     heads += [sort_head(query, "mean_st", "Mean", "desc", kind="num", title=mean)] if has_means else []
     heads += [
         sort_head(
@@ -487,7 +487,7 @@ def domains_page(index: Index, name: str) -> Markup:
     """
     board = find_board(name, index.boards())
     if not board.folder.has_public_labels:
-        raise InvalidInput(Problem("labels are withheld, so there are no scores by domain", board.name))
+        raise InvalidInput(Problem("labels are withheld, so scores by domain are not shown", board.name))
     found = board_domains(index.frame(board))
     benchmarks, tasks = choices(index, board)
     own = {each.domain: _own_models(each.into, each.lost) for each in found.domains}

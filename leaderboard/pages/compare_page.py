@@ -181,7 +181,7 @@ class PairGroup:
     def title(self) -> str:
         """Return the group's heading."""
         if len(self.members) == 1:
-            return f"{self.names[self.members[0]]} shares no shift with any other"
+            return f"{self.names[self.members[0]]} shares no shift with any other entry"
         n = len(self.members)
         there = sum((a.id, b.id) in self.pairwise.pairs for a in self._sides for b in self._sides) // 2
         return f"{n} entries, {counted(there, 'pair')} with shared shifts"

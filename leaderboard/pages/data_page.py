@@ -76,8 +76,8 @@ def data_page(folders: Sequence[DatasetFolder], name: str) -> Markup:
         statistics=statistics,
         config=config_name(task, folder.task(task)),
         samples=_samples(place, folder.content_hash, task),
-        divergence=_matrix("Divergence of words", "", apart) if apart else None,
-        q=_matrix("Q of every pair", f"from {ARROW} to", q) if q else None,
+        divergence=_matrix("Word divergence", "", apart) if apart else None,
+        q=_matrix("Q for every pair", f"from {ARROW} to", q) if q else None,
     )
     return render("data.html", page=page, MISSING=MISSING)
 

@@ -103,7 +103,7 @@ class ForecastPage:
     def table(self) -> PlainTable:
         """Build the table with one row per method, by mean error; methods that lack domains come last."""
         assert self.part is not None
-        return method_table("Methods, in points, by mean error; those that lack domains last", self.part.standings)
+        return method_table("Methods by mean error, in points; incomplete methods last", self.part.standings)
 
 
 def forecast_page(shown: Shown, found: ForecastsFound) -> Markup:

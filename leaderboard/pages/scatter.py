@@ -131,7 +131,7 @@ def _plot(
     low, high = max(x.low, y.low), min(x.high, y.high)
     remark = f"{counted(placed.height, 'ranked model')}"
     if placed.height < ranked.height:
-        remark += f"; {ranked.height - placed.height:,} more do not state this value"
+        remark += f"; {ranked.height - placed.height:,} more have no value for this axis"
     return Plot(
         across=across,
         axes=[Choice(PICTURES[name], query.address(x=name), name == across, rows=True) for name in offered],

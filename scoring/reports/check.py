@@ -111,7 +111,7 @@ def time_lines(course: OverTime) -> list[str]:
         evidence = evidence_words(found.largest if at is None else at.evidence)
         lines.insert(int(at is None), sentence("time", "alarm", course, at, evidence, ALARM))
     elif any(each.is_reference for each in course.periods):
-        lines.append("No period follows the reference, so there is no alarm yet.")
+        lines.append("There is no period after the reference yet, so no alarm.")
     return lines
 
 
@@ -173,25 +173,25 @@ def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Itera
 
 def score_table(check: DomainCheck) -> PlainTable:
     """Build the table with one row per domain: score, no-skill level, difference, and remarks."""
-    difference = "drop from home" if check.mean_drop is not None else "against the rest"
+    difference = "source drop" if check.mean_drop is not None else "against the rest"
     meanings = {
-        "no skill": "labels random, or the most frequent one for every text: the higher of the two",
-        "drop from home": f"score at home {MINUS} score here; the interval is of this domain alone",
-        "against the rest": f"score here {MINUS} mean of the other domains; the interval is of this domain alone",
-        "p": "that there is no difference, corrected over the domains (Holm)",
-        "detectable": "smallest true difference that this test finds in four studies of five",
+        "no skill": "random labels or the most frequent label, whichever scores higher",
+        "source drop": f"in-domain score {MINUS} score here; uncorrected interval",
+        "against the rest": f"score here {MINUS} mean of the other domains; uncorrected interval",
+        "p": "for no difference, corrected over the domains (Holm)",
+        "detectable": "smallest true difference detected with 80% power",
     }
     head = ("domain", "texts", metric_name(check.metric), "no skill", difference, "p", "detectable", "")
     rows = []
     for each in check.domains:
         floor, remarks = each.floor, ["home"] if each.domain == check.home else []
         if each.has_few_texts:
-            remarks.append("too few texts: left out")
+            remarks.append("too few texts: excluded")
         elif each.score.no_interval:
             remarks.append(f"no interval: {each.score.no_interval}")
         remarks += ["at chance"] if each.at_floor else []
-        remarks += ["holds up"] if each.p is not None and each.p < LEVEL else []
-        remarks += [f"{share(each.unparsed)} without a usable answer"] if each.unparsed else []
+        remarks += ["significant"] if each.p is not None and each.p < LEVEL else []
+        remarks += [f"{share(each.unparsed)} without a usable output"] if each.unparsed else []
         cells = [
             plain_points(max(floor.chance, floor.majority)) if floor else "",
             plain_score(each.difference) if each.difference else "",
@@ -217,7 +217,7 @@ def probe_table(check: DomainCheck) -> PlainTable:
             row += [plain_score(found) + low if found else "", plain_score(above) if above else ""]
         rows.append(row)
     n_train = check.probes[0].n_train
-    title = f"Probes, trained on {n_train:,} texts of the domain, drawn anew for each training; means, in points"
+    title = f"Probes, trained on {n_train:,} texts of the domain, resampled for each training run; means, in points"
     return PlainTable(title, head, rows, meanings=meanings)
 
 
@@ -236,8 +236,8 @@ def slice_table(found: SlicesFound) -> PlainTable:
     """Build the table of slices, compared with the rest of the texts."""
     head = ("slice", "texts", metric_name(found.measure), "against the rest", "p", "most typical words")
     meanings = {
-        "against the rest": f"score {MINUS} score of all other texts; the interval is of this slice alone",
-        "p": "that there is no difference, corrected over all that were looked at (Holm)",
+        "against the rest": f"score {MINUS} score of all other texts; uncorrected interval",
+        "p": "for no difference, corrected over all tested slices (Holm)",
     }
     rows = []
     for each in found.slices:
@@ -245,7 +245,7 @@ def slice_table(found: SlicesFound) -> PlainTable:
         name = f"{each.name}, mostly {each.domain}" if each.domain else each.name
         figures = plain_score(each.score), plain_score(each.difference), p_words(each.p)
         rows.append([name, texts, *figures, ", ".join(each.words)])
-    title = "Slices that score differently from the rest, in points"
+    title = "Slices with a significant difference from the rest, in points"
     return PlainTable(title, head, rows, texts=("most typical words",), meanings=meanings)
 
 
@@ -258,7 +258,7 @@ def time_table(course: OverTime) -> PlainTable:
         period = f"{each.period}, reference" if each.is_reference else each.period
         evidence = [evidence_words(each.evidence)] if has_looks else []
         rows.append([period, f"{each.n:,}", plain_score(each.score), *evidence])
-    meanings = {"evidence": f"that scores fell below the reference; {ALARM:g} is an alarm"}
+    meanings = {"evidence": f"for scores below the reference; {ALARM:g} is an alarm"}
     return PlainTable("Scores over time, in points", head, rows, meanings=meanings)
 
 

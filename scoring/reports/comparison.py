@@ -91,8 +91,8 @@ class PairPage:
         rows += [("mean", self.ranked.difference)] if self.ranked else []
         title = f"{self.names[0]} minus {self.names[1]}"
         caption = (
-            f"Difference in score under shift by target, in points, with its 95% interval: right of 0 {self.names[0]} "
-            f"is better, left of it {self.names[1]}. Filled: decided, corrected over all tests here."
+            f"Difference in score under shift by target, in points, with its 95% interval: above 0 {self.names[0]} "
+            f"is better, below 0 {self.names[1]}. Filled: significant, corrected over all tests here."
         )
         return Picture("forest", title, caption, draw_forest(rows, title))
 

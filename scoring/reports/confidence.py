@@ -31,22 +31,25 @@ FIGURES = (
     Named(
         "overconfidence",
         "Overconfidence",
-        "mean confidence \N{MINUS SIGN} accuracy: above 0, surer than right",
+        "mean confidence \N{MINUS SIGN} accuracy: above 0, overconfident",
         signed=True,
     ),
     Named(
         "calibration_error",
         "Calibration error, squared",
-        "squared difference of confidence and accuracy in bins of equal mass, without what chance adds; "
-        "below 0 by chance where there is none",
+        "squared difference of confidence and accuracy in bins of equal mass, debiased; can be below 0 by chance",
         2,
     ),
     Named("brier", "Brier score", "squared error of the probabilities"),
-    Named("failure_auroc", "Failure AUROC", "how often a right prediction is surer than a wrong one; 50 by chance"),
+    Named(
+        "failure_auroc",
+        "Failure AUROC",
+        "probability that a correct prediction has higher confidence than an incorrect one; 50 by chance",
+    ),
     Named(
         "excess_aurc",
         "Excess AURC",
-        "error rate averaged over shares of texts answered, most confident first, above the best order's",
+        "error rate averaged over coverage levels, most confident first, minus that of the optimal order",
         2,
     ),
 )

@@ -198,7 +198,7 @@ def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
 
 def errors_table(task: TaskForecast) -> PlainTable:
     """Build the table of the methods' errors on a task's labelled domains, in points."""
-    return method_table(f"{task.task}: forecasts where labels are known", task.errors)
+    return method_table(f"{task.task}: forecasts on labelled domains", task.errors)
 
 
 def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
@@ -210,18 +210,18 @@ def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) ->
     return report(title, lines, "shiftbench forecast", head=[caution], pictures=pictures)
 
 
-_SKILL = "share of its error that the method saves on the shifts that both forecast; p: paired over target domains"
+_SKILL = "relative reduction of its error, on the shifts that both forecast; p: paired over target domains"
 _MEANINGS = {
-    "Domains": "target domains with a forecast, the units of means and tests; methods with fewer of them stand last",
-    "Mean error": "how far forecasts are off, mean over models and sources of each target, then over targets",
-    "Bias": "mean of forecast less truth: a plus says that the forecasts were too high",
-    "Interval score": "Winkler's: width of the intervals, and a fine for each truth outside; lower is better",
-    "Held": "target domains whose intervals, set without them, held at least the level's share of their shifts",
-    "Skill, source": f"floor: the source accuracy, taken as it is; {_SKILL}",
-    "Skill, drop": f"floor: the source accuracy less the mean drop on the other domains; {_SKILL}",
-    "Regret": "true score of the target named worst less the lowest one, mean over models and sources; p exact, over "
-    "permutations of the domains; lower is better",
-    "Pairs": "share of the pairs of targets that labels separate that stand in the right order; p likewise",
+    "Domains": "target domains with a forecast (the units of means and tests); methods with fewer are listed last",
+    "Mean error": "absolute error, averaged over models and sources of each target, then over targets",
+    "Bias": "mean of forecast minus true score: above 0, forecasts are too high",
+    "Interval score": "Winkler's: width of the intervals, plus a penalty for each true score outside; lower is better",
+    "Held": "target domains whose intervals, calibrated without them, cover the nominal proportion of their shifts",
+    "Skill, source": f"baseline: the source accuracy; {_SKILL}",
+    "Skill, drop": f"baseline: the source accuracy minus the mean drop on the other domains; {_SKILL}",
+    "Regret": "true score of the predicted worst target minus the lowest true score, mean over models and sources; "
+    "p exact, over permutations of the domains; lower is better",
+    "Pairs": "proportion of correctly ordered pairs among targets with significantly different scores; p likewise",
 }
 """Definitions of the columns of the method table."""
 
@@ -255,7 +255,7 @@ def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]
     """List one table per board, then explanations."""
     for board in found.boards:
         name, models = board.board or "all boards", counted(len(board.models), "model")
-        yield method_table(f"{name}: forecasts against truth, {models}", board.standings)
+        yield method_table(f"{name}: forecasts and true scores, {models}", board.standings)
     yield from (f"{name}: {meaning}." for name, meaning in _MEANINGS.items())
     if any(None in each.p.values() for board in found.boards for each in board.standings):
         yield f"{CANNOT_TELL.capitalize()}: no test over fewer than {MIN_DOMAINS} target domains can be significant."

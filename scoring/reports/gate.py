@@ -17,7 +17,7 @@ from shiftbench.scoring.scores.limits import LIMITS, GateReport, LimitVerdict
 from shiftbench.scoring.scores.shape import Estimate
 
 _ASKED = {
-    "max_drop": "drop from home at most {}",
+    "max_drop": "source drop at most {}",
     "min_score": "score at least {}",
     "max_regression": "loss against the baseline at most {}",
 }
@@ -52,7 +52,7 @@ def junit_xml(report: GateReport) -> str:
         case = ElementTree.SubElement(suite, "testcase", {"classname": f"gate.{each.limit}", "name": _xml(each.domain)})
         if each in failed or each in skipped:
             why = each.reason or f"corrected p {p_text(each.p_corrected)}"
-            found = f"{_FIGURES[each.limit]} {_score_words(each)}, asked: {_limit_words(each)} ({why})"
+            found = f"{_FIGURES[each.limit]} {_score_words(each)}, limit: {_limit_words(each)} ({why})"
             words = _xml(f"{each.outcome}: {found}")
             ElementTree.SubElement(case, "failure" if each in failed else "skipped", {"message": words})
     ElementTree.SubElement(suite, "system-out").text = _xml("\n".join([headline(report), *notes(report)]))

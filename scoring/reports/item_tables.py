@@ -143,7 +143,7 @@ def _by_domain(report: ItemReport) -> PlainTable:
         for size in comparison.domains
     ]
     head = ("Domain", "Items", *(model.name for model in comparison.models))
-    return PlainTable(f"By {report.by}, {report.unit}; differences between rows are no drops", head, rows)
+    return PlainTable(f"By {report.by}, {report.unit}; differences between rows are not drops", head, rows)
 
 
 def _spreads(report: ItemReport, runs: RunReport) -> PlainTable:
@@ -155,7 +155,8 @@ def _spreads(report: ItemReport, runs: RunReport) -> PlainTable:
     rows += [(f"{pair.a} minus {pair.b}", str(pair.n_prompts), *_spread_cells(report, pair.spreads))
              for pair in runs.pairs if pair.spreads is not None]  # fmt: skip
     head = ("Model", "Prompts / runs", "Items", "Prompts", "Seeds", "Rest")
-    return PlainTable(f"Standard deviation of one answer by origin, {report.unit}, 95% intervals", head, rows)
+    title = f"Variance components of one answer, as standard deviations, {report.unit}, 95% intervals"
+    return PlainTable(title, head, rows)
 
 
 def _spread_cells(report: ItemReport, spreads: Spreads | None) -> tuple[str, ...]:
@@ -171,8 +172,8 @@ def _other_prompt(report: ItemReport, runs: RunReport) -> PlainTable:
     for pair in runs.pairs:
         reach = "n/a" if pair.low is None else f"{_number(pair.low, report)} to {_number(pair.high, report)}"
         rows.append((pair.a, pair.b, str(pair.n_prompts), "same" if pair.crossed else "own", reach, pair.survives))
-    head = ("A", "B", "Prompts", "Sent", "A minus B with another prompt", "Order survives")
-    return PlainTable(f"One other prompt of the kind, on these items, {report.unit}", head, rows, n_names=2)
+    head = ("A", "B", "Prompts", "Sent", "A minus B with another prompt", "Order is stable")
+    return PlainTable(f"Another prompt of the same kind, on these items, {report.unit}", head, rows, n_names=2)
 
 
 def _name(domain: str | None) -> str:

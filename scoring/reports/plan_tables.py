@@ -17,11 +17,11 @@ def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
     """List each task's minimum detectable drops, the runs and texts that detect 1, 2 and 5 points, and assumptions."""
     for task in plan.tasks:
         columns = ("drop", "these trained models", "corrected", f"the recipe, {plan.runs} runs", "corrected")
-        title = f"{task.task}: smallest true drop of {task.metric} that a test at 5% finds in 80% of studies, points"
+        title = f"{task.task}: smallest true drop of {task.metric} detected with 80% power at the 5% level, points"
         yield PlainTable(title, columns, [row for figure in _figures(task) for row in _drop_rows(task, figure)])
-        texts = f"texts a domain, {plan.runs} runs" if plan.runs >= MIN_RUNS else "texts a domain, these models"
-        needed = ("drop", "of points", "runs, texts as here", texts)
-        yield PlainTable(f"{task.task}: what it takes to find a drop", needed, [_need_row(n) for n in task.needs])
+        texts = f"texts per domain, {plan.runs} runs" if plan.runs >= MIN_RUNS else "texts per domain, these models"
+        needed = ("drop", "of points", "runs, texts as in the data", texts)
+        yield PlainTable(f"{task.task}: size needed to detect a drop", needed, [_need_row(n) for n in task.needs])
         texts = "each class's texts" if task.metric == OVER_CLASSES else "texts"
         yield sentence("terminal", "assumed", task.assumed, texts, task.test_texts.values())
     yield from sentences("terminal", "plan", plan.not_planned, plan.runs, MIN_RUNS)

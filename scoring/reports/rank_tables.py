@@ -81,7 +81,7 @@ def model_table(ranking: Ranking) -> PlainTable:
             f"{each.win_rank} [{each.win_best_rank}, {each.win_worst_rank}]"
         )  # fmt: skip
         rows.append((each.name + (" *" if each.name in tied else ""), f"{each.score:.4g}", ranks, wins, win_ranks))
-    title = "Models, best mean first; brackets: ranks, all at once with 95%; * tied for first"
+    title = "Models by mean; brackets: simultaneous 95% rank intervals; * tied for first"
     return PlainTable(title, ("Model", "Mean", "Rank", "Win rate", "Rank by it"), rows)
 
 
@@ -95,7 +95,7 @@ def left_out_table(ranking: Ranking) -> PlainTable:
         decided = f"{each.better_than} / {each.worse_than} / {each.undecided}"
         rows.append((each.name, str(each.n_units), lacking, f"{each.own_mean:.4g}", decided, against))
     head = ("Model", "Units", "Lacks", "Own mean", "Better / worse / undecided", "Against the first")
-    title = "Without a rank: compared with ranked models on the units that both have"
+    title = "Not ranked: compared with ranked models on shared units"
     return PlainTable(title, head, rows, texts=("Lacks",))
 
 
@@ -111,7 +111,7 @@ def neighbour_table(ranking: Ranking) -> PlainTable:
         )
         for each in ranking.neighbours
     ]
-    title = "Neighbours: difference with its own 95% interval, p by itself, and corrected over all pairs"
+    title = "Neighbours: difference with pointwise 95% interval, p, and p corrected over all pairs"
     return PlainTable(title, ("Model", "Next", "Difference", "p", "p (corrected)"), rows, n_names=2)
 
 

@@ -88,7 +88,7 @@ def margin_lines(task: TaskScores) -> Iterator[str]:
         return
     margin = f"{100 * tested.margin:g}"
     if not tested.claims:
-        yield f"{task.task}, margin {margin} points, fixed beforehand: there is no drop to test."
+        yield f"{task.task}, margin {margin} points, fixed in advance: there is no drop to test."
     for claim in tested.claims:
         yield sentence("scores", "bounded", task.task, _MARGIN_NAMES[claim.figure], claim, margin)
 

@@ -32,7 +32,11 @@ from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate, Interval, S
 from shiftbench.scoring.scores.summary import PAIRING
 from shiftbench.validation.vocabulary import ELSEWHERE, PLACEBO, source_parts
 
-MEASURES: Mapping[str, str] = {"sd": "Loss (SD)", "td": "Against the target's own model (TD)", "st": "Score (ST)"}
+MEASURES: Mapping[str, str] = {
+    "sd": "Loss (SD)",
+    "td": "Against a model trained on the target (TD)",
+    "st": "Score (ST)",
+}
 """Values that a matrix can show, with their labels; the first is the default."""
 _DROPS = ("average_drop", "worst_sd", "worst_td")
 Examples = Callable[[str, str, str], Sequence[WrongExample]]
@@ -179,7 +183,7 @@ class TaskPage:
         has_drop = self.measure != "st" and getattr(shift, self.measure).value is not None
         drop = self.measure if has_drop else "sd" if shift.sd.value is not None else "st"
         if self.folder is None or self.examples is None:
-            return ShiftDetail(shift, drop, (), "the dataset is not here")
+            return ShiftDetail(shift, drop, (), "the dataset is not available")
         hidden = why_hidden(self.folder, self.task.task, self.names.get(shift.target, shift.target))
         found = () if hidden else tuple(self.examples(self.task.task, shift.source, shift.target))
         return ShiftDetail(shift, drop, found, hidden)
@@ -205,7 +209,7 @@ class TaskPage:
         return Matrix(caption, "from → to", task.domains, rows)
 
     def _cell(self, shift: Shift, most: float) -> MatrixCell:
-        kind = "at chance, so no scenario" if shift.at_floor else shift.scenario
+        kind = "at chance: no scenario" if shift.at_floor else shift.scenario
         estimate: Estimate = getattr(shift, self.measure)
         more = {
             "address": self.asked.address(self.measure, shift_key(shift)) if self.asked.address else "",
@@ -261,10 +265,10 @@ class TaskPage:
     def pictures(self) -> Iterator[Picture]:
         """Draw the plots available for these scores."""
         if with_drops(self.task):
-            caption = "Each mark is a shift. Filled: the 95% intervals of both drops leave out 0, each shift by itself."
+            caption = "Each mark is a shift. Filled: the 95% intervals of both drops exclude 0 (uncorrected)."
             yield Picture("scenarios", "Scenarios", caption, scenario_plane(self.task, self.placebo))
         if has_depth(self.task):
-            caption = "Micro F1 as more of the texts that are like the source are left out."
+            caption = "Micro F1 as more source-like texts are excluded."
             yield Picture("depth", "Depth F1", caption, depth_curves(self.task))
 
     @property
@@ -317,7 +321,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
         if key in summary.depth_f1:
             yield Tile(f"Depth F1 (λ = {key})", summary.depth_f1[key])
     if summary.depth_slope is not None:
-        yield Tile("Slope on depth", summary.depth_slope, "drop", None, ("above 0: better near the source",))
+        yield Tile("Slope on depth", summary.depth_slope, "drop", None, ("above 0: better close to the source",))
 
 
 def _drop_remarks(task: TaskScores, placebo: TaskScores | None, name: str) -> tuple[str, ...]:

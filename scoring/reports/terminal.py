@@ -41,7 +41,7 @@ def score_lines(scores: Scores) -> Iterator[RenderableType]:
         yield from _matrix(task, "SD", "sd")
         yield from _matrix(task, "TD", "td")
         if any(shift.reference_td is not None for shift in task.shifts):
-            yield from _matrix(task, "TD against the reference's TT", "reference_td")
+            yield from _matrix(task, "TD relative to the reference's TT", "reference_td")
         yield from _summary(TaskPage(scores, task))
         if task.confidence is not None:
             yield from _confidence(task.task, task.confidence)
@@ -86,7 +86,7 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableTy
             where = f"{mean.task} {figure}{' (ranked by)' if mean.ranked else ''}"
             words = floor_words(mean.difference, ("A", "B"))
             means.append([where, *_difference(mean.difference), words or ", ".join(mean.targets)])
-        title = "A minus B in points, 95% intervals, p alone and corrected; * = corrected p < 0.05"
+        title = "A minus B in points, 95% intervals, p and corrected p; * = corrected p < 0.05"
         yield PlainTable(title, ("mean", "difference", "p", "corrected", "over"), means, texts=("over",))
         rows = []
         for shift in comparison.shifts:
@@ -101,7 +101,7 @@ def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableTy
             if only:
                 yield f"Only in {name}: {', '.join(only)}"
     yield f"Scores: above 0 favours A. Drops: below 0 favours A. p: two-sided; {CORRECTED}."
-    yield "'floor': a score behind the drop is at chance, so the drop is shown and not compared."
+    yield "'floor': a score in the drop is at chance, so the drop is shown but not compared."
 
 
 def _difference(difference: Difference) -> tuple[str, str, str]:
@@ -184,7 +184,7 @@ def _summary(page: TaskPage) -> Iterator[RenderableType]:
     yield from page.notes
     every = (summary.mean_ss, summary.mean_st, *(figure for shift in task.shifts for figure in (shift.st, shift.sd)))
     for reason in dict.fromkeys(figure.no_interval for figure in every if figure.no_interval):
-        yield f"Some figures have no interval: {reason}."
+        yield f"Some values have no interval: {reason}."
     if not page.has_totals:
         yield sentence("terminal", "without_runs", summary.basis == ID_OOD)
 
@@ -206,11 +206,11 @@ def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
 
 
 def _claim_row(check: FigureCheck) -> list[str]:
-    status = check.status if check.stands else f"{check.status}: another conclusion"
+    status = check.status if check.stands else f"{check.status}: different conclusion"
     return [check.where, check.figure, *_claim_cells(check.claimed), *_claim_cells(check.found), status]
 
 
 def _claim_cells(difference: Difference | None) -> tuple[str, str]:
     if difference is None:
-        return "not there", MISSING
+        return "missing", MISSING
     return plain_points(difference.value, 2, signed=True), p_text(difference.p_corrected)

@@ -30,7 +30,7 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
         sources, targets = runs["sources"], runs["targets"]
         pairs = predictions.filter(task=task).select("source", "target").n_unique()
         trained = [source for source in sources if source != NO_SOURCE]
-        models = f"trained on {_listed(trained)}" if trained else "trained on none of its domains"
+        models = f"trained on {_listed(trained)}" if trained else "trained on none of these domains"
         if trained and len(trained) < len(sources):
             models += f", and {NO_SOURCE}"
         seeds = f"{counted(len(runs['seeds']), 'seed')} ({_listed(runs['seeds'])})"

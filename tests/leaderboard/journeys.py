@@ -83,7 +83,7 @@ def _one_loss(walker: Walker) -> None:
     """What does the leader lose from one domain to another, and is it real? A cell of its matrix."""
     walker.entry()
     walker.click(walker.page.locator("table.sb-cells tbody a:not([aria-current])"))
-    walker.page.get_by_text("Is it real?").wait_for()
+    walker.page.get_by_text("Significance").wait_for()
 
 
 def _errors(walker: Walker) -> None:
@@ -117,7 +117,7 @@ def _progress(walker: Walker) -> None:
     walker.board()
     walker.link("Scatter plot")
     walker.link("submission")
-    walker.page.locator("#board-count", has_text="The line is the record").wait_for()
+    walker.page.locator("#board-count", has_text="The line is the best score").wait_for()
 
 
 TASKS: dict[Callable[[Walker], None], int] = {

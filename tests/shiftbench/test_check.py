@@ -79,7 +79,7 @@ def test_scores_by_domain_without_a_home(place: Path) -> None:
 def test_the_report_says_first_what_was_found_and_what_to_do(place: Path) -> None:
     assert run("--trained-on", "Sci Fi").exit_code == 0
     text = Visible((place / "report.html").read_text(encoding="utf-8")).text
-    order = [text.index(words) for words in ("Loses", "What to do", "One model was scored", "Score by domain")]
+    order = [text.index(words) for words in ("Loses", "Recommendations", "Only one model", "Score by domain")]
     assert order == sorted(order)
     for words in (
         "Confidence by domain",
@@ -251,7 +251,7 @@ def test_steps_have_evidence_and_a_command_that_runs(place: Path) -> None:
     assert steps["garden"]["texts"] == 30 - N_TINY
     assert steps["garden"]["evidence"] == f"{N_TINY} texts, fewer than 30"
     assert kitchen["step"] == "accept"
-    assert "shown to lose less than 45 points" in kitchen["evidence"]
+    assert "significantly less than 45 points" in kitchen["evidence"]
     assert toys["step"] == "retrain with it"
     assert toys["command"].startswith("shiftbench check RETRAINED --data mine.csv --trained-on 'Sci Fi'")
     program, *words = shlex.split(kitchen["command"])

@@ -65,7 +65,7 @@ def test_a_hidden_source_is_named_first_and_written_for_the_next_check(place: Pa
     assert len(slice_["words"]) > 3
     assert slice_["texts"][0].removesuffix("…") in "\n".join(rows["text"])
     page = (place / "report.html").read_text()
-    assert "Slices that no column names" in page
+    assert "Hidden slices" in page
     assert "Scores by slice" in page
     written = pl.read_csv(place / "found.csv")
     assert written.columns == [*pl.read_csv(place / "data.csv").columns, "slice"]
@@ -96,7 +96,7 @@ def test_nothing_is_found_among_random_errors_and_nothing_is_written(place: Path
     write_mixed(place, {}, seed=4)
     result = run("--write-domains", "found.csv")
     assert result.exit_code == 0, result.exception
-    assert result.output.startswith("No slice is shown to score differently from the rest (")
+    assert result.output.startswith("No slice differs significantly from the rest (")
     assert not (place / "found.csv").exists()
     assert "true differences below" in result.output
 
@@ -171,10 +171,10 @@ def test_near_duplicates_count_as_one_group(place: Path) -> None:
 
 def test_what_cannot_be_done_is_said(place: Path) -> None:
     write_mixed(place, dict.fromkeys(range(4), 0.0), n=60)
-    assert run("--find-domains").output.startswith("No slice was looked for: no text is misclassified.")
+    assert run("--find-domains").output.startswith("Slices were not searched: no text is misclassified.")
     write_mixed(place, {}, n=10)
     result = run("--find-domains")
-    assert "No slice was looked for: 40 texts in 40 groups are too few" in result.output, result.exception
+    assert "Slices were not searched: 40 texts in 40 groups are too few" in result.output, result.exception
     result = run()
     assert isinstance(result.exception, InvalidInput)
     assert "--find-domains" in str(result.exception)

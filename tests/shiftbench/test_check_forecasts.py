@@ -55,10 +55,10 @@ def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> Non
     assert result.exit_code == 0, result.exception
     text = " ".join(result.output.split())
     assert "Forecast of north, accuracy " in text
-    assert "Intervals: 80%, if new domains differ from each other as these 4 do; left out in turn at 75%" in text
-    assert "less its mean error on the labelled domains" in text
+    assert "Intervals: 80%, if new domains are exchangeable with these 4; leave-one-out at 75%" in text
+    assert "minus its mean error on the labelled domains" in text
     assert "Domains without labels: accuracy in points, worst first; model of books" in text
-    assert "No method without labels sees a change of what labels mean" in text
+    assert "No method without labels can detect a change" in text
     content = json.loads((place / "out.json").read_text())
     assert [each["domain"] for each in content["domains"]] == sorted(SITES[:-1])
     (shift,) = content["forecasts"]["tasks"][0]["shifts"]
@@ -77,8 +77,8 @@ def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(place: 
     result = check("--trained-on", "books", "--json", "out.json")
     assert result.exit_code == 0, result.exception
     text = " ".join(result.output.split())
-    assert "Do not plan on these numbers: there is no other domain with labels" in text
-    assert "The order is by optimal transport; whether it is right is not known: 0 labelled domains, too few" in text
+    assert "Do not rely on these numbers: there is no other domain with labels" in text
+    assert "The order is by optimal transport; its quality is unknown: 0 labelled domains, too few" in text
     shifts = json.loads((place / "out.json").read_text())["forecasts"]["tasks"][0]["shifts"]
     assert [each["target"] for each in shifts] == sorted(SITES[1:])
     for shift in shifts:

@@ -46,20 +46,21 @@ def test_two_models_are_told_apart_or_not(logs: dict[str, Path]) -> None:
     text = run(logs["strong"], logs["weak"])
     assert text.startswith("'strong' is better than 'weak' on these items (acc +")
     assert (
-        "240 items, each item by itself; p: two-sided, paired on the same items, corrected by Holm over 1 pair." in text
+        "240 items, taken as independent; p: two-sided, paired on the same items, corrected by Holm over 1 pair."
+        in text
     )
     text = run(logs["strong"], logs["close"], "--cluster", "passage", "--names", "Old,New")
-    assert "'Old' and 'New' are not told apart" in text
+    assert "'Old' and 'New' do not differ significantly" in text
     assert "60 clusters (passage)" in text
     assert "drop" not in text
 
 
 def test_scores_by_domain_come_with_words_on_what_is_no_drop(logs: dict[str, Path]) -> None:
     text = run(*logs.values(), "--by", "genre")
-    assert "2 of 3 pairs are told apart; 'strong' is ahead; 'close' not told apart from it." in text
-    assert "By genre, acc in points; differences between rows are no drops" in text
+    assert "2 of 3 pairs differ significantly; 'strong' is first; 'close' not significantly different from it." in text
+    assert "By genre, acc in points; differences between rows are not drops" in text
     assert "corrected by Holm over 3 pairs, and for domains over 9 tests" in text
-    assert "Domains are the values of 'genre'. Scores on different domains are no drop: logs do not say what" in text
+    assert "Domains are the values of 'genre'. Differences between domains are not drops" in text
     assert re.search(r"prose_1 +strong +weak", text)
 
 
@@ -78,7 +79,7 @@ def test_every_form_has_the_same_figures(logs: dict[str, Path], tmp_path: Path) 
     for text in (latex, markdown, page):
         plain = re.sub(r"<span[^>]*>|\$|\\(?=\[)|\\scriptsize|[{}]", "", text)
         assert re.search(rf"{strong:.1f} +\[", plain)
-        assert "no drop" in text
+        assert "not drops" in text
     assert latex.count(r"\begin{tabular}") == 4
     assert r"prose\_1" in latex
     assert page.startswith("<!doctype html>")
@@ -102,7 +103,7 @@ def test_few_items_are_said_to_tell_nothing(tmp_path: Path) -> None:
     paths = [write_lm_eval(tmp_path / name, [_line(place, score) for place in range(4)]) for name, score in
              (("a", 1.0), ("b", 0.0))]  # fmt: skip
     text = run(*paths)
-    assert text.startswith("'a' and 'b' are not told apart on these items (acc +100.0 points, not tested).")
+    assert text.startswith("'a' and 'b' do not differ significantly on these items (acc +100.0 points, not tested).")
     assert "With fewer than 5 effective clusters there are no intervals and no tests." in text
 
 

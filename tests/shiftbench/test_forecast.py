@@ -23,7 +23,7 @@ from tests.conftest import WordEncoder
 LABELS = ["neg", "pos"]
 ACCURACIES = {"Site A": 0.9, "Site B": 0.8, "Site C": 0.75, "Site D": 0.78, "Site E": 0.83, "Site F": 0.8}
 N = 150
-CONDITION = "Intervals: 80%, if new domains differ from each other as these 4 do"
+CONDITION = "Intervals: 80%, if new domains are exchangeable with these 4"
 
 
 def own_rows() -> tuple[pl.DataFrame, pl.DataFrame, float]:
@@ -121,12 +121,12 @@ def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
     command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns]
     first = CliRunner().invoke(app, command, catch_exceptions=False).output
     print("\n" + next(line for line in first.splitlines() if "Intervals: 80%" in line))
-    assert f"{CONDITION}; left out in turn at 75%, they held on " in first
-    assert "match the source's class shares (optimal transport, COT), less its mean error" in first
+    assert f"{CONDITION}; leave-one-out at 75%, they covered " in first
+    assert "source's class prior (COT), minus its mean error" in first
     text = CliRunner().invoke(app, [*command, "--method", "doc"], catch_exceptions=False).output
-    assert f"{CONDITION}; left out in turn at 75%, they held on " in text
-    assert "The forecast is the source score less the fall of the mean confidence (DoC)." in text
-    assert "No method without labels sees a change of what labels mean" in text
+    assert f"{CONDITION}; leave-one-out at 75%, they covered " in text
+    assert "The forecast is the source score minus the decrease of the mean confidence (DoC)." in text
+    assert "No method without labels can detect a change" in text
     assert "ATC" not in text
 
 
@@ -307,7 +307,7 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     page = tmp_path / "page.html"
     (stored,) = compared("--store", str(tmp_path / "store"), "--method", "doc", "--report", str(page))["boards"]
     text = page.read_text(encoding="utf-8")
-    assert "forecasts against truth, 1 model" in text
+    assert "forecasts and true scores, 1 model" in text
     assert "concept shift" in text
     assert "Made with shiftbench study score-forecasts." in text
     assert len(stored["models"]) == 1
@@ -413,12 +413,12 @@ def test_domains_without_labels_stand_worst_first_with_what_shows_their_order(tm
     worst, other = sorted(("Site H", "Site I"), key=right.__getitem__)
     assert f"Worst of 2: {worst}, accuracy " in said
     assert said.index(f"{worst} 400") < said.index(f"{other} 400")
-    assert "and is shown to be better than chance: " in said
-    assert "of the 6 labelled domains that labels separate are in the right order, each by the method chosen " in said
+    assert "and is significantly better than chance: " in said
+    assert "of the 6 labelled domains with a significant difference are ordered correctly, " in said
     order = run(tmp_path)["tasks"][0]["orders"][0]
     assert order["n_domains"] == 6
     assert order["p"] < 0.05
     eight_sites(tmp_path, 5)
     said = " ".join(CliRunner().invoke(app, command, catch_exceptions=False).output.split())
-    assert said.startswith("Do not plan on these numbers: there are 3 other domains with labels")
-    assert "whether it is right is not known: 3 labelled domains, too few to judge an order (it takes 6)" in said
+    assert said.startswith("Do not rely on these numbers: there are 3 other domains with labels")
+    assert "its quality is unknown: 3 labelled domains, too few" in said

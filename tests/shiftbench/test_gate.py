@@ -80,8 +80,8 @@ def test_a_broken_limit_fails_with_code_three_and_is_written(run: Run, place: Pa
     assert (suite.get("tests"), suite.get("failures")) == ("8", "2")
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n### ❌ preds.csv: the gate fails: 2 limits broken (far \\<b\\>)")
-    assert "| far \\<b\\> | drop from home at most 5 points |" in text
-    assert "tiny decides nothing: 12 test texts, too few." in text
+    assert "| far \\<b\\> | source drop at most 5 points |" in text
+    assert "tiny is not tested: 12 test texts, too few." in text
 
 
 def test_what_cannot_be_told_passes_unless_strict(run: Run) -> None:

@@ -186,7 +186,7 @@ def test_a_model_at_chance_gets_no_number_of_labels(files: Any) -> None:
     found = sb.check(["Good"] * len(frame), frame, **NAMES)
     assert [(step.step, step.texts) for step in found.found.steps] == [("label", None)] * 3
     assert repr(found).startswith(
-        "Nothing can be decided yet: the model is not shown to be above chance on any domain."
+        "Nothing can be decided yet: the model is not significantly above chance on any domain."
     )
     empty = frame.with_columns(Mood=pl.when(pl.col("Shop") != "mill").then("Mood"))
     with pytest.warns(DataWarning, match="domains without labels, not scored: mill"):

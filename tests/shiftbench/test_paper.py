@@ -67,10 +67,10 @@ def test_a_paper_s_table_tests_against_the_best(place: Path, monkeypatch: pytest
 def test_several_files_are_scored_in_one_table(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(place, monkeypatch, "score", "weak.csv", "strong.csv", *COLUMNS)
     assert text.index("strong") < text.index("weak")
-    assert "differs from it" in text
+    assert "significantly different from it" in text
     alone = shown(place, monkeypatch, "score", "weak.csv", *COLUMNS, "--format", "markdown", "--names", "Old_1")
     assert "| Old\\_1 | " in alone
-    assert "differs from it" not in alone, "there is nothing to test against"
+    assert "significantly different from it" not in alone, "there is nothing to test against"
 
 
 def test_a_tiny_domain_decides_no_comparison_of_means(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,5 +83,5 @@ def test_a_tiny_domain_decides_no_comparison_of_means(place: Path, monkeypatch: 
 
 def test_names_that_do_not_fit_are_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for names in ("One", "One,One", "One,"):
-        with pytest.raises(InvalidInput, match="do not fit 2 files"):
+        with pytest.raises(InvalidInput, match="do not match 2 files"):
             shown(place, monkeypatch, "score", "weak.csv", "strong.csv", *COLUMNS, "--names", names)

@@ -37,9 +37,9 @@ def ranks(*arguments: object, code: int = 0) -> str:
 
 def test_the_answer_comes_first_in_words(tmp_path: Path) -> None:
     printed = ranks(write_board(tmp_path / "board.csv"))
-    assert printed.startswith("'acme/m0' is first: it is told apart from each of the other 2 ranked models")
+    assert printed.startswith("'acme/m0' is first: it differs significantly from each of the other 2 ranked models")
     assert f"The claim: {wording.ANOTHER_SAMPLE_SUCH_TASKS}. Unit: task (20 tasks)" in printed
-    assert "Of 2 pairs of neighbours 1 is decided with all pairs corrected" in printed
+    assert "Of 2 pairs of neighbours 1 is significant after correction" in printed
     assert "Columns are interpreted as tasks" in printed
 
 
@@ -91,7 +91,7 @@ def test_what_an_entry_takes_away_from_an_earlier_table_is_said(tmp_path: Path) 
     printed = ranks(new, "--against", old)
     assert "New: 'corp/new'" in printed
     assert "No longer: 'acme/m0' is first, significantly better than all others" in printed
-    assert "that it decided 2 are still decided so" in printed
+    assert "that were significant, 2 still are" in printed
 
 
 def test_wrong_use_is_refused_before_any_work(tmp_path: Path) -> None:

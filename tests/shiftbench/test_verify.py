@@ -85,7 +85,7 @@ def test_a_true_claim_holds_wherever_its_files_are(made: Path, tmp_path: Path) -
 
     result = verified(made, tmp_path, forget, "--files", str(moved))
     assert result.exit_code == 0, result.output
-    assert "The claim holds. 41 figures: 41 as claimed; every conclusion stands." in result.stdout
+    assert "The claim holds. 41 figures: 41 as claimed; every conclusion is unchanged." in result.stdout
 
 
 def changed_value(claim: dict[str, Any]) -> None:
@@ -116,11 +116,11 @@ def dropped_shift(claim: dict[str, Any]) -> None:
     ("change", "words"),
     [
         (changed_value, "mean ST"),
-        (changed_p, "differs: another conclusion"),
+        (changed_p, "differs: different conclusion"),
         (changed_hypothesis, "hypothesis differs: claimed Good is the better recipe."),
         (changed_about, "tasks differs"),
         (changed_size, "3000 texts"),
-        (dropped_shift, "not there"),
+        (dropped_shift, "missing"),
     ],
 )
 def test_a_claim_that_was_changed_does_not_hold(made: Path, tmp_path: Path, change: Change, words: str) -> None:
@@ -137,8 +137,8 @@ def test_after_rescoring_figures_may_move_and_conclusions_must_stand(made: Path,
 
     result = verified(made, tmp_path, older)
     assert result.exit_code == 0, result.output
-    assert f"metric_version 4 -> {METRIC_VERSION}: figures may move" in result.stdout
-    assert "41 figures: 40 as claimed, 1 moved; every conclusion stands." in result.stdout
+    assert f"metric_version 4 -> {METRIC_VERSION}: values may change" in result.stdout
+    assert "41 figures: 40 as claimed, 1 moved; every conclusion is unchanged." in result.stdout
 
     def without_skill(claim: dict[str, Any]) -> None:
         older(claim)
@@ -154,7 +154,7 @@ def test_after_rescoring_figures_may_move_and_conclusions_must_stand(made: Path,
 
     result = verified(made, tmp_path, reversed_)
     assert result.exit_code == 3
-    assert "moved: another conclusion" in result.stdout
+    assert "moved: different conclusion" in result.stdout
     assert "1 conclusion fallen" in result.stdout
 
 
@@ -313,8 +313,8 @@ def test_a_claim_of_metric_version_6_is_read_and_its_figures_have_moved(made: Pa
 
     result = verified(made, tmp_path, older)
     assert result.exit_code == 0, result.output
-    assert f"metric_version 6 -> {METRIC_VERSION}: figures may move" in result.stdout
-    assert "every conclusion stands" in result.stdout
+    assert f"metric_version 6 -> {METRIC_VERSION}: values may change" in result.stdout
+    assert "every conclusion is unchanged" in result.stdout
     assert "differs" not in result.stdout
 
 

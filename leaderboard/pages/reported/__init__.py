@@ -97,9 +97,9 @@ def reported_tables(board: Board) -> list[ReportedTable]:
             if (not note.tasks or board.task in note.tasks) and (not note.subsets or board.subset in note.subsets)
         ]
         if manifest.synthetic:
-            notes.insert(0, "Not comparable with entries: this copy of the benchmark holds synthetic texts.")
+            notes.insert(0, "Not comparable with entries: this copy of the benchmark contains synthetic texts.")
         elif manifest.partial:
-            notes.insert(0, "Not comparable with entries: this copy was built from a part of the upstream rows.")
+            notes.insert(0, "Not comparable with entries: this copy was built from only a part of the upstream rows.")
         shortfalls = [facts.shortfall(split) for split, facts in board.info.sizes.items()]
         notes += [f"Other sizes: {text}." for text in shortfalls if text]
         tables.append(ReportedTable(table.title, table.about, rows, tuple(notes)))

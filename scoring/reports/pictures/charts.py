@@ -60,12 +60,12 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
     about = (
         f"{len(shifts)} shifts by source drop and target drop, {sum(each.resolved for each in shifts)} of them with a "
         f"resolved scenario{f'; {len(dealt)} placebo drops beside them' if dealt else ''}. "
-        "Every value stands in the table of shifts."
+        "All values are in the table of shifts."
     )
     keys = [(draw.mark_sign(*looks[source]), source_name(source)) for source in order]
     keys.append((draw.mark_sign("circle", "sb-ink", filled=False), "hollow: not resolved"))
     if dealt:
-        keys.append((draw.mark_sign("circle", "sb-faint", filled=False), "placebo, no shift at all"))
+        keys.append((draw.mark_sign("circle", "sb-faint", filled=False), "placebo (no shift)"))
     drawn, names = [*cloud, *crosses, *marks], (SD_NAME, TD_NAME)
     title, behind = "Scenarios: SD and TD of every shift", _quadrants(x, y)
     return draw.chart(title, about, (x, y), names, drawn, keys, heading="trained on", behind=behind)
@@ -114,7 +114,7 @@ def depth_curves(task: TaskScores) -> Markup:
     keys += [(draw.line_sign("sb-thin"), "one shift")] if thin else []
     keys.append((draw.sign(draw.text(7, 11, "n", "middle", "sb-below")), "effective number of texts"))
     about = f"{name}, from λ = {LAMBDAS[0]} to {LAMBDAS[-1]}."
-    names = ("λ: most source-like texts left out, %", "Depth F1, points")
+    names = ("λ: most source-like texts excluded, %", "Depth F1, points")
     return draw.chart("Depth F1 by lambda", about, (x, y), names, parts, keys, below=16)
 
 
@@ -160,7 +160,7 @@ def reliability(found: Confidence) -> Markup:
         said.append(f"{side}: mean confidence {means[0]}, accuracy {means[1]}.")
     keys = [
         *((_curve_sign(*look), side) for side, look, _ in known),
-        (draw.line_sign("sb-identity"), "as sure as right"),
+        (draw.line_sign("sb-identity"), "perfect calibration"),
     ]
     names, title = ("confidence", "accuracy"), "Reliability: accuracy by confidence"
     return draw.chart(title, " ".join(said), axes, names, parts, keys)
@@ -182,7 +182,8 @@ def score_series(course: OverTime) -> Markup:
         shown += [each] if each.place - shown[-1].place >= room else []
     ticks, words = tuple(float(each.place) for each in shown), tuple(each.period for each in shown)
     x = Axis(periods[0].place - 0.5, periods[-1].place + 0.5, draw.LEFT, draw.WIDTH - draw.RIGHT, ticks, words)
-    keys, behind = [(draw.mark_sign("circle", "sb-accent"), "score, with its 95% interval over other test texts")], []
+    keys = [(draw.mark_sign("circle", "sb-accent"), "score, with 95% interval for the sampling of test texts")]
+    behind = []
     if found:
         low, high = (y.at(100 * (found.mean.value or 0.0 if end is None else end))
                      for end in (found.mean.low, found.mean.high))  # fmt: skip
@@ -201,7 +202,7 @@ def score_series(course: OverTime) -> Markup:
         anchor = "end" if at > draw.WIDTH / 2 else "start"
         parts.append(draw.line(at, draw.TOP, at, y.start, "sb-zero"))
         parts.append(draw.text(at - 4 if anchor == "end" else at + 4, draw.TOP + 10, "alarm", anchor, "sb-tick"))
-    about = f"{len(periods)} periods, {periods[0].period} to {periods[-1].period}. Every value stands in the table."
+    about = f"{len(periods)} periods, {periods[0].period} to {periods[-1].period}. All values are in the table."
     names = (course.unit, f"{metric_name(course.measure)}, points")
     return draw.chart("Scores over time", about, (x, y), names, parts, keys, behind=behind)
 

@@ -116,7 +116,7 @@ def row_picture(
     return join([draw.legend(keys), tag("div", drawn, class_="sb-tall", tabindex="0", role="region", aria_label=title)])
 
 
-_TEXTS = "with its 95% interval over other test texts"
+_TEXTS = "with 95% interval for the sampling of test texts"
 _HOME = ("sb-classic", "diamond")
 
 
@@ -130,15 +130,15 @@ def scores_by_domain(domains: Sequence[DomainScore], home: str | None) -> Markup
         words, parts = f"{each.domain}: {score_text(each.score)}, {each.n:,} texts", list[Dot | Stroke]()
         if each.floor:
             floor = max(each.floor.chance, each.floor.majority)
-            words += f"; no skill needed for {points(floor)}"
+            words += f"; no-skill level {points(floor)}"
             parts.append(Stroke(100 * floor, 100 * floor, "sb-churn"))
         parts.append(Dot(each.score, *(_HOME if each.domain == home else ())))
         rows.append(Row(each.domain, parts, words))
-    about = f"{len(rows)} domains, from {rows[0].words} to {rows[-1].words}. Every value stands in the table."
+    about = f"{len(rows)} domains, from {rows[0].words} to {rows[-1].words}. All values are in the table."
     keys = [(draw.mark_sign("circle", "sb-accent"), f"score, {_TEXTS}")]
     keys += [(draw.mark_sign("diamond", "sb-classic"), "home")] if home else []
     if any(each.floor for each in domains):
-        keys.append((draw.sign(draw.line(7, 1, 7, 13, "sb-churn")), "what needs no skill"))
+        keys.append((draw.sign(draw.line(7, 1, 7, 13, "sb-churn")), "no-skill level"))
     return row_picture("Scores by domain", about, rows, keys)
 
 
@@ -156,7 +156,7 @@ def scores_by_slice(found: SlicesFound) -> Markup:
         (draw.mark_sign("circle", "sb-accent"), f"score of the slice, {_TEXTS}"),
         (draw.mark_sign("diamond", "sb-classic"), "score of all other texts"),
     ]
-    about = f"{len(rows)} slices. Every value stands in the table."
+    about = f"{len(rows)} slices. All values are in the table."
     return row_picture("Scores by slice", about, rows, keys, names=220)
 
 
@@ -175,10 +175,10 @@ def forecasts_by_domain(found: Sequence[ForecastRow], metric: str) -> Markup:
         words = f"{each.domain}: forecast {score_text(each.forecast)}"
         words += "" if each.truth is None else f"; {metric} {points(each.truth)}"
         rows.append(Row(each.domain, [Dot(each.forecast), Dot(Estimate(value=each.truth), *_HOME)], words))
-    keys = [(draw.mark_sign("circle", "sb-accent"), "forecast, with its interval over domains")]
+    keys = [(draw.mark_sign("circle", "sb-accent"), "forecast, with interval over domains")]
     if any(each.truth is not None for each in found):
         keys.append((draw.mark_sign("diamond", "sb-classic"), f"{metric} by labels"))
-    about = f"{len(rows)} domains, those without labels first, the worst first. Every value stands in the table."
+    about = f"{len(rows)} domains, unlabelled domains first, worst first. All values are in the table."
     return row_picture(f"Forecast {metric} by domain", about, rows, keys)
 
 
@@ -245,14 +245,14 @@ def rank_intervals(ranking: Ranking) -> Markup:
         rows.append(Row(name, [*reach, Dot(Estimate(value=model.rank / 100), "sb-ink")], words))
     for number, (first, last) in enumerate(groups):
         place = right + 6 + _BAR * number, _TOP + _RANK_ROW * first + 2
-        words = f"not told apart: {ranking.models[first].name} to {ranking.models[last].name}"
+        words = f"not significantly different: {ranking.models[first].name} to {ranking.models[last].name}"
         bar = draw.rect(*place, 4, _RANK_ROW * (last - first + 1) - 4, "sb-tie-bar")
         behind.append(tag("g", tag("title", words), bar))
     keys = [
-        (draw.sign(draw.rect(0, 5, 14, 4, "sb-rank-bar")), "ranks that a model may have, all at once"),
+        (draw.sign(draw.rect(0, 5, 14, 4, "sb-rank-bar")), "simultaneous rank intervals"),
         (draw.mark_sign("circle", "sb-ink"), "its rank"),
         (draw.sign(draw.rect(0, 0, 14, 14, "sb-shaded")), "tied for first"),
-        (draw.sign(draw.rect(5, 0, 4, 14, "sb-tie-bar")), "models not told apart"),
+        (draw.sign(draw.rect(5, 0, 4, 14, "sb-tie-bar")), "models not significantly different"),
     ]
     about = "; ".join(row.words for row in rows[:MAX_BARS])
     return row_picture("Rank intervals", about, rows, keys, names=168, axis=axis, height=_RANK_ROW, behind=behind)

@@ -48,7 +48,7 @@ def shift_words(shift: Shift) -> str:
         f"ST {score_text(shift.st)}",
         f"SS {score_text(shift.ss)}, TT {score_text(shift.tt)}",
         f"SD {drop_text(shift.sd)}, TD {drop_text(shift.td)}",
-        "at chance: no scenario is concluded"
+        "at chance: no scenario"
         if shift.at_floor
         else f"{shift.scenario}, {'resolved' if shift.resolved else 'not resolved'}",
         f"{counted(shift.n, 'text')}, {counted(shift.runs, 'run')}",

@@ -66,7 +66,7 @@ def test_an_entry_sent_with_validation_rows_is_forecast(served: Served) -> None:
     error = mine.group_by("target").agg((pl.col("forecast") - pl.col("truth")).abs().mean()).mean()["forecast"].item()
     assert methods["doc"]["error"] == pytest.approx(error)
     entry = httpx.get(f"{served.url}/entry?id={served.entry}&tab=statistics").text
-    assert "Forecasts beside the truth" in entry
+    assert "Forecasts and true scores" in entry
     assert httpx.get(f"{served.url}/forecast?board=nothing").status_code == 404
     assert httpx.get(f"{served.url}/forecast.csv?board=nothing").status_code == 404
     for page in ("/?board=synthetic/nli", "/about"):
@@ -89,7 +89,7 @@ def test_the_plain_form_takes_validation_rows_and_refuses_others(served: Served)
     assert "nothing is stored yet" in post(served.held_out.read_bytes(), "check")
     assert served.store.ids() == before
     again = post(served.held_out.read_bytes(), "submit")
-    assert "The same file and card were sent before" in again
+    assert "This file and card were already submitted" in again
 
 
 def test_what_is_sent_without_them_is_another_entry_and_works_as_before(served: Served) -> None:
@@ -114,9 +114,9 @@ def test_a_browser_shows_it_wide_and_narrow_light_and_dark(served: Served, open_
             wrong = page.evaluate(script)
             assert (wrong["found"] if isinstance(wrong, dict) else wrong) == []
         about = page.get_by_role("columnheader", name="Mean error").get_attribute("title")
-        assert about.startswith("how far forecasts are off")
+        assert about.startswith("absolute error")
         page.goto(f"{served.url}/entry?id={served.entry}&tab=statistics")
-        page.get_by_role("heading", name="Forecasts beside the truth").wait_for()
+        page.get_by_role("heading", name="Forecasts and true scores").wait_for()
         page.get_by_text("All methods on all entries of this board").wait_for()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -128,6 +128,6 @@ def test_it_works_without_script(browser: Any, served: Served) -> None:
         page = context.new_page()
         page.goto(served.url + BOARD)
         page.locator("summary").filter(has_text="How to read this page").click()
-        page.get_by_text("A forecast uses no label of its target").wait_for()
+        page.get_by_text("A forecast uses neither labels").wait_for()
     finally:
         context.close()

@@ -77,7 +77,7 @@ def test_a_host_hides_renames_annotates_and_erases_by_the_form(signed_in: tuple[
 @pytest.mark.parametrize(
     ("name", "headers", "status", "words"),
     [
-        ("ada", OWN, 403, "is no host"),
+        ("ada", OWN, 403, "is not a host"),
         ("hal", {"accept": "text/html"}, 403, "not signed in"),
         ("hal", {"origin": "https://elsewhere.example", "accept": "text/html"}, 403, "from the leaderboard"),
         ("hal", {"sec-fetch-site": "cross-site", "accept": "text/html"}, 403, "from the leaderboard"),

@@ -228,7 +228,7 @@ def test_an_entrys_page(pages_served: tuple[str, Filled], open_page: Open) -> No
     follow(page, cell)
     assert page.locator("#shift").inner_text() == f"{source} \N{RIGHTWARDS ARROW} {target}"
     assert page.locator(".sb-detail .sb-v").first.inner_text() == lost
-    assert page.locator(".sb-detail dt", has_text="Is it real?").is_visible()
+    assert page.locator(".sb-detail dt", has_text="Significance").is_visible()
     assert page.locator(".sb-examples li").first.is_visible()
     follow(page, page.locator(".sb-tabbar").get_by_role("link", name="Statistics"))
     assert page.locator("figure svg[role=img].sb-picture").count() == 2

@@ -75,7 +75,7 @@ def test_without_script_a_submission_lands_on_the_board_and_leaves_it(
         page.get_by_role("button", name="Submit", exact=True).click()
         page.get_by_text("Accepted as").wait_for()
         page.get_by_role("button", name="Submit", exact=True).click()
-        page.get_by_text("The same file and card were sent before").wait_for()
+        page.get_by_text("This file and card were already submitted").wait_for()
         entry = page.locator("#submit-answer a").first.inner_text()
         follow(page, page.locator("#submit-answer a").first)
         assert page.locator("h1").inner_text() == "From the page"

@@ -128,7 +128,7 @@ def test_a_file_is_checked_then_submitted_once(pages_served: tuple[str, Filled])
     assert entries(filled) == before
     assert "Accepted as" in post(url, filled.files["poor"], do="submit", **fields).text
     again = post(url, filled.files["poor"], do="submit", board=fields.pop("board"), card=yaml.safe_dump(fields))
-    assert "The same file and card were sent before" in again.text
+    assert "This file and card were already submitted" in again.text
     assert len(entries(filled)) == len(before) + 1
 
 

@@ -346,12 +346,12 @@ def test_many_entries_are_read_while_the_first_are_shown(
     index = Index([filled.folder], store)
     assert index.frame(board_of(index)).height == 4
     assert index.unread == 7
-    assert "7 entries are still being read" in rows_fragment(index, BoardQuery.parse([], index))
+    assert "7 entries are still being loaded" in rows_fragment(index, BoardQuery.parse([], index))
     released.set()
     assert ready_frame(index).height == 11
     assert index.unread == 0
     assert len(read) == len(set(read)) == 11
-    assert "still being read" not in rows_fragment(index, BoardQuery.parse([], index))
+    assert "still being loaded" not in rows_fragment(index, BoardQuery.parse([], index))
 
 
 def test_entries_that_are_withdrawn_unread_are_not_waited_for(

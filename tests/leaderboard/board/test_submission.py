@@ -74,7 +74,7 @@ def test_who_is_not_ranked_is_told_what_is_missing(filled: Filled, card_text: st
     assert listed.startswith(
         "listed but not ranked on the board synthetic/nli: http://127.0.0.1:1/?board=synthetic/nli"
     )
-    assert f"  missing for that: {sources[1]}: no predictions of a model trained on it" in missing
+    assert f"  missing: {sources[1]}: no predictions of a model trained on it" in missing
     assert len(missing) <= 6
 
 

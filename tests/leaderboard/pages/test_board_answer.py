@@ -36,9 +36,9 @@ def test_a_leader_with_ties_its_loss_and_the_placebos() -> None:
     found = words(LEADER | {"average_drop.placebo": 0.001}, row("Llama", 0.87, with_leader=True), row("BERT", 0.7))
     assert found.startswith(
         "DeBERTa leads with 87.2 on unseen domains, statistically tied with Llama. It loses 2.1 points to the shift; "
-        "dealt at random, the same texts lose 0.1."
+        "with domains assigned at random, the same texts lose 0.1."
     )
-    assert "Shaded: entries whose scores cannot be told apart from the leader's." in found
+    assert "Shaded: entries whose scores do not differ significantly from the leader's." in found
     assert "Leading 3 entries is partly luck; without it, its score is 87.1." in found
     assert "BERT." not in found.removeprefix("DeBERTa")
 

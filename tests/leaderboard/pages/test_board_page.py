@@ -112,7 +112,7 @@ def test_a_board_that_may_be_behind_says_so_and_not_why(filled: Filled) -> None:
         shown = Visible(board_page(index, query(index))).text
     finally:
         filled.store.behind = None
-    assert "Last known. The store of entries cannot be reached now, so newer entries may be missing." in shown
+    assert "Last known. The store of entries cannot be reached, so newer entries may be missing." in shown
     assert "ORG/private" not in shown
 
 

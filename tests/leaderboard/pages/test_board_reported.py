@@ -82,7 +82,7 @@ def test_tasks_with_one_training_domain_have_a_column_for_each_data_set(id_index
         "ID score \N{MINUS SIGN} mean OOD",
     ):
         assert words in page.text
-    assert "rarer types counted as one" in rows_fragment(id_index, query(id_index, "board=boss/ner"))
+    assert "rarer types merged" in rows_fragment(id_index, query(id_index, "board=boss/ner"))
 
 
 def test_an_empty_board_shows_what_papers_report(id_folder: DatasetFolder, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_unverified_files_are_named_beside_partial(filled: Filled) -> None:
     both = marked.model_copy(update={"partial": True})
     page = str(data_page([replace(filled.folder, manifest=both)], "synthetic/nli"))
     assert "Partial build. " in page
-    assert "partial, some match no record" in page
+    assert "partial, some do not match a record" in page
     assert "also match no record: see the data page" in page
     assert "no record" not in str(data_page([filled.folder], "synthetic/nli"))
 

@@ -90,10 +90,10 @@ def test_headline_stands_with_intervals_and_placebo_values(scored: Scored) -> No
     for drop in ("average_drop", "worst_sd", "worst_td"):
         assert f"placebo {drop_points(getattr(placebo.summary, drop).value)}" in text
     assert "The largest of several noisy drops overstates the largest true one" in text
-    assert "Expected on a new domain that is like these 3" in text
+    assert "Expected on a new domain similar to these 3" in text
     assert moods.summary.depth_slope is not None
     assert f"Slope on depth{drop_points(moods.summary.depth_slope.value)}" in text
-    assert "takes 5 runs of every source" in text
+    assert "training variance needs 5 runs of every source" in text
     assert "with training runs [" not in text
 
 
@@ -109,8 +109,8 @@ def test_five_seeds_have_total_intervals(folder: DatasetFolder, tmp_path: Path) 
     labels_with_errors(folder, "moods", DOMAINS, 0.3, range(5)).write_parquet(tmp_path / "p.parquet")
     text = seen(score(folder, tmp_path / "p.parquet").scores, folder=folder).text
     assert text.count("with training runs [") == 3  # in the headline
-    assert "takes 5 runs of every source" not in text
-    assert "Without predictions of moods.placebo no placebo value stands beside the drops." in text
+    assert "training variance needs 5 runs of every source" not in text
+    assert "There is no placebo value, because predictions of moods.placebo are missing." in text
 
 
 def test_placebo_tasks_are_no_choices_of_their_own(filled: Filled, scored: Scored) -> None:
@@ -133,7 +133,7 @@ def test_the_smallest_detectable_drop_stands_beside_every_drop(scored: Scored) -
         for name in ("sd", "td"):
             found = shift.detectable[name]
             assert f"detectable {points(found.models)}" in text
-    assert "finds with 80% power" in text
+    assert "with 80% power" in text
 
 
 def test_every_shift_stands_in_the_table(scored: Scored) -> None:
@@ -144,7 +144,7 @@ def test_every_shift_stands_in_the_table(scored: Scored) -> None:
     for (_, _, cells), shift in zip(rows, task.shifts, strict=True):
         assert drop_points(shift.td.value) in cells
         if shift.at_floor:
-            assert "no scenario is concluded" in cells
+            assert "no scenario" in cells
         else:
             assert ("not resolved" in cells) != shift.resolved
         assert f"{shift.n:,}" in cells
@@ -154,7 +154,7 @@ def test_a_reference_td_is_marked_as_such(folder: DatasetFolder, predictions: Pa
     labels_with_errors(folder, "moods", ["books"], 0.3).write_parquet(tmp_path / "p.parquet")
     scores = score(folder, tmp_path / "p.parquet", reference=predictions).scores
     assert page(scores).count(">reference ") == 2
-    assert "against the in-domain score of a reference" in page(scores)
+    assert "relative to the in-domain score of a reference" in page(scores)
 
 
 def test_exposure_of_public_labels(folder: DatasetFolder, scored: Scored) -> None:
@@ -216,7 +216,7 @@ def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path)
         assert words in text
     assert text.count("4 types") == 5, "the ID score, three OOD ones and their mean"
     assert "Drop (SD)" in text
-    assert "own model (TD)" not in text, "no model was trained on a target"
+    assert "trained on the target (TD)" not in text, "no model was trained on a target"
     give = partial(wrong_examples, tmp_path / "p.parquet", id_folder)
     assert "person" in seen(scores, folder=id_folder, task="ner", examples=give).text
 

@@ -62,10 +62,13 @@ def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown) -
     assert CONCEPT_SHIFT in page.text
     lead = "Difference of confidences has the smallest mean error: 2.4 points over 9 target domains"
     assert f"{lead} (source accuracy 10.4 and mean drop 5.4)." in page.text
-    beaten = "Shown to beat a floor (p < 0.05, corrected over all methods and both floors): difference of confidences."
+    beaten = (
+        "Significantly better than a baseline (p < 0.05, corrected over all methods and both baselines): "
+        "difference of confidences."
+    )
     assert beaten in page.text
     # 7 domains of one sign are 2 of 128 patterns, and the page makes 4 tests.
-    assert "No method is shown to beat a floor" in Visible(forecast_page(shown, found(7))).text
+    assert "No method is significantly better than a baseline" in Visible(forecast_page(shown, found(7))).text
     heads = (
         "Mean error",
         "Bias",
@@ -88,7 +91,7 @@ def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown) -
 def test_with_few_domains_no_test_can_tell(shown: Shown) -> None:
     page = Visible(forecast_page(shown, found(5)))
     assert "cannot tell" in page.text
-    assert "cannot be tested: it takes 6 target domains" in page.text
+    assert "cannot be tested: at least 6 target domains" in page.text
     assert "p 0." not in page.text
 
 
@@ -105,7 +108,7 @@ def test_an_empty_page_says_what_fills_it(shown: Shown) -> None:
     assert "--validation preds.validation.parquet" in page.text
     assert "/submit" in page.links
     waiting = Visible(forecast_page(shown, found(0, waiting=3))).text
-    assert "3 of 4 entries are still to be forecast" in waiting
+    assert "3 of 4 entries have no forecasts yet" in waiting
     reasons = Visible(forecast_page(shown, found(2, left_out=["2 of 3 entries: <b>no</b>"])))
     assert "2 of 3 entries: <b>no</b>." in reasons.text
 
@@ -119,7 +122,7 @@ def test_a_withheld_board_shows_no_forecast(tmp_path: Path) -> None:
     assert "table" not in page.tags
     assert "svg" not in page.tags
     every = Visible(forecast_page(Shown(None, [board], index.benchmarks()), found(0)))
-    assert "Test labels of all boards are withheld. A forecast beside the truth" in every.text
+    assert "Test labels of all boards are withheld. Forecasts compared with true scores" in every.text
     assert "--validation" not in every.text
 
 
@@ -144,7 +147,7 @@ def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none(filled:
         return Visible(entry_html(dataclasses.replace(entry_page(query, item, scores, filled.folder), forecast=found)))
 
     page = page_with(EntryForecast("dr/nli", task(5)))
-    assert "Forecasts beside the truth" in page.text
+    assert "Forecasts and true scores" in page.text
     assert "home to site 0" in page.text
     assert "60.0" in page.text
     assert "There are no validation rows." in page.text

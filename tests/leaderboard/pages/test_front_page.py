@@ -29,7 +29,7 @@ def test_the_figure_is_of_a_board_with_ranked_models(index: Index) -> None:
     rows = re.findall(r'<th scope="row"><a href="([^"]*)">', page)
     assert rows == [f"/entry?id={identity}&amp;task=nli" for identity in ranked["id"]]
     assert page.count('class="sb-gap"') >= ranked.height
-    for door in ("Check my model", "Submit", "Why believe it"):
+    for door in ("Check my model", "Submit", "Methodology"):
         assert door in shown.text
     assert {"/?benchmark=boss", "/?benchmark=synthetic"} <= set(shown.links)
     assert "No entries yet." in shown.text
@@ -39,7 +39,7 @@ def test_three_sentences_say_what_the_data_say(index: Index) -> None:
     text = Visible(front_page(index)).text
     assert re.search(r"Best under shift: .* with [\d.]+, 0\.0 points above the next: statistically tied with", text)
     assert re.search(r"Hardest domain: \w+, where models of other domains score [\d.]+; ", text)
-    assert "Placebo: no model has been run on the same texts dealt at random yet" in text
+    assert "Placebo: no placebo results yet (the same texts with domains assigned at random)" in text
 
 
 def test_without_entries_it_leads_to_the_benchmarks(id_folder: DatasetFolder, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_the_page_answers_and_leads_on(index: Index) -> None:
     shown = Visible(page)
     assert "Good model leads with " in shown.text
     assert "on average over the 3 tasks, significantly higher than every other entry." in shown.text
-    assert "a line per model: scores under shift on 3 tasks, ranked by the mean over them" in shown.text
+    assert "one row per model: scores under shift on 3 tasks, ranked by their mean" in shown.text
     for task in HOMES:
         assert f"/?board=boss/{task}" in shown.links
     for plain in ("Sentiment", "Named entities", "Inference"):

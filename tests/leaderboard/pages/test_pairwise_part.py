@@ -55,13 +55,13 @@ def test_the_test_decides_and_not_the_order(found: Pairwise) -> None:
     drawn = pairwise_table(found)
     shown = Visible(drawn)
     assert (
-        "1 of 10 pairs shares no shift. No entry here is shown to be better than 'A', 'D (000000)', 'D (000000)'"
+        "1 of 10 pairs shares no shift. No entry is significantly better than 'A', 'D (000000)', 'D (000000)'"
         in shown.text
     )
     assert shown.text.count("\N{ALMOST EQUAL TO}") == 2 * 7 + 1  # seven ties in both directions, and the key
     # Two pairs are told apart: both cells of each are coloured.
     assert drawn.count("--sb-part:") == 4
-    assert "2 of 9 pairs can be told apart" in shown.text
+    assert "2 of 9 pairs differ significantly" in shown.text
     assert shown.text.count("n/a") == 2 + 1  # no shared shift, and a score that there is not
     rows = re.findall(r"<tr>.*?</tr>", drawn[drawn.index("Scores under shift and") :])[1:]
     counts = [tuple(re.findall(r'<td class="sb-num">(\d+)</td>', row)) for row in rows]
@@ -71,19 +71,19 @@ def test_the_test_decides_and_not_the_order(found: Pairwise) -> None:
 def test_pairs_that_cannot_be_compared_are_said_first(found: Pairwise) -> None:
     few = {ids: each for ids, each in found.pairs.items() if IDS[4] not in ids and IDS[3] not in ids}
     words = Visible(pairwise_table(dataclasses.replace(found, pairs=few))).text
-    assert "7 of 10 pairs share no shift. No entry here is shown to be better than 'A': 2 of 3 pairs" in words
-    assert words.index("share no shift") < words.index("No entry here")
+    assert "7 of 10 pairs share no shift. No entry is significantly better than 'A': 2 of 3 pairs" in words
+    assert words.index("share no shift") < words.index("No entry is significantly")
 
 
 def test_every_cell_leads_to_its_pair_and_says_all_in_words(found: Pairwise) -> None:
     drawn = pairwise_table(found)
-    words = "A minus B: +4.0 [3.0, 5.0] points, p 0.0001 of this difference alone, corrected p 0.0010, A is better"
+    words = "A minus B: +4.0 [3.0, 5.0] points, uncorrected p 0.0001, corrected p 0.0010, A is better"
     assert f'/compare?id={IDS[0]}&amp;id={IDS[1]}&amp;task=nli"' in drawn
     assert f'title="{words}"' in drawn
     minus = "\N{MINUS SIGN}"
-    assert f"B minus A: {minus}4.0 [{minus}5.0, {minus}3.0] points, p 0.0001 of this difference alone, " in drawn
+    assert f"B minus A: {minus}4.0 [{minus}5.0, {minus}3.0] points, uncorrected p 0.0001, " in drawn
     assert "A minus D" in drawn
-    assert "corrected p 0.2000, not told apart" in drawn
+    assert "corrected p 0.2000, not significantly different" in drawn
 
 
 def test_entries_that_share_nothing_have_no_table(found: Pairwise) -> None:

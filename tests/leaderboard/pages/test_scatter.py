@@ -51,7 +51,7 @@ def test_few_entries_are_links_with_intervals(index: Index) -> None:
     assert "x=cost" not in page, "nobody states a cost"
 
 
-@pytest.mark.parametrize(("x", "words"), [("parameters", "best score at each size"), ("date", "the record")])
+@pytest.mark.parametrize(("x", "words"), [("parameters", "best score at each size"), ("date", "best score submitted")])
 def test_a_line_of_the_best_is_drawn_and_said(index: Index, x: str, words: str) -> None:
     page = drawn(index, x, table(6))
     assert page.count('class="sb-front"') == 1
@@ -71,8 +71,8 @@ def test_ten_thousand_entries_are_a_cloud(index: Index) -> None:
 
 def test_what_is_not_stated_is_counted(index: Index) -> None:
     rows = table(6).with_columns(parameters=pl.when(pl.col("id") < f"{3:016x}").then("parameters"))
-    assert "3 ranked models; 3 more do not state this value" in drawn(index, "parameters", rows)
-    assert "Nothing to draw" in drawn(index, "score", table(2).head(1))
+    assert "3 ranked models; 3 more have no value for this axis" in drawn(index, "parameters", rows)
+    assert "Nothing to plot" in drawn(index, "score", table(2).head(1))
 
 
 def test_the_front_holds_what_no_other_one_beats() -> None:

@@ -42,7 +42,7 @@ def test_a_hidden_entry_leaves_boards_ranks_claims_and_archives_at_once(own: Fil
     index.refresh()
     assert "Good model" not in [name for name, _ in names_on(index)]
     assert dict(names_on(index))["Poor model"] == dict(before)["Poor model"] - 1  # type: ignore[operator]
-    assert store_notes(index)[0][1] == "Entries: 1 hidden by the host. Ranks are those of the others."
+    assert store_notes(index)[0][1] == "Entries: 1 hidden by the host. Ranks exclude these entries."
     for ask in (
         lambda: index.entry(good.id),
         lambda: index.refuse_unknown([good.id], None),

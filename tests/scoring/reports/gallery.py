@@ -46,9 +46,9 @@ CELLS = [_score(0.12), _score(0.05), _score(-0.04), _score(0.004), UNKNOWN, Esti
 PLAIN = PlainTable(
     "Scores in points",
     ("Model", "Score", "p", ""),
-    [("A\n(home)", "-1.2* [-2.0, -0.4]", "0.012", "holds up"), ("B", "n/a", "", "")],
+    [("A\n(home)", "-1.2* [-2.0, -0.4]", "0.012", "significant"), ("B", "n/a", "", "")],
     texts=("",),
-    meanings={"p": "that there is no difference"},
+    meanings={"p": "for no difference"},
 )
 
 

@@ -71,16 +71,16 @@ def check(drop: Estimate | None = None, **more: object) -> DomainCheck:
 
 
 def test_the_headline_says_what_is_shown_and_no_more() -> None:
-    assert headline(check()).startswith("Loses 6.5 [1.5, 11.5] points on average away from 'books'; lowest: dvd (78.0")
-    assert headline(check(bounded(0.02))).startswith("No loss away from 'books' is shown: 2.0 [-3.0, 7.0]")
-    assert headline(check(bounded(-0.09))).startswith("Scores higher away from 'books', by 9.0 [4.0, 14.0] points")
+    assert headline(check()).startswith("Loses 6.5 [1.5, 11.5] points on average outside 'books'; lowest: dvd (78.0")
+    assert headline(check(bounded(0.02))).startswith("No significant loss outside 'books': 2.0 [-3.0, 7.0]")
+    assert headline(check(bounded(-0.09))).startswith("Scores higher outside 'books', by 9.0 [4.0, 14.0] points")
     unknown = headline(check(Estimate(value=0.07, no_interval=Reason.FEW_GROUPS)))
     assert unknown.startswith(
-        "Drop away from 'books': +7.0 points, without an interval (fewer than 5 effective groups), so it shows neither"
+        "Drop outside 'books': +7.0 points, without an interval (fewer than 5 effective groups), so neither"
     )
     assert "over 3 domains" in headline(check())
     few = headline(check(mean=None))
-    assert few == "No domain has 30 test texts, so there is no mean (--min-texts sets how many it takes)."
+    assert few == "No domain has 30 test texts, so there is no mean (--min-texts sets the minimum)."
     assert "about 6.3" in sentence("check", "spread", check().spread)
 
 
@@ -106,20 +106,20 @@ def test_verdicts_that_class_shares_change_are_both_named() -> None:
     both = {"as_is": "harder", "at_home_shares": "cannot tell", "at_home_shares_reason": "no loss"}
     line = explain(found.model_copy(update=both))
     assert line.startswith(
-        "dvd: cannot tell: harder as it is, but with home's class shares cannot tell (no loss) (of 12"
+        "dvd: cannot tell: harder as observed, but under the source's class prior cannot tell (no loss) (of 12"
     )
     line = explain(found.model_copy(update={"as_is": "both", "at_home_shares": "shifted"}))
-    assert "cannot tell: harder and shifted as it is, but with home's class shares shifted (of 12" in line
+    assert "cannot tell: harder and shifted as observed, but under the source's class prior shifted (of 12" in line
 
 
 def test_only_what_holds_up_for_all_domains_together_is_listed() -> None:
     first, listed, smallest = difference_lines(check())
     assert isinstance(first, str)
-    assert first.startswith("1 of 2 differences between domains hold up (lost against home ('books')")
-    assert "each interval is of its domain alone" in first
+    assert first.startswith("1 of 2 differences between domains are significant (loss against the source ('books')")
+    assert "intervals are uncorrected" in first
     assert listed == ["dvd: loses 12.0 [7.0, 17.0] points (p 0.001)"]
     assert isinstance(smallest, str)
-    assert "7.0 points are missed" in smallest
+    assert "below 7.0 points" in smallest
 
 
 def test_a_domain_that_is_better_than_home_gains() -> None:
@@ -135,7 +135,7 @@ def test_a_row_says_why_a_domain_has_no_interval() -> None:
     assert [row[-1] for row in table.rows] == [
         "home",
         "no interval: fewer than 5 effective groups",
-        "too few texts: left out",
+        "too few texts: excluded",
     ]
 
 
@@ -145,7 +145,7 @@ def test_what_was_left_out_is_named() -> None:
         "check", "left_out", check(leaks=leaks, without_probe={"tiny": "4 texts to train on, fewer than 100"})
     )
     assert lines[0].startswith("tiny: 5 test texts, fewer than 30 (--min-texts)")
-    assert lines[1].endswith("the 1,200 training texts hold them: 3 word for word, 3 nearly (dvd 4, toys 2)")
+    assert lines[1].endswith("duplicates of the 1,200 training texts: 3 exact, 3 near (dvd 4, toys 2)")
     assert lines[2] == "tiny: no probe: 4 texts to train on, fewer than 100"
 
 
@@ -164,9 +164,9 @@ def test_the_page_shows_names_as_text_and_a_tiny_domain_in_the_table_alone(
     page = check_html(CheckShown(found, "mine.csv", synthetic, task, warnings=(f"labels look mixed up {SCRIPT}",)))
     assert SCRIPT not in page
     text = Visible(page).text
-    assert text.index("Loses 6.5") < text.index("there is no score by source")
+    assert text.index("Loses 6.5") < text.index("trained on each of these domains are unknown")
     assert "labels look mixed up" in text
-    assert "too few texts: left out" in text
+    assert "too few texts: excluded" in text
     assert page.count('class="sb-row-name"') == 3
     assert "Made with shiftbench check." in text
 
@@ -187,12 +187,12 @@ def test_what_to_do_comes_after_the_verdict_with_its_evidence_and_command(
     )
     first, what, *rest = map(str, check_lines(found))
     assert first.startswith("Loses 6.5")
-    assert what == "What to do, at a margin of 5 points:"
-    words = "accept: loses 1.0 [-4.0, 6.0] points, shown to lose less than 5 points (p 0.030); it may lose up to 6.0"
+    assert what == "Recommendations, at a margin of 5 points:"
+    words = "accept: loses 1.0 [-4.0, 6.0] points, significantly less than 5 points (p 0.030); it may lose up to 6.0"
     assert rest[0] == f"  toys: {words}"
     assert rest[1] == "    do <toys>"
     assert rest[2].startswith("  new: label 1,200 more, and as many of books: no text is labelled")
-    assert "most of its wrong answers are every probe's answers, too: rows r0, r1, r2, r3, r4, ..." in rest[4]
+    assert "all probes make most of the same errors: rows r0, r1, r2, r3, r4, ..." in rest[4]
     task = scored_elsewhere(synthetic, predictions).tasks[0]
     page = check_html(CheckShown(found, "mine.csv", synthetic, task))
     assert "<code>do &lt;toys&gt;</code>" in page
@@ -203,14 +203,14 @@ def test_what_to_do_comes_after_the_verdict_with_its_evidence_and_command(
 def test_where_nothing_can_be_decided_the_first_line_says_so() -> None:
     found = steps_of(NextStep(domain="toys", step=Step.LABEL, texts=300))
     lines = [str(line) for line in check_lines(found)]
-    assert lines[0].startswith("Nothing can be decided yet: no domain is shown to lose less than 5 points")
+    assert lines[0].startswith("Nothing can be decided yet: no domain loses significantly less than 5 points")
     assert lines[2].startswith(
         "  toys: label 300 more: loses 1.0 [-4.0, 6.0] points: not shown to be less than 5 points"
     )
     assert lines[4].startswith("Loses 6.5")
     low = [each.model_copy(update={"at_floor": True}) for each in check().domains]
     lost = steps_of(NextStep(domain="toys", step=Step.LABEL), domains=tuple(low))
-    assert "not shown to be above chance at home ('books')" in str(next(iter(check_lines(lost))))
+    assert "in-domain score ('books')" in str(next(iter(check_lines(lost))))
 
 
 def test_who_loses_says_what_the_probes_know() -> None:
@@ -219,11 +219,11 @@ def test_who_loses_says_what_the_probes_know() -> None:
     def evidence(**more: object) -> str:
         return steps_of(step, **more).steps[0].evidence
 
-    assert "no probe was trained there" in evidence()
+    assert "no probe was trained on it" in evidence()
     assert "9 points [4, 14] of it not explained" in evidence(explained=(explained("shifted", bounded(0.09)),))
     unknown = explained("cannot tell", bounded(0.01), "it is so")
-    assert "probes cannot tell whether any model would lose it (it is so)" in evidence(explained=(unknown,))
+    assert "probes do not show whether any model would lose it (it is so)" in evidence(explained=(unknown,))
     probe = ProbeScores(
         name="TF", n_train=9, scores={}, reference_td={"dvd": bounded(0.06), "toys": bounded(0.02)}, at_floor=()
     )
-    assert "trained there (TF) scores 6.0 [1.0, 11.0] points more" in evidence(probes=(probe,))
+    assert "trained on it (TF) scores 6.0 [1.0, 11.0] points more" in evidence(probes=(probe,))

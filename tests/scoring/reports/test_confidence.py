@@ -83,7 +83,7 @@ def test_a_report_has_tables_of_means_and_shifts(
 def test_without_probabilities_there_is_no_label_shift(folder: DatasetFolder) -> None:
     alone = score(confident(folder, seeds=1).drop("probabilities"), folder).tasks[0]
     text = Visible(shown(alone)).text
-    assert "confidence of the predicted label alone" in text
+    assert "confidence of the predicted label only" in text
     assert "Label shift" not in text
     bare = score(confident(folder, seeds=1).drop("probabilities", "confidence"), folder).tasks[0]
     assert "Brier" not in shown(bare)

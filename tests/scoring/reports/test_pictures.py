@@ -116,12 +116,17 @@ def test_a_drop_from_or_to_the_floor_has_no_colour_and_is_not_the_worst(task: Ta
         (cell,) = [cell for _, cells in page.matrix.rows for cell in cells if cell.words == "+90.0"]
         assert (cell.kind, cell.part is None) == (("faint", True) if is_low else ("loss", False))
         assert (page.worst(1) == [changed]) != is_low
-        assert is_it_real(changed, page.detail(changed).drop).startswith("Nothing can be said" if is_low else "Yes")
+        assert is_it_real(changed, page.detail(changed).drop).startswith("No conclusion" if is_low else "Significant:")
 
 
 @pytest.mark.parametrize(
     ("low", "high", "words"),
-    [(0.01, 0.2, "Yes"), (-0.1, 0.1, "Not shown"), (-0.2, -0.01, "A gain"), (None, None, "Nothing can be said")],
+    [
+        (0.01, 0.2, "Significant:"),
+        (-0.1, 0.1, "Not significant"),
+        (-0.2, -0.01, "Significant gain"),
+        (None, None, "No conclusion"),
+    ],
 )
 def test_whether_a_drop_is_real_is_what_its_interval_shows(
     task: TaskScores, low: float | None, high: float | None, words: str
@@ -129,7 +134,7 @@ def test_whether_a_drop_is_real_is_what_its_interval_shows(
     drop = Estimate(value=0.05, low=low, high=high, no_interval=None if low else "too few texts")
     shift = task.shifts[0].model_copy(update={"sd": drop, "at_floor": (), "total": {}})
     assert is_it_real(shift, "sd").startswith(words)
-    assert is_it_real(shift, "st") == "There is no score in domain to compare with, so no drop."
+    assert is_it_real(shift, "st") == "There is no in-domain score to compare with, so no drop."
 
 
 def position(element: ET.Element) -> tuple[float, float]:

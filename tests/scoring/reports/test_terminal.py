@@ -54,7 +54,7 @@ def test_no_name_and_no_number_is_cut(scores: Scores, filled: Filled, preds: Pat
 
 
 def test_a_reference_td_is_shown_apart(scores: Scores) -> None:
-    title = "TD against the reference's TT"
+    title = "TD relative to the reference's TT"
     out = console(120)
     print_parts(score_lines(scores), out)
     assert title not in printed(out)
@@ -104,11 +104,11 @@ def test_a_drop_to_or_from_chance_is_marked_where_it_stands(scores: Scores) -> N
 def test_the_verdict_comes_first(scores: Scores) -> None:
     out = console(120)
     print_parts(score_lines(scores), out)
-    assert printed(out).startswith("Not shown to be better than chance under shift")
+    assert printed(out).startswith("Not significantly better than chance under shift")
 
 
 def test_what_training_variance_needs_is_said(scores: Scores) -> None:
     out = console(120)
     print_parts(score_lines(scores), out)
     text = " ".join(printed(out).split())
-    assert "Training variance was not measured; that needs single sources, every shift among them" in text
+    assert "Training variance was not measured; it needs single sources, every shift among them" in text

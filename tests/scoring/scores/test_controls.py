@@ -38,7 +38,7 @@ def test_flips_stand_beside_those_of_the_placebo(folder: DatasetFolder, tmp_path
         assert shift.flips.without_shift == pytest.approx(without)
         assert shift.flips.excess == pytest.approx(shift.flips.loss + shift.flips.gain - without)
     assert all(shift.flips is not None and shift.flips.excess is None for shift in placebo.shifts)
-    assert "Without any shift, between models trained on other texts" in mean_flip_words(task)
+    assert "Without any shift, between models trained on different texts" in mean_flip_words(task)
     alone = score(folder, real, tmp_path).tasks[0]
     assert all(shift.flips is not None and shift.flips.without_shift is None for shift in alone.shifts)
     assert "was not measured" in mean_flip_words(alone)
@@ -54,10 +54,10 @@ def test_the_rate_of_near_duplicates_is_that_of_test_texts_that_train_has(
     assert task.near_duplicates is not None
     assert task.near_duplicates.near == sum(count.near for count in chosen) / sum(count.rows for count in chosen)
     assert near_duplicates(folder, "moods.placebo") is None
-    assert "No test text repeats" in notes(task)
+    assert "No test text is a duplicate" in notes(task)
     some = task.model_copy(update={"near_duplicates": NearDuplicates(near=0.25, exact=0.125)})
-    assert "25.0% nearly and 12.5% exactly repeat a train text of their domain" in notes(some)
-    assert "does not show it" in notes(some)
+    assert "25.0% of the test texts are near-duplicates and 12.5% exact duplicates" in notes(some)
+    assert "does not show this" in notes(some)
 
 
 def test_a_folder_without_statistics_has_no_rate(tmp_path: Path) -> None:

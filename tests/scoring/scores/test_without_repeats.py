@@ -106,11 +106,11 @@ def test_people_read_the_drop_beside_the_plain_one(folder: DatasetFolder, predic
     scores = score_file(predictions, folder)
     page = str(task_report(TaskPage(scores, scores.tasks[0])))
     assert "without near-duplicates" in page
-    assert "texts the mean score at home is" in page
+    assert "texts, the mean in-domain score is" in page
     console = Console(record=True, width=200)
     print_parts(score_lines(scores), console)
     printed = " ".join(console.export_text().split())
-    assert f"Without these {without(scores.tasks[0]).left_out:,} texts the mean score at home is" in printed
+    assert f"Without these {without(scores.tasks[0]).left_out:,} texts, the mean in-domain score is" in printed
 
 
 def test_a_folder_of_an_earlier_version_says_that_it_cannot(folder: DatasetFolder, predictions: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_folder_of_an_earlier_version_says_that_it_cannot(folder: DatasetFolde
     task = score_file(predictions, older).tasks[0]
     assert task.near_duplicates is not None
     assert task.near_duplicates.without is None
-    assert "of an earlier version" in notes(task)
+    assert "older dataset folder" in notes(task)
 
 
 def test_where_all_of_a_domain_repeats_there_is_no_drop(tmp_path: Path) -> None:
