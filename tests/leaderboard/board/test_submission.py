@@ -60,7 +60,7 @@ def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path) ->
     assert first["entry"] == again["entry"]
     assert index.store.ids() == [first["entry"]]
     assert "Accepted as" in answer_html(first)
-    assert "sent before" in answer_html(again)
+    assert "already submitted" in answer_html(again)
 
 
 def test_who_is_not_ranked_is_told_what_is_missing(filled: Filled, card_text: str, tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_a_file_is_scored_against_the_margin(synthetic: DatasetFolder, tmp_path:
         assert (claim.upper_recipe or 0) >= (claim.upper or 1)
         assert (claim.margin_holds, claim.margin_holds_recipe) == (True, True)
     lines = list(margin_lines(task))
-    assert "nli, margin 90 points, fixed beforehand: no SD above 90 on any of " in lines[0]
+    assert "nli, margin 90 points, fixed in advance: no SD above 90 on any of " in lines[0]
     assert "shown for these trained models" in lines[0]
     assert "shown for the recipe" in lines[0]
     tight = scored(synthetic, noisy_predictions(synthetic), tmp_path, 0.0001)
@@ -119,7 +119,7 @@ def test_the_commands_take_points_and_print_the_margin(synthetic: DatasetFolder,
     data = ["--data", str(synthetic.path)]
     result = CliRunner().invoke(app, ["score", str(path), *data, "--margin", "2.5", "--json", str(out)])
     assert result.exit_code == 0, result.output
-    assert "nli, margin 2.5 points, fixed beforehand: no SD above 2.5" in " ".join(result.output.split())
+    assert "nli, margin 2.5 points, fixed in advance: no SD above 2.5" in " ".join(result.output.split())
     assert json.loads(out.read_text())["tasks"][0]["non_inferiority"]["margin"] == 0.025
     result = CliRunner().invoke(app, ["compare", str(path), str(path), *data, "--margin", "2.5"])
     assert "a difference below 2.5 points, the margin fixed in advance" in " ".join(result.output.split())

@@ -49,7 +49,7 @@ def test_the_next_domain_is_predicted_from_the_means_by_target(task: TaskScores)
     assert found.st.value == pytest.approx(task.summary.mean_st.value)
     assert found.drop.value == pytest.approx(task.summary.average_drop.value)
     (line,) = tail_lines(task)
-    assert f"Expected on a new domain that is like these {len(task.domains)}: mean ST" in line
+    assert f"Expected on a new domain similar to these {len(task.domains)}: mean ST" in line
 
 
 def test_a_partial_grid_has_no_next_domain(synthetic: DatasetFolder, predictions: pl.DataFrame, tmp_path: Path) -> None:
@@ -129,4 +129,4 @@ def test_the_page_says_both_readings(task: TaskScores) -> None:
     shift = task.shifts[0].model_copy(update={"secondary": {LENIENT: 0.61}})
     shift = shift.model_copy(update={"st": shift.st.model_copy(update={"value": 0.57})})
     line = lenient_line(task.model_copy(update={"shifts": (shift,), "in_domain": ()}))
-    assert "span F1 is 61.0 and not 57.0" in line
+    assert "span F1 is 61.0 instead of 57.0" in line
