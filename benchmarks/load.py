@@ -7,7 +7,7 @@ the readers and the senders share one machine, so the results include the load o
 import asyncio
 import tempfile
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -41,8 +41,8 @@ def run_load(
         n_servers: server processes on the same store, each with its share of readers and entries.
         seed: seed of the readers' choices and pauses.
 
-    Yields: a table of requests (kind, n, failed, and the 50th, 95th and 99th percentile of seconds), and one of entries
-        (sent, accepted, seconds until accepted, seconds until all servers show them).
+    Yields: a table of requests (kind, n, failed and why, and the 50th, 95th and 99th percentile of seconds), and one of
+        entries (sent, accepted, seconds until accepted, seconds until all servers show them).
     """
     with tempfile.TemporaryDirectory(prefix="shiftbench-load-") as place, ExitStack() as servers:
         build_grid(Path(place) / "data", scale=SMALL, seed=1)
@@ -70,7 +70,7 @@ async def _load(
     name = "/".join((folder.manifest.benchmark, "nli"))
     identities = store.ids()
     seconds: dict[str, list[float]] = defaultdict(list)
-    failed: dict[str, int] = defaultdict(int)
+    failed: dict[str, Counter[str]] = defaultdict(Counter)
     entries: list[dict[str, float | bool]] = []
 
     async def read(number: int) -> None:
@@ -82,9 +82,10 @@ async def _load(
                 begun = time.perf_counter()
                 try:
                     answer = await client.get(address)
-                    failed[kind] += answer.status_code != 200
-                except httpx.HTTPError:
-                    failed[kind] += 1
+                    if answer.status_code != 200:
+                        failed[kind][str(answer.status_code)] += 1
+                except httpx.HTTPError as error:
+                    failed[kind][type(error).__name__] += 1
                 seconds[kind].append(time.perf_counter() - begun)
                 await asyncio.sleep(float(rng.exponential(PAUSE_SECONDS)))
 
@@ -103,7 +104,8 @@ async def _load(
         {
             "page": kinds,
             "n": [len(seconds[kind]) for kind in kinds],
-            "failed": [failed[kind] for kind in kinds],
+            "failed": [failed[kind].total() for kind in kinds],
+            "why": [", ".join(f"{n} {why}" for why, n in failed[kind].most_common()) for kind in kinds],
             **{f"p{at}": [float(np.percentile(seconds[kind], at)) for kind in kinds] for at in (50, 95, 99)},
         }
     )

@@ -28,7 +28,7 @@ from shiftbench.builders.folder.hub_folder import open_folder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app.checking import Checker
 from shiftbench.leaderboard.app.config import BoardConfig, Limits, Log, Retention, configuration
-from shiftbench.leaderboard.app.connections import bounded_connections
+from shiftbench.leaderboard.app.connections import IDLE_SECONDS, bounded_connections
 from shiftbench.leaderboard.app.faults import FaultLog, write_logs_to
 from shiftbench.leaderboard.app.host_page import HostPage
 from shiftbench.leaderboard.app.identity import Callers
@@ -206,6 +206,8 @@ class Server:
             # By default, uvicorn trusts every client on this machine.
             forwarded_allow_ips=list(proxies),
             log_level="warning",
+            # Longer than a proxy keeps an idle connection: whoever closes first cannot send into a closed one.
+            timeout_keep_alive=int(IDLE_SECONDS),
             timeout_graceful_shutdown=2,
         )
         self._server = uvicorn.Server(config)

@@ -1,6 +1,7 @@
 """The page's endpoints over HTTP, on a server of the test's own that listens on the loopback address only."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -29,7 +30,7 @@ class Served:
     """A page that is being served, and its store."""
 
     def __init__(self, server: Server, filled: Filled) -> None:
-        self.filled, self.url = filled, server.url
+        self.filled, self.server, self.url = filled, server, server.url
         self.client = Client(self.url, verbose=False)
 
     def ask(self, api_name: str, *arguments: Any) -> Any:
@@ -75,6 +76,12 @@ def test_it_listens_on_the_loopback_address_only(served: Served) -> None:
     listening = {line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines() if line.split()[3] == "0A"}
     assert f"0100007F:{port:04X}" in listening
     assert f"00000000:{port:04X}" not in listening
+
+
+def test_a_proxy_closes_idle_connections_before_the_server_does(served: Served) -> None:
+    nginx = (Path(__file__).parents[3] / "deploy" / "nginx.conf").read_text()
+    (seconds,) = re.findall(r"keepalive_timeout (\d+)s;", nginx)
+    assert int(seconds) < served.server._server.config.timeout_keep_alive
 
 
 def test_board(served: Served) -> None:
