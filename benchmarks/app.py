@@ -43,7 +43,7 @@ from shiftbench.leaderboard.pages.addresses import (
     entry_address,
 )
 from shiftbench.leaderboard.store import Entry, Store
-from shiftbench.leaderboard.store.entries import entry_bytes, forecasts_path
+from shiftbench.leaderboard.store.entries import entry_bytes
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.timing import Timing
@@ -169,7 +169,7 @@ def _copy(
     table.write_parquet(files.table, metadata=template.metadata)
     scores = {**template.scores, "tasks": [_moved(task, moved) for task in template.scores["tasks"]]}
     files.scores.write_bytes(msgspec.json.encode(scores))
-    (store.root / forecasts_path(identity)).write_bytes(template.forecasts)
+    files.forecasts.write_bytes(template.forecasts)
     at = f"2026-{1 + number % 12:02}-{1 + number % 28:02}T12:00:00+00:00"
     entry = Entry(identity, f"user{number % 700}", at, card_of(folder, number))
     files.card.write_bytes(entry_bytes(entry))

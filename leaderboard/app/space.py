@@ -25,7 +25,7 @@ ROOMS = ("validation", "metrics", "builders", "scoring", "leaderboard")
 """Packages required on the Space."""
 _ROOMS_OF_0_2_0 = ("validation", "builders", "leaderboard")
 """Top-level packages of Spaces made by version 0.2.0 or earlier."""
-_SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js", ".pyi")
+_SOURCES = (".py", ".csv", ".json", ".toml", ".bib", ".css", ".html", ".js", ".pyi", ".txt")
 PORT = 7860
 """The default port of a Space's application."""
 PROXIES = ("10.0.0.0/8",)

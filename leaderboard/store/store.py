@@ -170,6 +170,7 @@ class EntryFiles(NamedTuple):
     validation: Path
     scores: Path
     table: Path
+    forecasts: Path
 
 
 class Store:
@@ -419,7 +420,7 @@ class Store:
 
     def entry_files(self, identity: str) -> EntryFiles:
         """Return the paths of an entry's files on this machine, whether they exist or not."""
-        places = (card_path, predictions_path, validation_path, scores_path, table_path)
+        places = (card_path, predictions_path, validation_path, scores_path, table_path, forecasts_path)
         return EntryFiles(*(self.root / place(identity) for place in places))
 
     def index_file(self, name: str) -> Path:

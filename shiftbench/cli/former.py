@@ -193,7 +193,7 @@ def note_of(former: str, today: str) -> str:
     """Return the line with the current name.
 
     >>> note_of("shiftbench verify", "shiftbench study verify")
-    "'shiftbench verify' is now 'shiftbench study verify'; the former works until 0.4"
+    "'shiftbench verify' is now 'shiftbench study verify'; the old name works until 0.4"
     """
     return f"'{former}' is now '{today}'; the old name works until {ENDS}"
 

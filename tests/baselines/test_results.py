@@ -56,8 +56,8 @@ def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:
     means = {name: _point(_kept_tasks(f"boss-nli/{name}")[0]["id_ood"]["mean_ood"]) for name in names}
     floors = {name: means.pop(name) for name in ("majority", "neutral")}
     assert max(means.values()) < min(floors.values())
-    assert f"mean OOD score, {means['minilm']:.1f}, lies below that of" in PAGE
-    assert f"`majority`, {floors['majority']:.1f}, and of `neutral`, {floors['neutral']:.1f}" in PAGE
+    assert f"mean OOD score, {means['minilm']:.1f}, is below those of" in PAGE
+    assert f"`majority`, {floors['majority']:.1f}, and `neutral`, {floors['neutral']:.1f}" in PAGE
 
 
 def test_figures_in_sentences_are_those_of_the_scores() -> None:

@@ -353,7 +353,7 @@ def test_a_choice_that_an_option_does_not_have_is_wrong_usage(arguments: tuple[s
 def test_the_former_names_of_benchmarks_say_the_new_ones(typed: tuple[str, ...], instead: str, tmp_path: Path) -> None:
     result = run(*typed, cwd=tmp_path)
     assert result.returncode == 2
-    assert result.stderr.rstrip().endswith(f": {instead}")
+    assert result.stderr.rstrip().endswith(f"run {instead}")
 
 
 def test_benchmarks_are_a_program_of_their_own() -> None:

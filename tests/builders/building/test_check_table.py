@@ -159,7 +159,7 @@ def test_no_licence_needs_two_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sizes_and_commands() -> None:
-    assert format_sizes([1_000_000, None, None]) == "1.0 MB and 2 unmeasured"
+    assert format_sizes([1_000_000, None, None]) == "1.0 MB and 2 of unknown size"
     assert (format_sizes([]), format_sizes([None])) == ("", "unmeasured")
     assert fetch_command(None, [Path("my files")]) == "shiftbench data fetch --raw 'my files'"
     assert terms_options(["imdb", "yelp"]) == ["--accept-terms", "imdb", "--accept-terms", "yelp"]

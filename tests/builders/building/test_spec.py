@@ -263,7 +263,7 @@ def test_problems_are_reported_all_at_once(spec: Path) -> None:
 
 def test_a_domain_without_rows_is_refused_unless_the_build_is_partial(spec: Path, tmp_path: Path) -> None:
     change(spec, 'domains = ["hardware", "software"]\nsteps', 'domains = ["hardware", "software", "sofware"]\nsteps')
-    with pytest.raises(InvalidInput, match=r"domain sofware of support/urgency has no rows .*; found keep_.* leaves"):
+    with pytest.raises(InvalidInput, match=r"domain sofware of support/urgency has no rows .*; found keep_.* keeps"):
         built(spec, tmp_path / "out", "urgency")
     assert not (tmp_path / "out").exists()
     partial = build(open_spec(spec), "urgency", spec.parent, tmp_path / "out", partial=True).manifest

@@ -199,7 +199,10 @@ def test_a_folder_without_depth_needs_no_depth_tables(copy: DatasetFolder) -> No
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, "this is not a dataset folder; found no shiftbench.json in it; give the folder that 'shiftbench build'"),
+        (
+            None,
+            "this is not a dataset folder; found no shiftbench.json in it; give a folder written by 'shiftbench build'",
+        ),
         ("{", "shiftbench.json: the manifest is not JSON; found "),
         ("[]", "shiftbench.json: the folder has format version None, this program reads version 2; build the folder"),
         ('{"format_version": 99}', "the folder has format version 99, this program reads version 2; build the folder"),

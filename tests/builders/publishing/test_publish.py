@@ -74,7 +74,7 @@ def test_the_command_publishes_the_public_copy_and_names_what_is_left_out(
     with heard() as said:
         data.publish(mixed.path, "org/demo", dry_run=True, json_=str(tmp_path / "sent.json"))
     why = "the licence of Closed texts does not allow publishing its rows"
-    assert said[:2] == [f"leave out nli.harbour: {why}", f"leave out sa.kettles: {why}"]
+    assert said[:2] == [f"skipping nli.harbour: {why}", f"skipping sa.kettles: {why}"]
     assert said[2] == "create repository org/demo"
     assert said[3].startswith("add README.md (")
     public = public_copy(mixed, tmp_path / "expected")

@@ -127,7 +127,7 @@ def test_models_that_nothing_is_learnt_from_have_a_reason(kept: Sent, monkeypatc
     label = kept.folder.task(TASK).labels[0]
     assert forecast_entry(rows.with_columns(prediction=pl.lit(label)), None, kept.folder).reasons == {TASK: ONE_LABEL}
     monkeypatch.setattr(entry_forecasts, "MAX_PREDICTIONS", 10)
-    assert "a server forecasts 10 at most" in forecast_entry(rows, None, kept.folder).reasons[TASK]
+    assert "a server forecasts at most 10" in forecast_entry(rows, None, kept.folder).reasons[TASK]
 
 
 def test_what_a_kill_left_is_made_again_and_damage_never_costs_the_entry(sent: Sent) -> None:
@@ -173,7 +173,7 @@ def test_the_order_of_labels_is_checked_on_each_split_by_itself(kept: Sent) -> N
     rows = kept.store.checked_files(kept.entry.id, kept.folder)
     assert rows.validation is not None
     few = rows.validation.with_columns(pl.col("probabilities").list.reverse())
-    assert "another order" in forecast_entry(rows.predictions, few, kept.folder).reasons[TASK]
+    assert "a different order" in forecast_entry(rows.predictions, few, kept.folder).reasons[TASK]
     assert forecast_entry(rows.predictions, rows.validation, kept.folder).reasons == {}
 
 

@@ -244,7 +244,7 @@ def test_fields_that_logs_tell_differently_make_no_domains(tmp_path: Path) -> No
         samples = [inspect_sample(place, metadata={"genre": genre}) for place in range(8)]
         paths.append(write_eval(tmp_path / f"{model[-1]}.eval", samples, eval=about))
     logs = read_logs(paths, Joining(by="genre"))
-    with pytest.raises(InvalidInput, match="other values of 'genre' for the same items; found 8 of 8 items"):
+    with pytest.raises(InvalidInput, match="different values of 'genre' for the same items; found 8 of 8 items"):
         join_logs(logs, model_names(logs), Joining(by="genre"))
 
 

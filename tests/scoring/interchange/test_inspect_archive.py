@@ -82,5 +82,5 @@ def test_two_entries_of_one_name_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for _ in range(2):
             archive.writestr("header.json", json.dumps(inspect_header()))
-    with pytest.raises(InvalidInput, match="two entries of one name"):
+    with pytest.raises(InvalidInput, match="two entries with the same name"):
         read_log(path)

@@ -118,7 +118,7 @@ def test_of_dated_scores_the_newest_counts_and_undated_ones_are_refused():
         table_of_frame(pl.DataFrame(twice), PLAIN, "frame")
     dated = table_of_frame(pl.DataFrame(twice | {"date": ["2026-03-01", "2026-01-01", ""]}), PLAIN, "frame")
     assert dated.scores.tolist() == [[0.1], [0.3]]
-    assert any("1 older score left out" in note for note in dated.notes)
+    assert any("1 older score skipped" in note for note in dated.notes)
 
 
 def test_units_left_out_directions_and_families_are_as_said(tmp_path):
