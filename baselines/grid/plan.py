@@ -97,7 +97,7 @@ class GridModel(_GridTable):
         """Drop the number of parameters, which an estimate for other machines used until 0.3."""
         if not isinstance(table, dict) or "parameters" not in table:
             return table
-        warnings.warn("a grid's 'parameters' decide nothing now; the key ends with 0.4", FormerName, stacklevel=2)
+        warnings.warn("'parameters' of a grid has no effect; the key is removed in 0.4", FormerName, stacklevel=2)
         return {key: value for key, value in table.items() if key != "parameters"}
 
 
@@ -161,7 +161,9 @@ def _read_grid_file(file: Path) -> GridFile:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, str(file)) for detail in details) from error
     except ValueError as error:
-        raise InvalidInput(Problem("the grid file is not TOML", str(file), str(error), "correct it there")) from error
+        raise InvalidInput(
+            Problem("the grid file is not valid TOML", str(file), str(error), "fix the syntax")
+        ) from error
 
 
 def _varied(model: GridModel) -> list[GridModel]:
@@ -180,7 +182,7 @@ def _varied(model: GridModel) -> list[GridModel]:
             options["set"] = [*(settings if isinstance(settings, list) else [settings]), *added]
         name = "-".join([model.name, *(f"{key.rpartition('.')[2]}-{value}" for key, value in given.items())])
         if len(name) > 80 or not re.fullmatch(r"[A-Za-z0-9._-]+", name):
-            what, cure = "the values of 'vary' are no part of a model's name", "write a model for each of them"
+            what, cure = "the values of 'vary' make an invalid model name", "write and name each model yourself"
             raise InvalidInput(Problem(what, model.name, f"'{name}'", cure, key="vary"))
         models.append(model.model_copy(update={"name": name, "options": options, "vary": {}}))
     return models
@@ -193,7 +195,7 @@ def _keep_tasks(grid_file: GridFile, tasks: Sequence[str]) -> GridFile:
     missing = [task for task in tasks if not any(task in of for _, of in kept)]
     if missing:
         known = list(dict.fromkeys(task for _, of in named for task in of))
-        what, cure = "no model of the grid has this task", did_you_mean(missing[0], known)
+        what, cure = "no model of the grid uses this task", did_you_mean(missing[0], known)
         raise InvalidInput(Problem(what, "--task", f"'{missing[0]}'", cure))
     models = [model.model_copy(update={"tasks": of}) for model, of in kept if of]
     return grid_file.model_copy(update={"models": models})
@@ -284,14 +286,14 @@ class OptionChecks:
             command.make_context(model.program, ["TASK", *_GIVEN, *words])
         except TyperException as error:
             cure = f"'shiftbench train {model.program} --help' lists its options"
-            self._note("the program refuses these options", f"{key}.options", str(error), cure)
+            self._note("the program rejects these options", f"{key}.options", str(error), cure)
         return tuple(words)
 
     def _words(self, command: Any, name: str, value: Any, key: str) -> list[str]:
         option = f"--{name.replace('_', '-')}"
         known = {opt: parameter for parameter in command.params for opt in parameter.opts if opt.startswith("--")}
         if option in _OWN_OPTIONS:
-            what, cure = "the grid itself sets this option", "leave it out; 'sources' and 'seeds' are keys of the file"
+            what, cure = "this option is set by the grid", "omit it; set 'sources' and 'seeds' as keys of the file"
             self._note(what, f"{key}.options.{name}", option, cure)
         elif option not in known:
             cure = did_you_mean(option, [opt for opt in known if opt not in _OWN_OPTIONS])
@@ -301,8 +303,8 @@ class OptionChecks:
         elif all(type(each) in (str, int, float) for each in _as_list(value)):
             return [f"{option}={each}" for each in _as_list(value)]
         else:
-            cure = "write a number, a text or a list of these; true or false for a flag"
-            self._note("this option does not take such a value", f"{key}.options.{name}", str(value)[:100], cure)
+            cure = "write a number, a string or a list of them; true or false for a flag"
+            self._note("invalid value for this option", f"{key}.options.{name}", str(value)[:100], cure)
         return []
 
     def _note(self, what: str, key: str, found: str, cure: str) -> None:
@@ -373,11 +375,11 @@ class _Checks(OptionChecks):
             self._note("there is no such search", f"{key}.search", str(model.search), cure)
             return []
         if search.seed in seeds:
-            what, cure = "chosen settings run on other seeds than the search", "give others as 'seeds'"
+            what, cure = "the final runs must not use the seeds of the search", "set other seeds in 'seeds'"
             self._note(what, f"{key}.seeds", str(search.seed), cure)
         unscored = check_task(self.folder, task, source, search.select)
         if unscored:
-            cure = "leave 'search' out, or give another task or source"
+            cure = "omit 'search', or choose another task or source"
             self._note("this search cannot be scored", f"{key}.search", unscored, cure)
         own, space, whole = self._space(search, model, key)
         if self.problems:

@@ -83,17 +83,17 @@ def test_another_option_or_seed_is_another_folder_and_the_same_is_the_same(plan:
         ("seeds = [-1]\n" + MODEL, "greater than or equal to 0; found -1"),
         ("tasks = []\n" + MODEL, "key 'tasks': List should have at least 1 item"),
         ("threads = 0\n" + MODEL, "key 'threads': Input should be greater than 0"),
-        ("seeds = [1\n" + MODEL, "the grid file is not TOML; found Unclosed array (at line 3"),
+        ("seeds = [1\n" + MODEL, "the grid file is not valid TOML; found Unclosed array (at line 3"),
         ("tasks = ['nly']\n" + MODEL, "key 'tasks': the folder has no such task; found 'nly'; did you mean 'nli'?"),
         (MODEL + "sources = ['harbor']\ntasks = ['nli']\n", "key 'models.1.sources': there is no such domain"),
         (MODEL.replace("majority", "majorty"), "there is no such program; found 'majorty'; did you mean 'majority'?"),
         (MODEL.replace("most", "a/b"), "key 'models.1.name': String should match pattern"),
         (MODEL + MODEL.replace("most", "Most"), "key 'models.2.name': two models have the same name; found 'Most'"),
         (MODEL + "options = { targets = 'x' }", "has no such option; found '--targets'; did you mean '--target'?"),
-        (MODEL + "options = { seed = 1 }", "the grid itself sets this option; found '--seed'"),
-        (MODEL + "options = { target = { a = 1 } }", "this option does not take such a value"),
-        (MODEL + "options = { target = false }", "this option does not take such a value; found 'False'"),
-        (MODEL + "options = { candidates = 'x' }", "the program refuses these options; found"),
+        (MODEL + "options = { seed = 1 }", "this option is set by the grid; found '--seed'"),
+        (MODEL + "options = { target = { a = 1 } }", "invalid value for this option"),
+        (MODEL + "options = { target = false }", "invalid value for this option; found 'False'"),
+        (MODEL + "options = { candidates = 'x' }", "the program rejects these options; found"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_its_key(plan: Any, text: str, words: str) -> None:
@@ -128,7 +128,7 @@ def test_some_tasks_of_a_grid_are_kept(plan: Any) -> None:
     text = f"tasks = ['nli', 'sa']\n{MODEL}{other}"
     assert {(trial.model, trial.task) for trial in plan(text, ["nli"]).trials} == {("most", "nli")}
     assert {trial.model for trial in plan(text, ["sa"]).trials} == {"most", "other"}
-    with pytest.raises(InvalidInput, match="no model of the grid has this task"):
+    with pytest.raises(InvalidInput, match="no model of the grid uses this task"):
         plan(text, ["nlj"])
 
 

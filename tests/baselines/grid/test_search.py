@@ -193,7 +193,7 @@ def test_lists_of_values_are_models_of_their_own(plan: Any) -> None:
     ("text", "more", "words"),
     [
         (OWN.replace("tuned", "tuned2"), {}, "key 'models.1.search': there is no such search; found 'tuned2'; did you"),
-        (OWN + "seeds = [7]\n", {}, "chosen settings run on other seeds than the search; found '7'; give others"),
+        (OWN + "seeds = [7]\n", {}, "the final runs must not use the seeds of the search; found '7'; set other seeds"),
         (OWN, {"n": 1}, "key 'searches.tuned.trials': Input should be greater than or equal to 2"),
         (OWN, {"rule": "best"}, "key 'searches.tuned.select': Input should be 'source-validation' or 'oracle'"),
         (OWN, {"space": "lable = [1]"}, "program 'one.py' has no such option; found 'lable'; did you mean 'label'?"),
