@@ -49,7 +49,7 @@ class LabelMatch:
         if not self.absent:
             return ()
         absent = quote_names(self.absent, _SHOWN)
-        return (f"the model never predicts {absent} and is wrong about every text with that label",)
+        return (f"the model never predicts {absent}, so every text with that label is misclassified",)
 
     def probabilities(self, by_output: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum the probabilities of outputs that map to the same label.
@@ -99,11 +99,11 @@ def parse_label_map(pairs: Sequence[str]) -> dict[str, str]:
         name, equals, label = (part.strip() for part in pair.rpartition("="))
         if not equals or not name or not label:
             problems.append(
-                Problem("this is not a label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=DATA'S")
+                Problem("this is not a valid label mapping", "--label-map", f"'{pair}'", "write it as MODEL'S=DATA'S")
             )
         elif parsed.get(name, label) != label:
             found = f"'{name}' as '{parsed[name]}' and as '{label}'"
-            problems.append(Problem("a label is mapped twice", "--label-map", found, "leave one of them out"))
+            problems.append(Problem("a label is mapped twice", "--label-map", found, "omit one of them"))
         parsed[name] = label
     if problems:
         raise InvalidInput(problems)
@@ -145,9 +145,9 @@ def match_labels(
     twice = [label for label in dict.fromkeys(own) if own.count(label) > 1]
     if twice:
         both = [name for name in names if label_of[name] in twice]
-        cure = f"write what each stands for: {map_line(both, labels)}"
+        cure = f"map each output to a label: {map_line(both, labels)}"
         problems.append(
-            Problem("outputs of the model have the same name", place, quote_names(both, _SHOWN), cure, key=key)
+            Problem("several outputs of the model have the same name", place, quote_names(both, _SHOWN), cure, key=key)
         )
     if problems:
         raise InvalidInput(problems)
@@ -236,16 +236,16 @@ def _describe_unmatched(
 ) -> Problem:
     """Describe outputs that match no label: which, how many, and the closest label of each."""
     if all(_NUMBERED.fullmatch(name) for name in names):
-        what = "the model numbers its labels and does not name them"
+        what = "the model's labels are numbers without names"
         found = f"{quote_names(names, _SHOWN)}; the task's labels are {quote_names(labels, _SHOWN)}"
-        cure = f"put the label that each stands for in place of '?': {map_line(names, labels)}"
+        cure = f"replace each '?' with the task's label: {map_line(names, labels)}"
         return Problem(what, place, found, cure, key=key)
     near = [(name, _nearest(name, labels)) for name in lost]
     unmatched = ", ".join(f"'{name}'" + (f" (nearest: '{label}')" if label else "") for name, label in near[:_SHOWN])
     more = f" and {len(near) - _SHOWN} more" if len(near) > _SHOWN else ""
     found = f"{len(lost)} of {len(names)}: {unmatched}{more}; the task's labels are {quote_names(labels, _SHOWN)}"
-    cure = f"map them: {map_line(lost, labels)}, where '{UNPARSED}' stands for no label"
-    return Problem("the labels of this model are not the task's", place, found, cure, key=key)
+    cure = f"map them: {map_line(lost, labels)}; '{UNPARSED}' means no label"
+    return Problem("the model's labels differ from the task's", place, found, cure, key=key)
 
 
 def _nearest(name: str, labels: Sequence[str]) -> str | None:
@@ -263,11 +263,11 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
     values = np.asarray(values_by_row, dtype=np.float64)
     sums = values.sum(axis=1)
     faults = (
-        (~np.isfinite(values).all(axis=1), "the model's output is not a number", "check how the model computes it"),
+        (~np.isfinite(values).all(axis=1), "the model's output is not a number", "check the model's computation"),
         (
             ((values < -SUM_TOLERANCE) | (values > 1 + SUM_TOLERANCE)).any(axis=1) | (np.abs(sums - 1) > SUM_TOLERANCE),
-            "the model's output is not a list of probabilities",
-            "give probabilities of all labels after the softmax: from 0 to 1, with the sum 1",
+            "the model's output is not a probability distribution",
+            "return probabilities of all labels after the softmax: in [0, 1], with sum 1",
         ),
     )
     safe = np.where(np.isfinite(values), np.clip(values, 0, 1), 0.0)
@@ -298,8 +298,8 @@ def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: L
     lost = predictions["prediction"].is_null()
     if lost.any():
         row = int(lost.arg_true()[0])
-        found, cure = f"'{labels_by_row[row]}', {int(lost.sum()):,} such rows", f"give one of {', '.join(names)}"
-        raise refuse_row(name, "the model gives a label that it does not have", row, found, cure, predictions[:row])
+        found, cure = f"'{labels_by_row[row]}', {int(lost.sum()):,} such rows", f"return one of {', '.join(names)}"
+        raise refuse_row(name, "the model returned an unknown label", row, found, cure, predictions[:row])
     return predictions
 
 

@@ -183,7 +183,7 @@ def test_probes_part_the_drop(place: Path, word_encoder: Any, monkeypatch: pytes
             "the model's source domain is not in the data; found 'sci-fy'; did you mean 'Sci Fi'",
         ),
         (["--task", "sa"], "a file has only one task"),
-        (["--label-map", "POS"], "this is not a label mapping"),
+        (["--label-map", "POS"], "this is not a valid label mapping"),
         (
             ["--model-arg", "max_length=16"],
             "max_length is for models of transformers; found 'own_words_model:classify'",

@@ -138,7 +138,7 @@ def test_texts_that_are_cut_are_told(
         ({"task": "sa", "split": "tests"}, "--split: there is no such split; found 'tests'; did you mean 'test'"),
         ({"task": "sa", "target": ["lampz"]}, f"--target: {wording.NO_DOMAIN_NAME_HAS} test rows; found 'lampz'"),
         ({"task": "sa", "split": "train", "subset": "few"}, "--subset: subsets have test rows only; found 'few'"),
-        ({"task": "sa", "label_map": ["positive"]}, "--label-map: this is not a label mapping; found 'positive'"),
+        ({"task": "sa", "label_map": ["positive"]}, "--label-map: this is not a valid label mapping; found 'positive'"),
     ],
 )
 def test_what_cannot_be_predicted(

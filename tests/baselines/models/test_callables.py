@@ -56,7 +56,7 @@ def test_labels_and_probabilities_in_any_form(code: str, load: Load) -> None:
 
 def test_columns_and_numbers_without_names_need_a_map(load: Load) -> None:
     for code in ("def answer(texts): return [[.7, .3]] * 3", "def answer(texts): return [0, 1, 0]"):
-        with pytest.raises(InvalidInput, match=r"numbers its labels .* --label-map '0=\?' --label-map '1=\?'"):
+        with pytest.raises(InvalidInput, match=r"are numbers without names.*--label-map '0=\?' --label-map '1=\?'"):
             load(code).predict(ROWS)
         found = load(code, label_map={"0": "yes", "1": "no"}).predict(ROWS)
         assert found["prediction"][0] == "yes"
@@ -78,7 +78,7 @@ model = Model()
         ("return ['yes', 'yess', 'no']", 1, "found 1 of 1: 'yess' \\(nearest: 'yes'\\)"),
         ("return ['yes', 'no', None]", 2, "the callable gives no label; found None"),
         ("return [{'yes': 1.0}, {'yes': float('nan'), 'no': 0}, {'no': 1.0}]", 1, "the model's output is not a number"),
-        ("return [{'yes': 1.0}, {'yes': 3.0, 'no': -2.0}, {'no': 1.0}]", 1, "not a list of probabilities; found"),
+        ("return [{'yes': 1.0}, {'yes': 3.0, 'no': -2.0}, {'no': 1.0}]", 1, "not a probability distribution; found"),
         ("return ['yes']", 0, "one output per input; found 1 outputs"),
         ("return ['yes' if t != 'c' else 1 / 0 for t in texts]", 2, "raises; found ZeroDivisionError: .* for 'c'"),
         ("raise ValueError('no such thing')", 0, "raises; found ValueError: no such thing, for 'a'"),

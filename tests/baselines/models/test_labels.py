@@ -24,7 +24,7 @@ def test_names_are_matched_whatever_their_order_case_and_separators() -> None:
 
 def test_numbered_labels_are_refused_with_the_line_to_type() -> None:
     told = refusal(["LABEL_0", "LABEL_1", "LABEL_2"])
-    assert "the model numbers its labels and does not name them" in told
+    assert "the model's labels are numbers without names" in told
     assert "'entailment', 'neutral', 'not_entailment'" in told
     assert "--label-map 'LABEL_0=?' --label-map 'LABEL_1=?' --label-map 'LABEL_2=?'" in told
     assert match_labels(["1", "0"], ("0", "1"), place="m").codes == (1, 0)
@@ -40,7 +40,7 @@ def test_a_map_is_checked_on_both_sides_at_once() -> None:
     told = refusal(["a", "b"], label_map={"a": "entailmen", "bb": "neutral"})
     assert "--label-map: the task has no such label; found 'entailmen'; did you mean 'entailment'?" in told
     assert "--label-map: the model has no such label; found 'bb' (model)" in told
-    assert "outputs of the model have the same name" in refusal(["neutral", "Neutral", "entailment"])
+    assert "several outputs of the model have the same name" in refusal(["neutral", "Neutral", "entailment"])
 
 
 def test_outputs_of_one_label_are_added_and_absent_labels_are_noted() -> None:
@@ -52,7 +52,7 @@ def test_outputs_of_one_label_are_added_and_absent_labels_are_noted() -> None:
     assert frame["prediction"].to_list() == ["bad", "bad"]
     assert frame["confidence"].to_list() == pytest.approx([0.5, 0.7])
     assert "probabilities" not in frame.columns
-    assert stars.notes == ("the model never predicts 'good' and is wrong about every text with that label",)
+    assert stars.notes == ("the model never predicts 'good', so every text with that label is misclassified",)
     merged = match_labels(["x", "bad"], ("good", "bad"), place="m", label_map={"x": "bad"})
     assert merged.frame(np.array([[0.5, 0.5]]))["probabilities"].to_list() == [[0.0, 1.0]]
 
