@@ -45,7 +45,7 @@ def test_a_pipeline_saved_with_skops(tmp_path: Path) -> None:
 
 def test_classes_by_number_need_a_map_and_labels_alone_are_enough(tmp_path: Path) -> None:
     io.dump(fitted([1.0, 1.0, 0.0, 0.0], RidgeClassifier()), tmp_path / "p.skops")
-    with pytest.raises(InvalidInput, match=r"are numbers without names.*--label-map '0=\?' --label-map '1=\?'") as refused:
+    with pytest.raises(InvalidInput, match=r"numbers without names.*--label-map '0=\?' --label-map '1=\?'") as refused:
         load(tmp_path / "p.skops")
     assert "id2label" not in str(refused.value)  # a key of transformers' configurations
     found = load(tmp_path / "p.skops", label_map={"1": "land", "0": "sea"}).predict(ROWS)
