@@ -193,7 +193,7 @@ def draw_lines(draw: Draw) -> Iterator[RenderableType]:
     for each in draw.domains:
         accuracy = each.expected_accuracy or 0.0
         errors = round(each.budget * (1 - accuracy))
-        narrower = f"{100 * (1 - each.expected_width):.0f}% narrower than random"
+        narrower = f"{100 * (1 - each.expected_width):.0f}% narrower than at random"
         ends = f"{points(each.expected_low)} to {points(each.expected_high)}"
         drawn = f"by confidence, {narrower}" if each.method == "ppi++" else "at random"
         drawn = "all" if each.budget == each.n_texts else drawn
