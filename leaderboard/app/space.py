@@ -214,9 +214,7 @@ def _readme(config: SpaceConfig) -> str:
     return (
         f"---\n{head}---\n\n# {config.title}\n\n"
         "Created by `shiftbench board publish-space`; run it again to update the Space. The secret `HF_TOKEN` needs "
-        "write access "
-        "to "
-        f"[{config.store}](https://huggingface.co/datasets/{config.store}), where entries are stored.\n"
+        f"write access to [{config.store}](https://huggingface.co/datasets/{config.store}), where entries are stored.\n"
     )
 
 
