@@ -40,7 +40,7 @@ class ClassifierFinetuner(Finetuner):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._check_methods()
-        self._writes = bool(self.config.is_encoder_decoder)
+        self._writes = self.replaces_loss = bool(self.config.is_encoder_decoder)
         self._head = Head.of(self.config, CLASSIFIER, self.info.labels)
         if self._head.note and not self._writes:
             log.info("%s", self._head.note)
@@ -60,7 +60,7 @@ class ClassifierFinetuner(Finetuner):
                 raise InvalidInput(Problem(what, "--method", f"'{name}' with {self.config.model_type}", cure))
 
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
-        """Train on rows as changed by the robustness methods, which also choose the objective."""
+        """Train as all fine-tuning programs do, on rows that the methods can use; T5 learns the labels' words."""
         require_two_labels(rows)
         self._check_rows(run, rows)
         if self._writes:
@@ -68,11 +68,7 @@ class ClassifierFinetuner(Finetuner):
 
             self._decoder = decoder_tokens(self.config.decoder_start_token_id, self.tokenizer)
             self._words = label_tokens(self.info.labels, self.tokenizer)
-        methods = self.robustness
-        if not methods.methods and not self._writes:
-            return self.train_candidates(run, rows)
-        self._training = training = methods.prepare(self.method_training(run, rows))
-        return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), training)
+        return super().train_on_rows(run, rows)
 
     def _check_rows(self, run: Run, rows: pl.DataFrame) -> None:
         """Raise InvalidInput if a method needs several sources or validation rows that the run does not have."""

@@ -121,11 +121,11 @@ def estimate(
     """
     folder = DatasetFolder.open(data)
 
-    def seconds_of(todo: Sequence[Trial], works: Sequence[TrialWork], settings: Settings) -> tuple[float | None, float]:
+    def seconds_of(rest: Sequence[Trial], works: Sequence[TrialWork], settings: Settings) -> tuple[float | None, float]:
         if not works:
-            timed = _time_trial(todo[0], data, threads, code)[0] if todo[0].program in _TIMED_WHOLE else None
-            return None if timed is None else timed * len(todo), 1.0
-        rates = _calibrate(todo[0], works[0], folder, settings[0], threads, code)
+            timed = _time_trial(rest[0], data, threads, code)[0] if rest[0].program in _TIMED_WHOLE else None
+            return None if timed is None else timed * len(rest), 1.0
+        rates = _calibrate(rest[0], works[0], folder, settings[0], threads, code)
         return sum(rates.seconds(work) for work in works), rates.growth
 
     return _estimate_entries(trials, waiting, lambda trial: rows_of(trial, folder), programs, seconds_of)
@@ -147,12 +147,12 @@ def estimate_on_gpu(
     """
     check_gpu(gpu)
 
-    def seconds_of(todo: Sequence[Trial], works: Sequence[TrialWork], settings: Settings) -> tuple[float | None, float]:
-        name = next((word.partition("=")[2] for word in todo[0].options if word.startswith("--model=")), "")
+    def seconds_of(rest: Sequence[Trial], works: Sequence[TrialWork], settings: Settings) -> tuple[float | None, float]:
+        name = next((word.partition("=")[2] for word in rest[0].options if word.startswith("--model=")), "")
         shape = find_architecture(name) if settings else None
         if shape is None:
             return None, 1.0
-        return sum(_gpu_seconds(shape, trial, rows(trial), settings, gpu) for trial in todo), 1.0
+        return sum(_gpu_seconds(shape, trial, rows(trial), settings, gpu) for trial in rest), 1.0
 
     return _estimate_entries(trials, waiting, rows, programs, seconds_of)
 
@@ -167,12 +167,12 @@ def _estimate_entries(
     """Estimate each entry; ``seconds_of`` returns the seconds of unfinished trials, and examples per training row."""
     left, estimates = set(waiting), []
     for entry in by_entry(trials):
-        todo = [trial for trial in entry if trial in left]
+        rest = [trial for trial in entry if trial in left]
         settings = _candidate_hyperparameters(entry[0], programs)
-        works = [_trial_work(trial, rows(trial), settings) for trial in todo] if settings else []
-        seconds, growth = seconds_of(todo, works, settings) if todo else (0.0, 1.0)
+        works = [_trial_work(trial, rows(trial), settings) for trial in rest] if settings else []
+        seconds, growth = seconds_of(rest, works, settings) if rest else (0.0, 1.0)
         steps = round(sum(work.steps for work in works) * growth) if settings else None
-        estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(todo), steps, seconds))
+        estimates.append(GridEstimate(entry[0].model, entry[0].task, len(entry), len(rest), steps, seconds))
     return estimates
 
 

@@ -28,12 +28,14 @@ class Finetuner(ABC):
     Attributes:
         copied_columns: the text columns of the methods; EDA changes the last one.
         reads_labels: whether the model's decoder reads the labels (teacher forcing).
+        replaces_loss: whether the loss is that of the methods even if there are none, and not the model's own.
 
     Args:
         tokenizer: settings of the tokenizer that override those in its files.
     """
 
     reads_labels = False
+    replaces_loss = False
 
     def __init__(
         self,
@@ -83,9 +85,9 @@ class Finetuner(ABC):
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
         """Train on rows as changed by the robustness methods, which also choose the objective."""
         methods = self.robustness
-        if not methods.methods:
+        if not methods.methods and not self.replaces_loss:
             return self.train_candidates(run, rows)
-        training = methods.prepare(self.method_training(run, rows))
+        self._training = training = methods.prepare(self.method_training(run, rows))
         return self.train_candidates(run, training.rows, lambda model: methods.objective(training, model), training)
 
     def method_training(self, run: Run, rows: pl.DataFrame) -> MethodTraining:
