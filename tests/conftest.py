@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.encoder import Vectors
@@ -67,6 +68,19 @@ def _few_pictures() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(writer, "statistics_picture", lambda _: b"\x89PNG")
         yield
+
+
+@pytest.fixture
+def wording(snapshot: SnapshotAssertion, tmp_path: Path) -> SnapshotAssertion:
+    """Compare whole messages and pages with those last accepted (``__snapshots__``; ``pytest --snapshot-update``).
+
+    The folder of a test is written as TMP, so that a snapshot is the same on each machine.
+    """
+
+    def without_folder(data: object, **_: object) -> object:
+        return data.replace(str(tmp_path), "TMP") if isinstance(data, str) else data
+
+    return snapshot.with_defaults(matcher=without_folder)
 
 
 @pytest.fixture(scope="session")
