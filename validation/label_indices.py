@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from shiftbench.validation.prediction_task import PredictionTask
-from shiftbench.validation.report import Problem, counted
+from shiftbench.validation.report import Problem, plural
 from shiftbench.validation.vocabulary import TaskKind
 
 MAX_TABLE = 20
@@ -62,7 +62,7 @@ class ClassNumbers:
 
     def _problem(self, task: PredictionTask, row: int, values: dict[str, None], count: int) -> Problem:
         table = _table(task.labels)
-        found = ", ".join(map(repr, list(values)[:4])) + f" ({counted(count, 'such value')})"
+        found = ", ".join(map(repr, list(values)[:4])) + f" ({plural(count, 'such value')})"
         if self._by_index:
             what, cure = "no label has this number", f"the labels of '{task.name}' are {table}"
         else:

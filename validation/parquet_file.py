@@ -30,7 +30,7 @@ from shiftbench.validation.limits import (
     too_much_text,
 )
 from shiftbench.validation.parquet_pages import RowGroup
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 MAGIC = b"PAR1"
 BATCH_ROWS = 131_072
@@ -193,7 +193,7 @@ def _check_footer(
         raise InvalidInput(_too_large(file, f"lists of {widest:,} values each"))
     check_row_count(metadata.num_rows, file, max_rows)
     if len(groups) > MAX_ROW_GROUPS:
-        raise InvalidInput(_too_large(file, counted(len(groups), "row group")))
+        raise InvalidInput(_too_large(file, plural(len(groups), "row group")))
     whole = all(len(group.chunks) == len(leaves) for group in groups) and len(groups) == metadata.num_row_groups
     if not whole or sum(group.rows for group in groups) != metadata.num_rows:
         raise ValueError("the row groups do not match the file")

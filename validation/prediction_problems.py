@@ -9,7 +9,7 @@ from shiftbench.validation.label_indices import ClassNumbers
 from shiftbench.validation.prediction_files import EXCEL_ROWS
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.prediction_values import format_value
-from shiftbench.validation.report import Problem, and_more, counted, did_you_mean
+from shiftbench.validation.report import Problem, and_more, did_you_mean, plural
 from shiftbench.validation.runs import KnownIds, RunLedger
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, SOURCE_JOINER, UNPARSED, ExampleId, source_parts
 
@@ -98,7 +98,7 @@ def unknown_sources(rows: pl.DataFrame, task: PredictionTask, file: str) -> list
             bad.append((source, row))
     problems = [_wrong_source(source, row, task, file) for source, row in bad[:MAX_LISTED]]
     if more := len(bad) - len(problems):
-        problems.append(Problem(f"{counted(more, 'more source')} unknown or out of order", file, column="source"))
+        problems.append(Problem(f"{plural(more, 'more source')} unknown or out of order", file, column="source"))
     return problems
 
 
@@ -141,7 +141,7 @@ def unknown_labels(
             Problem(f"unknown {word}", file, found, _label_cure(label, labels), column="prediction", row=row)
         )
     if len(firsts) > MAX_LISTED:
-        what = f"{counted(len(firsts) - MAX_LISTED, f'more unknown {word}')}"
+        what = f"{plural(len(firsts) - MAX_LISTED, f'more unknown {word}')}"
         problems.append(Problem(what, file, column="prediction", row=int(firsts["row"][MAX_LISTED])))
     return problems
 
@@ -215,7 +215,7 @@ def short_runs(ledger: RunLedger, tasks: Sequence[PredictionTask], file: str) ->
         found += repr(short.first_missing)
         problems.append(Problem(f"{split} ids are missing", file, found, cure, column="id"))
     if n > len(listed):
-        what = f"{split} ids are missing in {counted(n - len(listed), 'more run')}"
+        what = f"{split} ids are missing in {plural(n - len(listed), 'more run')}"
         problems.append(Problem(what, file, column="id"))
     return problems
 

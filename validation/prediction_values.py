@@ -12,7 +12,7 @@ import polars as pl
 
 from shiftbench.validation.limits import MAX_CHARACTERS, too_long
 from shiftbench.validation.probabilities import LISTS, PROBABILITIES, WORDS, Bad, read_lists, read_values
-from shiftbench.validation.report import Problem, counted
+from shiftbench.validation.report import Problem, plural
 
 REQUIRED = ("source", "id", "prediction")
 KEYS = ("source", "id", "seed")
@@ -63,7 +63,7 @@ class Faults:
             return too_long(self.file, column, row + 1, found + _more_such_rows(count))
         if kind == "number" or column == PROBABILITIES:
             what, cure = WORDS[kind] if column == PROBABILITIES else _NUMBERS[column]
-            return Problem(what, self.file, f"{found} ({counted(count, 'such row')})", cure, column=column, row=row + 1)
+            return Problem(what, self.file, f"{found} ({plural(count, 'such row')})", cure, column=column, row=row + 1)
         if kind == "dtype":
             what, cure = (
                 "this column must contain text",
@@ -82,7 +82,7 @@ _NUMBERS = {
 
 
 def _more_such_rows(count: int) -> str:
-    return f" ({counted(count, 'such row')})" if count > 1 else ""
+    return f" ({plural(count, 'such row')})" if count > 1 else ""
 
 
 def _type_cure(column: str, *, number: bool) -> str:

@@ -25,7 +25,7 @@ from shiftbench.validation.prediction_problems import (
 from shiftbench.validation.prediction_task import PredictionTask
 from shiftbench.validation.prediction_values import KEYS, Faults, number_problem
 from shiftbench.validation.probabilities import PROBABILITIES, ProbabilityChecks
-from shiftbench.validation.report import InvalidInput, Problem, and_more, counted
+from shiftbench.validation.report import InvalidInput, Problem, and_more, plural
 from shiftbench.validation.runs import KnownIds, Run, RunLedger
 from shiftbench.validation.schemas import check_rows, prediction_schema
 from shiftbench.validation.vocabulary import TaskKind
@@ -244,7 +244,7 @@ class _Keys:
             return []
         what = f"there are too many runs of '{task.name}' (pairs of source and seed)"
         cure = f"the limit is {most_runs(task):,} pairs"
-        return [Problem(what, self._file, counted(len(runs), "run"), cure)]
+        return [Problem(what, self._file, plural(len(runs), "run"), cure)]
 
     def _repeat_problem(self) -> Problem:
         self._has_repeats = True

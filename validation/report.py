@@ -79,7 +79,7 @@ def first_line(error: BaseException) -> str:
     return str(error).strip().split("\n", maxsplit=1)[0][:200] or type(error).__name__
 
 
-def counted(n: int, thing: str) -> str:
+def plural(n: int, thing: str) -> str:
     """Format a count with its noun in singular or plural.
 
     Args:
@@ -87,7 +87,7 @@ def counted(n: int, thing: str) -> str:
         thing: the noun in the singular; the plural adds an ``s``.
     Returns: count and noun, with commas as thousands separators.
 
-    >>> counted(1, "more row"), counted(2_000, "more row")
+    >>> plural(1, "more row"), plural(2_000, "more row")
     ('1 more row', '2,000 more rows')
     """
     return f"{n:,} {thing}{'' if n == 1 else 's'}"
@@ -118,7 +118,7 @@ def and_more(n: int, thing: str = "row") -> str:
     >>> and_more(0), and_more(1), and_more(2, "repeat")
     ('', ' (and 1 more row)', ' (and 2 more repeats)')
     """
-    return f" (and {counted(n, f'more {thing}')})" if n else ""
+    return f" (and {plural(n, f'more {thing}')})" if n else ""
 
 
 def _differing_characters(word: str, choice: str) -> str:

@@ -13,7 +13,7 @@ from shiftbench.baselines.grid.kept import TRAINING, KeptTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, is_whole
 from shiftbench.baselines.program import write_outputs
 from shiftbench.validation.cards import Card, card_path, read_card
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import NO_SOURCE, PLACEBO
 
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
     done = {trial: files for trial in trials if PREDICTIONS in (files := kept.files(trial))}
     entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
-        log.info("%s will lack %d of %s", entry, len(trials) - len(done), counted(len(trials), "trial"))
+        log.info("%s will lack %d of %s", entry, len(trials) - len(done), plural(len(trials), "trial"))
     # Programs also write intermediate states of a training, such as predictions.epoch-1.parquet.
     for name in sorted({name for files in done.values() for name in files}):
         having = [trial for trial, files in done.items() if name in files]

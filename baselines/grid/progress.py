@@ -16,7 +16,7 @@ from shiftbench.baselines.grid.estimate import duration
 from shiftbench.baselines.grid.kept import KeptTrials
 from shiftbench.baselines.grid.trial import LOG, EndedTrial, Trial
 from shiftbench.validation.progress import progress
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 from shiftbench.validation.vocabulary import PLACEBO
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
             collect(entry, kept, out)
     if failed:
         more = len(failed) - _SHOWN
-        rest = [Problem(f"{counted(more, 'more trial')} failed", str(runs))] if more > 0 else []
+        rest = [Problem(f"{plural(more, 'more trial')} failed", str(runs))] if more > 0 else []
         cure = "the same command tries it again"
         shown = [
             Problem(f"{each.trial} failed", str(runs / each.trial.folder / LOG), each.error or "", cure)
@@ -90,7 +90,7 @@ def _run_waiting(
         with bar, closing(engine(waiting, runs)) as ending:
             for n_ended, ended in enumerate(ending, start=n_done + 1):
                 bar.update()
-                so_far = f"{n_ended} of {counted(len(trials), 'trial')}; {duration(time.monotonic() - began)} so far"
+                so_far = f"{n_ended} of {plural(len(trials), 'trial')}; {duration(time.monotonic() - began)} so far"
                 if ended.error is None:
                     unfinished.remove(ended.trial)
                     log.info("done: %s (%s)", ended.trial, so_far)
@@ -108,7 +108,7 @@ def _run_waiting(
         raise
     except KeyboardInterrupt:
         n_done = len(trials) - len(unfinished)
-        log.info("%d of %s done; the same command runs the others", n_done, counted(len(trials), "trial"))
+        log.info("%d of %s done; the same command runs the others", n_done, plural(len(trials), "trial"))
         raise
     return failed
 
@@ -116,13 +116,13 @@ def _run_waiting(
 def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -> None:
     """Log how many trials are done and waiting, and how many other trials the folder contains."""
     n_done = len(trials) - len(waiting)
-    log.info("%s: %d done, %d to run", counted(len(trials), "trial"), n_done, len(waiting))
+    log.info("%s: %d done, %d to run", plural(len(trials), "trial"), n_done, len(waiting))
     kept = KeptTrials(runs)
     own = {kept.folder(trial) for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
         why = "were made with other options, seeds, data, code or versions: kept, not used"
-        log.info("%s of these models in %s, %s", counted(len(others), "trial"), runs, why)
+        log.info("%s of these models in %s, %s", plural(len(others), "trial"), runs, why)
 
 
 def _disk_is_full(runs: Path) -> InvalidInput:

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from shiftbench.baselines.models.loaded import LoadedModel
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 FAR_BETTER = 0.1
 """Minimum gain in balanced accuracy for a warning about permuted labels."""
@@ -36,7 +36,7 @@ def list_doubts(
         share = f"{counts.truncated:,} of {counts.rows:,} ({100 * cut:.1f}%)"
         doubts.append(f"{share} texts are longer than the model reads: their ends were cut")
     if counts.empty:
-        doubts.append(f"{counted(counts.empty, 'row')} of {counts.rows:,} had an empty text")
+        doubts.append(f"{plural(counts.empty, 'row')} of {counts.rows:,} had an empty text")
     unlike = {ending: n for ending, n in counts.endings.items() if ending != "complete"}
     if unlike:
         found = ", ".join(f"{n:,} {ending}" for ending, n in sorted(unlike.items()))

@@ -10,7 +10,7 @@ import polars as pl
 from shiftbench.baselines.models.loaded import LoadedModel, TextCounts
 from shiftbench.baselines.models.settings import SERVED
 from shiftbench.validation.progress import progress
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 from shiftbench.validation.vocabulary import UNPARSED, TaskKind
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class ServedModel(LoadedModel):
         assert self.prompt is not None
         given = [" ".join(answer.split())[:_SHOWN_LETTERS] for answer in answers]
         distinct = list(dict.fromkeys(given))[:_SHOWN]
-        found = f"{', '.join(map(repr, distinct))} of {counted(len(given), 'answer')}"
+        found = f"{', '.join(map(repr, distinct))} of {plural(len(given), 'answer')}"
         what, cure = "no answer of this model could be read", "ask in other words: --model-arg instruction=TEXT"
         if self.prompt.kind is TaskKind.CLASSIFICATION:
             what = "no answer of this model names a label of the task"

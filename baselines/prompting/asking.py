@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from shiftbench.baselines.prompting.cache import AnswerStore, answer_key
 from shiftbench.baselines.prompting.models import LanguageModel, ModelAnswer, Request
-from shiftbench.validation.report import InvalidInput, Problem, and_more, counted
+from shiftbench.validation.report import InvalidInput, Problem, and_more, plural
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -82,7 +82,7 @@ class Asker:
             finally:
                 self._store.flush()
         if allowed < len(lacking):
-            left = counted(len(lacking) - allowed, "request")
+            left = plural(len(lacking) - allowed, "request")
             raise InvalidInput(
                 Problem("the allowed number of requests is used up", "--max-requests", f"{left} or more to go", _AGAIN)
             )
@@ -119,7 +119,7 @@ class Asker:
         """Summarise the answered requests, their tokens and their cost."""
         missing = sum(answer.text is None for answer in self.answers.values())
         known = len(self.answers) - self.asked - missing
-        line = f"{counted(self.asked, 'request')} answered now, {known:,} answered before"
+        line = f"{plural(self.asked, 'request')} answered now, {known:,} answered before"
         if missing:
             line += f", {missing:,} without an answer"
         if self.tokens is not None:
@@ -132,7 +132,7 @@ class Asker:
 def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:
     """Raise InvalidInput if requests, named by their rows, remain unanswered; ``again`` asks these alone."""
     if missing:
-        what = f"{len(missing):,} of {counted(n, 'request')} stayed without an answer"
+        what = f"{len(missing):,} of {plural(n, 'request')} stayed without an answer"
         found = f"{', '.join(missing[:5])}{and_more(max(0, len(missing) - 5))}"
         cure = f"the other answers are kept; ask for these again with: {again}"
         raise InvalidInput(Problem(what, server, found, cure))

@@ -24,7 +24,7 @@ from shiftbench.baselines.runs import choose_sources
 from shiftbench.builders.cache import check_cache
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.progress import progress
-from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, plural
 from shiftbench.validation.vocabulary import NO_SOURCE, UNPARSED, source_parts
 
 log = logging.getLogger(__name__)
@@ -111,8 +111,8 @@ class PromptingProgram:
             raise InvalidInput(Problem(what, "--source", ", ".join(options.source), cure))
         named = [NO_SOURCE] if choose is None else self._sources(domains)
         runs = [(source, seed) for source in named for seed in dict.fromkeys(options.seed or (0,))]
-        of = f"{counted(len(rows), 'test row')} of subset '{self.subset}', {counted(len(runs), 'run')}"
-        log.info("asking about %s: %s", counted(len(rows) * len(runs), "row"), of)
+        of = f"{plural(len(rows), 'test row')} of subset '{self.subset}', {plural(len(runs), 'run')}"
+        log.info("asking about %s: %s", plural(len(rows) * len(runs), "row"), of)
         parts = []
         n_prompts = len(runs) * len(rows) * (1 + len(CONTENT_FREE) * options.calibrate)
         with progress(total=n_prompts, desc="asking", unit="prompt") as bar:
@@ -223,7 +223,7 @@ def with_confidences(asked: pl.DataFrame, *, probabilities: bool) -> pl.DataFram
         undecided = int((scored["shares"].list.max() <= scored["unlisted"]).sum())
         line = f"{100 * unlisted:.1f}% of the labels' probability is not listed by the server"
         if undecided:
-            line += f"; in {counted(undecided, 'text')} of {len(scored):,} it may hide a likelier label"
+            line += f"; in {plural(undecided, 'text')} of {len(scored):,} it may hide a likelier label"
         if unlisted >= MOST_UNLISTED:
             line += "; no confidences are written, because calibration error would rest on what is not known"
         log.warning("%s; --api completions, where the server can echo, scores each label itself", line)

@@ -15,7 +15,7 @@ from shiftbench.builders.fetching.fetch import ALL, find_form
 from shiftbench.builders.fetching.records import accepts_terms
 from shiftbench.builders.specs.sources import Download, SourceSpec
 from shiftbench.builders.specs.spec import RecordKind, TaskSpec, upstream
-from shiftbench.validation.report import counted, format_size
+from shiftbench.validation.report import format_size, plural
 
 Way = Literal["automatic", "terms", "by hand"]
 """``data fetch`` downloads it; ``data fetch`` does once terms are accepted; a person must request it, sign or click."""
@@ -190,7 +190,7 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
     yield record_line([file.record for file in files if not file.partial])
     if parts := sum(file.partial for file in files):
         yield (
-            f"and {counted(parts, 'file')} with parts of releases, which --partial reads if the complete ones are "
+            f"and {plural(parts, 'file')} with parts of releases, which --partial reads if the complete ones are "
             "missing"
         )
 

@@ -21,7 +21,7 @@ from shiftbench.builders.building.spec_tasks import OwnBenchmark
 from shiftbench.builders.fetching.fetch import ALL, Plan, Request
 from shiftbench.builders.hub_access import cause
 from shiftbench.builders.specs.spec import TaskSpec
-from shiftbench.validation.report import InvalidInput, counted, first_line
+from shiftbench.validation.report import InvalidInput, first_line, plural
 
 
 def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[RenderableType]:
@@ -69,7 +69,7 @@ def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None, accepted:
     if failed is not None:
         yield from (f"error: {line}" for line in _list_failures(failed))
     if came := _places(plan) - _places(left):
-        yield f"fetched {counted(len(came), 'file')}"
+        yield f"fetched {plural(len(came), 'file')}"
     if refused := [source.slug for source in left.terms if not {ALL, source.slug} & set(accepted)]:
         yield _wrap(f"skipped, because their terms are not accepted: {', '.join(refused)}")
         yield f"  to accept them, add {shlex.join(terms_options(refused))}"
@@ -111,7 +111,7 @@ def hand_lines(
     """
     if plan.by_hand:
         n_files = sum(len(each.places) for each in plan.by_hand)
-        yield f"{counted(n_files, 'file')} of {counted(len(plan.by_hand), 'source')} must be downloaded by hand:"
+        yield f"{plural(n_files, 'file')} of {plural(len(plan.by_hand), 'source')} must be downloaded by hand:"
     readers = find_readers(specs)
     for number, (source, places) in enumerate(((each.source, each.places) for each in plan.by_hand), start=1):
         yield f"{number}. {source.title}"
@@ -125,7 +125,7 @@ def _list_failures(failed: InvalidInput) -> list[str]:
     """List why downloads failed: once if the reason is always the same, as without a network, otherwise for each."""
     reason, problems = cause(failed), failed.problems
     if reason is not None and len(problems) > 1 and all(first_line(reason) in each.found for each in problems):
-        said = f"{counted(len(problems), 'download')} failed, each with: {first_line(reason)}"
+        said = f"{plural(len(problems), 'download')} failed, each with: {first_line(reason)}"
         return [f"{said}; check the network connection and run it again; finished downloads are kept"]
     return [str(problem) for problem in problems]
 
@@ -141,7 +141,7 @@ def _places(plan: Plan) -> set[str]:
 def _format_sum(requests: Sequence[Request]) -> str:
     n_files = sum(len(request.places) for request in requests)
     n_sources = len({request.source.slug for request in requests})
-    return f"{counted(n_files, 'file')} of {counted(n_sources, 'source')}, {_format_sizes(requests)}"
+    return f"{plural(n_files, 'file')} of {plural(n_sources, 'source')}, {_format_sizes(requests)}"
 
 
 def _format_sizes(requests: Sequence[Request]) -> str:

@@ -25,7 +25,7 @@ from shiftbench.builders.specs.spec import TaskSpec
 from shiftbench.builders.specs.transforms import as_texts
 from shiftbench.builders.writing.withhold import label_key, secret_seed
 from shiftbench.builders.writing.writer import check_out, write_folder
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 from shiftbench.validation.vocabulary import GOLD, SPLITS, TaskKind, is_name
 
 MIN_TEXTS = 30
@@ -115,7 +115,7 @@ def _assemble_rows(
     names, _ = name_domains(rows.frame["domain"], tables[0].name)
     frame = rows.frame.with_columns(pl.col("domain").replace_strict(names))
     parts = {str(domain): _splits(part, rows) for (domain,), part in frame.group_by("domain", maintain_order=True)}
-    title = Path(tables[0].name).name + (f" and {counted(len(tables) - 1, 'more file')}" if len(tables) > 1 else "")
+    title = Path(tables[0].name).name + (f" and {plural(len(tables) - 1, 'more file')}" if len(tables) > 1 else "")
     spec = TaskSpec(
         benchmark="own",
         name=task_name,
@@ -241,7 +241,7 @@ def _small_domains(task: AssembledTask, min_texts: int) -> list[str]:
     """List the domains with too few test texts for a mean."""
     sizes = {domain: len(splits.get("test", ())) for domain, splits in task.domains.items()}
     return [
-        f"domain {task.titles.get(domain, domain)!r} has {counted(size, 'test text')}, fewer than {min_texts}: "
+        f"domain {task.titles.get(domain, domain)!r} has {plural(size, 'test text')}, fewer than {min_texts}: "
         "excluded from means (--min-texts)"
         for domain, size in sizes.items()
         if size < min_texts

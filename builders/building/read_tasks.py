@@ -38,7 +38,7 @@ from shiftbench.builders.specs.spec import (
 from shiftbench.builders.specs.transforms import VOTES, equal_inputs_leave, repeated_rows_leave
 from shiftbench.builders.stored_rows import Rows, concat_rows, in_memory
 from shiftbench.builders.writing.withhold import label_leaks
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 
 @dataclass
@@ -157,7 +157,7 @@ def _lacks(file: FileSpec, facts: SourceFile, read: FileRead) -> Iterator[str]:
         yield "annotators' votes"
     n_left_out = (facts.recorded_rows or 0) - facts.rows
     if facts.agrees in ("rows", "number of rows") and n_left_out > 0:
-        yield f"{counted(n_left_out, 'row')} not used by any split"
+        yield f"{plural(n_left_out, 'row')} not used by any split"
 
 
 def _store_key(file: FileSpec) -> str:

@@ -23,7 +23,7 @@ from shiftbench.builders.specs.spec import (
     Upstream,
 )
 from shiftbench.builders.stored_rows import Rows
-from shiftbench.validation.report import Problem, counted
+from shiftbench.validation.report import Problem, plural
 from shiftbench.validation.vocabulary import SPLITS
 
 PARTIAL = "fetch the whole file, or give --partial to build from the available files"
@@ -357,7 +357,7 @@ def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tup
     last = recorded.hashes[-1] if len(recorded.hashes) == N_HASHES else "g"
     strange = {row for row in found.hashes if row <= last} - {*recorded.hashes}
     if strange or (whole and (found.hashes, found.total) != (recorded.hashes, recorded.total)):
-        compared = f"{len(strange)} of {counted(len(found.hashes), 'row')} compared are unexpected"
+        compared = f"{len(strange)} of {plural(len(found.hashes), 'row')} compared are unexpected"
         return (
             "hashes",
             compared if strange else "the ten rows compared agree, but the rows next to them differ from the record",
@@ -397,7 +397,7 @@ def _equal_splits(
     merged = [merge_fingerprints(files.values()) for _, _, files in every]
     for (one, first), (other, second) in combinations(zip(every, merged, strict=True), 2):
         if first == second and first.rows:
-            found = f"{counted(first.rows, 'row')} of {other[0]}, split {other[1]}, in {one[0]}, split {one[1]}"
+            found = f"{plural(first.rows, 'row')} of {other[0]}, split {other[1]}, in {one[0]}, split {one[1]}"
             yield _problem(spec, one[0], one[1], [*one[2], *other[2]], paths, "equal", found)
 
 

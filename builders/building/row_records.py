@@ -18,7 +18,7 @@ from shiftbench.builders.reading.intake import Consumer, Sample, read_file
 from shiftbench.builders.reading.places import find_file
 from shiftbench.builders.specs.spec import FileFacts, FileSpec, Fingerprint, RecordKind, TaskSpec, Upstream, upstream
 from shiftbench.validation.command_line import show
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 
 def check_rows(
@@ -108,7 +108,7 @@ def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
     there = [file for file in files if file.here is not None]
     agree = [file for file in there if file.kind == "measured" and file.here == "rows"]
     n_measured = sum(file.kind == "measured" for file in there)
-    yield f"here: {counted(len(there), 'file')}; {n_measured} with known row counts, of which {len(agree)} agree"
+    yield f"here: {plural(len(there), 'file')}; {n_measured} with known row counts, of which {len(agree)} agree"
 
 
 def main(raws: Sequence[Path]) -> int:

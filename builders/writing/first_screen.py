@@ -14,7 +14,7 @@ from shiftbench.builders.folder.manifest import Manifest, SourceFacts
 from shiftbench.builders.folder.statistics import picture_path
 from shiftbench.builders.statistics.markdown import table
 from shiftbench.builders.writing.licences import licence_links
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import GOLD, PLACEBO, SPLITS
 
 HARMS_SHOWN = 3
@@ -111,7 +111,7 @@ def _notes(manifest: Manifest) -> Iterator[str]:
     if harmful:
         named = [f"{source.title}: {source.harm}" for source in harmful[:HARMS_SHOWN]]
         if len(harmful) > HARMS_SHOWN:
-            named.append(f"{counted(len(harmful) - HARMS_SHOWN, 'more source')}: see the sources below.")
+            named.append(f"{plural(len(harmful) - HARMS_SHOWN, 'more source')}: see the sources below.")
         listed = "".join(f"> - {line}\n" for line in named)
         yield f"> **Content warning.** Texts may be disturbing:\n>\n{listed}"
     if manifest.synthetic:
@@ -122,7 +122,7 @@ def _notes(manifest: Manifest) -> Iterator[str]:
             "scores on the full benchmark.\n"
         )
     if manifest.unverified:
-        n_files = counted(len(manifest.unverified_files), "upstream file")
+        n_files = plural(len(manifest.unverified_files), "upstream file")
         yield (
             f"> **Not compared with a record.** For {n_files} of the sources below there is no record, or only one "
             "of another revision: the rows may be incomplete. Compare with care with scores on other "
@@ -146,13 +146,13 @@ def _summary(manifest: Manifest) -> str:
     tasks = [task for name, task in manifest.tasks.items() if task.domains and not name.endswith(PLACEBO)]
     domains = sum(len(task.domains) for task in tasks)
     lines = [
-        f"Texts of {counted(len(tasks), 'task')} in {counted(domains, 'domain')}, for measuring how much score a model "
+        f"Texts of {plural(len(tasks), 'task')} in {plural(domains, 'domain')}, for measuring how much score a model "
         "loses when the domain changes."
     ]
     n_withheld = sum(len(task.withheld) for name, task in manifest.tasks.items() if not name.endswith(PLACEBO))
     if n_withheld:
         lines.append(
-            f"{counted(n_withheld, 'more domain')} may not be published; the last section describes how to build them."
+            f"{plural(n_withheld, 'more domain')} may not be published; the last section describes how to build them."
         )
     if (publication := manifest.publication) is not None:
         authors = ", ".join(filter(None, (author.called for author in publication.authors)))

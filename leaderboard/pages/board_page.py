@@ -59,7 +59,7 @@ from shiftbench.scoring.reports.frame.site import notices
 from shiftbench.scoring.reports.numbers import metric_name
 from shiftbench.scoring.scores.shape import METRIC_VERSION, Estimate
 from shiftbench.scoring.scores.summary import depth_encoder_name
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 from shiftbench.validation.vocabulary import TaskKind
 
 
@@ -447,7 +447,7 @@ def _best_of_tasks(index: Index, benchmark: Benchmark) -> list[tuple[str, str, s
             continue
         row = ranked.row(0, named=True)
         n_tied = int(ranked["with_leader"].fill_null(value=False).sum()) - 1
-        remark = f" (tied with {counted(n_tied, 'other')})" if n_tied > 0 else ""
+        remark = f" (tied with {plural(n_tied, 'other')})" if n_tied > 0 else ""
         name = "" if row["at_floor"] else row["name"]
         found.append((task_name(board), name, entry_address(row["id"], board.task), row["mean_st"], remark))
     return found

@@ -15,7 +15,7 @@ from shiftbench.leaderboard.pages.reported import ReportedTable
 from shiftbench.scoring.reports.frame.parts import UNKNOWN, Choice, Gap, GapScale, Head
 from shiftbench.scoring.reports.numbers import count, drop_points, points, short_count
 from shiftbench.scoring.scores.shape import OUTSIDE_BASES, Estimate
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
 Facts = Mapping[str, Any]
@@ -172,7 +172,7 @@ def shown_rows(page: int, n_shown: int, n_found: int, word: str) -> str:
     ('51–70 of 70 rows', '1–1 of 1 row')
     """
     first = (page - 1) * PAGE_ROWS + 1
-    return f"{first:,}\N{EN DASH}{first + n_shown - 1:,} of {counted(n_found, word)}"
+    return f"{first:,}\N{EN DASH}{first + n_shown - 1:,} of {plural(n_found, word)}"
 
 
 def sort_head(query: TableQuery, key: str, words: str, first: str, *, kind: Any = "", title: str = "") -> Head:

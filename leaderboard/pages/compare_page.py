@@ -27,7 +27,7 @@ from shiftbench.scoring.reports.plain_tables import as_latex, as_markdown
 from shiftbench.scoring.reports.terminal import comparison_lines
 from shiftbench.scoring.scores.examples import Disagreements
 from shiftbench.scoring.scores.shape import Estimate, Scores
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 TIE = "\N{ALMOST EQUAL TO}"
 _LEAST_REACH = 0.02
@@ -184,7 +184,7 @@ class PairGroup:
             return f"{self.names[self.members[0]]} shares no shift with any other entry"
         n = len(self.members)
         there = sum((a.id, b.id) in self.pairwise.pairs for a in self._sides for b in self._sides) // 2
-        return f"{n} entries, {counted(there, 'pair')} with shared shifts"
+        return f"{n} entries, {plural(there, 'pair')} with shared shifts"
 
     @property
     def _sides(self) -> list[ComparedEntry]:

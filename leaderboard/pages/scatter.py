@@ -19,7 +19,7 @@ from shiftbench.scoring.reports.frame.parts import Choice
 from shiftbench.scoring.reports.numbers import points, short_count
 from shiftbench.scoring.reports.pictures.axes import Axis, round_axis, tick_text
 from shiftbench.scoring.reports.pictures.words import shorten
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 MOST_MARKS = 60
 """Most entries drawn as marks with a link and an interval; if there are more, the rest is a cloud of dots."""
@@ -129,7 +129,7 @@ def _plot(
     marks = _with_names(marks, named, lift=_LIFT if front else 0.0)
     rest = np.unique(np.round(np.stack([left, top])[:, ~is_marked] * 10).astype(int), axis=1)
     low, high = max(x.low, y.low), min(x.high, y.high)
-    remark = f"{counted(placed.height, 'ranked model')}"
+    remark = f"{plural(placed.height, 'ranked model')}"
     if placed.height < ranked.height:
         remark += f"; {ranked.height - placed.height:,} more have no value for this axis"
     return Plot(

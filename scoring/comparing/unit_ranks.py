@@ -18,7 +18,7 @@ from shiftbench.metrics.power import POWER
 from shiftbench.metrics.ranking import MIN_UNITS, UnitRanks, rank_units
 from shiftbench.scoring.scores.shape import Record
 from shiftbench.scoring.scores.values import Floats
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 N_DRAWS = 4000
 """Number of random sign flips: a corrected p of 0.05 is within 0.7 points of that over all patterns; half as many (1.0
@@ -237,7 +237,7 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
     others = [row for row in range(len(table.models)) if row not in set(order.tolist())]
     no_ranks = None
     if len(drawn.names) < MIN_UNITS:
-        no_ranks = f"{counted(len(drawn.names), 'unit')} are too few for ranks: {MIN_UNITS} are needed"
+        no_ranks = f"{plural(len(drawn.names), 'unit')} are too few for ranks: {MIN_UNITS} are needed"
     ranks = win_ranks = None
     n_draws = N_DRAWS if len(table.models) <= 200 else N_DRAWS // 2
     if no_ranks is None:
@@ -290,7 +290,7 @@ def _far_off_words(table: ScoreTable) -> Iterator[str]:
     cells = [(int(rows[each]), int(columns[each])) for each in worst]
     listed = ", ".join(f"'{table.models[i]}' on '{table.units[j]}' ({table.scores[i, j]:.4g})" for i, j in cells)
     yield (
-        f"outliers given model and unit: {counted(len(rows), 'score')}, such as {listed}: a typing error, or a model "
+        f"outliers given model and unit: {plural(len(rows), 'score')}, such as {listed}: a typing error, or a model "
         "that fails rarely but badly, for which the error rate is not guaranteed"
     )
 
@@ -298,14 +298,12 @@ def _far_off_words(table: ScoreTable) -> Iterator[str]:
 def _refuse_too_few(table: ScoreTable) -> None:
     place, is_known = "the table", np.isfinite(table.scores)
     if len(table.models) < 2:
-        raise InvalidInput(Problem("ranks need at least 2 models", place, counted(len(table.models), "model")))
+        raise InvalidInput(Problem("ranks need at least 2 models", place, plural(len(table.models), "model")))
     n_complete = int(is_known.all(axis=1).sum())
     if n_complete < 2:
         lacking = np.argsort(is_known.sum(axis=0), kind="stable")[:3]
         worst = ", ".join(f"'{table.units[unit]}' ({is_known[:, unit].sum()} models have it)" for unit in lacking)
-        what = (
-            f"{counted(n_complete, 'model')} of {len(table.models)} have a score on every unit, so none can be ranked"
-        )
+        what = f"{plural(n_complete, 'model')} of {len(table.models)} have a score on every unit, so none can be ranked"
         cure = "exclude the units that most models lack (--without UNIT), or add their scores"
         raise InvalidInput(Problem(what, place, f"fewest scores: {worst}", cure))
 

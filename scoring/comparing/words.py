@@ -18,7 +18,7 @@ from shiftbench.scoring.comparing.shape import (
     p_text,
     winner,
 )
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 Names = tuple[str, str]
 RANKED = (MEAN_ST, MEAN_OOD)
@@ -122,7 +122,7 @@ def apart_words(n_apart: int, n_pairs: int) -> str:
     ('15 of 28 pairs share no shift.', '1 of 3 pairs shares no shift.', '')
     """
     verb = "shares" if n_apart == 1 else "share"
-    return f"{n_apart} of {counted(n_pairs, 'pair')} {verb} no shift." if n_apart else ""
+    return f"{n_apart} of {plural(n_pairs, 'pair')} {verb} no shift." if n_apart else ""
 
 
 def _quoted(names: Names) -> Names:
@@ -165,7 +165,7 @@ def _tuning(pair: Comparison) -> Iterator[str]:
     """Write that two entries were not tuned equally, or that one does not state its tuning."""
     trials = (pair.tuning_trials_a, pair.tuning_trials_b)
     if trials[0] != trials[1]:
-        stated = ["not stated" if each is None else counted(each, "trial") for each in trials]
+        stated = ["not stated" if each is None else plural(each, "trial") for each in trials]
         yield (
             f"unequal tuning: '{pair.a}' {stated[0]}, '{pair.b}' {stated[1]}; more trials by themselves can raise a "
             "score"

@@ -14,7 +14,7 @@ from shiftbench.scoring.forecasting.run import forecast_task
 from shiftbench.scoring.forecasting.samples import NO_MEANING, SCORES, Run, Sample, TaskSamples, task_samples
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.scores.validation_rows import read_validation, validation_file
-from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, plural
 from shiftbench.validation.vocabulary import source_parts
 
 
@@ -125,6 +125,6 @@ def _texts_in_train(samples: TaskSamples, folder: DatasetFolder, tests: Mapping[
         n_known = sum(any(text in train[part] for part in parts) for text in tests[target])
         if n_known:
             yield (
-                f"{counted(n_known, 'test text')} of '{target}' are exact duplicates of train texts of '{source}'; the "
+                f"{plural(n_known, 'test text')} of '{target}' are exact duplicates of train texts of '{source}'; the "
                 "forecast does not apply to them."
             )

@@ -22,7 +22,7 @@ from shiftbench.scoring.interchange.lm_eval import is_lm_eval
 from shiftbench.scoring.interchange.log import SCORE, EvaluationLog
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.scoring.interchange.score_tables import Reading, finish, table_of_file, tasks_of_items
-from shiftbench.validation.report import InvalidInput, Problem, counted, quote_names
+from shiftbench.validation.report import InvalidInput, Problem, plural, quote_names
 
 _TABLES = (".csv", ".tsv", ".md", ".parquet", ".json", ".jsonl", ".txt")
 _SOLVED, _UNSOLVED = ("resolved", "resolved_ids", "solved"), ("unresolved_ids", "unresolved", "submitted_ids")
@@ -59,7 +59,7 @@ def read_board(paths: Sequence[Path], how: Reading) -> ScoreTable:
     if lists:
         return finish(_solved_table(lists, how.n_items), how, place)
     cure = "give a table (CSV, Parquet, JSON), logs, MTEB's results, or lists of solved items"
-    raise InvalidInput(Problem("no scores found", place, f"{counted(len(files), 'file')}", cure))
+    raise InvalidInput(Problem("no scores found", place, f"{plural(len(files), 'file')}", cure))
 
 
 def _files_within(path: Path) -> Iterator[Path]:
@@ -156,7 +156,7 @@ def _solved_table(lists: Sequence[tuple[Path, tuple[set[str], set[str]]]], n_ite
             Problem("two lists have the same name", str(lists[0][0]), f"'{twice[0]}'", "rename a folder")
         )
     scores = np.array([[item in solved for item in items] + [False] * unnamed for _, (solved, _) in lists], dtype=float)
-    notes = [f"Items missing in a list count as not solved; {counted(len(items), 'item')} occur in at least one list"]
+    notes = [f"Items missing in a list count as not solved; {plural(len(items), 'item')} occur in at least one list"]
     if n_items is None:
         notes.append("Items that occur in no list are not counted: give the total number of items (--items)")
     return ScoreTable(
@@ -194,7 +194,7 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
     rows = pl.concat(parts)
     contents = rows.group_by("task", "item").agg(pl.col("content").n_unique())
     if changed := contents.filter(pl.col("content") > 1).height:
-        found = counted(changed, "item")
+        found = plural(changed, "item")
         raise InvalidInput(
             Problem("items with the same id have different content", place, found, "use logs of one version")
         )
@@ -206,7 +206,7 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
     facts = means.unique("unit", keep="first", maintain_order=True)
     units = facts["unit"].to_list()
     weights = facts.select(1 / pl.len().over("task")).to_series().to_numpy()
-    notes = [f"Score: {metric}; each of {counted(facts['task'].n_unique(), 'task')} has the same weight"]
+    notes = [f"Score: {metric}; each of {plural(facts['task'].n_unique(), 'task')} has the same weight"]
     runs: defaultdict[tuple[str, str], int] = defaultdict(int)
     for log in logs:
         runs[log.model, log.task] += 1
@@ -216,7 +216,7 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
         )
     lacking = pivoted.select(units).null_count().sum_horizontal().item()
     if lacking:
-        notes.append(f"{counted(int(lacking), 'answer')} of the logs' items missing")
+        notes.append(f"{plural(int(lacking), 'answer')} of the logs' items missing")
     table = ScoreTable(
         pivoted["model"].to_list(),
         units,

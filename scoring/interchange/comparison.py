@@ -22,7 +22,7 @@ from shiftbench.scoring.interchange.log import SCORE, EvaluationLog
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.scoring.reports.item_tables import ItemReport
 from shiftbench.validation.outside import check_text
-from shiftbench.validation.report import InvalidInput, Problem, counted, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, did_you_mean, plural
 
 MAX_COMPARED = 10
 """With more models there are so many pairs that hardly any difference would be significant."""
@@ -328,7 +328,7 @@ def _other_items(tables: Sequence[pl.DataFrame], names: Sequence[str], how: Join
     n_shared = reduce(lambda left, right: left.join(right, on=_ITEM, how="semi"), tables).height
     if n_shared and how.shared_items:
         return
-    cure = f"--allow items compares on the {counted(n_shared, 'item')} that all have" if n_shared else ""
+    cure = f"--allow items compares on the {plural(n_shared, 'item')} that all have" if n_shared else ""
     for table, name in zip(tables[1:], names[1:], strict=True):
         differ = _item_differences(tables[0], table, names[0], name)
         if differ:
@@ -346,7 +346,7 @@ def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other
         f"only in {name}": first.join(other, on="id", how="anti"),
         f"only in {other_name}": other.join(first, on="id", how="anti"),
     }
-    return [f"{counted(len(rows), 'item')} {kind}, as '{rows['id'][0]}'" for kind, rows in kinds.items() if len(rows)]
+    return [f"{plural(len(rows), 'item')} {kind}, as '{rows['id'][0]}'" for kind, rows in kinds.items() if len(rows)]
 
 
 def _without_scores(
@@ -370,7 +370,7 @@ def _other_prompts(
         shots = {logs[each].facts.shots for each in (0, number)} - {None}
         if n or len(shots) > 1:
             words = f"; shots: {logs[0].facts.shots} and {logs[number].facts.shots}" if len(shots) > 1 else ""
-            found = f"{n:,} of {counted(shared.height, 'item')}{words}"
+            found = f"{n:,} of {plural(shared.height, 'item')}{words}"
             cure = "use the same prompts for both models, or allow different prompts (--allow prompts)"
             yield Problem("the prompts differ", f"{names[0]} and {name}", found, cure)
 
@@ -385,7 +385,7 @@ def _other_fields(shared: pl.DataFrame, names: Sequence[str], how: Joining) -> I
     for number, name in enumerate(names[1:], start=1):
         if n := _n_others(shared, "document", number):
             what = f"the logs contain different values of {fields} for the same items"
-            found = f"{n:,} of {counted(shared.height, 'item')}"
+            found = f"{n:,} of {plural(shared.height, 'item')}"
             yield Problem(
                 what, f"{names[0]} and {name}", found, "use logs of the same version of the data for both models"
             )
@@ -397,7 +397,7 @@ def _item_notes(
     if any(table.height > shared.height for table in tables):
         sizes = ", ".join(f"{table.height:,} of {name}" for table, name in zip(tables, names, strict=True))
         yield (
-            f"Compared on the {counted(shared.height, 'item')} scored in all logs, out of {sizes}; which items are "
+            f"Compared on the {plural(shared.height, 'item')} scored in all logs, out of {sizes}; which items are "
             "missing may depend on the model, so the results apply only to these items"
         )
     unknown = [name for number, name in enumerate(names) if shared[f"prompt_hash{number}"].null_count()]
@@ -408,7 +408,7 @@ def _item_notes(
     n = max(_n_others(shared, "prompt_hash", number) for number in range(1, len(names)))
     if how.any_prompts and n:
         yield (
-            f"The prompts of {n:,} of {counted(shared.height, 'item')} differ: each model is compared with its own "
+            f"The prompts of {n:,} of {plural(shared.height, 'item')} differ: each model is compared with its own "
             "prompts"
         )
 
@@ -439,7 +439,7 @@ def _value_codes(shared: pl.DataFrame, field: str) -> tuple[list[str], NDArray[n
 def _checked_domains(values: Sequence[str], n_items: int, field: str) -> Sequence[str]:
     if not 2 <= len(values) <= min(MAX_DOMAINS, n_items // 2):
         cure = f"choose a field with 2 to {MAX_DOMAINS} values, several items each"
-        found = f"{counted(len(values), 'value')} for {counted(n_items, 'item')}"
+        found = f"{plural(len(values), 'value')} for {plural(n_items, 'item')}"
         raise InvalidInput(Problem("this field cannot be used for domains", f"--by {field}", found, cure))
     for value in values:
         check_text(value, f"--by {field}", cure="choose a field whose values are names")

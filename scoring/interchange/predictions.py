@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from shiftbench.scoring.interchange.log import EvaluationLog, refuse_log
-from shiftbench.validation.report import and_more, counted
+from shiftbench.validation.report import and_more, plural
 from shiftbench.validation.vocabulary import UNPARSED
 
 OWN_IDS = "run the task that 'shiftbench data export' writes: its items have the ids of the dataset"
@@ -151,5 +151,5 @@ def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
     chosen = f"; filter '{facts.filter}', not {', '.join(map(repr, others))}" if others else ""
     how = "by log-likelihoods" if log.samples["log_likelihoods"].null_count() < n else "by the generated text"
     epochs = f", {log.epochs} epochs as seeds" if log.epochs > 1 else ""
-    read = f"{log.path}: {counted(n, 'answer')} of {log.model}, {how}{epochs}{chosen}"
+    read = f"{log.path}: {plural(n, 'answer')} of {log.model}, {how}{epochs}{chosen}"
     return f"{read}; {unparsed:,} unparsed"

@@ -21,7 +21,7 @@ import polars as pl
 from shiftbench.scoring.comparing.unit_ranks import ScoreTable, Unit
 from shiftbench.scoring.scores.values import Floats
 from shiftbench.validation.outside import check_text
-from shiftbench.validation.report import InvalidInput, Problem, and_more, counted, did_you_mean, quote_names
+from shiftbench.validation.report import InvalidInput, Problem, and_more, did_you_mean, plural, quote_names
 
 MAX_BYTES = 2**30
 _MODEL = ("model", "models", "system", "submission", "model_name", "name", "method", "entry")
@@ -163,7 +163,7 @@ def _text_frame(text: str, path: Path) -> tuple[pl.DataFrame, list[str]]:
     notes = []
     blank = len(text.splitlines()) - len(lines)
     if blank:
-        notes.append(f"{counted(blank, 'empty line')} skipped")
+        notes.append(f"{plural(blank, 'empty line')} skipped")
     if lines[0].lstrip().startswith("|"):
         lines = [line.strip().strip("|") for line in lines if not re.fullmatch(r"[\s|:-]+", line)]
         delimiter = "|"
@@ -181,12 +181,12 @@ def _text_frame(text: str, path: Path) -> tuple[pl.DataFrame, list[str]]:
         )
     wrong = [number for number, row in enumerate(rows[1:], start=1) if len(row) > len(head) and any(row[len(head) :])]
     if wrong:
-        found = f"{len(rows[wrong[0]])} cells for {counted(len(head), 'column')}{and_more(len(wrong) - 1)}"
+        found = f"{len(rows[wrong[0]])} cells for {plural(len(head), 'column')}{and_more(len(wrong) - 1)}"
         cure = "quote cells that contain the delimiter; with decimal commas, separate columns by semicolons"
         raise InvalidInput(Problem("a row has more cells than the header", str(path), found, cure, row=wrong[0]))
     short = sum(len(row) < len(head) for row in rows[1:])
     if short:
-        notes.append(f"{counted(short, 'row')} shorter than the header: absent cells count as missing")
+        notes.append(f"{plural(short, 'row')} shorter than the header: absent cells count as missing")
     cells = [(row + [""] * len(head))[: len(head)] for row in rows[1:]]
     return pl.DataFrame(cells, schema=dict.fromkeys(head, pl.String), orient="row"), notes
 
@@ -251,7 +251,7 @@ def _wide_table(frame: pl.DataFrame, how: Reading, place: str, notes: list[str])
         notes.append(
             f"Columns that are not scores of one task (averages, ranks, text) excluded: {quote_names(passed, 8)}"
         )
-    notes += [f"{words} in {counted(n, 'cell')}" for words, n in sorted(seen.items())]
+    notes += [f"{words} in {plural(n, 'cell')}" for words, n in sorted(seen.items())]
     if not columns:
         raise InvalidInput(Problem("the table has no column of scores", place, cure="give one column per task"))
     scores = np.stack(list(columns.values()), axis=1)
@@ -372,7 +372,7 @@ def _long_table(
     values, problems = _numbers(frame[score], score, place, range(frame.height), seen)
     if problems:
         raise InvalidInput(problems[:20])
-    notes += [f"{words} in {counted(n, 'cell')}" for words, n in sorted(seen.items())]
+    notes += [f"{words} in {plural(n, 'cell')}" for words, n in sorted(seen.items())]
     keys = [each for each in (task, item) if each]
     for key in (model, *keys):
         empty = frame[key].is_null() | (frame[key].cast(pl.String).str.strip_chars() == "")
@@ -434,11 +434,11 @@ def _once(tidy: pl.DataFrame, has_dates: bool, place: str, notes: list[str]) -> 
             found = f"'{first['model']}', '{first['unit']}', rows {first['row'][0]} and {first['row'][1]}"
             cure = "add a column 'date' (the newest counts), or give runs as logs"
             raise InvalidInput(Problem("a model has two scores on one unit", place, found, cure))
-        notes.append(f"{counted(repeated.height - differing.height, 'row')} that are duplicates skipped")
+        notes.append(f"{plural(repeated.height - differing.height, 'row')} that are duplicates skipped")
         return tidy.unique(["model", "unit"], keep="first", maintain_order=True)
     kept = tidy.sort("date", maintain_order=True, nulls_last=False).unique(["model", "unit"], keep="last")
     notes.append(
-        f"{counted(tidy.height - kept.height, 'older score')} skipped: of each model and unit the newest counts"
+        f"{plural(tidy.height - kept.height, 'older score')} skipped: of each model and unit the newest counts"
     )
     return kept.sort("row")
 
@@ -461,7 +461,7 @@ def tasks_of_items(table: ScoreTable, tasks: Sequence[str], families: Sequence[s
     columns = [table.scores[:, codes == number].mean(axis=1) for number in range(names.size)]
     first = [int(np.argmax(codes == number)) for number in range(names.size)]
     groups = None if families is None else [str(families[place]) for place in first]
-    note = f"Scores of {counted(len(tasks), 'item')} averaged within {counted(names.size, 'task')}"
+    note = f"Scores of {plural(len(tasks), 'item')} averaged within {plural(names.size, 'task')}"
     return ScoreTable(
         table.models, names.tolist(), np.stack(columns, axis=1), Unit.TASKS, groups, notes=(*table.notes, note)
     )

@@ -25,7 +25,7 @@ from shiftbench.scoring.reports.numbers import metric_name, plain_points
 from shiftbench.scoring.reports.pictures.rows import ForecastRow, forecasts_by_domain
 from shiftbench.scoring.reports.plain_tables import PlainTable, report
 from shiftbench.scoring.scores.shape import Estimate
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 CANNOT_TELL = "cannot tell"
 MIN_LABELLED = LEVELS[-1][0]
@@ -254,7 +254,7 @@ def _cells(each: MethodErrors) -> Iterator[str]:
 def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
     """List one table per board, then explanations."""
     for board in found.boards:
-        name, models = board.board or "all boards", counted(len(board.models), "model")
+        name, models = board.board or "all boards", plural(len(board.models), "model")
         yield method_table(f"{name}: forecasts and true scores, {models}", board.standings)
     yield from (f"{name}: {meaning}." for name, meaning in _MEANINGS.items())
     if any(None in each.p.values() for board in found.boards for each in board.standings):

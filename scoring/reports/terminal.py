@@ -19,7 +19,7 @@ from shiftbench.scoring.reports.task_page import TaskPage
 from shiftbench.scoring.scores.floors import DROP_SCORES, is_drop_at_floor
 from shiftbench.scoring.scores.shape import Confidence, Estimate, Scores, TaskScores
 from shiftbench.scoring.scores.summary import ID_OOD, NO_DEPTHS
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 from shiftbench.validation.versions import NO_SETTINGS
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES
 
@@ -174,7 +174,7 @@ def _summary(page: TaskPage) -> Iterator[RenderableType]:
         remarks = [remark.replace(MINUS, "-") for remark in tile.remarks]
         if tile.estimate.value is not None:
             rows.append([tile.name.replace(MINUS, "-"), value, "".join(interval), "\n".join([*total, *remarks])])
-    title = f"{task.task}: summary over {counted(summary.n_shifts, 'shift')}, {page.basis}, in points"
+    title = f"{task.task}: summary over {plural(summary.n_shifts, 'shift')}, {page.basis}, in points"
     yield PlainTable(title, ("figure", "points", "95% interval", ""), rows, texts=("",))
     shares = [f"{name} {share(part)}" for name, part in summary.scenario_shares.items() if part is not None]
     if shares:

@@ -19,7 +19,7 @@ from shiftbench.builders.encoder import Encoder
 from shiftbench.checking.check_data import CheckData
 from shiftbench.scoring.scores.by_domain import ProbePredictions, Probes
 from shiftbench.validation.progress import progress
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 from shiftbench.validation.vocabulary import TaskKind
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probe
             frames.append(part.test.select("domain", "id", seed=pl.lit(number, pl.Int64)).with_columns(predicted))
         n_texts = {part.domain: len(part.train) for part in parts}
         predictions.append(ProbePredictions(name, n_train, pl.concat(frames), n_texts))
-    log.info("probes: trained on %s of each domain, %d times", counted(n_train, "text"), TRAININGS)
+    log.info("probes: trained on %s of each domain, %d times", plural(n_train, "text"), TRAININGS)
     return Probes(tuple(predictions), without)
 
 
@@ -108,7 +108,7 @@ def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Par
         n = min(len(part.train) for part in mine)
         n_labels = min(part.train["label"].n_unique() for part in mine)
         if n < MIN_TEXTS:
-            without[domain] = f"{counted(n, 'text')} to train on, fewer than {MIN_TEXTS}"
+            without[domain] = f"{plural(n, 'text')} to train on, fewer than {MIN_TEXTS}"
         elif n_labels < 2:
             without[domain] = "only one label"
         else:

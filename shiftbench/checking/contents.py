@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import NO_SOURCE
 
 _NAMED = 12
@@ -33,7 +33,7 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
         models = f"trained on {_listed(trained)}" if trained else "trained on none of these domains"
         if trained and len(trained) < len(sources):
             models += f", and {NO_SOURCE}"
-        seeds = f"{counted(len(runs['seeds']), 'seed')} ({_listed(runs['seeds'])})"
+        seeds = f"{plural(len(runs['seeds']), 'seed')} ({_listed(runs['seeds'])})"
         grid = f"{pairs} of {len(sources) * len(targets)} pairs of source and target"
         yield f"  {task}: {models}; tested on {_listed(targets)}; {seeds}; {grid}"
         there = folder.task(task).domains

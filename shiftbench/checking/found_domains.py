@@ -36,7 +36,7 @@ from shiftbench.scoring.scores.slices import (
     with_examples,
 )
 from shiftbench.validation.output_files import replace_file
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 COLUMN = "slice"
 """The column of found domains in the output file."""
@@ -190,7 +190,7 @@ def _refusal(texts: Texts, least: int) -> str:
     n, n_groups = texts.scores.size, int(texts.groups.max()) + 1
     if n < 2 * least or n_groups < 2 * LEAST_GROUPS:
         return (
-            f"{counted(n, 'text')} in {counted(n_groups, 'group')} are too few to compare a slice with the rest: at "
+            f"{plural(n, 'text')} in {plural(n_groups, 'group')} are too few to compare a slice with the rest: at "
             f"least {2 * least} in {2 * LEAST_GROUPS} are needed (near-duplicates count as one group)"
         )
     if texts.scores.min() == texts.scores.max():

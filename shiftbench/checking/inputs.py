@@ -32,9 +32,9 @@ from shiftbench.validation.report import (
     Problem,
     WrongTypeError,
     and_more,
-    counted,
     did_you_mean,
     first_line,
+    plural,
 )
 from shiftbench.validation.vocabulary import ELSEWHERE, PREDICTION_SUFFIXES
 
@@ -200,7 +200,7 @@ def of_known_rows(
         cure = f"ids are those of the test rows in {ids_are}, such as '{known[0]}'"
         raise InvalidInput(Problem("unknown id", file, found, cure, column="id", row=1))
     if n_unknown:
-        rows = counted(n_unknown, "prediction")
+        rows = plural(n_unknown, "prediction")
         such = repr(frame.filter(unknown)["id"][0])
         text = f"{shown_name(file)}: {rows} of rows that are not in {shown_name(ids_are)}, such as {such}, ignored"
         warn(text, DataWarning)

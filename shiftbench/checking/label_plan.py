@@ -17,7 +17,7 @@ from shiftbench.metrics.label_budget import (
     texts_within,
 )
 from shiftbench.metrics.precision import sum_by_group
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 LEAST_IN_DOMAIN = 30
 """Minimum labelled texts of a domain for measuring how far its confidences are off."""
@@ -194,7 +194,7 @@ def plan_lines(plan: LabelPlan, n_domains: int) -> Iterator[str]:
         each_off = ", ".join(f"{name} {100 * each:+.1f}" for name, each in plan.shortfalls.items())
         yield (
             f"Expected accuracy: the mean confidence {'minus' if mean >= 0 else 'plus'} {abs(mean):.1f} points, by "
-            f"which it is too {'high' if mean >= 0 else 'low'} on {counted(len(off), 'labelled domain')} ({each_off})."
+            f"which it is too {'high' if mean >= 0 else 'low'} on {plural(len(off), 'labelled domain')} ({each_off})."
         )
     if plan.within is not None:
         yield (

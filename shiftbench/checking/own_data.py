@@ -31,7 +31,7 @@ from shiftbench.validation.cards import Card
 from shiftbench.validation.notices import DataWarning, warn
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 from shiftbench.validation.vocabulary import GOLD, OUTSIDE_SOURCES, SOURCE_JOINER, TaskKind, is_name
 
 log = logging.getLogger(__name__)
@@ -154,7 +154,7 @@ def open_own_data(
         ids = dataset_ids(rows, names, folder) if columns.id else pl.DataFrame()
         own_ids = dict(ids.filter("first").select("id", "own_id").iter_rows()) if columns.id else {}
         if repeats := int((~ids["first"]).sum()) if columns.id else 0:
-            log.info("%s: skipped as exact duplicates of another row: %s", csv, counted(repeats, "row"))
+            log.info("%s: skipped as exact duplicates of another row: %s", csv, plural(repeats, "row"))
         yield OwnData(folder, csv, columns, names, ids, own_ids, (predictions, frame), left_out)
 
 

@@ -16,7 +16,7 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import as_frame, is_own
 from shiftbench.checking.opened_data import OwnColumns
-from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, counted, did_you_mean
+from shiftbench.validation.report import InvalidInput, Problem, UnknownChoice, did_you_mean, plural
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SPLITS
 
 _ROW = "row number"
@@ -143,7 +143,7 @@ def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns)
     if values.dtype.is_numeric() or values.dtype == pl.Boolean:  # numeric labels, written as in the rows
         values = pl.Series(class_names(values.to_numpy()))
     if len(values) != len(frame):
-        found, cure = f"{counted(len(values), 'prediction')}, {counted(len(frame), 'row')}", "give one for each row"
+        found, cure = f"{plural(len(values), 'prediction')}, {plural(len(frame), 'row')}", "give one for each row"
         raise InvalidInput(Problem("the numbers of predictions and rows differ", "predictions", found, cure))
     texts = columns.get("text", ())
     named = [columns.get("domain"), columns.get("label"), columns.get("id"), columns.get("split"), columns.get("group")]

@@ -16,7 +16,7 @@ from shiftbench.baselines.results.papers import (
     paper_file,
     reported_figures,
 )
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
@@ -207,7 +207,7 @@ def _depths(row: PaperRow, data: Path) -> Iterator[Beside]:
                 for name, rows in (("source", table.filter(~is_test)), ("target", table.filter(is_test))):
                     low, middle, high = (rows["depth"].quantile(q) or 0.0 for q in (0.05, 0.5, 0.95))
                     found = f"{middle:.3f} ({low:.3f} to {high:.3f})"
-                    yield Beside(task, f"depth of {counted(len(rows), f'{name} text')}", "a picture", found, row.id)
+                    yield Beside(task, f"depth of {plural(len(rows), f'{name} text')}", "a picture", found, row.id)
 
 
 _CHECKS: dict[str, Callable[[PaperRow, Path], Iterator[Beside]]] = {

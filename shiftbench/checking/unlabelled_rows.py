@@ -13,7 +13,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.forecasting.files import Unlabelled
 from shiftbench.scoring.forecasting.samples import Run, Sample, make_sample
 from shiftbench.validation.prediction_task import PredictionTask
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 
@@ -106,7 +106,7 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
         counts = mixed[domain].value_counts(sort=True).sort("count", domain, descending=[True, False]).rows()
         shown = ", ".join(f"{name}: {n:,}" for name, n in counts[:MAX_SHOWN])
         shown += f" and {len(counts) - MAX_SHOWN:,} more domains" if len(counts) > MAX_SHOWN else ""
-        notes.append(f"skipped, because they have no label in column '{label}': {counted(len(mixed), 'row')} ({shown})")
+        notes.append(f"skipped, because they have no label in column '{label}': {plural(len(mixed), 'row')} ({shown})")
         left_out = mixed[names["own_id"]] if "own_id" in names else left_out
     known = replace(table, frame=labelled, numbers=(~blank).arg_true() + 1)
     if rows.is_empty():

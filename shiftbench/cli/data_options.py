@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from shiftbench.validation.command_line import OUTPUT, TableFormat
-from shiftbench.validation.report import InvalidInput, Problem, counted
+from shiftbench.validation.report import InvalidInput, Problem, plural
 
 if TYPE_CHECKING:
     from shiftbench.checking.opened_data import OwnFile
@@ -132,7 +132,7 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
     if len(names) != len(files) or len(set(names)) < len(names) or not all(names):
         cure = "give a different name for each file, in order, separated by commas"
         raise InvalidInput(
-            Problem(f"these names do not match {counted(len(files), 'file')}", "--names", f"'{typed}'", cure)
+            Problem(f"these names do not match {plural(len(files), 'file')}", "--names", f"'{typed}'", cure)
         )
     return names
 

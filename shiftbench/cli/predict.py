@@ -10,7 +10,7 @@ import typer
 from shiftbench.baselines.models.options import ModelArgument, ModelOptions
 from shiftbench.validation.command_line import DataOption, PredictionOut, SubsetOption, with_options
 from shiftbench.validation.notices import ModelWarning
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SPLITS, TaskKind
 
 log = logging.getLogger(__name__)
@@ -92,7 +92,7 @@ def predict(
         model=[model, loaded.version],
     )  # fmt: skip
     resumed = f"; continuing from the work saved in {work.path}" if work.path.is_dir() else ""
-    log.info("predicting %s of task '%s' with %s%s", counted(len(rows), "row"), chosen.task, loaded.name, resumed)
+    log.info("predicting %s of task '%s' with %s%s", plural(len(rows), "row"), chosen.task, loaded.name, resumed)
     predictions = chosen.predict(loaded, seed, work)
     gold = rows["label"] if info.kind is TaskKind.CLASSIFICATION else None
     _warn(list_doubts(loaded, gold, predictions["prediction"], info.labels))

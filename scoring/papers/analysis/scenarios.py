@@ -17,7 +17,7 @@ from shiftbench.scoring.papers.analysis.canvas import (
 )
 from shiftbench.scoring.papers.analysis.entries import Findings, Result, build_findings, group_by_board, n_entries
 from shiftbench.scoring.scores.shape import Shift
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +87,7 @@ def _bars(axis: "Axes", rows: pl.DataFrame) -> None:
     for place, group in enumerate(groups):
         _bar(axis, place, group)
         first = group.row(0, named=True)
-        words = f"{n_entries(first['entries'])}, {counted(first['shifts'], 'shift')}"
+        words = f"{n_entries(first['entries'])}, {plural(first['shifts'], 'shift')}"
         axis.text(101, place - 0.14, words, va="center", fontsize=8)
         resolved = f"{100 * group['resolved'].sum():.0f}% resolved"
         axis.text(101, place + 0.2, resolved, va="center", fontsize=8, color=GREY)

@@ -12,7 +12,7 @@ from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.reports import numbers
 from shiftbench.scoring.reports.pictures.words import source_name
 from shiftbench.scoring.scores.shape import Estimate
-from shiftbench.validation.report import counted, quote_names
+from shiftbench.validation.report import plural, quote_names
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -61,7 +61,7 @@ _FILTERS = {
     "metric": numbers.metric_name,
     "p": numbers.p_words,
     "p_value": p_text,
-    "counted": counted,
+    "plural": plural,
     "names": quote_names,
     "source": source_name,
 }

@@ -19,7 +19,7 @@ from shiftbench.scoring.reports.pictures.words import (
     with_drops,
 )
 from shiftbench.scoring.scores.shape import Confidence, Estimate, OverTime, Shift, TaskScores
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 
 _HEIGHT = 250
 _QUADRANTS = (("Classic", 1, 1), ("Observed", 1, -1), ("Unobserved", -1, 1), ("No Challenge", -1, -1))
@@ -103,7 +103,7 @@ def depth_curves(task: TaskScores) -> Markup:
 
     parts = [draw.text(x.at(int(key)), y.start + 31, words, "middle", "sb-below") for key, words in _effective(found)]
     parts += [tag("g", tag("title", name), draw.path(places(curve), "sb-thin")) for name, curve in thin]
-    name = f"mean of {counted(task.summary.n_shifts, 'shift')}" if thin else "Depth F1"
+    name = f"mean of {plural(task.summary.n_shifts, 'shift')}" if thin else "Depth F1"
     parts.append(draw.path(places(means), "sb-curve sb-accent"))
     for key, each in means.items():
         if each.value is not None:

@@ -2,7 +2,7 @@
 
 from shiftbench.scoring.reports.numbers import drop_text, score_text
 from shiftbench.scoring.scores.shape import Shift, TaskScores
-from shiftbench.validation.report import counted
+from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import ELSEWHERE, NO_SOURCE, SOURCE_JOINER
 
 ELSEWHERE_MARK = "trained elsewhere"
@@ -51,7 +51,7 @@ def shift_words(shift: Shift) -> str:
         "at chance: no scenario"
         if shift.at_floor
         else f"{shift.scenario}, {'resolved' if shift.resolved else 'not resolved'}",
-        f"{counted(shift.n, 'text')}, {counted(shift.runs, 'run')}",
+        f"{plural(shift.n, 'text')}, {plural(shift.runs, 'run')}",
     ]
     return "\n".join(lines)
 
