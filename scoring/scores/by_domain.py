@@ -1,7 +1,7 @@
 """One model's scores by domain: significant differences, spread between domains, and decomposition of drops.
 
-A drop from the source domain is split into difficulty, measured by probes trained on each domain, and a rest. The model
-is treated as fixed, the probes as recipes: their intervals include the variance over resampled training texts.
+A drop from the source domain is split into difficulty, measured by probes (cheap models trained on each domain), and a
+rest. Intervals treat the model as fixed, but include the probes' variance over resampled training texts.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -74,11 +74,11 @@ class Levels(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """The scores of a model and its probes on one pair of test sets.
+    """The scores of a model and of the probes on one pair of test sets.
 
     Attributes:
-        model: its scores.
-        probes: scores of each probe, by its name; at least one, each trained at least 5 times.
+        model: the model's scores.
+        probes: scores of each probe, by name; at least one probe, each trained at least 5 times.
         is_probe_at_chance: whether some probe is not shown to score above the no-skill level.
     """
 
@@ -283,8 +283,11 @@ def check_domains(
         titles: the user's domain names, by internal name; the check shows these.
         margin: loss below which a domain is accepted, a fraction above 0, fixed in advance.
         unlabelled: domains without labels, which get a next step too.
-        follow: tests scores over time, if domains are periods; called with the domains that have enough texts.
-        find: discovers slices in the predictions on all domains.
+        follow: function that tests scores over time, if domains are periods; called with the runs on the domains that
+            have enough texts. None without periods.
+        find: function that discovers slices, called with the runs on all domains; None to search for none.
+
+    Returns: the check; domains have their titles.
     """
     own = _Check(model, scores, predictions, folder, home, probes or Probes((), {}), margin, unlabelled)
     check = _rename_domains(own.run(), titles or {})
@@ -370,7 +373,7 @@ class _Check:
         )
 
     def _doubted_labels(self) -> dict[str, tuple[str, ...]]:
-        """List by domain the ids of errors that every probe makes too, for domains where most errors are such."""
+        """Return the ids of the model's errors that most probe runs repeat, for domains where most errors are such."""
         doubted = {}
         for domain in self.counted if self.probes.found else ():
             wrong = self._gold_labels.filter(domain=domain).join(
@@ -413,7 +416,7 @@ class _Check:
             every = [self.figures[domain] for domain in self.counted]
             tested = {name: weighted_sum(every, list(row)) for name, row in zip(self.counted, weights, strict=True)}
         p_values = [figure.p_value() for figure in tested.values()]
-        # With two domains, each against the rest is the same test, so one is enough.
+        # With two domains, comparing either one with the rest is the same test, so it counts once.
         is_one = self.home not in self.counted and len(tested) == 2
         corrected = p_values if is_one else holm(p_values).tolist()
         return {domain: (figure, p) for (domain, figure), p in zip(tested.items(), corrected, strict=True)}

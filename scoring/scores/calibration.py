@@ -4,11 +4,12 @@ If probabilities of all labels are given, the confidence is the predicted label'
 without probabilities gets the uniform distribution. Probabilities also split TD into the cost of the label shift and
 the rest (``metrics.priors``): adjusted ST - ST, and TT - adjusted ST. Files without confidences pass unchanged.
 
-As for scores, variances come from the groups' influences (``metrics.precision``), with Wilson's interval at the
-effective n. Overconfidence is the difference of two such scores, mean confidence and accuracy; a Brier score in [0, 2]
-is twice one. Only the squared calibration error, which may be below 0, has limits of its own (``calibration_limits``).
-It and the ranking metrics have no interval if fewer than 5 groups have an error, or fewer than 5 a correct answer.
-These groups also set their degrees of freedom, and those of the other metrics where groups have several texts.
+As for scores, variances come from the groups' influences (``metrics.precision``), and intervals are Wilson's at the
+effective n. Overconfidence is mean confidence minus accuracy, each with such an interval; a multi-class Brier score is
+halved to lie in [0, 1] first. The squared calibration error may be below 0, so it has another interval
+(``calibration_limits``). Calibration error and ranking metrics have no interval if fewer than 5 groups contain an
+error, or fewer than 5 a correct answer. The smaller of these two numbers of groups also sets their degrees of freedom,
+and those of the other metrics if groups have several texts.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,10 +1,10 @@
 """Controls of a task without any shift: the placebo's flips, test texts seen in training, single annotators.
 
 A placebo's domains are random samples of one domain, so models trained on two of them differ only by their training
-samples. The placebo cannot show the effect of near-duplicates between train and test of one domain: they raise
-in-domain scores, but not once they are assigned to different domains. So scores and drops without these texts are
-reported with their number. A domain that a model has read in pretraining is not out of domain: if a card lists the
-domains known to be in the pretraining data, means are reported over the shifts with neither source nor target on it.
+samples. Near-duplicates between train and test of one domain raise in-domain scores. The placebo does not show this,
+because it assigns the duplicates to different domains; so scores and drops are also reported without these test texts,
+with the number of texts removed. A domain in a model's pretraining data is not out of domain: if a card lists such
+domains, means are also reported over the shifts whose source and target are not among them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,9 +64,10 @@ def near_duplicates(folder: DatasetFolder, task: str, unrepeated: TaskValues | N
     Args:
         folder: the dataset.
         task: its name.
-        unrepeated: scores on the other test texts; None if there are none, or if the repeated ones are not identified.
+        unrepeated: scores on the test texts that repeat no train text; None if no text repeats one, or if the folder
+            does not list the texts that do.
 
-    Returns: None for a placebo, in a folder without statistics, and without a domain that has both splits.
+    Returns: the shares; None for a placebo, in a folder without statistics, and if no domain has both splits.
     """
     if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
         return None
@@ -145,8 +146,8 @@ def single_annotators(folder: DatasetFolder, task: str, metric: str) -> Annotato
         folder: the dataset.
         task: its name.
         metric: the task's metric.
-    Returns: None for a placebo, in a folder without statistics, if upstream has no votes, and for metrics other than
-        accuracy and macro-F1.
+    Returns: the scores; None for a placebo, in a folder without statistics, if upstream has no votes, and for metrics
+        other than accuracy and macro-F1.
     """
     if task.endswith(PLACEBO) or not (folder.path / data_path(task)).is_file():
         return None
@@ -204,7 +205,7 @@ def unseen_drops(table: pl.DataFrame, card: Card, folder: DatasetFolder, task: T
         card: the entry's card.
         folder: the dataset.
         task: the task's scores; shifts without ST are skipped.
-    Returns: None if the card lists no domain of the task, or no shift remains.
+    Returns: the means; None if the card lists no domain of the task, or no shift remains.
     """
     seen = seen_domains(card, task.task, task.domains)
     single = [
@@ -264,7 +265,7 @@ def _with_intervals(scores: Scored, task: TaskScores) -> dict[tuple[str, str], F
 
 
 def _score(target: str, values: Floats, score: Estimate) -> Score:
-    """Return a score with its replicates' deviations as influences; they have the groups' correlations."""
+    """Return a score with the deviations of its replicates as influences: scores correlate as over groups."""
     value = float(values[0])
     if len(values) == 1 or score.low is None or score.high is None:
         return Score(value, no_interval=Reason(score.no_interval or Reason.FEW_GROUPS))
@@ -277,7 +278,7 @@ def _score(target: str, values: Floats, score: Estimate) -> Score:
 def _differences(
     figures: Mapping[tuple[str, str], Figure], pairs: Sequence[tuple[tuple[str, str], tuple[str, str]]]
 ) -> list[Figure]:
-    """Compute the differences home - away, for pairs whose in-domain score is known."""
+    """Compute in-domain minus cross-domain score, for pairs of cells whose in-domain score is known."""
     return [difference(figures[home], figures[away]) for home, away in pairs if home in figures]
 
 

@@ -58,7 +58,11 @@ def _place_prefix(source: str | None, target: str | None, task: str | None) -> s
 
 
 def is_ranked(task: TaskScores) -> bool:
-    """Return whether the scores cover everything that a board ranks by."""
+    """Return whether a board ranks these scores (see ``covers_board``).
+
+    Args:
+        task: an entry's scores of one task.
+    """
     summary = task.summary
     return covers_board(
         complete=summary.complete,
@@ -70,7 +74,14 @@ def is_ranked(task: TaskScores) -> bool:
 
 
 def unranked_lines(scores: Scores, task: TaskScores) -> list[str]:
-    """List why an entry is not ranked: the reason first, then what is missing."""
+    """List why an entry is not ranked.
+
+    Args:
+        scores: the entry's scores.
+        task: its scores of the task that is not ranked (see ``is_ranked``).
+
+    Returns: the reason, then one line per missing item.
+    """
     summary = task.summary
     missing = missing_lines(scores, task.task)
     if task.id_ood is not None and summary.basis == "joined":

@@ -144,7 +144,7 @@ def disagreements(
         source: what they were trained on; an entry trained on no domain is compared for every source.
         target: the domain that they were tested on.
         n: maximum number of examples of each kind, sorted by difference, then by id.
-    Returns: None if labels are withheld or the entries have no text in common.
+    Returns: the comparison; None if labels are withheld or the entries have no text in common.
     """
     if not folder.has_public_labels:
         return None
@@ -188,7 +188,7 @@ class SampleRow:
 
 
 def sample_rows(folder: DatasetFolder, task: str, domain: str, n: int = 3) -> tuple[SampleRow, ...]:
-    """Return a domain's first rows by id, an order as good as random; from its train split if it has one.
+    """Return a domain's first rows by id, from its train split if it has one; the order of ids is arbitrary.
 
     Args:
         folder: the dataset.

@@ -55,8 +55,8 @@ def refusal(groups: float, class_groups: Sequence[float] = ()) -> Reason | None:
 
     Args:
         groups: its effective number of groups.
-        class_groups: effective number of groups with gold examples of each class; a single class (such as spans) is
-            treated as ``groups`` are.
+        class_groups: effective number of groups with gold examples of each class. A single class (such as spans) below
+            the minimum is reported as too few groups, not as a rare class.
     """
     if groups < MIN_GROUPS or (len(class_groups) == 1 and class_groups[0] < MIN_GROUPS):
         return Reason.FEW_GROUPS
@@ -90,7 +90,7 @@ class Score:
         test_set: its name; scores on the same test set share its groups.
         influences: influence of each group, shape (n_groups,); their squares sum to the variance.
         right: each group's summed text scores divided by the number of texts, shape (n_groups,); used to find the
-            groups on which two models differ. Empty if differences on the same texts are not between models.
+            groups on which two models differ. Empty: differences on this test set are not treated as paired.
         groups: effective number of groups.
         no_interval: why the test set allows no interval.
         runs: the runs that it averages; None if they are not stored.
@@ -266,7 +266,7 @@ class Figure:
 
     @cached_property
     def training(self) -> Training | None:
-        """Return the variance over training runs; None if a recipe has fewer than 5, or other ones per test set."""
+        """Return the variance over runs; None if a recipe has fewer than 5 runs, or different runs per test set."""
         by_recipe: dict[object, list[tuple[float, Score]]] = {}
         for part in self.parts:
             runs = part.score.runs
@@ -294,7 +294,7 @@ class Figure:
         variances, dfs = zip(*between, strict=True)
         total, df = float(sum(variances)), float(satterthwaite(variances, dfs))
         variance = max(total - residual, 0.0)
-        # The residual is subtracted as known, so the rest has the absolute uncertainty of the total.
+        # The residual is treated as known, so the remaining variance has the standard error of the total.
         return Training(variance, df * (variance / total) ** 2 if variance > 0 else df)
 
     def _limits_of_scores(self, quantile: float) -> tuple[Floats, Floats]:
@@ -495,7 +495,7 @@ def mean(figures: Sequence[Figure]) -> Figure:
 
 
 def difference(one: Figure, other: Figure) -> Figure:
-    """Return one figure minus another; for two drops it is in [-2, 2]."""
+    """Return one figure minus another: in [-1, 1] for two scores, in [-2, 2] for two drops."""
     bounds = (one.bounds[0] - other.bounds[1], one.bounds[1] - other.bounds[0])
     return weighted_sum([one, other], [1.0, -1.0], bounds)
 
@@ -534,7 +534,7 @@ def estimates(figures: Mapping[str, Figure]) -> dict[str, Estimate]:
 
 
 def total_interval(figure: Figure) -> Interval | None:
-    """Return the interval that includes training variance; None if training variance was not measured."""
+    """Return the interval that includes training variance; None if that is not known (see ``Figure.training``)."""
     if not figure.has_interval or figure.training is None:
         return None
     low, high = figure.limits(recipes=True)
@@ -592,16 +592,16 @@ def none_if_nan(value: float | Floats) -> float | None:
 
 
 def as_it_is(figure: Figure) -> Figure:
-    """Return a figure that treats the trained model as fixed, also in sums with recipes."""
+    """Return a figure without training variance (the model is fixed), also in sums with figures that have it."""
     return _with_runs(figure, lambda _: Runs(None, (), np.zeros(0), np.zeros((0, 0))))
 
 
 def runs_of_other_texts(figure: Figure, shared: float) -> Figure:
-    """Add the variance over training texts to a figure whose runs each resampled theirs from the same pool.
+    """Add the variance over training texts to a figure whose runs each resampled their texts from the same pool.
 
-    Runs that sample n of N texts with replacement vary like samples of n texts; the pool of N texts adds n / N of that
-    variance, common to all runs. So the mean of k runs has 1 + k n / N times the variance that k runs show, and the
-    runs' deviations are scaled by the root of it (to first order; Efron 1979, the bootstrap).
+    Runs that sample n of N texts with replacement vary like samples of n texts. Another pool of N texts would add n / N
+    of that variance, common to all runs. So the mean of k runs has 1 + k n / N times the variance observed among the k
+    runs, and the runs' deviations are scaled by its root (to first order; Efron 1979, the bootstrap).
 
     Args:
         figure: scores of runs.

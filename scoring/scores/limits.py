@@ -213,7 +213,13 @@ class GateReport(pydantic.BaseModel):
 
 
 def refuse_limits(limits: Limits) -> None:
-    """Raise InvalidInput, with all problems at once, for limits that are not fractions, or if no limit is set."""
+    """Check a gate's limits.
+
+    Args:
+        limits: the limits, as fractions.
+
+    Raises: InvalidInput with every problem: no limit is set, or a limit is out of range.
+    """
     if all(limit is None for limit in limits):
         what, cure = "a gate needs a limit", "give --max-drop, --min-score or --baseline with --max-regression"
         raise InvalidInput(Problem(what, "gate", cure=cure))
@@ -314,7 +320,8 @@ def _check_loss(old: TaskValues, new: TaskValues, before: Cell, after: Cell, lim
         "max_regression", after[1], limit, difference(old.figure(metric, before), new.figure(metric, after))
     )
     is_same = loss.value is not None and abs(loss.value) < _SAME
-    if is_same and np.allclose(_text_scores(old, before), _text_scores(new, after)):  # however few the texts are
+    # Equal scores on every text cannot be a loss, even if the texts are too few for an interval.
+    if is_same and np.allclose(_text_scores(old, before), _text_scores(new, after)):
         return loss.model_copy(update={"p_broken": 1.0, "p_kept": 0.0, "reason": None})
     return loss
 

@@ -168,8 +168,8 @@ class _Precision(NamedTuple):
 def _labels(here: _Precision, home: _Precision | None, others: float, apart: float, level: float) -> Labels:
     """Compute the number of labels with which a true difference of ``apart`` is significant with 80% power.
 
-    If the comparison score takes up more than half of the allowed variance, as many new labels in the source domain are
-    assumed, too: labels in the domain alone would then decide late or never.
+    If the comparison score takes up more than half of the allowed variance, the same number of new labels in the source
+    domain is assumed: labels in the domain alone would then need to be very many, or never suffice.
 
     Args:
         here: precision in the domain.

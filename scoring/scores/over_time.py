@@ -41,12 +41,21 @@ WHOLE_TEXTS = "proportion of texts without an error"
 
 
 def measure_of(target: TargetRuns) -> str:
-    """Return the name of the metric that is the mean of the texts' scores."""
+    """Return the name of the metric that is the mean of the texts' scores; ``WHOLE_TEXTS`` for kinds without one.
+
+    Args:
+        target: the runs on any target of the task.
+    """
     return target.outcomes.example_metric or WHOLE_TEXTS
 
 
 def period_groups(period: str, target: TargetRuns) -> PeriodGroups:
-    """Summarise a period's texts by group; scores are averaged over the runs."""
+    """Summarise a period's texts by group.
+
+    Args:
+        period: its name.
+        target: the runs on its texts; scores are averaged over the runs.
+    """
     scores = target.outcomes.example_scores.mean(axis=0)
     sizes = np.bincount(target.groups)
     means = np.bincount(target.groups, weights=scores) / sizes
@@ -140,7 +149,10 @@ def _find_course(
 
 
 def _unexplained(values: Floats, variances: Floats, at: Floats) -> float:
-    """Return a straight line's squared residuals relative to the mean's, with the change point's weights."""
+    """Return the weighted squared residuals of a straight line, divided by those of a constant.
+
+    The weights are those of the change point, so that both fits can be compared.
+    """
     ones = np.ones((values.size, 1))
     weights = 1 / (variances + between_variance(values, variances, ones, values.size - 1))
     line = np.stack([ones[:, 0], at - at.mean()], axis=1)

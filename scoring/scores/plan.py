@@ -1,11 +1,12 @@
 """Power analysis before any model is trained: smallest detectable drops, and the runs or texts needed.
 
 Test-set sizes come from a dataset folder; the models' behaviour is assumed (set by the user, or measured on an earlier
-prediction file). A planned drop is the smallest true drop that the project's own test detects with 80% power. A study
-is represented by a ``Figure`` of the scores expected on test sets of these sizes. The 20th-percentile study has a drop
-Student's quantile of standard errors below the truth, with its scores and discordant texts at their expectation given
-that drop. The smallest drop is the one where that study's lower limit just exceeds 0, so that all details of the test
-(Wilson's shape, known variances, degrees of freedom, least variance of a paired difference) enter at that drop.
+prediction file). A planned drop is the smallest true drop that the package's test detects with 80% power. To find it, a
+study at the 20th percentile of observed drops is built: its drop is Student's 80% quantile, in standard errors, below
+the true one, and its scores and its number of discordant texts (which one model gets right and the other wrong) have
+their expected values given that drop. The planned drop is the true one at which this study's lower limit, computed by
+``Figure`` as for any other scores, just exceeds 0. In this way the test is applied as it is, with Wilson's limits,
+degrees of freedom and the least variance of a paired difference.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -79,7 +80,7 @@ class TestSet:
 
     @cached_property
     def answers(self) -> Answers:
-        """Return the model of answers on it."""
+        """Return the assumed distribution of answers, from the class proportions."""
         return Answers(tuple((self.class_sizes.sum(axis=1) / self.class_sizes.sum()).tolist()))
 
     @cached_property
@@ -90,11 +91,11 @@ class TestSet:
     @cached_property
     def true_design_effect(self) -> float:
         """Return the design effect: the factor by which grouping raises a score's variance."""
-        return 1 + (self.n / self.groups - 1) * self.icc
+        return 1 + (self.n / self.groups - 1) * self.icc  # Kish, at the effective group size
 
     @cached_property
     def seen_design_effect(self) -> float:
-        """Return the design effect that a study is expected to estimate."""
+        """Return the expected estimate of the design effect in a study of this size."""
         return expected_design_effect(self.n / self.groups, self.groups, self.icc) * self.groups / (self.groups - 1)
 
     def of_size(self, texts: float) -> "TestSet":
@@ -106,7 +107,10 @@ class TestSet:
         return self.scale * groups_with(probability, self.class_sizes.sum(axis=0), self.icc)
 
     def holding(self, recall: float) -> float:
-        """Return the expected number of groups with errors, or with correct answers, of the class with the fewest."""
+        """Return the expected number of groups with an error or a correct answer, the smallest over classes and both.
+
+        Intervals are computed from this number (see ``metrics.precision.effective_n``).
+        """
         kinds = (recall, 1 - recall)
         return self.scale * min(groups_with(kind, sizes, self.icc) for sizes in self.class_sizes for kind in kinds)
 
@@ -191,7 +195,7 @@ class Design:
         return not self.no_interval and self._lower_limit(drop, n_tests, runs) > 0
 
     def _lower_limit(self, drop: float, n_tests: int, runs: int) -> float:
-        """Return the lower limit in the 20th-percentile study."""
+        """Return the lower limit of the study at the 20th percentile of observed drops."""
         weights = np.array([cell.weight for cell in self.cells])
         recalls = self._recalls([0.0 if cell.home is None else drop for cell in self.cells])
         joint = self._covariances(recalls, recalls)
@@ -207,7 +211,10 @@ class Design:
         return study.limits(1 - LEVEL / n_tests, recipes=runs > 0)[0]
 
     def _quantile(self, runs: int) -> float:
-        """Return how many standard errors below the truth the 20th-percentile study is, computed at no drop."""
+        """Return by how many standard errors the 20th-percentile study's drop is below the true one.
+
+        The degrees of freedom are those without a drop.
+        """
         if runs not in self._quantiles:
             recalls = self._recalls([0.0] * len(self.cells))
             without = self._figure(recalls, recalls, runs)
@@ -333,6 +340,9 @@ class Assumptions(pydantic.BaseModel):
 def parse_assumptions(typed: Sequence[str]) -> dict[str, float]:
     """Parse assumptions given as ``NAME=VALUE``; the last value of a repeated name is used.
 
+    Args:
+        typed: one string per assumption; names are those of ``Assumptions``.
+
     Raises: UnknownChoice for an unknown name, or a value out of range.
 
     >>> parse_assumptions(["icc=0.1", "run_sd=0.02"])
@@ -357,10 +367,10 @@ class PlannedDrop(pydantic.BaseModel):
     Attributes:
         figure: ``SD``, ``TD`` or ``average drop``.
         source, target: the shift; None for the average.
-        models: for these trained models, a fraction; None without an interval or if even the largest drop is not
-            detected.
-        models_corrected: with the level divided over all shifts of the task.
-        recipe, recipe_corrected: with training variance; None also with fewer than 5 runs.
+        models: the drop for these trained models, a fraction; None without an interval or if even the largest drop is
+            not detected.
+        models_corrected: the drop if the level is divided over all shifts of the task.
+        recipe, recipe_corrected: the same with training variance; None also with fewer than 5 runs.
         no_interval: why the test sets allow no interval.
     """
 

@@ -48,12 +48,11 @@ SCORE_COLUMNS = pl.Schema(
 """The long table: one score of one run (task, source, target, seed) per row, sorted by the first five columns.
 
 - ``metric``: depth metrics end in ``@<lambda>``; ``tt_depth_...`` rows contain the target's own run (its seed),
-    weighted
-  by the depths in ``source``.
+  weighted by the depths in ``source``.
 - ``value``: a fraction, except for ``effective_n`` (a number of texts); NaN if undefined.
 - ``n``: number of test rows; for a depth metric, those retained at its lambda.
 - ``replicates``: for the primary metric, ``N_STORED`` replicates: the score with each group's influence added or
-  subtracted random, with the same signs for every entry. Null for other metrics, and if the score has no interval
+  subtracted at random, with the same signs for every entry. Null for other metrics, and if the score has no interval
   (fewer than 5 effective groups, for example): ranks computed from it then have no interval either.
 - ``df``: degrees of freedom of the score's variance over test texts; null without replicates.
 
@@ -120,7 +119,7 @@ def token_encoder(folder: DatasetFolder, name: str | None = None) -> Encoder | N
 
 @cache
 def _encoder(name: str | None, vectors: Path) -> Encoder:
-    """Return the process's only encoder: identifying it reads all its weights, and its model is loaded once."""
+    """Return an encoder, built once per process, because computing its revision reads all of its weights."""
     return Encoder(name, vectors)
 
 
@@ -141,7 +140,16 @@ def checked_predictions(path: Path | PredictionInput, folder: DatasetFolder, sub
 
 
 def prediction_tasks(folder: DatasetFolder, subset: str = "all") -> list[PredictionTask]:
-    """Return the task descriptions used to check predictions for a subset; InvalidInput if no task has it."""
+    """Return the task descriptions used to check predictions for a subset.
+
+    Args:
+        folder: the dataset.
+        subset: the subset of test ids.
+
+    Returns: one per task that has the subset.
+
+    Raises: InvalidInput if no task has it.
+    """
     tasks = [
         folder.prediction_task(task, subset) for task, info in folder.manifest.tasks.items() if subset in info.subsets
     ]
@@ -181,7 +189,7 @@ class FileChecks:
         return score_predictions(predictions, folder, subset, encoder=token_encoder(folder)).scores
 
     def benchmark(self, path: Path) -> str:
-        """Return the benchmark part of a file's first id; unchecked text."""
+        """Return the benchmark's name, up to the first slash of a file's first id; the text is not validated."""
         first = next(PredictionFile(path).parts(["id"]))["id"][0]
         return str(first).partition("/")[0]
 
@@ -190,7 +198,12 @@ IN_THIS_PROCESS = FileChecks()
 
 
 def data_versions(path: Path, folder: DatasetFolder) -> str:
-    """Describe the folder's data version, and the one in the card next to the predictions."""
+    """Describe the data versions of a folder and of a prediction file, for error messages.
+
+    Args:
+        path: the prediction file; its version is in the card next to it, if there is one.
+        folder: the dataset.
+    """
     here = f"this folder has {folder.version}"
     card, _ = card_beside(path)
     if card is None:

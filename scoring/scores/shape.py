@@ -105,9 +105,8 @@ class ConfidenceCurves(Record):
 class Confidence(Record):
     """Confidence metrics in domain, out of domain and their difference; means are over domains and shifts.
 
-    ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (of the predicted
-    label
-    only: top-label Brier, in [0, 1]). Means over shifts are over single sources if there are any.
+    ``given`` is 'probabilities' (of all labels: Brier is multi-class, in [0, 2]) or 'confidence' (only of the predicted
+    label: top-label Brier, in [0, 1]). Means over shifts are over single sources if there are any.
     """
 
     given: str
@@ -210,8 +209,8 @@ class WithoutRepeats(Record):
 class NearDuplicates(Record):
     """Shares of a task's test texts, pooled over domains, that repeat a train text of their own domain.
 
-    They raise SS and TT but not ST, as a shift would; a placebo does not show this, because it assigns them to other
-    domains.
+    Like a shift, they make SS and TT higher than ST. A placebo does not show this, because it assigns such texts to
+    different domains.
     """
 
     near: float = pydantic.Field(description="Share similar but not equal to a train text of another group")
@@ -289,9 +288,8 @@ class Summary(Record):
     'zero-shot' or 'elsewhere' (trained outside the dataset). ``average_drop`` needs the complete grid. Standard
     deviations are sample standard deviations over shifts. If models are trained on one domain only, ``basis`` is
     'id-ood': shifts from that domain; ``complete`` then means that none is missing, ``mean_ss`` is the ID score and
-        ``mean_st`` the mean OOD score.
-    Values that need the other domains as sources are null; TD values are over the targets that have a TT.
-    For a pairing (Depth F1 paper) it is 'pairing': its one shift, which has no drop.
+    ``mean_st`` the mean OOD score. Values that need the other domains as sources are then null; TD values are over the
+    targets that have a TT. For a pairing (Depth F1 paper) ``basis`` is 'pairing': a single shift, without a drop.
     ``r2`` of pure noise is 0.25 with many domains, 0.27 with 6, 0.29 with 5 and 0.37 with 3.
     """
 

@@ -109,10 +109,11 @@ def compare_slice(texts: Texts, members: Mask) -> Tested:
 
 
 def slice_p(tested: Tested) -> float:
-    """Return the two-sided p value for the null hypothesis that a slice scores as the rest; NaN without an interval.
+    """Return the two-sided p value for a slice and the rest having equal scores; NaN without an interval.
 
-    It is the larger of the interval's and an exact mid-p value at the effective numbers of texts, as for lowest scores
-    (``limits.check_score``): many candidates share a small level, at which intervals with few errors are too short.
+    It is the larger of the interval's p value and an exact mid-p value at the effective numbers of texts, as for the
+    limits of a gate (``limits.check_score``). The correction over many candidates makes the level small, and there the
+    intervals are too short if errors are few.
     """
     p = tested.apart.p_value()
     if not np.isfinite(p):
@@ -124,7 +125,8 @@ def slice_p(tested: Tested) -> float:
     held = here + there
     if held <= 0:
         return 1.0
-    # Fisher's test as a test of a proportion with the hypergeometric variance: effective numbers are not integers.
+    # Effective numbers are not integers, so Fisher's test is replaced by one of a proportion whose effective n gives
+    # the hypergeometric variance.
     sides = exact_p(here / held, held * (whole - 1) / max(whole - held, 1.0), own.n / whole)
     one_sided = min(1 + sides.above - sides.below, 1 + sides.below - sides.above) / 2
     return max(p, min(1.0, 2 * as_student(one_sided, tested.apart.df)))
@@ -169,8 +171,8 @@ def find_slices(
     found = [compare_slice(part, members) for _, part, members in trials]
     p_values = [slice_p(each) for each in found]
     corrected = holm([*p_values, *[1.0] * (n_blind + SEARCHED - len(trials))])[: len(trials)]
-    # By uncorrected p values, as Holm's correction makes ties. Slices above the rest show where the model errs only if
-    # none is below it: most texts are then hard, and no candidate contains them all.
+    # Sorted by uncorrected p values, because Holm's correction makes ties. Slices with fewer errors than the rest are
+    # listed only if none has more: most texts are then hard, and no candidate contains them all.
     shown = [at for at in range(len(trials)) if corrected[at] < LEVEL]
     lower = [at for at in shown if found[at].apart.value < 0]
     order = sorted(lower or shown, key=lambda at: (p_values[at], -abs(found[at].apart.value)))
@@ -215,7 +217,12 @@ def find_slices(
 
 
 def nothing_found(texts: Texts, reason: str) -> SlicesFound:
-    """Return the result if no search is possible, with the reason."""
+    """Return the result if no search is possible.
+
+    Args:
+        texts: the texts.
+        reason: why they were not searched, for the user.
+    """
     every = np.ones(texts.scores.size, dtype=bool)
     return SlicesFound(
         measure=texts.measure,
@@ -245,7 +252,12 @@ def _is_apart(texts: Texts, fresh: Mask, seen: Mask, whole: float) -> bool:
 
 
 def with_examples(found: SlicesFound, examples: Sequence[tuple[Sequence[str], Sequence[str]]]) -> SlicesFound:
-    """Return slices with the most typical words and texts of each."""
+    """Add examples to slices.
+
+    Args:
+        found: the slices.
+        examples: for each slice, in order, its most typical words and its most typical texts.
+    """
     slices = (
         each.model_copy(update={"words": tuple(words), "texts": tuple(texts)})
         for each, (words, texts) in zip(found.slices, examples, strict=True)

@@ -249,8 +249,7 @@ def id_model(values: TaskValues, manifest: Manifest) -> IdModel | None:
     """Choose the model of a task with an ID domain, or of candidates for such a task; None for any other task.
 
     In order of preference: trained on the ID domain, zero-shot, trained elsewhere, the first joined source that
-        includes
-    the ID domain.
+    includes the ID domain.
     """
     main = manifest.tasks.get(values.info.candidates_for or "")
     home = values.info.id_domain or (main.id_domain if main else None)
@@ -323,7 +322,12 @@ def summarise_values(
 
 
 def task_scores(values: TaskValues, manifest: Manifest | None = None) -> TaskScores:
-    """Build the nested scores of a task (see ``summarise_values``); without a manifest there is no ID domain."""
+    """Build the nested scores of one task, without reference model (see ``summarise_values``).
+
+    Args:
+        values: the task's scores.
+        manifest: the dataset's manifest, which states the ID domain; None for a task without one.
+    """
     return _TaskAverages(values, None, id_model(values, manifest) if manifest else None).scores()
 
 
@@ -602,12 +606,19 @@ def gaps(values: TaskValues, *, has_depth: bool) -> Iterator[Missing]:
     yield from _score_gaps(values)
     if has_depth:
         yield from _depth_gaps(values)
-    elif values.info.min_texts is None:  # own data have depths only if they were requested
+    elif values.info.min_texts is None:  # a user dataset has depths only on request, so their absence is no gap
         yield Missing(task=values.name, source=None, target=None, what=NO_DEPTHS)
 
 
 def small_domains(info: TaskInfo, domains: Iterable[str]) -> dict[str, int]:
-    """Find a user dataset's domains with too few test texts for a mean; returns their number of texts by name."""
+    """Find the domains of a user dataset that have too few test texts to be included in means.
+
+    Args:
+        info: the task; ``min_texts`` is the minimum, None for benchmarks, where no domain is excluded.
+        domains: the domains to check; those without test texts are skipped.
+
+    Returns: number of test texts, by domain.
+    """
     least = info.min_texts or 0
     tests = {name: facts.splits["test"].rows for name, facts in info.domains.items() if "test" in facts.splits}
     return {domain: tests[domain] for domain in domains if tests.get(domain, least) < least}
@@ -648,7 +659,7 @@ def _at_home_only(values: TaskValues, source: str) -> bool:
 
 
 def _pairing_gaps(values: TaskValues) -> Iterator[str]:
-    """List the gaps of a pairing, once each; nothing for other tasks."""
+    """List the gaps of a pairing, each once; none for other tasks."""
     whole = values.info.joined_source
     if whole is None:
         return
@@ -658,7 +669,7 @@ def _pairing_gaps(values: TaskValues) -> Iterator[str]:
 
 
 def _home_gaps(values: TaskValues) -> Iterator[str]:
-    """List, once each, the missing in-domain scores without which single sources have no drops."""
+    """List the in-domain scores that are missing for drops of single sources, each once."""
     home = values.info.id_domain
     if home is None:
         elsewhere = sorted({part for source in values.sources for part in _from_elsewhere(values, source)})

@@ -20,7 +20,10 @@ _LEAST_AGREED = 0.5
 
 
 def validation_file(predictions: Path) -> Path:
-    """Return the path of a program's predictions on validation rows (``train --validation``).
+    """Return the path of the validation predictions that belong to a prediction file (``train --validation``).
+
+    Args:
+        predictions: path of the prediction file.
 
     >>> validation_file(Path("runs/preds.parquet")).as_posix()
     'runs/preds.validation.parquet'
@@ -43,7 +46,15 @@ def read_validation(path: Path | PredictionInput, folder: DatasetFolder) -> pl.D
 
 
 def validation_tasks(folder: DatasetFolder) -> list[PredictionTask]:
-    """Return the task descriptions for checking predictions on validation rows; InvalidInput if there are none."""
+    """Return the task descriptions used to check predictions on validation rows.
+
+    Args:
+        folder: the dataset.
+
+    Returns: one per task with validation rows.
+
+    Raises: InvalidInput if no task has validation rows.
+    """
     tasks = [task for name in folder.manifest.tasks if (task := _validation_task(folder, name)) is not None]
     if not tasks:
         cure = "build the dataset with validation rows, or omit the file"

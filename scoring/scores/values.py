@@ -118,7 +118,7 @@ class TaskValues:
         return self._figures[metric, cell]
 
     def _sample(self, metric: str, cell: Cell) -> None:
-        """Compute the precision of a score, and of those that differ from it only by the depth weights."""
+        """Compute and cache a score's precision, for a depth-weighted score at all lambdas at once."""
         name, _, lambda_ = metric.partition("@")
         source = _trained_on(metric, cell)
         weights = self.weights[cell] if lambda_ else None
@@ -412,7 +412,11 @@ def depth_in(
 def deepest_of_parts(
     parts: Sequence[str], target: TargetRuns, tables: Mapping[str, pl.DataFrame], folder: DatasetFolder
 ) -> float:
-    """Return the depth of a part's deepest text, or for several parts the mean as a substitute for the pooled one."""
+    """Return the depth of a source's deepest train text.
+
+    For a joined source it is the mean over its parts, because the depths of the pooled texts are not known.
+    """
     sizes = [n_train(folder.task(target.task), part) for part in parts]
     deepest = [float(tables[part]["depth"][:size].to_numpy().max()) for part, size in zip(parts, sizes, strict=True)]
-    return deepest[0] if len(parts) == 1 else float(np.average(deepest, weights=sizes))  # a mean of one may round
+    # np.average of a single value may differ from it in the last digit.
+    return deepest[0] if len(parts) == 1 else float(np.average(deepest, weights=sizes))
