@@ -1,7 +1,7 @@
 """The project's own benchmarks, from a clone: ``python -m benchmarks --help``.
 
-How fast (each beside yardsticks that are timed in the same run), how right (simulations with a known truth), and how
-large to install. They need the extra 'dev'; ``train`` also 'train', ``prompt`` that and 'llm'.
+Speed (each with a reference implementation timed in the same run), coverage and error rates (simulations with a known
+truth), and install size. They need the extra 'dev'; ``train`` also 'train', ``prompt`` both and 'llm'.
 """
 
 from collections.abc import Callable, Iterator
@@ -314,7 +314,7 @@ def ranks(
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate pages of 'logs ranks': equal models told apart, differing ones found, components of variance.
+    """Simulate pages of 'logs ranks': false separations of equal models, power, components of variance.
 
     Example: python -m benchmarks ranks --resume ranks.jsonl
     """

@@ -304,7 +304,7 @@ def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -
     """
     truths = [each for file in files for each in file.is_acceptable.values()]
     yield (
-        f"{len(files)} models, {len(truths)} domains away from home, of which {sum(truths)} lose less than "
+        f"{len(files)} models, {len(truths)} target domains, of which {sum(truths)} lose less than "
         f"{100 * MARGIN:g} points with all labels; {START} labels of each at first; {n_repeats} repeats. In percent of "
         "domains; the difference in points of it, with its 95% interval over repeats."
     )

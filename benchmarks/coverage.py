@@ -83,7 +83,7 @@ def coverage_lines(rows: Sequence[Row], n_tasks: int) -> Iterator[RenderableType
         for setting in dict.fromkeys(row.setting for row in mine):
             cells = {row.figure: _cell(row) for row in mine if row.setting == setting}
             table.append([setting, *(cells.get(figure, "") for figure in figures)])
-        title = f"{name}: % of 95% intervals that hold the truth (their mean width in points), {n_tasks:,} tasks a row"
+        title = f"{name}: % of 95% intervals that cover the truth (their mean width in points), {n_tasks:,} tasks a row"
         yield PlainTable(title, ("setting", *figures), table)
         shares = [row.share for row in mine if row.share is not None]
         if shares:

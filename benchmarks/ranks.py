@@ -174,14 +174,14 @@ def rank_lines(cells: list[Cell]) -> Iterator[PlainTable]:
         )
         for each in equal
     ]
-    yield PlainTable("Pages on which equal models are told apart, with exact 95% limits", head, rows, n_names=1)
+    yield PlainTable("Pages with a false separation of equal models, with exact 95% limits", head, rows, n_names=1)
     rows = [
         (each.kind, str(each.models), f"{each.units:,}", f"{each.pages:,}", f"{100 * each.ours:.1f}%",
          f"{100 * each.bonferroni:.1f}%")
         for each in cells if each.kind in POWER
     ]  # fmt: skip
     head = ("Models on a line", "Models", "Units", "Pages", "Pairs found", "Bonferroni-t")
-    yield PlainTable("Share of truly different pairs that are told apart, in the right order", head, rows, n_names=1)
+    yield PlainTable("Power: share of truly different pairs separated, in the right order", head, rows, n_names=1)
 
 
 def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
@@ -210,7 +210,7 @@ def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
             for name in truth
         ]
         rows.append((f"{n} items, {k} prompts, {r} runs of each", *cells))
-    title = "Components of variance: 95% limits that hold the truth (median upper limit of the sd, times the true one)"
+    title = "Components of variance: 95% limits that cover the truth (median upper limit of the sd, times the true one)"
     yield PlainTable(
         f"{title}, {draws:,} tables each", ("Design", "Items", "Prompts", "Seeds", "Rest"), rows, n_names=1
     )

@@ -295,7 +295,7 @@ def _require_yardsticks() -> None:
     absent = [name for name in ("sklearn", "seqeval", "rouge_score") if find_spec(name) is None]
     if absent:
         cure = "pip install 'shiftbench[dev]'"
-        raise InvalidInput(Problem("the yardsticks are not installed", "bench", ", ".join(absent), cure))
+        raise InvalidInput(Problem("the reference implementations are not installed", "bench", ", ".join(absent), cure))
 
 
 def _processor_seconds(work: Callable[[], object]) -> float:

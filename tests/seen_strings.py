@@ -1,20 +1,32 @@
 """List every string of the rooms that a person may see, to be read in one go: python -m tests.seen_strings [ROOM...].
 
-A line each, file:line and the string, a repeated one once: help texts, messages, words of pages and reports, and the
-help of commands (their docstrings). Left out are strings without a space between words, other docstrings, and what
-only code reads (patterns, queries). Text of pages that stands in .html and .js files is listed as it stands there.
+A line each, file:line and the string, a repeated one once: help texts, messages, text of pages and reports, and the
+help of commands (their docstrings). Omitted: strings without a space between words, other docstrings, patterns and
+queries. Templates (.html, .txt, .j2) are listed with their expressions, and quoted sentences of .js files.
 """
 
 import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("validation", "metrics", "builders", "scoring", "baselines", "leaderboard", "shiftbench", "benchmarks")
 _WORDS = re.compile(r"[A-Za-z]{2,}[,.:;']? [A-Za-z{(]")
-_MARKUP_TEXT = re.compile(r">([^<>{}]*[A-Za-z][^<>{}]*)<|[\"'`]([^\"'`\n]*[a-z] [a-z][^\"'`\n]*)[\"'`]")
+_QUOTED = re.compile(r"(?<!class=)(?<=[=(\s,~\[])([\"'`])([^\"'`\n<>]*[a-z] [a-z][^\"'`\n<>]*)\1")
+_COMMENT = re.compile(r"\{#.*?#\}", flags=re.DOTALL)
+_STATEMENT = re.compile(r"\{%.*?%\}", flags=re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+_TEXT = re.compile(r"(?:[^\0\n]|\n(?!\n))+")
+"""Text between tags (each replaced by a null) or empty lines, with the expressions of a template."""
+TEMPLATES = ("html", "js", "txt", "j2")
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def python_files(rooms: tuple[str, ...] = ROOMS) -> list[Path]:
@@ -55,20 +67,28 @@ def seen_strings(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield node.lineno, " ".join(text.split())
 
 
-def markup_strings(text: str) -> Iterator[tuple[int, str]]:
-    """Find text between tags and quoted sentences of an .html or .js file, with their lines."""
-    for match in _MARKUP_TEXT.finditer(text):
-        words = " ".join((match[1] or match[2] or "").split())
-        if _WORDS.search(words):
-            yield text.count("\n", 0, match.start()) + 1, words
+def blank(pattern: re.Pattern[str], text: str, filler: str = "") -> str:
+    """Replace matches by a filler and their line breaks, so that line numbers remain."""
+    return pattern.sub(lambda match: filler + "\n" * match[0].count("\n"), text)
+
+
+def template_strings(path: Path) -> Iterator[tuple[int, str]]:
+    """Find text between tags and quoted sentences of a template, or only the latter of a script, with their lines."""
+    text = blank(_COMMENT, path.read_text(encoding="utf-8"))
+    plain = blank(_TAG, blank(_STATEMENT, text, "|"), "\0")
+    for pattern, part in ((_QUOTED, text), (_TEXT, "" if path.suffix == ".js" else plain)):
+        for match in pattern.finditer(part):
+            words = " ".join(match[match.lastindex or 0].split()).strip("| ")
+            if _WORDS.search(words):
+                yield part.count("\n", 0, match.start()) + 1, words
 
 
 def main(rooms: tuple[str, ...]) -> None:
     """Print the strings of some rooms."""
     printed: set[str] = set()
-    files = [(path, seen_strings(ast.parse(path.read_text(encoding="utf-8")))) for path in python_files(rooms)]
-    pages = sorted(path for room in rooms for ending in ("html", "js") for path in (ROOT / room).rglob(f"*.{ending}"))
-    files += [(path, markup_strings(path.read_text(encoding="utf-8"))) for path in pages]
+    files = [(path, seen_strings(parsed(path))) for path in python_files(rooms)]
+    pages = sorted(path for room in rooms for ending in TEMPLATES for path in (ROOT / room).rglob(f"*.{ending}"))
+    files += [(path, template_strings(path)) for path in pages]
     for path, strings in files:
         for line, text in sorted(strings):
             if text not in printed:

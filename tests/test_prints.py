@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.seen_strings import ROOT, python_files
-from tests.test_words import parsed
+from tests.seen_strings import ROOT, parsed, python_files
 
 PRINTERS = {
     "shiftbench/__main__.py",

@@ -140,4 +140,4 @@ def _sentence(figure: str, rows: Sequence[Found]) -> str:
     if not ratios.size:
         return text
     narrow = f"at most {WIDE:g} in {100 * (ratios <= WIDE).mean():.1f}%"
-    return f"{text}; width over the yardstick's: mean {ratios.mean():.3f}, {narrow}"
+    return f"{text}; width over the reference width: mean {ratios.mean():.3f}, {narrow}"

@@ -330,9 +330,9 @@ def release_round(
 ) -> None:
     """Close this quarter's round, and release its ranks for good.
 
-    The nominated entries are ranked on withheld labels: which of them are told apart, and no figure. Run again in the
-    same quarter, it changes nothing and prints what the round released. How old an account must be here to be ranked
-    is in the configuration: rounds.account_days, by default 30.
+    The nominated entries are ranked on withheld labels. Only the significant differences between them are released, no
+    scores. A second run in the same quarter changes nothing and prints what the round released. Minimum age of a ranked
+    account: rounds.account_days of the configuration, by default 30.
 
     Example: shiftbench board release-round --store store --data build/tickets/gold
     """

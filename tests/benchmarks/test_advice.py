@@ -65,7 +65,7 @@ def test_advice_beats_an_even_spread_where_a_domain_is_lost_anyway() -> None:
     assert rows[150, "at random"].low < 0 < rows[150, "at random"].high
     assert rows[400, "by advice"].means.wrong < rows[150, "by advice"].means.wrong
     table = list(advice_lines(list(rows.values()), [invented()], 25))
-    assert "1 models, 3 domains away from home, of which 2 lose less than 5 points" in str(table[0])
+    assert "1 models, 3 target domains, of which 2 lose less than 5 points" in str(table[0])
 
 
 def test_finished_models_are_read_again(tmp_path: Path) -> None:
