@@ -1,7 +1,8 @@
 """The project's own benchmarks, from a clone: ``python -m benchmarks --help``.
 
-Speed (each with a reference implementation timed in the same run), coverage and error rates (simulations with a known
-truth), and install size. They need the extra 'dev'; ``train`` also 'train', ``prompt`` both and 'llm'.
+They measure speed (compared with reference implementations timed in the same run), error rates (in simulations with a
+known truth) and installed size. All need the extra 'dev'; ``train`` and ``check`` also need 'train', and ``prompt``
+needs 'train' and 'llm'.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,14 +1,20 @@
-"""Value of following ``check``'s advice: labels allocated by it, evenly, and at random.
+"""Value of the advice of ``check`` on which domains to label, compared with labelling evenly and at random.
 
 A file is one reference model, trained on one domain, with its predictions on real rows of all domains of the task. The
-source domain is fully labelled; in every other domain ``START`` texts are, sampled by whole groups. Then a budget of
-labels per domain is spent, the same for all strategies: evenly over all domains; at random over all unlabelled texts;
-by the advice of one check, evenly over the domains whose step is *label*; or by the advice in four rounds, with a check
-and a quarter of the budget each. If no domain is left to label, the rest is not spent. At the end one check decides
-whether a domain is accepted. The truth is whether its drop, with all labels of it and of the source, is below 5 points.
-Error is the share of domains decided wrongly; open decisions (*label*) count as not accepted, and are reported.
-Strategies share their draws. The interval is for the difference of errors, a mean over files, over repeats: it applies
-to these files.
+source domain is fully labelled; every other domain starts with ``START`` labelled texts, sampled by whole groups. Then
+each strategy spends the same budget of further labels:
+
+- evenly over all domains;
+- at random over all unlabelled texts;
+- by the advice of one check: evenly over the domains whose recommended step is *label*;
+- by the advice in four rounds, each with a new check and a quarter of the budget.
+
+If the advice is to label no domain, the rest of the budget is not spent. A final check decides which domains are
+accepted. A domain is acceptable in truth if its drop, with all labels of it and of the source, is below 5 points. The
+error is the share of domains with a wrong decision; open decisions (*label*) count as not accepted.
+
+All strategies label texts in the same random order. Intervals are for the mean difference of errors over the given
+files, from the variation over repeats, so they do not generalise to other files.
 """
 
 import json
@@ -55,7 +61,7 @@ class File:
         name: the model and its training.
         metric: the task's metric.
         home: the source domain.
-        targets: its outcomes by domain.
+        targets: the model's outcomes on the test texts, by domain (including the source).
     """
 
     name: str
@@ -82,7 +88,7 @@ class File:
             self._order[name] = np.argsort(rng.permutation(groups.max() + 1)[groups], kind="stable")
 
     def steps(self, labelled: Labelled) -> dict[str, str]:
-        """Return the recommended step for each domain, as a check of the labelled texts without probes finds it."""
+        """Return the step that a check (without probes) recommends for each domain, given the labelled texts."""
         known = {name: self._partly(name, n) for name, n in labelled.items()}
         tested = [name for name, each in known.items() if not np.isnan(each.p)]
         corrected = dict(zip(tested, holm([known[name].p for name in tested]).tolist(), strict=True))
@@ -90,7 +96,7 @@ class File:
         return {each.domain: each.step for each in next_steps(domains)}
 
     def _partly(self, name: str, n: int) -> Domain:
-        """Return the estimates for a domain from its first n texts, with an uncorrected p value."""
+        """Estimate score and drop of a domain from the first n texts in labelling order; p is uncorrected."""
         if (name, n) not in self._known:
             chosen = np.zeros(self.sizes[name], dtype=np.bool_)
             chosen[self._order[name][:n]] = True
@@ -105,7 +111,7 @@ Way = Callable[[File, Labelled, int, np.random.Generator], Labelled]
 
 
 def _add(file: File, labelled: Labelled, domains: Sequence[str], budget: int) -> Labelled:
-    """Label up to ``budget`` more texts, evenly over some domains as far as they have unlabelled ones."""
+    """Label up to ``budget`` more texts, evenly over ``domains``; less in domains with too few unlabelled texts."""
     room = [file.sizes[name] - labelled[name] for name in domains]
     shares = share_budget(room, min(budget, sum(room)))
     return labelled | {name: labelled[name] + share for name, share in zip(domains, shares, strict=True)}
@@ -136,7 +142,7 @@ def spend_by_advice(file: File, labelled: Labelled, budget: int, _: np.random.Ge
 
 
 def spend_in_rounds(file: File, labelled: Labelled, budget: int, rng: np.random.Generator) -> Labelled:
-    """Follow the advice in four rounds."""
+    """Allocate the labels by the advice in four rounds, with a new check before each."""
     return spend_by_advice(file, labelled, budget, rng, rounds=4)
 
 
@@ -149,7 +155,14 @@ WAYS: dict[str, Way] = {
 
 
 class Decided(NamedTuple):
-    """Shares of a file's domains after a budget was spent, and the number of labels used."""
+    """Decisions about a file's domains after a budget was spent.
+
+    Attributes:
+        wrong: share of domains with a wrong decision.
+        wrongly_accepted: share of domains accepted although the drop is too large.
+        open: share of domains without a decision.
+        labels: number of labels used.
+    """
 
     wrong: float
     wrongly_accepted: float
@@ -158,7 +171,7 @@ class Decided(NamedTuple):
 
 
 def decide(file: File, labelled: Labelled, spent: int) -> Decided:
-    """Compare one check's decisions with the truth."""
+    """Compare the decisions of the final check with the truth; ``spent`` is the number of labels used."""
     steps = file.steps(labelled)
     accepted = {name: step == Step.ACCEPT for name, step in steps.items()}
     wrong = [accepted[name] != file.is_acceptable[name] for name in steps]
@@ -168,7 +181,7 @@ def decide(file: File, labelled: Labelled, spent: int) -> Decided:
 
 
 def repeat(file: File, budgets: Sequence[int], seed: Sequence[int]) -> dict[str, list[Decided]]:
-    """Spend every budget by every strategy, on the same draws.
+    """Spend every budget by every strategy, with texts labelled in the same random order.
 
     Args:
         file: the model's outcomes.
@@ -194,7 +207,7 @@ def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
     Args:
         board: a folder with ``shiftbench grid``'s runs, possibly packed.
         folder: the dataset.
-    Yields: models with a single source domain that was also tested, and at least two other tested domains; only the
+    Yields: models with one source domain, predictions on it, and predictions on at least two other domains; only the
         first seed of each, as further seeds add little evidence. Models with constant predictions on the source domain,
         and placebos, are skipped.
     """
@@ -208,7 +221,7 @@ def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
             kept.predictions(trial).write_parquet(file)
             try:
                 frame = checked_predictions(file, folder, "all")
-            except InvalidInput:  # predictions for other rows
+            except InvalidInput:  # the predictions are for another version of the rows
                 continue
         home = frame["source"][0]
         if frame["seed"][0] != 0:
@@ -251,15 +264,15 @@ def measure(
 
 @dataclass(frozen=True)
 class Worth:
-    """Decisions with one strategy and budget, means over files and repeats, fractions.
+    """Errors with one strategy and budget, compared with the even allocation; fractions.
 
     Attributes:
         budget: labels per domain.
         way: the strategy.
-        means: the decisions.
-        less: error minus that of the even allocation.
-        low, high: its 95% interval over repeats.
-        better, worse: number of files with a lower, or higher, mean error.
+        means: the decisions, means over files and repeats.
+        less: mean error minus that of the even allocation.
+        low, high: 95% limits of ``less``, over repeats.
+        better, worse: number of files with a lower, or higher, mean error than the even allocation.
     """
 
     budget: int
@@ -273,7 +286,7 @@ class Worth:
 
 
 def summarise(found: Mapping[str, NDArray[np.float64]], budgets: Sequence[int] = BUDGETS) -> list[Worth]:
-    """Average the decisions, and compare each strategy with the even one.
+    """Average the decisions, and compare each strategy with the even allocation.
 
     Args:
         found: from ``measure``, with at least two repeats.
@@ -295,7 +308,7 @@ def summarise(found: Mapping[str, NDArray[np.float64]], budgets: Sequence[int] =
 
 
 def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -> Iterator[str | PlainTable]:
-    """List the data of the measurement, and a table.
+    """Yield a sentence on the models and repeats, and the table of strategies.
 
     Args:
         rows: from ``summarise``.
@@ -320,7 +333,7 @@ def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -
 
 
 def as_json(rows: Sequence[Worth], n_files: int, n_repeats: int, seed: int) -> dict[str, object]:
-    """Return the contents of ``--json``, fractions."""
+    """Return the contents of the file of ``--json``; errors are fractions."""
     return {
         "models": n_files,
         "repeats": n_repeats,

@@ -1,7 +1,7 @@
 """Speed of the leaderboard with 10,000 entries in a real browser, for ``python -m benchmarks app``.
 
-Times are medians of 20. The server runs in a separate process; the browser is headless Chromium with playwright (extra
-'dev'); "cold" means an empty browser cache. Entries are copies of a few real ones with noise.
+Times are medians of 20 runs. The server runs in a separate process; the browser is headless Chromium with playwright
+(extra 'dev'); "cold" means an empty browser cache. Most entries are copies, with noise, of a few that were scored.
 """
 
 import os
@@ -108,7 +108,7 @@ def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
 
 
 def fill(store: Store, folder: DatasetFolder, n: int, place: Path) -> None:
-    """Add n entries to a store: a few that are really scored, and copies of them with noise on the ranked scores.
+    """Add n entries to a store: a few that are scored by the package, and copies with noise on the ranked scores.
 
     Args:
         store: the store.
@@ -151,7 +151,7 @@ def _template(store: Store, folder: DatasetFolder, number: int, place: Path) -> 
 def _copy(
     store: Store, folder: DatasetFolder, template: _Template, identity: str, number: int, rng: np.random.Generator
 ) -> None:
-    """Write a copy of a template entry with another card, and moved scores and replicates."""
+    """Write a copy of a template entry with another card, and with noise added to scores and replicates."""
     moved = float(rng.normal(0, 0.02))
     files = store.entry_files(identity)
     for path in (files.card, files.table):
@@ -184,7 +184,7 @@ def _moved(task: dict[str, Any], moved: float) -> dict[str, Any]:
 
 
 def card_of(folder: DatasetFolder, number: int) -> Card:
-    """Return the card of the entry with a number."""
+    """Return a card for a synthetic entry: model name, size and so on are derived from ``number``."""
     content = {
         "name": f"Model {number % 10} of {number}",
         "paradigm": ("fine-tuned", "few-shot", "zero-shot", "retrieval")[number % 4],
@@ -207,7 +207,8 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
     yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
     yield replace(_timing_under_limit(f"start-up from {n}", again, 3.0), cpu_seconds=worked)
     with serving(folders, store) as (url, _), sync_playwright() as playwright:
-        httpx.get(url + GRADIO_PAGE, timeout=60)  # loaded after the first page; no other page is timed meanwhile
+        # The Gradio app is loaded lazily and slowly: load it now, so that this does not slow down a timed page.
+        httpx.get(url + GRADIO_PAGE, timeout=60)
         browser = playwright.chromium.launch(executable_path=chromium, args=_FLAGS)
         try:
             board = board_address(_board_name(DatasetFolder.open(folders[0]), _TASK))
@@ -236,7 +237,15 @@ def _cold(browser: Any, address: str, wanted: str) -> float:
 
 
 def _beside_plain_files(browser: Any, name: str, addresses: Iterator[str], wanted: str, most: float) -> Timing:
-    """Time pages, cold, alternating with a copy of the first one on a plain file server."""
+    """Time pages with an empty browser cache, alternating with a copy of the first one on a static file server.
+
+    Args:
+        browser: a playwright browser.
+        name: name of the timing.
+        addresses: URLs to open; the first one is copied.
+        wanted: CSS selector of the element that ends a timing.
+        most: target: highest acceptable ratio of our median to that of the static copy.
+    """
     address = next(addresses)
     with closing(browser.new_context()) as context:
         answers = record(context.new_page(), address)
@@ -297,7 +306,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
 
 
 def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
-    """Measure the seconds from uploading predictions for all sentiment shifts, the largest task, to the board's row."""
+    """Measure the seconds from uploading predictions for sentiment, the largest task, until they are on the board."""
     from shiftbench.leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)
@@ -314,7 +323,7 @@ def _submission_seconds(url: str, folder_path: Path, place: Path) -> float:
 
 
 def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iterator[Timing]:
-    """Time comparisons that are not cached, from opening the URL to their table."""
+    """Time comparisons of entries that are not cached, from opening the URL until the table is shown."""
     from shiftbench.leaderboard.app.client import submit_to_url
 
     folder = DatasetFolder.open(folder_path)
@@ -330,7 +339,7 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
 
 
 def _start_seconds(folders: Sequence[Path], store: Store) -> tuple[float, float]:
-    """Return the wall-clock and CPU seconds until a new server has served a page; it is stopped right after."""
+    """Start a server, stop it after its first page, and return the wall-clock and CPU seconds until then."""
     before = os.times()
     with serving(folders, store) as (_, seconds):
         pass
@@ -366,7 +375,7 @@ def serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]
 
 
 def wait_until_saved(store: Store) -> None:
-    """Wait until the server has cached all entries, and compared them with their neighbours, which comes last."""
+    """Wait until the server's background work is done: all entries cached and checked for near-copies."""
     deadline = time.monotonic() + 1_800
     while time.monotonic() < deadline and not _is_saved(store):
         time.sleep(2)

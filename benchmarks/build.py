@@ -82,7 +82,7 @@ def write_rows(path: Path, n_bytes: int) -> None:
     with gzip.open(path, "wb", compresslevel=1) as stream:
         row = written = 0
         while written < n_bytes:
-            # A number makes each row of a template distinct.
+            # A number makes each row of a template distinct: the reader drops repeated texts.
             written += stream.write((b"%d" % row).join(templates[row % _TEMPLATES]))
             row += 1
 
@@ -116,13 +116,13 @@ def _templates(rng: np.random.Generator) -> list[tuple[bytes, ...]]:
 
 
 def _read_as_build(path: Path) -> None:
-    """Read like the build of summaries, without its slow steps: filter by subreddit, sample, store on disk."""
+    """Read like the build of the summaries task, without its slow steps: filter by subreddit, sample, store on disk."""
     columns = rename({"content": "source_text", "summary": "target_text", "author": "group"})
     _sample(path, {domain.name: (domain.transforms[0], columns) for domain in AS.domains})
 
 
 def _steps(path: Path) -> None:
-    """Read like the build of summaries, with all its steps: word counts, and lookup of the words in the post."""
+    """Read with all steps of the summaries task: also count words, and look up the summary's words in the post."""
     _sample(path, {domain.name: domain.transforms for domain in AS.domains})
 
 

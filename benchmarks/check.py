@@ -2,8 +2,8 @@
 
 With the same classifier and pairs of texts, in the same process, three jobs alternate: a loop that tokenizes, sorts by
 length and runs the model on batches; a full ``check`` from CSV to report; and the same check with saved predictions,
-which is all work except prediction. Then a check of a million rows by a constant function in a separate process, to
-measure memory.
+which shows the cost of everything except prediction. Then a constant function is checked on a million rows in a
+separate process, to measure memory.
 """
 
 import statistics
@@ -120,7 +120,7 @@ def _seconds(command: list[str]) -> float:
 
 
 def _large(place: Path, n: int, scale: float) -> Timing:
-    """Check many rows in a separate process, and measure its memory."""
+    """Measure time and peak memory of a check of ``n`` rows in a separate process."""
     rng = np.random.default_rng(1)
     short = texts(min(n, 50_000), rng)["premise"]
     some = short.gather(rng.integers(0, len(short), n).tolist())

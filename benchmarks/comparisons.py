@@ -1,4 +1,4 @@
-"""Time of comparing entries: two on one task with five runs each, four on all tasks with one or five."""
+"""Time of comparing entries: two on one task with five runs each, and four on all tasks with one or five runs each."""
 
 import time
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ _TWO, _FOUR = 3.0, 15.0
 
 
 def compare_timings(folder: DatasetFolder, place: Path) -> Iterator[Timing]:
-    """Measure comparisons, including reading and validating the files.
+    """Measure comparisons, including reading and validating the prediction files.
 
     Args:
-        folder: the submission's dataset.
+        folder: the dataset.
         place: a folder for prediction files.
-    Returns: an iterator of timings. Reading four entries with five runs each takes longer than the limit, so these have
-        none.
+    Returns: an iterator of timings. That of four entries with five runs each has no limit, as reading the files alone
+        takes longer.
     """
     yield _timing(
         folder, _files(folder, place, 2, _RUNS, _TASK), f"two entries of {_TASK} with {_RUNS} runs each", _TWO

@@ -1,7 +1,7 @@
 """Simulations of how often claims are true, with a progress bar, for ``python -m benchmarks coverage``.
 
-``SIMULATIONS`` lists the simulations. Each is a function of the number of tasks, a seed and a callback after every
-task, and returns rows.
+``SIMULATIONS`` maps names to simulations: functions of the number of tasks, a seed and a progress callback that return
+rows.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ FEWEST = 50
 
 @dataclass(frozen=True)
 class Row:
-    """The share of cases in which one claim was true.
+    """How often one kind of claim was true in the simulated tasks of one setting.
 
     Attributes:
         simulation, setting, figure: the simulation, its setting, and the statistic.
-        share: share of the claims that were true, in [0, 1]; None if there are too few.
+        share: share of the claims that were true, in [0, 1]; None if there were too few claims.
         error: standard error of ``share``, as if all claims of one task were a single one.
         width: mean width of the intervals, a fraction; None without intervals.
         without: share of statistics without an interval.
@@ -70,7 +70,7 @@ def measure_coverage(n_tasks: int, seed: int, names: Sequence[str] | None = None
 
 
 def coverage_lines(rows: Sequence[Row], n_tasks: int) -> Iterator[RenderableType]:
-    """List a table for each simulation: true claims in percent, and the intervals' mean width in points in brackets.
+    """Yield a table for each simulation: true claims in percent, with the intervals' mean width in points in brackets.
 
     Args:
         rows: from ``measure_coverage``.
@@ -113,7 +113,8 @@ def simulate_intervals(name: str, n_tasks: int, seed: int, step: Callable[[], ob
         for _ in range(n_tasks):
             tasks.append(simulate_task(setting, rng))
             step()
-        # At p = 0.995, one error in 30 texts puts Wilson's interval below p: this happens in one of seven test sets.
+        # At p = 0.995, one error in 30 texts puts Wilson's interval below p. This happens in one of seven test sets, so
+        # coverage cannot reach 90% there.
         hardest = setting.home > 0.99 and sum(setting.sizes) < 50
         rows += _interval_rows(name, setting.name, tasks, (0.85 if hardest else 0.9, 1.0))
     return rows

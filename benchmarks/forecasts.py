@@ -1,10 +1,10 @@
-"""Evaluation of forecasts without labels, by error and by order, on reference results; and the evidence for an order.
+"""Evaluation of label-free accuracy forecasts on reference results: errors, order of the domains, and use of labels.
 
-Each target domain counts once: errors are means over its models and sources. A method is compared with the mean drop on
-the domains that both forecast; p from flipping the signs of the domains' differences, the interval from Student's t
-over domains. Order is tested by permuting the domains (``metrics.domain_order``). All p values are corrected by Holm
-over the methods. On placebo boards, with texts assigned to random domains, there is little to find. Labels allocated
-where a decision is uncertain are compared with an even allocation on the same models.
+Each target domain counts once: errors are means over its models and sources. A method is compared with the baseline
+"mean drop" on the domains that both forecast: a sign-flip test and a t interval over domains. Whether the forecasts
+order the domains better than chance is tested by permuting the domains (``metrics.domain_order``). All p values are
+Holm-corrected over the methods. Placebo boards, with texts assigned to random domains, are negative controls. Finally,
+labels spent where a decision is uncertain are compared with an even allocation on the same models.
 """
 
 from collections.abc import Sequence
@@ -36,15 +36,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Judged:
-    """Results of a method over some boards.
+    """Results of a forecasting method over some boards; errors are fractions.
 
     Attributes:
         errors: errors of the method on these boards.
         by_board: mean error on each board; None without a forecast.
-        n_compared: domains with a forecast of both the method and the mean drop.
-        less: its error minus that of the mean drop, and the ends of its 95% interval over domains; None without.
-        p: corrected p value of that difference; None without.
-        p_regret, p_pairs: corrected p values of its order; None without.
+        n_compared: number of domains with a forecast of both the method and the mean drop.
+        less: mean error minus that of the mean drop, with 95% limits over domains; None with fewer than two domains.
+        p: corrected p value of ``less``; None if not tested.
+        p_regret, p_pairs: corrected p values of the order, by regret and by pairs of domains; None if not tested.
     """
 
     errors: MethodErrors
@@ -59,9 +59,13 @@ class Judged:
 def read_forecasts(
     folders: Sequence[DatasetFolder], predictions: Sequence[Path] = (), *, placebos: bool = False
 ) -> tuple[list[Forecasted], list[str]]:
-    """Forecast all reference results on some datasets, and further prediction files.
+    """Forecast the accuracy of all reference results on some datasets, and of further prediction files.
 
-    Returns: the forecasts, and what was skipped, with the reason.
+    Args:
+        folders: the datasets.
+        predictions: further prediction files for these datasets.
+        placebos: use the placebo tasks instead of the real ones.
+    Returns: the forecasts, and a sentence for each skipped model or task, with the reason.
     """
     boards = [
         board for folder in folders for board in list_boards() if board.name.startswith(f"{folder.manifest.benchmark}-")
@@ -76,7 +80,7 @@ def read_forecasts(
 
 
 def judge(found: Sequence[Forecasted]) -> list[Judged]:
-    """Evaluate all methods over all boards together, sorted by mean error."""
+    """Evaluate each method over all boards together; methods with the lowest mean error first."""
     compared = compare_methods(found)
     together = compared.boards[-1]
     boards = {part.board: {each.method: each for each in part.standings} for part in compared.boards if part.board}
@@ -118,7 +122,7 @@ def _corrected(p: dict[str, float]) -> dict[str, float]:
 
 
 def judged_tables(judged: Sequence[Judged], title: str) -> list[PlainTable]:
-    """Build the table of errors, and that of orders, in points."""
+    """Build a table of errors in points, and one of how well the domains are ordered."""
     boards = list(judged[0].by_board)
     heads = ("method", *boards, "all", "less mean drop", "p (Holm)")
     rows, orders = [], []
@@ -151,11 +155,11 @@ _METHODS, _TEXTS, _SPREAD = 3, 400, 0.08
 
 @dataclass(frozen=True)
 class OrderCell:
-    """How often an order is significantly better than chance.
+    """How often a simulated ordering of domains is significantly better than chance.
 
     Attributes:
         domains: number of labelled domains.
-        correlation: of each method's forecasts with the true scores; the methods' errors are partly shared.
+        correlation: correlation of each method's forecasts with the true scores; the methods' errors are correlated.
         shown: share of draws with p below 5%.
     """
 
@@ -165,7 +169,7 @@ class OrderCell:
 
 
 def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
-    """Simulate labelled domains with scores of standard deviation 8 points, 400 labels each, and three methods."""
+    """Simulate the test of ordering: domains with a score SD of 8 points, 400 labels each, and three methods."""
     cells = []
     for k in (MIN_ORDERED, 8, 12):
         for correlation in (0.0, 0.6, 0.9):
@@ -190,29 +194,29 @@ _LEAST_LABELLED, _MOST_NEW = 2, 3
 
 @dataclass(frozen=True)
 class Spent:
-    """Decisions about domains after a budget of labels, means over models and repeats.
+    """Wrong decisions about domains after a budget of labels, means over models and repeats; fractions.
 
     Attributes:
         models: the group of models.
         budget: labels per domain.
-        evenly, hanging: share of domains decided wrongly, with labels allocated evenly, or where the decision is
+        evenly, targeted: share of domains decided wrongly with labels allocated evenly, or where decisions are
             uncertain.
-        less: the latter minus the former, with its 95% interval over repeats, fractions.
-        less_lost: the same for the score lost by wrong decisions.
-        n_models: number of models, each with its source.
+        less: ``targeted`` minus ``evenly``, with 95% limits over repeats.
+        less_lost: the same difference for the accuracy lost by wrong decisions.
+        n_models: number of pairs of model and source.
     """
 
     models: str
     budget: int
     evenly: float
-    hanging: float
+    targeted: float
     less: tuple[float, float, float]
     less_lost: tuple[float, float, float]
     n_models: int
 
 
 def real_models(found: Sequence[Forecasted]) -> list[list[ShiftForecast]]:
-    """List the labelled shifts of each model and source with enough of them."""
+    """List the labelled target domains of each model and source that has enough of them."""
     models: dict[tuple[str, str, str], list[ShiftForecast]] = {}
     for board, model, task in found:
         for shift in task.shifts:
@@ -223,9 +227,9 @@ def real_models(found: Sequence[Forecasted]) -> list[list[ShiftForecast]]:
 
 
 def simulated_models(n: int, seed: int) -> list[list[ShiftForecast]]:
-    """Simulate models with 15 targets:
+    """Simulate models with 15 targets whose accuracies have an SD of 8 points.
 
-    scores with a standard deviation of 8 points, DoC's errors with mean 5 and standard deviation 2.
+    DoC (difference of confidences) overestimates them by 5 points on average, with an SD of 2 points.
     """
     models = []
     for number in range(n):
@@ -245,10 +249,18 @@ def simulated_models(n: int, seed: int) -> list[list[ShiftForecast]]:
 
 
 def spend(name: str, models: Sequence[Sequence[ShiftForecast]], repeats: int, seed: int) -> list[Spent]:
-    """Allocate labels: up to three targets of each model are unlabelled and get a budget, the others are labelled.
+    """Compare decisions about unlabelled domains after an even and a targeted allocation of labels.
 
-    The expected accuracy of a domain is DoC's forecast minus its mean error on the labelled domains (at least two).
-    Labels are simulated from the true accuracy, and a domain is accepted if they show a drop below the margin.
+    For each model, up to three random targets are treated as unlabelled and share the budget; the others (at least two)
+    are labelled. The targeted allocation expects the accuracy that DoC forecasts, minus DoC's mean error on the
+    labelled domains. Labels are simulated from the true accuracy, and a domain is accepted if they show a drop below
+    the margin.
+
+    Args:
+        name: name of the group of models.
+        models: the targets of each model, from ``real_models`` or ``simulated_models``.
+        repeats: random choices of unlabelled targets per model.
+        seed: seed of all choices and labels.
     """
     able = dict(enumerate(models))
     found_of: dict[int, list[list[Floats]]] = {budget: [] for budget in BUDGETS}
@@ -265,7 +277,7 @@ def spend(name: str, models: Sequence[Sequence[ShiftForecast]], repeats: int, se
             found_of[budget].append(rows[budget])
     cells = []
     for budget in BUDGETS:
-        values = np.array(found_of[budget]).mean(axis=1)  # (repeats, ways and figures)
+        values = np.array(found_of[budget]).mean(axis=1)  # (repeats, 4): see _decide
         cells.append(
             Spent(
                 name, budget, float(values[:, 0].mean()), float(values[:, 1].mean()),
@@ -278,7 +290,7 @@ def spend(name: str, models: Sequence[Sequence[ShiftForecast]], repeats: int, se
 def _decide(
     known: Sequence[ShiftForecast], new: Sequence[ShiftForecast], budget: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the share decided wrongly for the even and the targeted allocation, and the score lost by each."""
+    """Return wrong decisions (even, targeted) and the accuracy lost by them (even, targeted), shape (4,)."""
 
     def forecasts_of(shifts: Sequence[ShiftForecast]) -> list[float]:
         return [made.value or 0.0 for shift in shifts if (made := shift.of("doc")) is not None]
@@ -314,7 +326,7 @@ def spent_table(cells: Sequence[Spent]) -> PlainTable:
         [
             f"{cell.models} ({cell.n_models})",
             str(cell.budget),
-            *(f"{100 * each:.1f}" for each in (cell.evenly, cell.hanging)),
+            *(f"{100 * each:.1f}" for each in (cell.evenly, cell.targeted)),
             *map(_bounds, (cell.less, cell.less_lost)),
         ]
         for cell in cells
@@ -325,7 +337,7 @@ def spent_table(cells: Sequence[Spent]) -> PlainTable:
 
 
 def order_table(cells: Sequence[OrderCell]) -> PlainTable:
-    """Build the table of how often an order is significant."""
+    """Build the table of how often orderings are significantly better than chance."""
     rows = [[str(cell.domains), f"{cell.correlation:g}", str(cell.shown)] for cell in cells]
     heads = ("labelled domains", "correlation of forecasts and scores", "shown better than chance, %")
     return PlainTable(

@@ -1,4 +1,4 @@
-"""Failure rates of a gate: on domains exactly at the limit, where each failure is a false alarm, and beyond it.
+"""Failure rates of simulated gates: on domains exactly at the limit, where every failure is a false alarm, and beyond.
 
 Correctness may be correlated within groups: each group has its own probabilities, sampled around the true ones
 (Dirichlet), which no formula of the gate assumes.

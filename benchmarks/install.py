@@ -32,8 +32,8 @@ class Weight:
         name: normalised name.
         needed_by: the distributions that require it, in alphabetical order.
         size: bytes on disk, including bytecode.
-        freed: bytes, including dependencies required by nothing else, saved if shiftbench did not require it; None if
-            shiftbench itself does not.
+        freed: bytes saved if shiftbench did not require it, including dependencies required by nothing else; None if it
+            is not a direct requirement of shiftbench.
         is_extra: whether it is only required by an extra.
     """
 
@@ -118,7 +118,7 @@ def _on_disk(file: Path) -> int:
 
 
 def install_lines(extras: Collection[str] = ()) -> Iterator[RenderableType]:
-    """Install into a new environment, and yield its table and totals."""
+    """Install shiftbench into a new environment; yield a table of its distributions and the total sizes."""
     with tempfile.TemporaryDirectory(prefix="shiftbench-install-") as place:
         site = install(Path(place), extras)
         weights = weigh(site, extras)

@@ -12,7 +12,7 @@ def _edges() -> list[Setting]:
 
 
 def _graded() -> list[Setting]:
-    """List settings with token F1, plain and weighted by depth, and depth-weighted accuracy with groups."""
+    """List settings with graded scores (token F1), some weighted by depth, and depth-weighted accuracy with groups."""
     plain = [
         Setting(f"token F1, n = {n}, p = {p:g}", p, p, (1,) * n, metric="token_f1", has_depth=n > 50)
         for n in (50, 200)
@@ -23,7 +23,7 @@ def _graded() -> list[Setting]:
 
 
 def _training_runs() -> list[Setting]:
-    """List settings with five runs per source that differ little or much: total intervals."""
+    """List settings with five runs per source, for intervals that cover variation of texts and of runs."""
     return [
         Setting(f"{n} x 2, runs' sd {sd:g}, p = {p:g}", p, p, (2,) * n, 0.3, n_runs=5, run_sd=sd)
         for n in (30, 150)

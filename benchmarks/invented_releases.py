@@ -68,7 +68,7 @@ Writer = Callable[[Path, _Texts, float], None]
 
 
 def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -> Writer:
-    """Return a writer of MRQA's JSON lines, with ``times`` questions per context."""
+    """Return a function that writes MRQA's JSON lines, with ``times`` questions per context."""
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:
         for split, size in sizes.items():
@@ -90,7 +90,7 @@ def _mrqa(folder: str, sizes: Mapping[str, int], n_words: int, times: int = 1) -
 
 
 def _pairs(place: str, sizes: Mapping[str, int], n_words: tuple[int, int], times: int) -> Writer:
-    """Return a writer of sentence pairs in JSON lines, with ``times`` pairs per premise."""
+    """Return a function that writes sentence pairs as JSON lines, with ``times`` pairs per premise."""
     labels = ("entailment", "neutral", "contradiction")
 
     def write(raw: Path, texts: _Texts, scale: float) -> None:
@@ -196,7 +196,7 @@ def _yelp(raw: Path, texts: _Texts, scale: float) -> None:
 
 @dataclass(frozen=True)
 class Shape:
-    """Data sets of one task of BOSS (None: all), with the writers of their files."""
+    """Data sets built together: a task of BOSS (None: all tasks), and the functions that write their files."""
 
     task: str | None
     writers: tuple[Writer, ...]
@@ -240,7 +240,7 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def write_release(shape: str, raw: Path, scale: float) -> int:
-    """Write the files of a shape below RAW.
+    """Write the upstream files of one shape into a folder.
 
     Args:
         shape: a key of ``SHAPES``.

@@ -1,17 +1,21 @@
-"""What crowds of accounts gain on withheld labels, and what the rules against that cost an honest newcomer.
+"""Simulated attacks on withheld labels by crowds of accounts, and the cost of the defence for an honest newcomer.
 
-A crowd pools every answer. Beforehand it knows some labels (to 97%) and nothing of the others: a tenth of them by a
-*weak* prior, half of them by a *strong* one, by *none* no label. Its gain is by how much its last guess at all labels
-of a half is better than its first one, in fractions of them. All draws of a setting are made at once: arrays have a row
-for each.
+The test texts are divided into a feedback half, on which accounts get a score (Ladder), and a ranking half, on which
+rounds compare entries. A crowd pools all responses to its accounts. In advance it knows some labels, each with
+probability 97%: half of them (prior *strong*), a tenth (*weak*) or none (*none*). About the others it knows nothing.
+Its gain is the accuracy of its final guess at all labels of a half minus that of its first guess. All draws of a
+setting are simulated at once: arrays have one row per draw.
 
-feedback, Bayesian  files of which the expected score lies at what the account has to beat: known labels are held
-                    back as levers, all others are drawn; beliefs follow each number, and each refusal (diagonal
-                    Gaussian updates)
-feedback, boosting  files drawn from what was known, combined by vote; a number weighs by how far it is from chance
-ranking, Bayesian   the crowd chooses each cut that a round tests, as if it knew which texts lie in which half: its two
-                    files differ on a block of labels, and on as many known ones as make the answer even
-ranking, boosting   files drawn from what is believed, cuts proposed by their feedback halves, votes by place
+feedback, Bayesian  submits files whose expected score equals the hurdle (the score to beat). Known labels serve as
+                    levers: some are submitted wrong to lower the expected score; other labels are sampled. Beliefs are
+                    updated after each score and each refusal (diagonal Gaussian updates)
+feedback, boosting  submits files sampled from the prior beliefs; they vote, weighted by how much better or worse than
+                    expected their scores are
+ranking, Bayesian   chooses every comparison (cut) of the rounds, as if the crowd knew which texts are in which half:
+                    two files differ on a block of labels, and on as many known labels as make both outcomes equally
+                    likely
+ranking, boosting   nominates files sampled from the prior beliefs; cuts are proposed from their feedback halves, and
+                    files vote according to their rank
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,11 +55,21 @@ BOARDS, LEADS = (2, 5, 20, 50), (0.0, 0.02, 0.05)
 _MORE_DRAWS = {("ranking", "Bayesian"): 10}
 """Factor on the number of draws, for attacks that take little time."""
 _SURE, _LEVER = 0.97, 0.9
+"""Probability that a label known in advance is correct; probability from which a label is used as a lever."""
 _TINY = 1e-4
 
 
 class Cell(msgspec.Struct, frozen=True, tag=True):
-    """One setting: the mean gain over its draws, and the standard error."""
+    """Gain of one attack in one setting.
+
+    Attributes:
+        half, attack: the half attacked, ``feedback`` or ``ranking``, and the attack.
+        classes: number of classes.
+        prior: a key of ``PRIORS``.
+        texts: number of texts in the half.
+        accounts, draws: number of accounts of the crowd, and of simulations.
+        gain, error: mean gain over the draws, a fraction of the labels, and its standard error.
+    """
 
     half: str
     attack: str
@@ -69,16 +83,16 @@ class Cell(msgspec.Struct, frozen=True, tag=True):
 
 
 class Newcomer(msgspec.Struct, frozen=True, tag=True):
-    """Information that an honest new submitter receives, for one number of texts per half, averaged over simulations.
+    """Information that an honest new submitter receives, averaged over simulations.
 
     Attributes:
-        told: proportion of rounds that reveal a true lead over a rival, by number of entries on the board and lead.
-        unlimited: proportion of ranking halves in which a true lead is at least a step, by lead: the result of a round
-            without limits.
-        first, tenth: proportion of simulations in which the first and tenth of ten files, each a point better, get a
-            score.
-        numbers: mean number of the ten files that get a score.
-        off: mean distance of the last number from its file's score on the feedback half.
+        texts, draws: number of texts per half, and of simulations.
+        told: share of rounds that show the newcomer's true lead over a rival, by number of entries and lead.
+        unlimited: share of ranking halves that would show the lead if every pair were compared, by lead.
+        first, tenth: the newcomer submits ten files, each a point better than the one before: share of simulations in
+            which the first, or the tenth, gets a score.
+        numbers: mean number of these ten files that get a score.
+        off: mean absolute difference between the last released score and the file's accuracy on the feedback half.
     """
 
     texts: int
@@ -92,7 +106,10 @@ class Newcomer(msgspec.Struct, frozen=True, tag=True):
 
 
 class Crowd:
-    """A crowd's beliefs about the labels of one half, shape (draws, texts, classes), and the truth."""
+    """The true labels of one half, shape (draws, texts), and a crowd's beliefs about them, (draws, texts, classes).
+
+    The truth is sampled from the prior beliefs, so these are calibrated.
+    """
 
     def __init__(self, draws: int, texts: int, classes: int, prior: str, rng: np.random.Generator) -> None:
         self.rng, self.classes = rng, classes
@@ -117,19 +134,19 @@ class Crowd:
         return np.take_along_axis(self.beliefs, file[..., None], axis=2)[..., 0]
 
     def shift(self, file: Codes, moved: Floats) -> None:
-        """Change the belief in a file's labels, and all others in proportion."""
+        """Add ``moved`` to the probabilities of a file's labels, and rescale those of the other labels."""
         old = self.chance_of(file)
         new = np.clip(old + moved, _TINY, 1 - _TINY)
         self.beliefs *= ((1 - new) / (1 - old))[..., None]
         np.put_along_axis(self.beliefs, file[..., None], new[..., None], axis=2)
 
     def gain(self) -> Floats:
-        """Return the gain of each draw's best guess."""
+        """Return, per draw, the accuracy of the most probable labels minus that of the first guess."""
         return self.share_right(self.beliefs.argmax(axis=2)) - self.start
 
 
 class Ladders:
-    """The Ladder of one account in each draw: the responses of ``ladder.next_rung``, with simulated labels."""
+    """Feedback to one account in each draw: a vectorised ``ladder.next_rung`` with simulated labels."""
 
     def __init__(self, gold: Codes, rng: np.random.Generator) -> None:
         self.gold, self.rng = gold, rng
@@ -137,9 +154,10 @@ class Ladders:
         self.file = np.zeros_like(gold)
 
     def look(self, file: Codes) -> Floats:
-        """Return the number released for each draw's file, NaN without one."""
+        """Submit one file per draw; return the released scores, shape (draws,), NaN where no score is released."""
         right = file == self.gold
-        # One permutation for all draws, whose labels are independent.
+        # next_rung compares a file with its own shuffled predictions. One permutation serves all draws, as their labels
+        # are independent.
         guess = file[:, self.rng.permutation(file.shape[1])] == self.gold
         last, value = self.file == self.gold, right.mean(axis=1)
         is_first = np.isinf(self.told)
@@ -153,7 +171,7 @@ class Ladders:
 
 
 def paired_step(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> Floats:
-    """Return the step between two files' accuracies, with each text as its own group."""
+    """Return, per draw, the smallest difference between two files' accuracies that counts; texts are ungrouped."""
     differences = first.astype(np.int8) - second
     squares, mean = np.square(differences).mean(axis=1), differences.mean(axis=1)
     variance = np.maximum(squares - mean**2, 0) / (first.shape[1] - 1)
@@ -166,7 +184,10 @@ def below(edge: Floats) -> Floats:
 
 
 def bayesian_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[int, Floats]]:
-    """Attack the feedback half with one account after the other; yield the gains at the given numbers of accounts."""
+    """Attack the feedback half with the Bayesian strategy, one account after the other.
+
+    Yields: the number of accounts used so far, if it is in ``accounts``, and the gain of each draw.
+    """
     n_texts = crowd.gold.shape[1]
     for account in range(1, max(accounts) + 1):
         ladders = Ladders(crowd.gold, crowd.rng)
@@ -187,10 +208,12 @@ def bayesian_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
 
 
 def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats, Floats]]:
-    """Build files whose expected score is at their hurdle; return that hurdle, in texts, and its standard deviation.
+    """Build the most informative file of each draw: its expected score is close to the hurdle.
 
-    The more labels are sampled, the more a file's number reveals of each; the further its expected score is below the
-    hurdle, the less a refusal reveals.
+    Three shares of sampled labels are tried. The more labels are sampled, the more a score reveals about each; but the
+    further the expected score is below the hurdle, the less a refusal reveals.
+
+    Returns: the files; the hurdle of each, as a number of correct texts, and its standard deviation.
     """
     n_texts, chance = crowd.gold.shape[1], 1 / crowd.classes
     best, sure, drawn = crowd.beliefs.argmax(axis=2), crowd.beliefs.max(axis=2), crowd.draw()
@@ -208,7 +231,7 @@ def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats,
         squares = np.where(differs, right + crowd.chance_of(ladders.file), 0).sum(axis=1)
         squares = np.where(is_first, (right * (1 - chance) + (1 - right) * chance).sum(axis=1), squares)
         hurdle = told * n_texts + np.maximum(MIN_STEP * n_texts, STANDARD_ERRORS * np.sqrt(squares))
-        # Levers are held back until the expected score is at the hurdle.
+        # Submit levers wrong until the expected score is down at the hurdle.
         excess = right.sum(axis=1) - hurdle
         worth = np.where(is_lever, right - crowd.chance_of(wrong), 0).sum(axis=1)
         held = np.clip(excess / np.maximum(worth, 1), 0, 1)
@@ -222,7 +245,10 @@ def _at_the_hurdle(crowd: Crowd, ladders: Ladders) -> tuple[Codes, tuple[Floats,
 
 
 def boosting_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[int, Floats]]:
-    """Send files sampled from the prior beliefs, and vote; yield the gains after the given numbers of accounts."""
+    """Attack the feedback half with the boosting strategy: files sampled from the prior beliefs vote.
+
+    Yields: the number of accounts used so far, if it is in ``accounts``, and the gain of each draw.
+    """
     start, votes = crowd.beliefs, np.log(crowd.beliefs)
     for account in range(1, max(accounts) + 1):
         ladders = Ladders(crowd.gold, crowd.rng)
@@ -232,7 +258,7 @@ def boosting_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
             sd = np.sqrt((right * (1 - right)).sum(axis=1))
             number = ladders.look(file)
             deviation = (number * file.shape[1] - right.sum(axis=1)) / sd
-            # A file without a number is slightly worse than expected: by 0.055 of its standard deviation.
+            # A file without a score is slightly worse than expected: by 0.055 standard deviations, on average.
             _vote(votes, start, file, np.where(np.isnan(number), -0.055, deviation) / sd)
         if account in accounts:
             crowd.beliefs = votes
@@ -241,16 +267,17 @@ def boosting_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
 
 
 def _vote(votes: Floats, start: Floats, file: Codes, weight: Floats) -> None:
-    """Add a file's votes, subtracting what all files have in common."""
+    """Add a file's weighted votes; subtract the expected vote under the prior, which carries no information."""
     added = np.take_along_axis(votes, file[..., None], axis=2) + weight[:, None, None]
     np.put_along_axis(votes, file[..., None], added, axis=2)
     votes -= weight[:, None, None] * start
 
 
 def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
-    """Choose every cut of the year's rounds, and return the gains.
+    """Attack the ranking half with the Bayesian strategy for a year of rounds; return the gain of each draw.
 
-    A cut needs two entries: one account compares its entry with a known one; a crowd has one more entry than cuts.
+    A cut separates the entries of a round into better and worse ones, so it needs two entries. A single account
+    compares its entry with one whose predictions it knows; n accounts can ask for n cuts.
     """
     n_draws, n_texts = crowd.gold.shape
     n_cuts = min(answers_a_round(n_texts), accounts)
@@ -262,10 +289,11 @@ def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
         first = np.where(asked, crowd.draw(), crowd.beliefs.argmax(axis=2))
         other = (first + crowd.rng.integers(1, crowd.classes, first.shape)) % crowd.classes
         ahead, behind = crowd.chance_of(first), crowd.chance_of(other)
-        # If nothing is known for certain, the other texts are levers, some of which are better known by now.
+        # Without labels known in advance, the texts outside the block are levers: rounds learn some of their labels.
         lever = is_lever if is_lever.any() else ~asked
         order = np.where(lever, crowd.rng.random(sure.shape), 2.0)
-        # As many levers as make both outcomes equally likely.
+        # Find the number of levers that makes both outcomes equally likely. It is a fixed point, because the step grows
+        # with the number of labels on which the two files differ.
         n_asked, gap = asked.sum(axis=1), (asked * (ahead - behind)).sum(axis=1)
         worth = (lever * (ahead - behind)).sum(axis=1) / np.maximum(lever.sum(axis=1), 1)
         n_levers = np.zeros(n_draws)
@@ -293,7 +321,10 @@ def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
 
 
 def boosting_rounds(crowd: Crowd, accounts: int) -> Floats:
-    """Nominate files sampled from the beliefs together with the best guess; vote by rank."""
+    """Attack the ranking half with the boosting strategy for a year of rounds; return the gain of each draw.
+
+    Every round ranks the best guess and one file per account, sampled from the prior beliefs; they vote by rank.
+    """
     start, votes = crowd.beliefs, np.log(crowd.beliefs)
     seen, n_texts = crowd.draw(), crowd.gold.shape[1]  # labels of the feedback half, as well known as these
     for _ in range(ROUNDS_A_YEAR):
@@ -310,12 +341,17 @@ def boosting_rounds(crowd: Crowd, accounts: int) -> Floats:
 
 
 def _balance(placed: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return, for each entry, how many are shown to be better, and how many worse."""
+    """Convert rank intervals (best, worst) to numbers of entries shown to be better, and shown to be worse."""
     return [(first - 1, len(placed) - last) for first, last in placed]
 
 
 def confirmed_cuts(feedback: NDArray[np.bool_], ranking: NDArray[np.bool_]) -> list[Cut]:
-    """Return the confirmed cuts of a round, given which texts entries have correct in each half, shape (k, texts)."""
+    """Return the confirmed cuts of a round.
+
+    Args:
+        feedback: whether each entry is correct on each text of the feedback half, shape (n_entries, n_texts).
+        ranking: the same for the ranking half.
+    """
     proposed = propose_cuts(*_scores_and_steps(feedback), answers_a_round(ranking.shape[1]))
     scores, steps = _scores_and_steps(ranking)
     return [cut for cut in proposed if cut.is_confirmed(scores, steps)]
@@ -332,9 +368,10 @@ def measure(draws: int, seed: int, resume: Path | None = None) -> tuple[list[Cel
     """Simulate every setting of attacks and of honest boards.
 
     Args:
-        draws: draws per setting of attacks; honest boards have ten times as many.
+        draws: simulations per setting of attacks; honest boards have ten times as many.
         seed: seed of the simulation.
         resume: file of finished settings, which are reused if the number of draws is the same; new ones are appended.
+    Returns: the results of attacks, and of honest newcomers.
     """
     lines = resume.read_bytes().splitlines() if resume is not None and resume.exists() else []
     kept = [msgspec.json.decode(line, type=Cell | Newcomer) for line in lines]
@@ -376,7 +413,7 @@ def attack_cells(
     seed: int,
     accounts: Sequence[int],
 ) -> list[Cell]:
-    """Simulate one attack, by different numbers of accounts. The ranking half's labels are the same for all of them."""
+    """Simulate one attack by crowds of different sizes, all on the same labels."""
     draws *= _MORE_DRAWS.get((half, attack), 1)
     start = [seed, *f"{half} {attack} {prior}".encode(), classes, texts]
     crowd = partial(Crowd, draws, texts, classes, prior)
@@ -397,7 +434,7 @@ def _key(cell: Cell) -> tuple[Any, ...]:
 
 
 def newcomer(texts: int, draws: int, rng: np.random.Generator) -> Newcomer:
-    """Simulate honest boards with entries spread over 20 points, whose errors have correlation 0.5."""
+    """Simulate boards of honest entries: accuracies spread over 20 points, latent errors with correlation 0.5."""
     told: dict[str, float] = {}
     unlimited: dict[str, list[bool]] = {}
     for lead in LEADS:
@@ -434,13 +471,13 @@ def newcomer(texts: int, draws: int, rng: np.random.Generator) -> Newcomer:
 
 
 def _right(skills: Floats, texts: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Sample which texts entries with given true scores have correct, shape (k, texts)."""
+    """Sample on which texts entries are correct, shape (k, texts); ``skills`` are their true accuracies, shape (k,)."""
     latent = np.sqrt(0.5) * (rng.standard_normal(texts) + rng.standard_normal((len(skills), texts)))
     return np.asarray(latent < ndtri(skills)[:, None])
 
 
 def tables(cells: Sequence[Cell], seen: Sequence[Newcomer]) -> Iterator[PlainTable]:
-    """Arrange the tables of ``docs/why/threat-model.md``, and more: gains in points, and what the rules cost."""
+    """Build the tables of ``docs/why/threat-model.md`` and some more: gains of attacks, and costs for a newcomer."""
     sizes = {half: sorted({cell.texts for cell in cells if cell.half == half}) for half in HALVES}
     for half in HALVES:
         rows = []

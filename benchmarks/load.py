@@ -41,8 +41,9 @@ def run_load(
         n_servers: server processes on the same store, each with its share of readers and entries.
         seed: seed of the readers' choices and pauses.
 
-    Yields: a table of requests (kind, n, failed and why, and the 50th, 95th and 99th percentile of seconds), and one of
-        entries (sent, accepted, seconds until accepted, seconds until all servers show them).
+    Yields: two tables, first requests by kind of page: number, failures and their reasons, and the 50th, 95th and 99th
+        percentile of seconds; then new entries: number sent and accepted, seconds until accepted, and seconds until all
+        servers show them.
     """
     with tempfile.TemporaryDirectory(prefix="shiftbench-load-") as place, ExitStack() as servers:
         build_grid(Path(place) / "data", scale=SMALL, seed=1)
@@ -120,7 +121,7 @@ async def _load(
 
 
 def _next_page(rng: np.random.Generator, name: str, identities: list[str]) -> tuple[str, str]:
-    """Sample the page that a reader opens next: mostly a board and its rows, then entries, occasionally others."""
+    """Sample the kind and URL of the page that a reader opens next: mostly a board or its rows."""
     kind = str(rng.choice(["front", "board", "rows", "entry", "domains"], p=[0.15, 0.3, 0.3, 0.2, 0.05]))
     addresses = {
         "front": BOARD,
@@ -133,7 +134,7 @@ def _next_page(rng: np.random.Generator, name: str, identities: list[str]) -> tu
 
 
 def _send(urls: list[str], folder: DatasetFolder, number: int, place: Path) -> dict[str, float | bool]:
-    """Send an entry to one server, and wait until all servers show it."""
+    """Submit an entry to one server and wait until all servers show it; return whether it was accepted, and seconds."""
     rows, path = noisy_predictions(folder, seed=100_000 + number), place / f"load-{number}.parquet"
     rows.filter(pl.col("id").str.starts_with(f"{folder.manifest.benchmark}/nli/")).write_parquet(path)
     card = card_of(folder, 1_000_000 + number)

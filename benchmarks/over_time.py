@@ -1,8 +1,9 @@
-"""Error rates of tests over time, with known truth: alarms, weeks until a drop is detected, trends, change points.
+"""Error rates of tests over time on simulated data: alarms, weeks until a drop is detected, trends, change points.
 
-Texts are in groups of 10 with correlation 0.1, and the model's accuracy is 86%. Alarms are checked weekly for a year,
-after a reference of 2,000 texts in 20 weeks, or in 4. For comparison, a plain CUSUM (k = 1/2 on weekly means) treats
-the reference's mean and between-group variance as known; its limit has a false-alarm rate of 5% per year if they are.
+Texts are in groups of 10 with correlation 0.1, and the model's accuracy is 86%. The betting tests of ``check --history``
+look for a drop every week for a year, compared with a reference of 2,000 texts in 20 weeks, or in 4. For comparison, a
+plain CUSUM (k = 1/2 on weekly means) treats the reference's mean and between-group variance as known; if they were, its
+false-alarm rate would be 5% per year.
 """
 
 from collections.abc import Iterator
@@ -49,7 +50,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Weeks until an alarm: median with 95% limits by rank, and 90% quantile; None beyond the last analysis."""
+    """Weeks until an alarm; a value is None if there is no alarm by then within the year.
+
+    Attributes:
+        median, low, high: median with its distribution-free 95% limits.
+        most: 90% quantile.
+    """
 
     median: int | None
     low: int | None
@@ -58,7 +64,7 @@ class Waiting:
 
     @classmethod
     def of(cls, weeks: Floats) -> "Waiting":
-        """Summarise weeks, infinite without an alarm, shape (n,)."""
+        """Summarise the weeks until an alarm, shape (n,); infinite without an alarm."""
         n, ordered = weeks.size, np.sort(weeks)
         reach = 0.98 * np.sqrt(n)
         ranks = (n / 2, n / 2 - reach, n / 2 + reach, 0.9 * n)
@@ -73,9 +79,14 @@ class Waiting:
 
 @dataclass(frozen=True)
 class AlarmCell:
-    """Alarms in one setting, by betting tests and by a CUSUM:
+    """Alarms in one setting, by betting tests and by a CUSUM.
 
-    in a year without a drop, and weeks until drops are found.
+    Attributes:
+        texts: labelled texts per week.
+        reference_weeks: number of weeks of the reference.
+        jitter: standard deviation of the weeks' accuracies, a fraction.
+        alarms, cusum_alarms: share of years without a drop that have a false alarm.
+        weeks, cusum_weeks: weeks until an alarm, by kind of drop.
     """
 
     texts: int
@@ -89,9 +100,17 @@ class AlarmCell:
 
 @dataclass(frozen=True)
 class CourseCell:
-    """Tests in one setting of months:
+    """Tests of a trend and of a change point in one setting of months.
 
-    a trend, compared with a test on texts only; a step, and whether its set covers it.
+    Attributes:
+        months: number of months.
+        jitter: standard deviation of the months' accuracies, a fraction.
+        step: true drop after a third of the months.
+        trends: share of histories with a significant trend.
+        trends_of_texts: the same for a test that ignores the variation between months.
+        steps: share of histories with a significant change point; None for less than a year.
+        held: share of histories whose confidence set contains the true change point; None without a step.
+        set_size: median number of months in the confidence set; None without a step.
     """
 
     months: int
@@ -105,7 +124,12 @@ class CourseCell:
 
 
 def as_groups(right: Floats, size: int) -> Groups:
-    """Count identical groups: correct texts (..., n_groups) in groups of one size."""
+    """Count groups by their number of correct texts.
+
+    Args:
+        right: correct texts per group, shape (..., n_groups).
+        size: texts per group, the same for all.
+    """
     kinds = np.arange(size + 1.0)
     counts = np.stack([(right == kind).sum(axis=-1) for kind in kinds], axis=-1).astype(np.float64)
     return Groups(np.full(counts.shape, float(size)), np.broadcast_to(kinds / size, counts.shape), counts)
@@ -118,7 +142,12 @@ def first_alarm(values: Floats, limit: float) -> Floats:
 
 
 def cusum(deviations: Floats) -> Floats:
-    """Compute the CUSUM of standardised weekly means below the reference, minus 1/2, at least 0; shape (n, n_looks)."""
+    """Compute the one-sided CUSUM with allowance k = 1/2.
+
+    Args:
+        deviations: by how many standard deviations each week's mean is below the reference, shape (n, n_weeks).
+    Returns: the statistic after each week, at least 0, shape (n, n_weeks).
+    """
     total, sums = np.zeros(len(deviations)), []
     for look in range(deviations.shape[1]):
         total = np.maximum(total + deviations[:, look] - 0.5, 0.0)
@@ -127,7 +156,7 @@ def cusum(deviations: Floats) -> Floats:
 
 
 def cusum_limit(rng: np.random.Generator) -> float:
-    """Return the limit that is reached in 5% of years of independent normal weeks."""
+    """Return the CUSUM's alarm limit: it is reached in 5% of years with independent normal weekly means."""
     return float(np.quantile(cusum(rng.standard_normal((_SEVERAL, YEAR))).max(axis=1), 0.95))
 
 
@@ -175,7 +204,7 @@ def alarm_cell(texts: int, reference_weeks: int, jitter: float, n_draws: int, rn
 
 
 def _weeks(values: Floats, limit: float, name: str, half: int) -> Floats:
-    """Return the weeks from the drop to the alarm, excluding histories with an earlier alarm."""
+    """Return the weeks from the drop until the first alarm; histories with an alarm before the drop are excluded."""
     first = first_alarm(values, limit)
     return first[first > half] - half if name.endswith("half a year") else first
 

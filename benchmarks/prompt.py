@@ -113,7 +113,7 @@ def _request(place: int) -> Request:
 
 
 def _ask(url: str, requests: Sequence[Request]) -> None:
-    """Send requests like ``prompt-llm``, with an empty cache."""
+    """Send requests with the code of ``prompt-llm``, with an empty cache."""
     server = ModelServer("m", base_url=url, api_key="none", concurrency=NEAR_CONCURRENCY)
     bar: tqdm[Any]
     with (
@@ -163,7 +163,7 @@ def _prompts(n: int, rng: np.random.Generator) -> list[list[int]]:
 
 
 def score_together(model: Any, prompts: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Score labels like ``--local --score-labels``."""
+    """Score labels with the code of ``--local --score-labels``."""
     from shiftbench.baselines.prompting.label_scores import score_labels
 
     return [scores for batch in score_labels(model, prompts, _LABELS, _BATCH) for scores in batch]

@@ -1,8 +1,8 @@
-"""False separations between equal models, and power between different ones, for ranks by units.
+"""Error rates of ``logs ranks``: false separations of equally good models, and power to separate different ones.
 
-Each page is a table of models by units, sampled so that all models are equally good (or on a line, for power). Units
-are the population of a claim: items, tasks, clusters of items, families of tasks. For comparison, the results of a
-paired t test with Bonferroni's correction on the same page.
+Each page is a score table of models by units, sampled with equally good models (for power: with equally spaced true
+scores). Units are what a claim generalises over: items, tasks, clusters of items or families of tasks. Paired t tests
+with Bonferroni's correction on the same pages serve as the reference.
 """
 
 import time
@@ -46,12 +46,12 @@ class Cell:
     """Results of one setting.
 
     Attributes:
-        kind: kind of the pages.
+        kind: how the tables are sampled, such as "heavy tails".
         models: number of models per page.
         units: number of units per page.
         pages: number of simulated pages.
-        ours: pages with a false separation; for power, the share of truly different pairs found.
-        bonferroni: the same for Bonferroni-t.
+        ours: share of pages with a false separation; for power, share of the different pairs that are separated.
+        bonferroni: the same for paired t tests with Bonferroni's correction.
     """
 
     kind: str
@@ -102,8 +102,8 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
     """Simulate every setting.
 
     Args:
-        pages: pages per setting; an eighth of them from 100 models on, else half from 10,000 cells on; a tenth for
-            power.
+        pages: pages per setting. Slow settings get fewer: an eighth with many models, half with large tables; settings
+            of power get a tenth of that.
         seed: seed of the simulation.
         resume: file of finished settings, which are reused if the number of pages is the same; new ones are appended.
     """
@@ -131,7 +131,7 @@ def measure(pages: int, seed: int, resume: Path | None = None) -> list[Cell]:
 
 
 def _cost(setting: tuple[str, int, int]) -> int:
-    """Return the approximate time of a setting; models with missing cells are compared one by one."""
+    """Return the approximate relative cost of a setting: models with missing cells are compared pair by pair."""
     kind, models, units = setting
     return models * units * (10 if kind == "missing cells" else 1)
 
@@ -185,7 +185,7 @@ def rank_lines(cells: list[Cell]) -> Iterator[PlainTable]:
 
 
 def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
-    """Simulate variance components: coverage of their limits, and mean width for a standard deviation.
+    """Simulate estimates of variance components: coverage of their limits, and median upper limit of the SD.
 
     Items have variance 1, prompts .09, runs .04, items by prompts .25, and the residual 1.
     """
@@ -217,7 +217,7 @@ def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
 
 
 def plain_bootstrap(scores: Floats, rng: np.random.Generator, n_draws: int = 1000) -> NDArray[np.bool_]:
-    """Test pairs of models like common leaderboard scripts: percentile bootstrap over units, uncorrected.
+    """Test all pairs of models as many leaderboards do: percentile bootstrap over units, uncorrected.
 
     Args:
         scores: shape (n_models, n_units), finite.
@@ -236,7 +236,7 @@ def plain_bootstrap(scores: Floats, rng: np.random.Generator, n_draws: int = 100
 
 
 def method_lines(table: ScoreTable, seed: int) -> Iterator[PlainTable]:
-    """Build the table that compares the plain bootstrap and our method on one board."""
+    """Build a table that compares the plain bootstrap and ``logs ranks`` on one real score table."""
     ranking = rank_table(table)
     place = {name: row for row, name in enumerate(table.models)}
     order = [place[model.name] for model in ranking.models]
@@ -253,7 +253,7 @@ def method_lines(table: ScoreTable, seed: int) -> Iterator[PlainTable]:
 
 
 def run_rank_bench(scale: float) -> Iterator[Timing]:
-    """Time whole rankings, compared with a plain bootstrap over all pairs, which is uncorrected and gives no ranks."""
+    """Time ``logs ranks``, compared with a plain bootstrap of all pairs (uncorrected, without ranks)."""
     for models, units, limit, binary in ((134, 500, 3.0, True), (180, 41, 10.0, False), (500, 2000, 10.0, False)):
         rng = np.random.default_rng([models, units])
         shape = (max(int(models * scale), 2), max(int(units * scale), 8))

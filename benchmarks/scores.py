@@ -1,8 +1,8 @@
 """Speed of depths, scoring and comparing, compared with reference implementations timed in the same run.
 
-For ``python -m benchmarks scores``. Every time is a median of several runs; references that take minutes are timed on a
-part and extrapolated, which is stated. The submission is the synthetic grid: all source-target pairs of Domain
-Robustness at Table 2's sizes.
+For ``python -m benchmarks scores``. Every time is a median of several runs; references that take minutes are timed on
+part of the data and extrapolated, as the output states. The submission is synthetic: all source-target pairs of Domain
+Robustness, at the sizes of the paper's Table 2.
 """
 
 import re
@@ -94,7 +94,7 @@ def _peak_allocation(work: Callable[[], object]) -> int:
 
 
 def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: int) -> Timing:
-    """Build the timing of work that should be faster than its reference."""
+    """Build the timing of work whose target is to be ``times`` times faster than its reference."""
     speedup = yardstick_seconds / seconds
     wanted = f"at least {times:,} times faster"
     return Timing(
@@ -109,7 +109,7 @@ def _faster(name: str, seconds: float, yardstick: str, yardstick_seconds: float,
 
 
 def _timing_beside(name: str, seconds: float, yardstick: str, yardstick_seconds: float, times: float) -> Timing:
-    """Build the timing of work that may take as long as its reference, or a given multiple."""
+    """Build the timing of work whose target is to take at most ``times`` times as long as its reference."""
     ratio = seconds / yardstick_seconds
     wanted = "at most as long" if times == 1 else f"at most {times:g} times as long"
     return Timing(
@@ -146,7 +146,7 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     cpu = _processor_seconds(lambda: _score(folder, path))
     yield Timing(name=what, seconds=ours, cpu_seconds=cpu, wanted=f"under {_LIMIT:g} s", met=ours < _LIMIT)
     yield _timing_beside(what, ours, "reading, checking and joining them with gold alone", joined, 2.5)
-    # Joining predictions with gold is our own work: a reference starts from the joined rows.
+    # References get the joined rows: joining predictions with gold is not part of their work.
     cells, generated_cells = (list(_cells(folder, frame.filter(rows))) for rows in (~is_generated, is_generated))
     plain = _seconds_of(lambda: _plain_scores(cells))
     rouge = _seconds_of(lambda: _plain_rouge(generated_cells))
@@ -165,7 +165,7 @@ def _score(folder: DatasetFolder, path: Path) -> object:
 
 
 def _read_and_join(folder: DatasetFolder, path: Path) -> list[pl.DataFrame]:
-    """Read and validate a submission, and join it with gold, which every way of scoring requires."""
+    """Read and validate a submission and join it with gold, one frame per task: work that all scoring code shares."""
     joined = []
     for (task,), rows in checked_predictions(path, folder).group_by("task", maintain_order=True):
         gold = folder.test(str(task), columns=["id", "domain", "group", GOLD[folder.task(str(task)).kind]])
@@ -225,7 +225,7 @@ def _cells(folder: DatasetFolder, predictions: pl.DataFrame) -> Iterator[_Cell]:
 
 
 def _depth_weightings(folder: DatasetFolder, task: str, source: str, target: str, rows: pl.DataFrame) -> list[Any]:
-    """Compute the weights for each lambda, twice, because TT is weighted like ST."""
+    """Compute the depth weights for each lambda, twice: TT is weighted like ST, and costs as much."""
     table = rows.join(folder.depth(task, source, target), on="id", maintain_order="left")
     depth, weight = table["depth"].to_numpy(), table["weight"].to_numpy()
     return 2 * [weight * least_deep(depth, lambda_) for lambda_ in LAMBDAS]
@@ -247,9 +247,11 @@ def _sklearn(labels: Sequence[str], rows: pl.DataFrame, weightings: Sequence[Any
 
 
 def span_f1_by_seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
-    """Score tags with seqeval:
+    """Compute the micro span F1 of tags with seqeval.
 
-    micro span F1 of rows with ``tags`` (codes) and ``prediction`` (names separated by spaces).
+    Args:
+        labels: tag names, by code.
+        rows: columns ``tags`` (codes) and ``prediction`` (tag names separated by spaces).
     """
     from seqeval.metrics import f1_score
     from seqeval.scheme import IOB2
@@ -270,7 +272,7 @@ def span_f1_by_seqeval(labels: Sequence[str], rows: pl.DataFrame) -> float:
 
 
 def answer_f1_by_squad(prediction: str, answers: Sequence[str]) -> float:
-    """Score an answer by SQuAD's rules: the highest token F1 over the gold answers, one question at a time."""
+    """Score an answer by SQuAD's rules, without vectorisation: the highest token F1 over the gold answers."""
     best = 0.0
     predicted_words = _squad_words(prediction)
     for answer in answers or [""]:

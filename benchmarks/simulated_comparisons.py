@@ -1,8 +1,8 @@
-"""Studies that compare two recipes with known truth, from generators independent of the package.
+"""Simulated studies that compare two training recipes with a known true difference, to measure error rates.
 
 Whether a text is predicted correctly is random, with a probability that depends on the group, the text and the run
-(probit). Runs of a recipe differ by a normal or t-distributed amount, or fail occasionally. Only the last step, the
-test, is the package's.
+(probit). Runs of a recipe differ by a normal or t-distributed amount, or fail occasionally. The data are sampled with
+code of this module only; just the significance test is the package's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,8 +40,8 @@ class Setting:
         n_groups: number of groups in a test set.
         size: texts per group.
         score: expected accuracy of both.
-        ahead: how much better A is, in accuracy.
-        run_sd: standard deviations of A's and B's runs, in accuracy; 0 for single runs, which are compared as they are.
+        ahead: accuracy of A minus that of B.
+        run_sd: standard deviations of A's and B's runs, in accuracy; 0: runs do not differ.
         heavy: whether runs differ by Student's t with 3 degrees of freedom.
         shared_seeds: whether run k of A and run k of B have the same deviation from their recipes.
         failing: share of A's runs that lose ``lost``; the others are better, so that the means are equal.
@@ -85,7 +85,7 @@ class Study:
     first: Bools
 
     def p_value(self) -> float:
-        """Return the p value of the comparison."""
+        """Return the p value of the difference."""
         recipes = min(len(each) for each in self.right) >= MIN_RUNS
         return self.difference.p_value(recipes=recipes)
 
@@ -172,8 +172,8 @@ def _answers(levels: Sequence[Floats], ease: Floats, setting: Setting, rng: np.r
         rng.random((each.size, ease.size)) < ndtr(_LATENT_SD * ndtri(each)[:, None] + ease) for each in levels
     )
     if setting.differ is not None:
-        # In expectation, equal numbers of correct and wrong answers change: texts that are correct with probability
-        # 1/2.
+        # On 2 * differ texts, in expectation, both recipes flip coins: they differ on half of these, equally often in
+        # either direction.
         coin = rng.random(ease.size) < 2 * setting.differ / ease.size
         first = np.where(coin, rng.random(first.shape) < 0.5, first)
         second = np.where(coin, rng.random(first.shape) < 0.5, first)
@@ -243,8 +243,8 @@ def count_claims(setting: Setting, n_studies: int, seed: int, step: Callable[[],
 
     Args:
         setting: the kind of study.
-        n_studies: how many, at least 1.
-        seed: of all draws.
+        n_studies: number of studies, at least 1.
+        seed: seed of all draws.
         step: called after each study.
     """
     rng = np.random.default_rng([seed, *setting.name.encode()])
@@ -261,11 +261,11 @@ def count_claims(setting: Setting, n_studies: int, seed: int, step: Callable[[],
 
 
 def claim_lines(n_studies: int, seed: int) -> Iterator[RenderableType]:
-    """Simulate all settings, and list a table for each kind.
+    """Simulate all settings, and yield a table for each kind of setting.
 
     Args:
-        n_studies: of each setting.
-        seed: of all draws.
+        n_studies: studies per setting.
+        seed: seed of all draws.
     """
     kinds = [
         ("Equal recipes: % of studies that claim a difference", NULL),

@@ -2,7 +2,7 @@
 
 Whether a model is correct on a text depends on the group, the text and chance: three normal components of a latent
 variable that is compared with a threshold. The accuracy on infinitely many texts is therefore known exactly, and so is
-every score derived from it. Each task has three domains, and one source for each.
+every score derived from it. Each task has three domains, and a model trained on each of them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -67,7 +67,7 @@ class Setting:
 
 
 class Checked(NamedTuple):
-    """One interval with the true value that it should contain; None without an interval."""
+    """A statistic's interval (None if there is none), with the true value that it should contain."""
 
     figure: str
     truth: float
@@ -81,8 +81,9 @@ def simulate_task(setting: Setting, rng: np.random.Generator) -> list[Checked]:
     Args:
         setting: its parameters.
         rng: the generator.
-    Returns: every score, SD, TD, the mean ST, the average drop and the worst SD, in fractions; if runs differ, total
-        intervals replace all but the last, because fixed runs have another truth.
+    Returns: every score, SD, TD, the mean ST, the average drop and the worst SD, as fractions. If runs differ, all but
+        the last have the intervals that include variation between runs, because the truth is a mean over all possible
+        runs.
     """
     return list(_checked(task_scores(simulate_values(setting, rng)), setting))
 
@@ -127,7 +128,7 @@ def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
 
 
 class _DepthTables:
-    """The part of a dataset folder that scoring a target needs."""
+    """A stand-in for ``DatasetFolder`` with the parts that scoring a target needs."""
 
     def __init__(self, info: TaskInfo, has_depth: bool, n_texts: int, rng: np.random.Generator) -> None:
         self.has_depth = has_depth

@@ -1,8 +1,9 @@
-"""Error rates of the search for unnamed domains: files with random errors, and mixed sources with hidden names.
+"""Error rates of ``check --find-domains``, the search for slices of texts with more errors.
 
-In a placebo file, errors are independent of texts, lengths and columns, so any named slice is false. Texts of a group
-are dependent: each group has its own error probability, source, and value of a column. In recovery, one source at a
-time has more errors, and its best match among the named slices counts.
+In a *placebo* file, errors are independent of texts, lengths and columns, so every slice that is reported is false.
+Texts of a group are dependent: each group has its own error probability, source, and value of a column. To measure
+*recovery*, several sources are mixed and their names hidden; one of them has more errors, and the reported slice that
+matches it best is compared with it.
 """
 
 import csv
@@ -43,7 +44,14 @@ _SETTINGS = {
 
 @dataclass(frozen=True)
 class PlaceboCell:
-    """Placebo files of one setting that name a slice, and those that name one found by searching errors."""
+    """False slices in placebo files of one setting.
+
+    Attributes:
+        setting: a key of ``_SETTINGS``.
+        files: number of files.
+        named: share of files with any reported slice.
+        searched: share of files with a reported slice that was found by searching the errors.
+    """
 
     setting: str
     files: int
@@ -53,9 +61,16 @@ class PlaceboCell:
 
 @dataclass(frozen=True)
 class Recovery:
-    """The best match of one source among the named slices: means over files, and files in which it is recovered.
+    """How well reported slices match one hidden source.
 
-    ``named`` counts files that name any slice; purity and recall are 0 if none is named.
+    Attributes:
+        source: the source with more errors.
+        files: number of files.
+        named: share of files with any reported slice.
+        purity, recall: share of the best slice that is from the source, and share of the source in that slice: means
+            over files, 0 for files without a slice.
+        recovered: share of files with purity and recall of at least ``ENOUGH``.
+        slices: mean number of reported slices.
     """
 
     source: str
@@ -68,7 +83,7 @@ class Recovery:
 
 
 def placebo_cells(n_files: int, seed: int, sources: Mapping[str, Sequence[str]]) -> Iterator[PlaceboCell]:
-    """Search placebo files of each setting.
+    """Search placebo files of each setting for slices.
 
     Args:
         n_files: files per setting.
@@ -94,7 +109,7 @@ def placebo_cells(n_files: int, seed: int, sources: Mapping[str, Sequence[str]])
 
 
 def recoveries(n_files: int, seed: int, sources: Mapping[str, Sequence[str]]) -> Iterator[Recovery]:
-    """Mix the sources without their names, with more errors on one at a time, and search.
+    """Mix the sources without their names, with more errors on one of them at a time, and search for slices.
 
     Args:
         n_files: files per source.
@@ -144,7 +159,7 @@ def _draw(texts: Sequence[str], n: int, rng: np.random.Generator) -> list[str]:
 def _grouped_texts(
     sources: Mapping[str, Sequence[str]], sizes: tuple[int, int] | None, rng: np.random.Generator
 ) -> tuple[list[str], Ints, pl.DataFrame]:
-    """Sample texts, their groups (each from one source), and other columns, one of which is constant within groups."""
+    """Sample texts and their groups (each from one source), and columns to search, one of them constant in groups."""
     left = {name: _draw(texts, len(texts), rng) for name, texts in sources.items()}
     texts: list[str] = []
     groups: list[int] = []
@@ -237,7 +252,7 @@ def _tree_sentences(file: Path) -> Iterator[str]:
 
 
 def _joined(words: Sequence[str]) -> str:
-    """Join tokens like written text, so that spaces before punctuation do not reveal the source."""
+    """Join tokens to text without spaces before punctuation, which would reveal that the source was tokenised."""
     text = re.sub(r"\s+([,.;:!?%)\]'’]|n't\b)", r"\1", " ".join(words))
     return re.sub(r"([(\[$`])\s+", r"\1", text)
 

@@ -1,4 +1,4 @@
-"""A page as plain files, served from memory by the standard library: the reference of ``python -m benchmarks app``."""
+"""A static copy of a web page, served from memory: the reference of ``python -m benchmarks app``."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,7 +50,7 @@ def serving(answers: Answers) -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Keep requests out of the bench's output."""
+            """Do not log requests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, daemon=True)

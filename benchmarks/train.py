@@ -1,9 +1,9 @@
 """Our training and prediction compared with transformers' defaults, for ``python -m benchmarks train``.
 
-The same pretrained encoder, pairs of texts, machine and precision (bf16 if the GPU supports it), alternating between
-the default ``Trainer``, ``Trainer`` grouping texts by length (``train_sampling_strategy``), ``pipeline``, and ours. A
-ratio is that of the two medians shown. The texts are sampled from a list of words, with log-normal lengths like those
-of natural language inference (median 20 words for a premise, 10 for a hypothesis).
+All use the same pretrained encoder, pairs of texts, machine and precision (bf16 if the GPU supports it). Runs alternate
+between the default ``Trainer``, ``Trainer`` with texts grouped by length (``train_sampling_strategy``), ``pipeline``,
+and our code; ratios are of the medians shown. The texts are sampled from a list of words, with log-normal lengths like
+those of natural language inference (median 20 words for a premise, 10 for a hypothesis).
 """
 
 import tempfile

@@ -1,4 +1,1 @@
-"""Stress tests of intervals, tests and gates:
-
-data from generators independent of the estimators, scored by the engine.
-"""
+"""Stress tests of intervals, tests and gates, on data from generators that are independent of the estimators."""

@@ -1,4 +1,8 @@
-"""Cells of the stress tests: the data to sample, the engine's statistics to check, and the required success rates."""
+"""Cells of the stress tests: the data to sample, the statistics to check, and the required success rates.
+
+A cell is one setting, such as "12 groups of 50 texts, correlation 0.2, accuracy 0.9". The ``Iterator[Cell]`` functions
+list the cells of a family; the ``Iterator[Drawn]`` functions simulate a cell ``n_draws`` times and check its claims.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -32,12 +36,13 @@ Design = tuple[tuple[int, ...], float]
 
 
 class Drawn(NamedTuple):
-    """Results of one statistic over all draws.
+    """Results of one statistic over all draws; arrays have shape (n_draws,).
 
     Attributes:
-        figure: its name.
-        is_right: whether the claim was true; a refused interval counts as a miss. Shape (n_draws,).
-        is_refused: whether there was no interval.
+        figure: name of the statistic.
+        is_right: whether the claim was true: the interval covers the truth, or the gate passes. A refused interval
+            counts as a miss.
+        is_refused: whether the engine returned no interval.
         width: width of each interval; None if the claim is not an interval.
         yardstick: width of the reference interval; None without one.
     """
@@ -51,13 +56,12 @@ class Drawn(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting.
+    """One simulated setting.
 
     Attributes:
-        family, name: its names in tables.
+        family, name: the family of settings and the setting, as in tables.
         measure: maps a number of draws and a generator to the results of each statistic.
-        wanted: required share of draws with a true claim; None if the cell is outside what is guaranteed, and shown
-            only for information.
+        wanted: required share of draws with a true claim; None for a cell without a guarantee, which is only reported.
     """
 
     family: str
@@ -69,26 +73,34 @@ class Cell:
 def coverage(
     figure: str, ends: Ends, truth: float, is_refused: NDArray[np.bool_], yardstick: Floats | None = None
 ) -> Drawn:
-    """Return whether intervals cover the truth."""
+    """Check which intervals cover the truth.
+
+    Args:
+        figure: name of the statistic.
+        ends: lower and upper limits, shape (n_draws,) each.
+        truth: the true value.
+        is_refused: draws without an interval, shape (n_draws,).
+        yardstick: widths of the reference intervals, shape (n_draws,).
+    """
     low, high = ends
     is_right = (low <= truth + 1e-12) & (truth <= high + 1e-12) & ~is_refused
     return Drawn(figure, is_right, is_refused, high - low, yardstick)
 
 
 def known_ends(value: Floats, p: float, variance: float) -> Ends:
-    """Compute Wilson's interval for a known variance: normal quantile, true effective n."""
+    """Compute Wilson's interval from the true variance of the score: normal quantile, n = p (1 - p) / variance."""
     return wilson_limits(value, 1.959964**2 * variance / (p * (1 - p)))
 
 
 def of_each(figures: Iterable[Figure], *, recipes: bool = False) -> tuple[Ends, NDArray[np.bool_]]:
-    """Return the limits of figures computed one draw at a time, and which are refused."""
+    """Return the limits of one figure per draw, and a mask of the draws without an interval, shape (n_draws,) each."""
     rows = [(*each.limits(recipes=recipes), 0.0) if each.has_interval else (0.0, 1.0, 1.0) for each in figures]
     low, high, refused = np.array(rows).T
     return (low, high), refused.astype(bool)
 
 
 def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
-    """Sample scores of a test set."""
+    """Simulate a model's accuracy on ``n_draws`` samples of a test set."""
     return accuracy_scores(*test_set.draw(n_draws, rng))
 
 
@@ -96,7 +108,7 @@ def drawn_scores(test_set: TestSet, n_draws: int, rng: Rng) -> Scores:
 
 
 def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None = None) -> Iterator[Drawn]:
-    """Check one score, compared with the interval for known variance."""
+    """Check the interval of one score; the reference is the interval that knows the variance."""
     scores = drawn_scores(test_set, n_draws, rng)
     known = known_ends(scores.value, test_set.p, test_set.variance)
     truth = test_set.truth if truth is None else truth
@@ -104,7 +116,10 @@ def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None 
 
 
 def score_and_drop(home: TestSet, away: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check a score, and its difference from another test set's, compared with the intervals for known variances."""
+    """Check the intervals of an in-domain score and of the drop to another test set.
+
+    The references are intervals that know the variances.
+    """
     one, other = (drawn_scores(each, n_draws, rng) for each in (home, away))
     low, high = known_ends(one.value, home.p, home.variance)
     away_low, away_high = known_ends(other.value, away.p, away.variance)
@@ -115,7 +130,11 @@ def score_and_drop(home: TestSet, away: TestSet, n_draws: int, rng: Rng) -> Iter
 
 
 def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
-    """Sample settings: p .5 to .98, correlation 0 to .6, effective groups 10 to 200, spread of sizes 0 to 1."""
+    """Sample ``number`` settings at random.
+
+    Ranges: accuracy 0.5 to 0.98, within-group correlation 0 to 0.6, 10 to 200 effective groups with a mean size of 1 to
+    50, coefficient of variation of the sizes 0 to 1.
+    """
     rng = np.random.default_rng(int(seed, 16))
     sets = []
     for _ in range(number):
@@ -130,11 +149,11 @@ def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
     return cells
 
 
-# A task with dissimilar domains, each with its own model and one trained elsewhere.
+# A task with dissimilar domains. Each is tested with an in-domain model and a model trained on another domain.
 
 
 def task_of(domains: Sequence[Pair], n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check ST into the last domain, the mean ST, and the average drop."""
+    """Check the intervals of ST on the last domain, of the mean ST, and of the average drop."""
     scores = [pair_scores(domain, n_draws, rng) for domain in domains]
     home, away = ([pair[side] for pair in scores] for side in (0, 1))
     share = 1 / len(domains)
@@ -154,7 +173,7 @@ def _singles(scores: Sequence[Scores], draw: int) -> list[Figure]:
 
 
 def pair_scores(pair: Pair, n_draws: int, rng: Rng) -> tuple[Scores, Scores]:
-    """Sample the scores of both models of a pair."""
+    """Simulate the accuracies of both models of a pair on the same samples of the test set."""
     tables = pair.draw(n_draws, rng)
     sizes = tables.sum(axis=-1)
     return accuracy_scores(tables[..., 0] + tables[..., 1], sizes), accuracy_scores(
@@ -163,7 +182,7 @@ def pair_scores(pair: Pair, n_draws: int, rng: Rng) -> tuple[Scores, Scores]:
 
 
 def unlike_domains() -> Iterator[Cell]:
-    """List the cases from the top of issue 34: two domains of pairs, and one other."""
+    """List tasks with three unlike domains: two with 300 groups of two texts, and one with another design."""
     others = {"12 x 50, .2": ((50,) * 12, 0.2), "30 x 20, .2": ((20,) * 30, 0.2), "100 x 3, .6": ((3,) * 100, 0.6)}
     others["50 x 40, .05 beside .8"] = ((40,) * 50, 0.05)
     for p in (0.7, 0.9, 0.95):
@@ -179,7 +198,11 @@ def unlike_domains() -> Iterator[Cell]:
 
 
 def beside_version_6(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Compare widths with those from a correlation pooled over three domains, if at least 5 groups contain an error."""
+    """Check a score's interval; the reference is the interval of metric version 6.
+
+    Version 6 pooled the within-group correlation over the task's domains (here three). Only draws in which at least 5
+    groups have an error and 5 have a correct answer are compared.
+    """
     drawn = [test_set.draw(n_draws, rng) for _ in range(3)]
     scores = accuracy_scores(*drawn[0])
     right, sizes = (each.astype(np.float64) for each in drawn[0])
@@ -192,7 +215,12 @@ def beside_version_6(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Draw
 
 
 def pooled_correlation(drawn: Sequence[tuple[Counts, Counts]]) -> Floats:
-    """Pool the within-group ANOVA correlation over test sets, weighted by the number of groups minus one."""
+    """Estimate one within-group correlation for several test sets (ANOVA, weighted by the number of groups minus 1).
+
+    Args:
+        drawn: per test set, the numbers of correct answers and of texts, shape (n_draws, n_groups) each.
+    Returns: correlations in [0, 1], shape (n_draws,); 0 if the groups of all test sets have one text.
+    """
     between = within = np.zeros(len(drawn[0][0]))
     for right, sizes in drawn:
         n, g = sizes.sum(axis=1), sizes.shape[1]
@@ -215,7 +243,7 @@ def version_6_ends(value: Floats, correlation: Floats, sizes: Floats) -> Ends:
 
 
 def alike_domains() -> Iterator[Cell]:
-    """List domains with a common correlation, the best case for pooling."""
+    """List tasks whose domains have the same within-group correlation: the best case for a pooled estimate."""
     for n_groups, size in ((10, 20), (12, 50), (20, 10), (30, 20), (100, 3), (150, 2), (300, 1)):
         for alike in (0.0, 0.2) if size > 1 else (0.0,):
             for p in (0.7, 0.9):
@@ -223,13 +251,21 @@ def alike_domains() -> Iterator[Cell]:
                 yield Cell("alike domains", name, partial(beside_version_6, TestSet((size,) * n_groups, p, alike)))
 
 
-# Gates on domains that are all exactly at the limit.
+# Gates on domains that are all exactly at the limit, so that every failure is a false alarm.
 
 
 def gate(designs: Sequence[Design], p: float, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check whether a gate passes if every domain's score equals the limit."""
+    """Check how often a gate passes if every domain's true score equals the limit.
+
+    Args:
+        designs: group sizes and within-group correlation of each domain.
+        p: the limit, and the true accuracy on every domain.
+        n_draws: number of simulated gates.
+        rng: the generator.
+    """
     scores = [drawn_scores(TestSet(sizes, p, alike), n_draws, rng) for sizes, alike in designs]
-    # A draw cannot break a limit, and is not tested, if no domain's bound at Holm's first level does.
+    # Shortcut: Holm's first step rejects nothing unless some domain's bound at LEVEL / k is below the limit, so the
+    # other draws pass without running the slow gate.
     bounds = [sum_limits([1.0], [each], 1 - 2 * LEVEL / len(scores))[1] for each in scores]
     is_close = np.any(np.array(bounds) < p, axis=0).tolist()
     passes = [not close or _passes(scores, draw, p) for draw, close in enumerate(is_close)]
@@ -242,7 +278,7 @@ def _passes(scores: Sequence[Scores], draw: int, limit: float) -> bool:
 
 
 def gates() -> Iterator[Cell]:
-    """List gates."""
+    """List gates on 8 or 20 domains, at limits of 0.7, 0.9 and 0.95."""
     designs: dict[str, list[Design]] = {
         "6 of 150 x 2, 2 of 12 x 50": [((2,) * 150, 0.0)] * 6 + [((50,) * 12, 0.2)] * 2,
         "8 of 300": [((1,) * 300, 0.0)] * 8,
@@ -257,7 +293,7 @@ def gates() -> Iterator[Cell]:
 
 
 def pair_difference(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check the difference of two models' scores."""
+    """Check the interval of the difference of two models' scores on one test set."""
     one, other = pair_scores(pair, n_draws, rng)
     figures = (difference(single(one.one(draw)), single(other.one(draw))) for draw in range(n_draws))
     ends, refused = of_each(figures)
@@ -265,7 +301,7 @@ def pair_difference(pair: Pair, n_draws: int, rng: Rng) -> Iterator[Drawn]:
 
 
 def paired_differences() -> Iterator[Cell]:
-    """List pairs of models that differ on few texts, or on many."""
+    """List pairs of models that differ on 0 to 60 texts, on average."""
     designs = {"300 x 1": (1,) * 300, "150 x 2": (2,) * 150, "30 x 20": (20,) * 30, "12 x 50": (50,) * 12}
     for name, sizes in designs.items():
         n = sum(sizes)
@@ -277,12 +313,12 @@ def paired_differences() -> Iterator[Cell]:
 
 
 def few_errors() -> Iterator[Cell]:
-    """List scores whose errors, or correct answers, are in about 1 to 4 groups."""
+    """List accuracies near 0 or 1: the errors, or the correct answers, are in about 1, 2 or 4 groups."""
     designs = {"12 x 50": (50,) * 12, "30 x 20": (20,) * 30, "60 x 5": (5,) * 60, "150 x 2": (2,) * 150}
     designs |= {"30 x 1": (1,) * 30, "300 x 1": (1,) * 300}
     for name, sizes in designs.items():
         for alike in (0.0, 0.2, 0.6) if max(sizes) > 1 else (0.0,):
-            # Errors cluster within groups if these are correlated.
+            # The design effect: correlated errors cluster, so more of them are needed to reach as many groups.
             shares = [errors * (1 + alike * (max(sizes) - 1)) / sum(sizes) for errors in (1, 2, 4)]
             for p in [end for share in shares if 0.005 < share < 0.5 for end in (1 - share, share)]:
                 kind = f"{name}, correlation {alike:g}, p {p:.3f}"
@@ -290,13 +326,13 @@ def few_errors() -> Iterator[Cell]:
 
 
 def class_score(drawn: Labelled, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check macro-F1."""
+    """Check the interval of macro-F1."""
     scores = macro_f1_scores(drawn.draw(n_draws, rng))
     yield coverage("macro-F1", sum_limits([1.0], [scores]), drawn.truth, scores.is_refused)
 
 
 def classes() -> Iterator[Cell]:
-    """List balanced and imbalanced classes, and one that is rare or absent."""
+    """List balanced and imbalanced class priors, and one class that is too rare for an interval."""
     designs = {"100 x 1": (1,) * 100, "300 x 1": (1,) * 300, "150 x 2": (2,) * 150, "12 x 50": (50,) * 12}
     for name, sizes in designs.items():
         for priors in ((0.5, 0.5), (0.9, 0.1), (0.6, 0.3, 0.1)):
@@ -309,7 +345,13 @@ def classes() -> Iterator[Cell]:
 
 
 def recipe(recipes: Sequence[Recipe], n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Check a recipe's score, or the difference of two test sets with the same runs, over other runs, too."""
+    """Check an interval that also covers the variation between training runs.
+
+    Args:
+        recipes: one recipe: its mean score; two: the difference of the same runs' mean scores on two test sets.
+        n_draws: number of simulated studies.
+        rng: the generator.
+    """
     figures = []
     for _ in range(n_draws):
         moves = recipes[0].moves(rng)
@@ -321,7 +363,7 @@ def recipe(recipes: Sequence[Recipe], n_draws: int, rng: Rng) -> Iterator[Drawn]
 
 
 def runs() -> Iterator[Cell]:
-    """List recipes of 5 and 10 runs."""
+    """List recipes with 5 and 10 training runs; one in ten runs of the last recipe fails."""
     for n_runs in (5, 10):
         normal = Recipe(200, 0.8, n_runs, 0.02)
         yield Cell("runs", f"{n_runs} runs, sd 2 points", partial(recipe, [normal]))
@@ -332,7 +374,7 @@ def runs() -> Iterator[Cell]:
 
 
 def beyond() -> Iterator[Cell]:
-    """List unequal sizes, and cases that no estimator based on groups can handle."""
+    """List group sizes related to difficulty, test sets of very different sizes, and undeclared duplicates."""
     sizes = (5, 10, 20, 40, 80) * 10
     tied = TestSet(sizes, 0.8, 0.1, longer_is_harder=0.1)
     name = "50 groups of 5 to 80, longer ones harder"
@@ -349,7 +391,7 @@ def beyond() -> Iterator[Cell]:
 
 
 def unseen_copies(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
-    """Score texts whose copies count as separate groups."""
+    """Check a score's interval if every text is repeated and its copies are wrongly declared as separate groups."""
     right, sizes = test_set.draw(n_draws, rng)
     each = np.repeat(right // sizes, sizes[0], axis=1)
     scores = accuracy_scores(each, np.ones_like(each))
@@ -357,6 +399,6 @@ def unseen_copies(test_set: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
 
 
 def all_cells(seed: str) -> list[Cell]:
-    """List every cell, family by family; the last family is sampled with a seed of hex digits."""
+    """List the cells of all families; those of the last family are sampled with ``seed`` (hex digits)."""
     families = (unlike_domains, alike_domains, gates, paired_differences, few_errors, classes, runs, beyond)
     return [cell for family in families for cell in family()] + drawn_cells(seed)

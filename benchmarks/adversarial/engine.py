@@ -1,5 +1,4 @@
-"""The engine on simulated test sets: all draws of a cell at once, with ``metrics.precision``, and single draws end to
-end.
+"""Scores and intervals of simulated test sets: vectorised over draws, or one draw at a time with the package's code.
 
 The vectorised version repeats what ``values.sampled_scores`` and ``Figure.limits`` do, with a leading axis of draws;
 tests check that both versions agree on simulated data of every kind.
@@ -35,12 +34,12 @@ _USUAL = 1.959964
 
 
 class Scores(NamedTuple):
-    """One score of a test set in each of many draws; see ``figures.Score``.
+    """One score of a test set in each of many draws; a vectorised ``figures.Score``.
 
     Attributes:
-        value, n, df, groups: shape (n_draws,) each.
-        is_refused: whether it has no interval.
-        influences, right: per group, shape (n_draws, n_groups).
+        value, n, df, groups: score, effective n, degrees of freedom, effective groups; shape (n_draws,) each.
+        is_refused: whether the score has no interval, shape (n_draws,).
+        influences, right: influence on the score and share of correct texts, per group; shape (n_draws, n_groups).
     """
 
     value: Floats
@@ -52,7 +51,7 @@ class Scores(NamedTuple):
     right: Floats
 
     def one(self, draw: int, test_set: object = "drawn") -> Score:
-        """Return one draw's score."""
+        """Return the score of the draw with this index."""
         reason = Reason.FEW_GROUPS if self.is_refused[draw] else None
         return Score(
             float(self.value[draw]),
@@ -67,7 +66,7 @@ class Scores(NamedTuple):
 
 
 def accuracy_scores(right: Counts, sizes: Counts) -> Scores:
-    """Compute accuracy scores.
+    """Compute the accuracy of each draw, with what its interval needs.
 
     Args:
         right: number of correct answers per group, shape (n_draws, n_groups).
@@ -85,7 +84,7 @@ def accuracy_scores(right: Counts, sizes: Counts) -> Scores:
 
 
 def macro_f1_scores(tables: Counts) -> Scores:
-    """Compute macro-F1 scores.
+    """Compute the macro-F1 of each draw, with what its interval needs.
 
     Args:
         tables: confusion counts per group, gold then predicted, shape (n_draws, n_groups, k, k).
@@ -115,7 +114,14 @@ def _formula(k: int) -> Formula:
 
 
 def sum_limits(weights: Sequence[float], scores: Sequence[Scores], level: float = 0.95) -> tuple[Floats, Floats]:
-    """Compute the limits of a weighted sum of several test sets' scores, shape (n_draws,) each."""
+    """Compute confidence limits of a weighted sum of scores on different test sets (square-and-add).
+
+    Args:
+        weights: one weight per test set; for a drop 1 and -1.
+        scores: the scores, in the same order.
+        level: confidence level.
+    Returns: lower and upper limits, shape (n_draws,) each.
+    """
     w = np.array(weights)
     value, n, df = (np.stack([getattr(each, name) for each in scores], axis=-1) for name in ("value", "n", "df"))
     low, high = wilson_limits(value, _USUAL**2 / n)
@@ -132,7 +138,7 @@ def sum_limits(weights: Sequence[float], scores: Sequence[Scores], level: float 
 
 
 def arrange(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> TargetRuns:
-    """Arrange the predictions of one draw like a submission's.
+    """Convert the predictions of one draw to the format of a scored submission.
 
     Args:
         cells: ``gold (k + 1) + predicted`` for each run and text, shape (n_runs, n).
@@ -159,7 +165,7 @@ def arrange(cells: Counts, k: int, groups: Counts, name: str = "drawn") -> Targe
 
 
 def run_score(right: Counts, groups: Counts, name: str) -> Score:
-    """Compute mean accuracy over runs, end to end.
+    """Compute the mean accuracy over runs with the package's own code.
 
     Args:
         right: whether each run is correct on each text, shape (n_runs, n).
@@ -171,10 +177,11 @@ def run_score(right: Counts, groups: Counts, name: str) -> Score:
 
 
 def texts_of(tables: Counts) -> tuple[Counts, Counts]:
-    """Expand a table of counts into texts: return the kind (column) and the group (row) of each, shape (n_texts,).
+    """Expand a table of counts into one element per text.
 
     Args:
-        tables: counts per group by kind of text, shape (n_groups, n_kinds).
+        tables: number of texts of each group (row) and kind (column), shape (n_groups, n_kinds).
+    Returns: kinds and groups of the texts, shape (n_texts,) each.
     """
     n_groups, kinds = tables.shape
     flat = tables.ravel()

@@ -21,9 +21,9 @@ class TestSet:
     Attributes:
         sizes: number of texts in each group.
         p: probability of a correct answer.
-        alike: correlation of two texts in a group, in [0, 1].
-        longer_is_harder: decrease of the probability in a group of twice the mean size (negative: increase). The truth
-            is then the mean over texts, and sizes are resampled for every draw.
+        alike: correlation of the correctness of two texts in a group, in [0, 1].
+        longer_is_harder: decrease of the probability in a group of twice the mean size (negative: increase). If it is
+            not 0, sizes are resampled for every draw, and the true accuracy is the mean over texts.
     """
 
     __test__ = False
@@ -69,7 +69,14 @@ class TestSet:
 
 
 def beta(p: Floats, alike: float, rng: np.random.Generator) -> Floats:
-    """Sample probabilities with mean ``p``, in (0, 1), whose answers have correlation ``alike``, in [0, 1]."""
+    """Sample group accuracies so that texts of a group have correlation ``alike``.
+
+    Args:
+        p: mean accuracy, in (0, 1), of any shape.
+        alike: within-group correlation of correctness, in [0, 1].
+        rng: the generator.
+    Returns: probabilities of a correct answer, in the shape of ``p``.
+    """
     if alike <= 0:
         return p
     if alike >= 1:
@@ -163,14 +170,17 @@ class Pair:
         return 1 - self.lost - self.won
 
     def draw(self, n_draws: int, rng: np.random.Generator) -> Counts:
-        """Sample texts by group and outcome, shape (n_draws, n_groups, 4): both correct, first, second, both wrong."""
+        """Sample the number of texts per group and outcome.
+
+        Returns: shape (n_draws, n_groups, 4): both models correct, only the first, only the second, both wrong.
+        """
         shares = np.array([self.agree * self.both, self.lost, self.won, self.agree * (1 - self.both)])
         sizes = np.broadcast_to(np.array(self.sizes), (n_draws, len(self.sizes)))
         if self.alike <= 0:
             return rng.multinomial(sizes, shares)
         gamma = rng.standard_gamma(np.broadcast_to(shares * (1 - self.alike) / self.alike, (*sizes.shape, 4)))
         total = gamma.sum(axis=-1, keepdims=True)
-        # Tiny shape parameters may give four zeros: such a group has a single outcome.
+        # With tiny shape parameters all four gamma variates may underflow to 0: such a group has a single outcome.
         whole = np.eye(4)[rng.choice(4, p=shares, size=sizes.shape)]
         chances = np.where(total > 0, gamma / np.where(total > 0, total, 1.0), whole)
         return rng.multinomial(sizes, chances / chances.sum(axis=-1, keepdims=True))
@@ -200,7 +210,7 @@ class Recipe:
         return self.p - 0.2 * self.collapses
 
     def moves(self, rng: np.random.Generator) -> Floats:
-        """Sample each run's deviation from the typical probability, shape (n_runs,)."""
+        """Sample by how much each run's accuracy differs from ``p``, shape (n_runs,)."""
         lost = 0.2 * (rng.random(self.n_runs) < self.collapses)
         return np.asarray(self.run_sd * rng.normal(size=self.n_runs) - lost)
 

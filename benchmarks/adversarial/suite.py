@@ -1,4 +1,4 @@
-"""Runs the stress tests, cell by cell, resumable, and formats the results."""
+"""Runs the stress tests cell by cell, resuming from a file of finished cells, and formats the results."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -25,14 +25,14 @@ class Found:
     """Results of one statistic in one cell.
 
     Attributes:
-        family, cell, figure: the data, and the statistic.
+        family, cell, figure: the cell's family, its name, and the statistic.
         draws: number of draws.
         share: share of draws with a true claim; a refused interval counts as a miss.
         low, high: 95% limits of the share over draws (Clopper and Pearson).
         refused: share of draws without an interval.
         width: mean width of intervals; None if the claim is not an interval.
         ratio: mean width divided by that of the reference interval; None without one.
-        wanted: required share; None if the cell is outside what is guaranteed.
+        wanted: required share; None for a cell without a guarantee.
     """
 
     family: str
@@ -81,7 +81,7 @@ def _result(cell: Cell, drawn: Drawn) -> Found:
 
 
 def attack(n_draws: int, seed: str, resume: Path | None = None) -> list[Found]:
-    """Run every cell, with a progress bar.
+    """Run the cells of all families, with a progress bar.
 
     Args:
         n_draws: draws per cell.
@@ -109,7 +109,7 @@ def attack(n_draws: int, seed: str, resume: Path | None = None) -> list[Found]:
 
 
 def attack_lines(rows: Sequence[Found]) -> Iterator[RenderableType]:
-    """List a table for each family, and a sentence for each of its statistics.
+    """Yield, for each family of cells, a table and one summary sentence per statistic.
 
     Args:
         rows: from ``attack``.
