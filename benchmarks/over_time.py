@@ -1,9 +1,9 @@
 """Error rates of tests over time on simulated data: alarms, weeks until a drop is detected, trends, change points.
 
-Texts are in groups of 10 with correlation 0.1, and the model's accuracy is 86%. The betting tests of ``check --history``
-look for a drop every week for a year, compared with a reference of 2,000 texts in 20 weeks, or in 4. For comparison, a
-plain CUSUM (k = 1/2 on weekly means) treats the reference's mean and between-group variance as known; if they were, its
-false-alarm rate would be 5% per year.
+Texts are in groups of 10 with correlation 0.1, and the model's accuracy is 86%. The betting tests of
+``check --history`` look for a drop every week for a year, compared with a reference of 2,000 texts in 20 weeks, or
+in 4. For comparison, a plain CUSUM (k = 1/2 on weekly means) treats the reference's mean and between-group variance as
+known; if they were, its false-alarm rate would be 5% per year.
 """
 
 from collections.abc import Iterator
