@@ -61,16 +61,16 @@ class EntryTask:
         return {(source, target) for source, target in self.cells if target not in source_parts(source)}
 
     def standing_in(self, other: "EntryTask") -> "EntryTask | None":
-        """Return this entry placed in the other entry's shifts, for an entry trained on none of the domains.
+        """Return a copy of this entry that has the other entry's shifts, if it was trained on none of the domains.
 
-        It was trained once and on no source, so its score on a target is the same whatever the other one was trained
-        on.
+        Its score on a target is the same for every source, so it can be compared with the other entry's score for each
+        source.
 
         Args:
             other: the other entry; the two share no shift.
 
-        Returns: the entry whose runs are used for each of the other's shifts into a target that it predicted; None if
-            it was trained on a domain, or there is no such target.
+        Returns: the copy, with each of the other entry's shifts into a target that this entry predicted; None if this
+            entry was trained on a domain, or if there is no such target.
         """
         sources = {source for source, _ in self.cells}
         if len(sources) != 1 or not sources <= set(OUTSIDE_SOURCES):
@@ -82,7 +82,7 @@ class EntryTask:
         return replace(self, stands_in=stands_in, outside=sources.pop(), _figures={}, _at_floor={})
 
     def with_depths_of(self, other: "EntryTask") -> "EntryTask":
-        """Return this entry with the depth weights that another entry on the same test texts has already read."""
+        """Return a copy that shares another entry's cache of depth weights, which depend only on the test texts."""
         return replace(self, _depths=other._depths)
 
     @property
@@ -108,9 +108,9 @@ class EntryTask:
         return [index for index in runs.of_source(self.outside or source) if not seeds or runs.runs[index][1] in seeds]
 
     def score(self, place: Place) -> Figure:
-        """Return the score of a place, averaged over runs; unknown if the metric lacks its encoder.
+        """Return a score averaged over runs; unknown if the metric lacks its encoder.
 
-        It is cached, so all figures of all comparisons share it, as do the shifts of an entry trained on no domain.
+        Scores are cached for all figures and comparisons. An entry trained on no domain has one score per target.
         """
         source, target, lambda_ = place
         key = (self.outside or source, target, lambda_)

@@ -23,7 +23,7 @@ VALUE_TOLERANCE = 1e-6
 P_TOLERANCE = 1e-6
 """Tolerance for p values and ends of intervals."""
 _MOVERS = {"metric_version", "depth_encoder", "token_encoder"}
-"""Fields of a comparison that may change without a fault of the claim; results may then change, too."""
+"""Fields of a comparison that may differ when it is repeated, and then explain changes of its results."""
 _FINDINGS = {"tasks", "only_a", "only_b"}
 """Fields with conclusions, other than the figures."""
 _FORMER = {"n_swaps", "seed"}
@@ -225,7 +225,8 @@ def check_claim(claimed: Claim, recomputed: Claim) -> ClaimCheck:
     for name in ("benchmark", "level"):
         facts += _changed(name, getattr(claimed, name), getattr(recomputed, name))
     findings = list(dict.fromkeys(_compare_facts(claimed, recomputed, _FINDINGS)))
-    if not any(each.what == "metric_version" for each in moved_by):  # its words belong to the version
+    # Hypotheses may be worded differently in another metric version, so they are compared only within one.
+    if not any(each.what == "metric_version" for each in moved_by):
         findings += _changed("hypothesis", "\n".join(claimed.hypothesis), "\n".join(recomputed.hypothesis))
     if moved_by:
         moved_by += tuple(findings)
@@ -248,6 +249,11 @@ ShiftValues = Mapping[tuple[str, str, str, str], float | None]
 
 def read_shift_values(scores: bytes) -> ShiftValues:
     """Read ST, SD and TD of every shift from nested scores of any metric version.
+
+    Args:
+        scores: JSON of an entry's scores.
+
+    Returns: fractions by task, source, target and figure; None if undefined.
 
     Raises: ValueError, KeyError, TypeError or AttributeError if the scores are damaged.
     """
@@ -297,7 +303,7 @@ def _changed(what: str, claimed: Any, recomputed: Any) -> Iterator[FactCheck]:
 
 
 def _claimed_figures(claim: Claim) -> Mapping[tuple[str, str, str], Difference]:
-    """Return all differences by pair, place and figure; a place includes its numbers of texts and runs."""
+    """Return all differences by pair of entries, mean or shift (with its numbers of texts and runs), and figure."""
     figures = {}
     for pair in claim.comparisons:
         sides = f"{pair.a} - {pair.b}"

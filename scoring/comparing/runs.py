@@ -1,6 +1,6 @@
 """Several runs of a model on the same items: variance due to prompts, seeds and items, and robustness of the ranking.
 
-A log is a run with one prompt; its epochs, and other logs with that prompt, are further runs.
+Each log has one prompt. Each epoch of a log counts as a run, as does each further log with the same prompt.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,10 @@ class RunScores:
 
 
 class Spreads(Record):
-    """Standard deviations of one answer's score by origin, with 95% limits; null if the runs do not vary it."""
+    """Variance components of the score of one answer, as standard deviations with 95% limits.
+
+    ``prompts`` and ``seeds`` are null if the runs do not vary them; ``rest`` is the residual.
+    """
 
     items: Estimate
     prompts: Estimate | None
@@ -57,10 +60,11 @@ class ModelRuns(Record):
 
 
 class PairRuns(Record):
-    """A minus B with one other prompt of the same kind, on these items.
+    """The predicted difference A minus B with a new prompt of the same kind, on these items.
 
-    ``crossed``: whether both were given the same prompts. ``low`` and ``high`` are 95% limits, null with fewer than 5
-    prompts. ``spreads`` are those of the difference, if crossed.
+    ``crossed``: whether both models were given the same prompts. ``low`` and ``high`` are 95% prediction limits, null
+    with fewer than 5 prompts. ``survives``: whether the sign of the difference holds with a new prompt, as in
+    ``metrics.components.OtherPrompt``. ``spreads`` are those of the difference, null if not crossed.
     """
 
     a: str
@@ -87,7 +91,7 @@ class RunReport(Record):
 
 
 def compare_runs(models: Sequence[RunScores]) -> RunReport:
-    """Decompose the variance over runs, and predict each pair's difference with one other prompt."""
+    """Decompose the variance over runs, and predict each pair's difference with a new prompt."""
     return RunReport(
         models=tuple(_model(model) for model in models), pairs=tuple(_pair(a, b) for a, b in combinations(models, 2))
     )

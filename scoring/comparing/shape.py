@@ -193,7 +193,7 @@ class Comparison(pydantic.BaseModel, allow_inf_nan=False):
 
     @property
     def about(self) -> str:
-        """Return what the tests support claims about: recipes, if every task allows it."""
+        """Return ``RECIPES`` if the tests of every task support claims about recipes, otherwise ``TRAINED_MODELS``."""
         return RECIPES if self.tasks and all(task.about == RECIPES for task in self.tasks) else TRAINED_MODELS
 
 
@@ -229,7 +229,7 @@ def correct_p_values(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...
 
 
 def _differences(comparison: Comparison) -> Iterator[tuple[Difference, bool]]:
-    """List all differences, each with whether it is in the first family."""
+    """List all differences, each with True if it is in the first family of tests (see ``correct_p_values``)."""
     for shift in comparison.shifts:
         yield from ((each, False) for each in shift.differences)
     for mean in comparison.means:

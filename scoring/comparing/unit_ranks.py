@@ -21,8 +21,8 @@ from shiftbench.scoring.scores.values import Floats
 from shiftbench.validation.report import InvalidInput, Problem, plural
 
 N_DRAWS = 4000
-"""Number of random sign flips: a corrected p of 0.05 is within 0.7 points of that over all patterns; half as many (1.0
-points) with more than 200 models.
+"""Number of random sign flips; half as many with more than 200 models. A corrected p of 0.05 is then within 0.7
+percentage points of the p over all sign patterns (1.0 with half as many).
 """
 _NORMAL_MAD, _FAR_OFF = 1.4826, 10.0
 """Median absolute deviations to a standard deviation, and how many of these are far."""
@@ -146,14 +146,14 @@ class Ranking(Record):
         no_ranks: why there are no ranks; null if there are.
         tied_first: models not significantly different from the first, which is listed first.
         pairs: for each complete model, in order, a letter per model: + it is better, - worse, . undecided, corrected.
-        neighbours: each complete model and the next.
+        neighbours: the test of each complete model against the next one.
         needed: number of units needed to separate first from second; null without ranks.
         without: leave-one-out over units or groups, the largest changes first.
         without_by: what is left out: named families of tasks, even if the sampled units are tasks.
         win_tied_first: as ``tied_first``, by win rate.
         opposite: number of pairs that are significant in opposite directions by mean and by win rate.
         changed_by_win_rate: share of pairs whose order differs between mean and win rate.
-        families: families of models.
+        families: models grouped by organisation and first word of their names.
         duplicates: models with equal scores on every unit.
         notes: as ``ScoreTable.notes``.
     """
@@ -276,7 +276,7 @@ def rank_table(table: ScoreTable, *, standardised: bool = False) -> Ranking:
 
 
 def _far_off_words(table: ScoreTable) -> Iterator[str]:
-    """Report scores far from their expected value given model and unit: typing errors, or heavy-tailed errors."""
+    """Report outliers, given model and unit (two-way medians): typing errors, or heavy-tailed errors."""
     if np.isin(table.scores[np.isfinite(table.scores)], (0.0, 1.0)).all():
         return
     rest = table.scores - np.nanmedian(table.scores, axis=0)
@@ -534,7 +534,12 @@ class Standing(Record):
 
 
 def compare_rankings(old: Ranking, new: Ranking) -> Standing:
-    """Check which claims of an earlier table still hold in a new one."""
+    """Check which claims of an earlier table still hold in a new one.
+
+    Args:
+        old: the ranking of the earlier table.
+        new: the ranking of the new table; models may have been added or removed.
+    """
     places = {model.name: row for row, model in enumerate(new.models)}
     before = {model.name: row for row, model in enumerate(old.models)}
     shared = [name for name in before if name in places]

@@ -88,7 +88,14 @@ def method_words(task: TaskComparison) -> str:
 
 
 def failure_words(task: TaskComparison, names: Names) -> str:
-    """Write how many runs of both entries failed, and whether rare failures can be excluded; ``""`` if not known."""
+    """Write how many runs of both entries failed, and whether rare failures can be excluded.
+
+    Args:
+        task: the comparison on one task.
+        names: display names of both entries.
+
+    Returns: a sentence without a full stop; ``""`` if the runs of an entry are not known.
+    """
     known = [(name, each) for name, each in zip(names, (task.failures_a, task.failures_b), strict=True) if each]
     if len(known) < 2:
         return ""

@@ -34,8 +34,9 @@ def compare_methods(
 
     Args:
         found: forecasts of every model.
-        left_out: what was not compared, and why.
-        levels: interval levels of methods that bring their own intervals; others have their shifts' levels.
+        left_out: the models and boards that could not be included, with the reason, as sentences for the report.
+        levels: nominal coverage, in (0, 1), of the intervals of user-supplied methods, by name; the intervals of all
+            other methods have their shift's level.
 
     Returns: one part per board, and one over all boards.
     """
@@ -64,7 +65,8 @@ def _compare_on_board(board: str | None, by_board: Sequence[Points]) -> BoardSta
     methods = dict.fromkeys(name for each in by_board for name in each)
     points = {name: [point for each in by_board for point in each.get(name, ())] for name in methods}
     models = dict.fromkeys(point.model for mine in points.values() for point in mine)
-    # Floors and corrected methods are lowest where the other domains are highest: they have no order of their own.
+    # The order of baselines and corrected methods is an artefact: source accuracy is constant, and the mean error on
+    # the other domains is largest for the target whose own error is smallest.
     able = [name for name in methods if name not in (*FLOORS, *CORRECTED)]
     orders = {name: order_domains([each.get(name, ()) for each in by_board]) for name in able}
     standings = [made for name in points if (made := method_errors(name, points, orders.get(name))) is not None]
@@ -72,7 +74,14 @@ def _compare_on_board(board: str | None, by_board: Sequence[Points]) -> BoardSta
 
 
 def list_points(found: Sequence[Forecasted], levels: Mapping[str, float]) -> Points:
-    """List all forecasts of one board by method."""
+    """List the forecasts of one board whose truth is known.
+
+    Args:
+        found: forecasts of the board's models.
+        levels: as for ``compare_methods``.
+
+    Returns: the forecasts by method.
+    """
     points: Points = {}
     for board, model, task in found:
         for shift in task.shifts:

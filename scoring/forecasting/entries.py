@@ -23,8 +23,7 @@ class EntryForecasts(Record):
     """All forecasts of an entry.
 
     ``has_validation``: whether there were validation rows. ``reasons``: by task, why there is no forecast; each task of
-        the
-    entry, except placebos, is in ``tasks`` or in ``reasons``.
+    the entry, except placebos, is in ``tasks`` or in ``reasons``.
     """
 
     version: str = FORECAST_VERSION
@@ -69,7 +68,13 @@ def forecast_entry(predictions: pl.DataFrame, validation: pl.DataFrame | None, f
 
 
 def read_forecasts(content: bytes) -> EntryForecasts | None:
-    """Read cached forecasts; None if they are damaged or of another version."""
+    """Parse cached forecasts.
+
+    Args:
+        content: JSON of ``EntryForecasts``.
+
+    Returns: the forecasts; None if they are damaged or of another version, so that they must be recomputed.
+    """
     try:
         found = EntryForecasts.model_validate_json(content)
     except ValueError:

@@ -84,7 +84,10 @@ def method_errors(
 
 
 def sort_methods(methods: Iterable[MethodErrors]) -> list[MethodErrors]:
-    """Sort methods by mean error, those with missing target domains last: their means are over other domains."""
+    """Sort methods by mean error.
+
+    Methods that lack a forecast of some target domains come last, because their means are over fewer domains.
+    """
     return sorted(methods, key=lambda each: (-each.n_domains, each.error))
 
 

@@ -32,7 +32,16 @@ class Unlabelled:
 
 
 def read_validation_beside(predictions: Path, folder: DatasetFolder) -> pl.DataFrame | None:
-    """Read the validation predictions next to a prediction file; None if there are none."""
+    """Read the validation predictions stored next to a prediction file (``validation_file``).
+
+    Args:
+        predictions: path of the prediction file.
+        folder: the dataset.
+
+    Returns: checked predictions on validation rows; None if there is no such file.
+
+    Raises: InvalidInput as ``read_validation``.
+    """
     path = validation_file(predictions)
     return read_validation(path, folder) if path.is_file() else None
 

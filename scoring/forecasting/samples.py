@@ -107,8 +107,12 @@ class TaskSamples:
 def reason_against_forecasts(info: TaskInfo, predictions: pl.DataFrame) -> str | None:
     """Return why forecasts of a task's predictions would not be informative; None if they may be.
 
-    The score of a run (source and seed) that predicts one label for all texts is that label's share on the target,
-    whatever the texts.
+    If a run predicts one label for all texts, its score is that label's share on the target and does not depend on the
+    texts.
+
+    Args:
+        info: the task.
+        predictions: its checked predictions.
     """
     if info.kind not in SCORES:
         return NO_MEANING
@@ -159,7 +163,7 @@ def task_samples(
                 few_texts[target] = len(sample.ids)
             elif split == "test":
                 shifts[run, target] = sample
-    for split, samples in found.items():  # separately: many test rows would hide few validation rows
+    for split, samples in found.items():  # each by itself, because a wrong order in few rows would go unnoticed
         added = (extra or {}).values() if split == "test" else ()
         _refuse_other_order([*samples.values(), *added], split, info.labels, task, file)
     wanted = {run for run, _ in shifts if source_parts(run[0])}
