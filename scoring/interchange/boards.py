@@ -1,4 +1,4 @@
-"""Reader of a board's scores in any supported form: a table, a folder of MTEB results, lists of solved items, or logs.
+"""Reader of a board's scores in any supported format: a table, a folder of MTEB results, lists of solved items, logs.
 
 Sources: embeddings-benchmark/results (``<organisation>__<model>/<revision>/<Task>.json`` with ``task_name`` and
 ``scores`` by split, each with ``main_score`` by subset); SWE-bench's ``results.json`` (``{"resolved": [...]}``) and its
@@ -97,7 +97,7 @@ class _Result:
 
 
 def _mteb_result(path: Path) -> _Result | None:
-    """Read a result file of MTEB: the mean of its subsets' main scores on the test split, or else on the first one."""
+    """Read a result file of MTEB: the main score on the test split (or else the first one), averaged over subsets."""
     content = _json_object(path)
     scores = content.get("scores") if content else None
     if content is None or not isinstance(scores, dict) or not isinstance(content.get("task_name"), str) or not scores:
@@ -165,7 +165,7 @@ def _solved_table(lists: Sequence[tuple[Path, tuple[set[str], set[str]]]], n_ite
 
 
 def _list_name(path: Path) -> str:
-    """Return the model of a list: the file's name, or that of the nearest parent folder with a specific name."""
+    """Return a list's model: the file's name, or the nearest folder's if that is generic such as ``results.json``."""
     return next(
         (name for name in (path.stem, *(each.name for each in path.parents)) if name not in _PLAIN_NAMES), path.stem
     )
@@ -173,6 +173,11 @@ def _list_name(path: Path) -> str:
 
 def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> ScoreTable:
     """Build a table from logs: items by task and id; several logs of a model and task are averaged.
+
+    Args:
+        logs: the logs, of one or more models and tasks.
+        how: the score to read, and how to interpret it.
+        place: name of the table in error messages.
 
     Raises: InvalidInput if logs share no item-level score, or if an item's content differs between models.
     """

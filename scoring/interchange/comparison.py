@@ -217,7 +217,10 @@ def join_logs(
 def _runs_of(
     name: str, which: Sequence[int], logs: Sequence[EvaluationLog], shared: pl.DataFrame, metric: str
 ) -> RunScores:
-    """Collect a model's answers: a prompt's logs and epochs are its runs, cut to the smallest number over prompts."""
+    """Collect a model's scores by prompt and run: each epoch of each log with a prompt is one of its runs.
+
+    Surplus runs of a prompt are dropped, so that all prompts have the same number.
+    """
     by_prompt: dict[str, list[NDArray[np.float64]]] = {}
     for number in which:
         prompts = shared[f"prompt_hash{number}"]
@@ -280,7 +283,7 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
 
 
 def _item_frame(log: EvaluationLog, metric: str) -> pl.DataFrame:
-    """Return one row per item: its keys, prompt and fields, and its mean score (null if an epoch has none)."""
+    """Return one row per item: its join keys, prompt hash, fields, and mean score (null if an epoch has no score)."""
     score = pl.col(SCORE + metric).fill_nan(None)
     is_whole = (pl.len() == log.epochs) & (score.null_count() == 0) & score.is_finite().all()
     return (
@@ -303,7 +306,7 @@ def _shared_items(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _stated_facts(logs: Sequence[EvaluationLog]) -> dict[str, list[str | None]]:
-    """Return the facts that must match between logs that state them, in the order of the logs."""
+    """Return, by name, the facts that must match between logs: one value per log, None if it is not stated."""
     return {
         "scorers": [log.facts.scorer for log in logs],
         "filters of answers": [log.facts.filter for log in logs],

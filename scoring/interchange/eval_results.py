@@ -54,7 +54,7 @@ def eval_results(shared: SharedEntry) -> dict[str, str]:
 
 
 def tasks_left_out(shared: SharedEntry) -> list[str]:
-    """List the tasks of an entry that have no value in the file."""
+    """List the entry's tasks that the file has no value of, because they are not in the dataset's ``eval.yaml``."""
     return [task.task for task in shared.scores.tasks if task.task not in {f.task for _, f in _values(shared)}]
 
 
@@ -69,6 +69,6 @@ def _values(shared: SharedEntry) -> Iterator[tuple[str, SharedFigure]]:
             yield shared.config(task.task), best[task.task]
         into = Counter(shift.target for shift in task.shifts)
         for figure in figures:
-            # If only one model was tested on a domain, its score is used for the domain.
+            # With several sources, a domain has several scores, and the file allows only one.
             if (figure.task, figure.name) == (task.task, "st") and into[str(figure.target)] == 1:
                 yield f"{shared.config(task.task)}.{figure.target}", figure

@@ -90,7 +90,13 @@ class SharedFigure(NamedTuple):
 
 
 def figures_of(scores: Scores) -> list[SharedFigure]:
-    """List all values of scores by task: those of the whole task first, then in-domain scores, then shifts."""
+    """List all defined values of scores, task by task.
+
+    Args:
+        scores: an entry's scores.
+
+    Returns: for each task the values of the whole task, then the in-domain scores, then the values of each shift.
+    """
     listed = [figure for task in scores.tasks for figure in (*_task_figures(task), *_domain_figures(task))]
     return [figure for figure in listed if figure.estimate.value is not None]
 

@@ -36,7 +36,7 @@ _NO_SCORES = frozenset(
         "predicted_index", "num_perplexity_tokens", "num_bytes",
     }
 )  # fmt: skip
-"""Statistics that HELM writes, mostly for every request, about how it was made rather than how good its answer is."""
+"""Statistics of HELM that are not scores: they describe the request and its cost, not the quality of the answer."""
 
 Key = tuple[str, int]
 """An instance's id and the index of the trial."""
@@ -156,7 +156,7 @@ def read_helm(path: Path, fields: Sequence[str] = ()) -> EvaluationLog:
     states = _read_json(folder, STATE, _States)
     spec = _read_json(folder, RUN_SPEC, _RunSpec)
     stats = _read_json(folder, INSTANCE_STATS, list[_InstanceStats])
-    scores: dict[Key, dict[str, float | None]] = {}  # one instance may have several lists of statistics
+    scores: dict[Key, dict[str, float | None]] = {}  # merged, as an instance may have several lists of statistics
     for each in stats:
         if each.perturbation is None:
             values = {stat.name.name: stat.mean for stat in each.stats if stat.name.perturbation is None}
@@ -264,7 +264,7 @@ def _first_match(pattern: str, text: str, path: Path) -> str:
 
 
 def _likelihoods(asked: Sequence[_State], choices: Sequence[str]) -> list[float] | None:
-    """Sum the log-probabilities of each reference's tokens, which end its prompt; None if some are missing."""
+    """Sum the log-probabilities of each choice's tokens, the last ones of its request; None if a choice has none."""
     sums: dict[int, float] = {}
     for state in asked:
         if state.request_mode in (None, "original") and state.result and state.result.completions:

@@ -191,7 +191,7 @@ def _read_responses(
         return answers, None, None
     # With mutual information, the second half of the requests are the choices without their prompt.
     choices = asked[: len(asked) // 2] if "acc_mutual_info" in metrics else asked
-    if len(choices) < 2:  # a perplexity task: the likelihood of a text, without any choice
+    if len(choices) < 2:  # perplexity tasks score the likelihood of one text, so nothing was chosen
         return [None], None, None
     likelihoods = [float(response[0]) for response in responses[: len(choices)]]
     if len(likelihoods) < len(choices):

@@ -143,7 +143,7 @@ class EvaluationLog:
 
 @contextmanager
 def collector_at_rest() -> Iterator[None]:
-    """Disable Python's garbage collector temporarily: it would repeatedly traverse rows without reference cycles."""
+    """Disable Python's garbage collector while a log is read: it would traverse many rows, which have no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -272,7 +272,15 @@ def fact_text(value: Any) -> str | None:
 
 
 def refuse_log(path: Path, what: str, found: str = "", cure: str = "", **place: Any) -> NoReturn:
-    """Raise InvalidInput for a log that cannot be read. ``place`` is a row, key or column of ``Problem``."""
+    """Raise InvalidInput for a log that cannot be read.
+
+    Args:
+        path: the log.
+        what: what is wrong.
+        found: the content that was found.
+        cure: suggested fix.
+        place: the row, key or column of ``Problem``, by keyword.
+    """
     raise InvalidInput(Problem(what, str(path), found, cure, **place))
 
 

@@ -87,9 +87,15 @@ def _chosen(samples: pl.DataFrame, match: Match) -> pl.DataFrame:
 
 
 def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationLog]) -> pl.DataFrame:
-    """Concatenate the predictions of logs; empty columns are dropped.
+    """Concatenate the predictions of logs of one run.
 
-    Raises: InvalidInput if two logs have an item in common, or are from different runs.
+    Args:
+        parts: the predictions from each log (``log_predictions``).
+        logs: the logs, in the same order.
+
+    Returns: all rows; ``confidence`` and ``probabilities`` are dropped if they are null in every row.
+
+    Raises: InvalidInput if two logs contain the same item, or differ in model, revision, shots or filter.
     """
     for log in logs[1:]:
         for name, own, first in (
@@ -113,7 +119,13 @@ def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationL
 
 
 def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
-    """Collect the card's facts about a run from its logs: card fields and their values."""
+    """Collect the facts about a run that its logs state, for the card of its predictions.
+
+    Args:
+        logs: the logs of one run, at least one.
+
+    Returns: values by card field; None if not stated.
+    """
     first = logs[0]
     facts, prompts = first.facts, [log.prompts_hash for log in logs]
     hashes = ", ".join(dict.fromkeys(each[:12] for each in prompts if each is not None))
@@ -139,12 +151,17 @@ def run_facts(logs: Sequence[EvaluationLog]) -> dict[str, Any]:
 
 
 def public_model_name(model: str) -> str:
-    """Return a model's name without local folders: a Hub id unchanged, the last part of a path."""
+    """Return a model's name that reveals no local folders: the last part of a path; Hub ids are unchanged."""
     return PurePath(model).name if PurePath(model).is_absolute() or model.startswith((".", "~")) else model
 
 
 def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
-    """Describe a log in one line: what was read, and the number of unusable answers."""
+    """Describe in one line what was read from a log.
+
+    Args:
+        log: the log.
+        predictions: the predictions from it, whose unusable answers are counted.
+    """
     facts, n = log.facts, len(predictions)
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
     others = [name for name in facts.filters if name != facts.filter]

@@ -64,6 +64,11 @@ def is_ranking_claim(path: Path) -> bool:
 def read_ranking_claim(path: Path) -> RankingClaim:
     """Read a claim.
 
+    Args:
+        path: JSON written by ``logs ranks --json``.
+
+    Returns: the claim; its content is not verified yet.
+
     Raises: InvalidInput if it is not a valid claim.
     """
     if path.stat().st_size > MAX_BYTES:

@@ -64,6 +64,10 @@ class Reading:
 def table_of_file(path: Path, how: Reading) -> ScoreTable:
     """Read a file with one table: CSV, TSV, Markdown, Parquet, JSON or JSON lines.
 
+    Args:
+        path: the file.
+        how: how to read it.
+
     Raises: InvalidInput with every ambiguous cell.
     """
     if path.stat().st_size > MAX_BYTES:
@@ -422,7 +426,7 @@ def _long_table(
 
 
 def _once(tidy: pl.DataFrame, has_dates: bool, place: str, notes: list[str]) -> pl.DataFrame:
-    """Keep one score per model and unit, the newest by date; refuse different ones without dates."""
+    """Keep the newest score per model and unit; without dates, different scores are an error."""
     repeated = tidy.filter(tidy.select("model", "unit").is_duplicated())
     if not repeated.height:
         return tidy
@@ -469,6 +473,11 @@ def tasks_of_items(table: ScoreTable, tasks: Sequence[str], families: Sequence[s
 
 def read_families(path: Path) -> dict[str, str]:
     """Read the family of each task from a CSV with the columns ``task`` and ``family``.
+
+    Args:
+        path: the CSV.
+
+    Returns: the family, by task.
 
     Raises: InvalidInput if a column is missing, a cell is empty, or a task occurs twice.
     """

@@ -93,15 +93,18 @@ class SharedEntry:
 
 
 def provenance(scores: Scores) -> str:
-    """Describe the program, metric version, data and subset behind scores."""
+    """Describe how scores were computed: versions of the package, metrics and data, and the subset."""
     subset = "" if scores.subset == "all" else f", subset {scores.subset}"
     return f"shiftbench {version('shiftbench')}, metric version {scores.metric_version}, {scores.version}{subset}"
 
 
 def scores_csv(shared: SharedEntry) -> dict[str, str]:
-    """Format all values of an entry as CSV, one row each.
+    """Format all values of an entry as CSV, one row per value.
 
-    Returns: CSV text by file name; one file.
+    Args:
+        shared: the entry.
+
+    Returns: CSV text (columns ``COLUMNS``) by file name; one file.
     """
     scores = shared.scores
     made = (scores.benchmark, scores.data, scores.subset, scores.metric_version, scores.depth_encoder)

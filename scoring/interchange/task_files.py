@@ -68,6 +68,7 @@ class PromptedTask:
         return f"{self.name}_{domain.replace('-', '_')}"
 
 
+# Placeholder of a column in prompts that become templates: NUL cannot occur in a prompt's own text.
 _MARK = "\x00"
 _MACRO_F1 = '''"""Macro-F1 over the labels of one domain, as the mean of a group counts it."""
 

@@ -27,7 +27,7 @@ SCENARIO_COLOURS = {
 }  # fmt: skip
 _WIDTH = 10.0
 """Inches."""
-# Agg is limited to 2 ** 16 pixels.
+# Matplotlib's Agg renderer cannot draw more than 2 ** 16 pixels in one direction.
 _MOST_INCHES = 600.0
 # Minimum distances in pixels between labels, and between ticks.
 _LABEL_GAP, _TICK_GAP = 11.0, 36.0
@@ -164,7 +164,7 @@ def whole_ticks(axis: "Axes") -> None:
 
 
 def end_labels(axis: "Axes", ends: Sequence[tuple[float, str, str]]) -> None:
-    """Write a label next to the right end of each line, moved apart if they would overlap.
+    """Write a label next to the right end of each line; labels that would overlap are moved apart.
 
     Args:
         axis: the panel, with its limits set.

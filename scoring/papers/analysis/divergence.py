@@ -42,8 +42,8 @@ if the correlation is undefined.
 def find_divergence(results: Sequence[Result]) -> Findings:
     """Compute the drops of each entry's shifts and the Jensen-Shannon divergence of the two domains' training words.
 
-    Divergences are the dataset's own (``statistics/TASK.json``). ``spearman`` is the correlation over all of an entry's
-    shifts; it has no p value, which would be invalid, because shifts share domains.
+    Divergences are read from the dataset folder (``statistics/TASK.json``). ``spearman`` is the correlation over all of
+    an entry's shifts. It has no p value, because shifts share domains and so are not independent.
 
     Returns: rows of ``SCHEMA``.
     """

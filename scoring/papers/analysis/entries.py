@@ -115,7 +115,7 @@ def group_by_board(results: Sequence[Result]) -> Iterator[tuple[str, list[Result
 
 
 def results_above_floor(board: str, results: Sequence[Result], left_out: list[str]) -> list[Result]:
-    """Return one board's results whose mean ST is above chance; note the number of others, whose drops mean nothing."""
+    """Return one board's results whose mean ST is above chance; the number of the others is added to ``left_out``."""
     skilled = [result for result in results if not result.task.summary.at_floor]
     if len(skilled) < len(results):
         left_out.append(f"{board}: {n_entries(len(results) - len(skilled))} at chance")
@@ -131,7 +131,7 @@ def with_bounds(estimate: Estimate, total: Interval | None = None) -> dict[str, 
 
 
 def n_entries(n: int) -> str:
-    """Format a number of entries.
+    """Format a number of entries with its noun.
 
     >>> n_entries(1), n_entries(2)
     ('1 entry', '2 entries')
@@ -140,7 +140,7 @@ def n_entries(n: int) -> str:
 
 
 def _model_facts(card: Card) -> str:
-    """Return the facts that the cards of a model's files have in common: all except how each file was made."""
+    """Return the card's facts about the model itself, without those about a single file, as a comparable string."""
     return card.model_dump_json(exclude={"command", "versions", "tokens", "cost_usd"})
 
 
@@ -261,7 +261,7 @@ def _shared_facts(result: Result, varies: Sequence[str]) -> dict[str, Any]:
 
 
 def _distinct_names(keys: Sequence[dict[str, Any]]) -> list[str]:
-    """Return short names of models; to equal names, the facts in which the models differ are added."""
+    """Return short names of models; equal names are extended by the facts in which the models differ."""
     names: list[str] = []
     for key in keys:
         alike = [other for other in keys if other["model"] == key["model"]]

@@ -156,7 +156,13 @@ def write(analysis: Analysis, out: Path, notes: Sequence[str]) -> None:
 
 
 def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]) -> Iterator[RenderableType]:
-    """List a table of the figures drawn, what each omits, and what could not be drawn."""
+    """List a table of the figures drawn, what each omits, and what could not be drawn.
+
+    Args:
+        analyses: the analyses.
+        out: the folder that they were written to.
+        notes: remarks that apply to all of them.
+    """
     drawn = [each for each in analyses if each.drawn]
     if not drawn:
         yield "Nothing could be drawn from these entries; the reasons follow."
@@ -177,7 +183,14 @@ def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]
 
 
 def as_json(analyses: Sequence[Analysis], n_entries: int, out: Path, notes: Sequence[str]) -> dict[str, Any]:
-    """Return analyses of ``n_entries`` entries as plain JSON data; ``notes`` apply to all of them."""
+    """Return analyses as plain JSON data.
+
+    Args:
+        analyses: the analyses.
+        n_entries: number of entries analysed.
+        out: the folder that they were written to.
+        notes: remarks that apply to all of them.
+    """
     return {
         "entries": n_entries,
         "figures": [

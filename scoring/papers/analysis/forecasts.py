@@ -1,14 +1,15 @@
 """Forecasts compared with true accuracy, by method: where each fails, and which causes of shift it cannot detect.
 
-Three simulated shifts of known cause show which method detects which, with models that are correct on the source.
+Three simulated shifts of known cause show which method detects which cause, with a model that is nearly optimal on the
+source.
 
-Texts are points. On the source, three classes have priors of 60, 30 and 10%, and four texts of five are of an easy
-kind, one of a hard kind whose classes are closer together. The model is the Bayes classifier of that source with
-slightly wrong class means, by a different error for each of two seeds. Then, in five steps,
+Texts are represented by points. On the source, three classes have priors of 60, 30 and 10%; 80% of the texts are easy,
+and 20% are hard, with classes that are closer together. The model is the source's Bayes classifier with slightly wrong
+class means; the error differs between two seeds. In five steps, the target then moves away from the source:
 
-- *label shift*: the class priors are reversed, while texts of a class do not change;
-- *subpopulation*: the hard kind grows from a fifth to nearly all of the texts, while each kind does not change;
-- *concept shift*: texts do not change at all, but up to half of the first class's labels become the second.
+- *label shift*: the class priors are reversed, and p(text | class) stays the same;
+- *subpopulation*: the hard texts grow from 20% to nearly all, and p(text | class, kind) stays the same;
+- *concept shift*: p(text) stays the same, but up to half of the first class's labels become the second class.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,9 +48,11 @@ if TYPE_CHECKING:
 CAUSES = ("label shift", "subpopulation", "concept shift")
 STEPS = 5
 HOME = "home"
-_N = 2_000
-_SHARES = np.array([0.6, 0.3, 0.1])
-_HARD = 0.2
+_N = 2_000  # texts per domain
+_SHARES = np.array([0.6, 0.3, 0.1])  # class priors on the source
+_HARD = 0.2  # share of hard texts on the source
+# Distances, in standard deviations of a class: of the class means of easy and of hard texts from the origin, between
+# easy and hard texts, and of the model's class means from the true ones.
 _EASY_FAR, _HARD_FAR = 2.5, 1.0
 _KIND_FAR = 6.0
 _OFF = 0.1
@@ -147,7 +150,8 @@ def find_forecasts(results: Sequence[Result]) -> Findings:
 def _forecast(result: Result, methods: Sequence[str]) -> TaskForecast | None:
     """Forecast one entry's task; None if its metric is not accuracy, or without labelled texts of the source domain."""
     name = result.task.task
-    if result.rows is None or result.folder.task(name).kind is not TaskKind.CLASSIFICATION:  # one axis, accuracy
+    # All forecasts are drawn on one axis, so they must be of one metric.
+    if result.rows is None or result.folder.task(name).kind is not TaskKind.CLASSIFICATION:
         return None
     predictions = result.rows().filter(pl.col("task") == name)
     try:

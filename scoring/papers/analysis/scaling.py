@@ -71,7 +71,7 @@ def find_over(results: Sequence[Result], key: str, *, prompted: bool | None = No
     """Compute the measures of models whose entries differ in a single factor.
 
     Args:
-        results: of any boards; those with a missing shift are skipped, as their means are over other shifts.
+        results: of any boards; those with a missing shift are skipped, as their means cover fewer shifts.
         key: the factor, one of ``entries.STATE``.
         prompted: whether to use only prompted models (True), or only others (False).
 

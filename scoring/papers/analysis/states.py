@@ -74,9 +74,8 @@ type.
 def find_states(results: Sequence[Result]) -> Findings:
     """Compute each state's OOD scores and their mean, its ID score, and the shape of the relation.
 
-    A benchmark without an ID domain has one pair: mean ST and mean SS. States with a missing shift are excluded from
-        means.
-    The shape is that of ``id_ood_shape``; with too few states nothing is fitted.
+    A benchmark without an ID domain has one pair of scores: mean ST and mean SS. States with a missing shift are
+    excluded from means. The shape is chosen by ``id_ood_shape``; with too few states nothing is fitted.
 
     Returns: rows of ``SCHEMA``.
     """

@@ -89,7 +89,7 @@ class DatasetChoice(_Shape):
 
 @dataclass(frozen=True)
 class Facts:
-    """Facts about a candidate other than its scores. ``task`` and ``domain`` locate it in a folder."""
+    """Facts about a candidate other than its scores; ``task`` and ``domain`` are its names in the dataset folder."""
 
     candidate: Candidate
     test: int

@@ -23,7 +23,11 @@ _LESS = {BREADTH: "less breadth", TRAIN_ROWS: "not more train rows"}
 
 
 def choice_lines(choice: DatasetChoice) -> Iterator[RenderableType]:
-    """List the candidates' statistics, similarity and scores, the selection with its reasons, and the notes."""
+    """List the candidates' statistics, similarity and scores, the selection with its reasons, and the notes.
+
+    Args:
+        choice: the selection.
+    """
     yield _statistics(choice)
     if choice.similarity:
         yield _similarity(choice)

@@ -2,8 +2,8 @@
 
 ID: among the candidates with all classes, enough train rows and not made as a challenge set, the broadest, then the
 largest. OOD: the largest drops of the ID model, at most one data set per text source, excluding the ID's sources; an
-adversarial version of the ID is allowed. Similarity is not used: on the paper's own tables no threshold on it gives the
-paper's choices.
+adversarial version of the ID is allowed. Similarity is not used, because no threshold on the paper's tables reproduces
+the paper's choices.
 
 Source: BOSS paper, sec. 2.2 and appendix D.
 """

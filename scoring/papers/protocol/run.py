@@ -28,7 +28,7 @@ def candidate_tasks(folder: DatasetFolder, task: str) -> list[str]:
 
 
 def measured_study(folder: DatasetFolder, task: str) -> Study:
-    """Collect facts from the rows of a task's candidates; similarity and scores are added later."""
+    """Collect facts from the rows of a task's candidates, without similarity and scores."""
     facts: list[Facts] = []
     for name in candidate_tasks(folder, task):
         info = folder.task(name)
@@ -262,7 +262,10 @@ def choose_measured(
 
 
 def resolve_id_domain(study: Study, folder: DatasetFolder, id_: str | None) -> tuple[str | None, str]:
-    """Return the ID's name and what determined it: ``id_``, the folder, or else the rule; None if none of them does."""
+    """Choose the ID: ``id_`` if given, otherwise the folder's, otherwise the rule's.
+
+    Returns: its name, None if none of the three applies; and a sentence for the notes on what determined it.
+    """
     rule_id, _ = choose_id(study.candidates)
     choice = (
         f"the rule would choose {rule_id}"

@@ -32,6 +32,9 @@ _SPREAD = {
 def reported_study(task: str) -> Study:
     """Return a task's candidates as printed in the paper.
 
+    Args:
+        task: one of ``TASKS``.
+
     Raises: InvalidInput if the paper has no such task.
     """
     if task not in TASKS:
