@@ -47,7 +47,7 @@ SHOTS = 3
 MOST_WORDS = 50
 RANK = 16
 PROJECTIONS = ("q_proj", "k_proj", "v_proj", "o_proj")
-"""The layers of attention that the authors' code trains updates of."""
+"""Attention layers that get low-rank updates in the authors' code."""
 WARMUP_STEPS = 20
 SETTINGS = Hyperparameters(epochs=3, batch_size=256, learning_rate=3e-4, weight_decay=0, max_length=512, accumulate=64)
 _LIBRARIES = ("torch", "transformers", "accelerate", "peft", "sentence-transformers")
@@ -130,22 +130,15 @@ class Daicl:
         steps = -(-len(rows) // self._settings.batch_size) * self._settings.epochs
         settings = replace(self._settings, warmup=min(1.0, WARMUP_STEPS / max(1.0, steps)))
         trajectory = train(
-            model,
-            rows,
-            self._padding,
-            settings,
-            seed=run.seed,
-            device=self._device,
-            scratch=checkpoints,
+            model, rows, self._padding, settings, seed=run.seed, device=self._device, scratch=checkpoints,
             objective=Objective(weight=n_next_tokens),
-        )
+        )  # fmt: skip
         with replace_file(file.with_suffix(".json")) as new:
             new.write_text(json.dumps(trajectory.record), encoding="utf-8")
         save_state(model, file)
         shutil.rmtree(checkpoints)
 
     def _build_model(self, seed: int) -> Any:
-        """Load the language model and add low-rank updates (LoRA) to its attention layers."""
         from shiftbench.baselines.training.models import add_low_rank_updates, load_model, seeded
 
         model = load_model("AutoModelForCausalLM", self._options.model, seed, base_dtype=self._options.base_dtype)
@@ -219,16 +212,10 @@ def main(domains: DomainOptions, *, probabilities: Probabilities = False, option
         results = train_and_predict(program.fit, folder, task, **named, probabilities=probabilities, work=work)
     record = results.records[0]
     card = make_card(
-        folder,
-        libraries=_LIBRARIES,
-        name="DAICL",
-        base_model=options.model,
-        paradigm="retrieval",
-        shots=SHOTS,
-        tuning_trials=1,
-        extra_data="train texts of the target domain, without labels",
+        folder, libraries=_LIBRARIES, name="DAICL", base_model=options.model, paradigm="retrieval", shots=SHOTS,
+        tuning_trials=1, extra_data="train texts of the target domain, without labels",
         **{name: record[name] for name in ("family", "parameters", "tunable_parameters")},
-    )
+    )  # fmt: skip
     write_trained(results, card, domains.out, work)
 
 

@@ -12,7 +12,7 @@ with both kinds. An interrupted training resumes where it stopped. Not supported
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,15 +21,12 @@ from numpy.typing import NDArray
 from shiftbench.baselines.models.heads import CLASSIFIER, Head
 from shiftbench.baselines.program import RunOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import MethodOptions, MethodTraining
-from shiftbench.baselines.runs import Predict, Run, Trained, require_two_labels
+from shiftbench.baselines.runs import Features, Predict, Run, Trained, require_two_labels
 from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import TrainingOptions
 from shiftbench.baselines.training.program import finetune
 from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
 from shiftbench.validation.report import InvalidInput, Problem
-
-if TYPE_CHECKING:
-    from shiftbench.baselines.training.batches import Features
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +57,7 @@ class ClassifierFinetuner(Finetuner):
                 raise InvalidInput(Problem(what, "--method", f"'{name}' with {self.config.model_type}", cure))
 
     def train_on_rows(self, run: Run, rows: pl.DataFrame) -> Trained:
-        """Train as all fine-tuning programs do, on rows that the methods can use; T5 learns the labels' words."""
+        """Check that the methods can use the rows, and train; an encoder-decoder learns to generate labels' words."""
         require_two_labels(rows)
         self._check_rows(run, rows)
         if self._writes:
@@ -105,7 +102,7 @@ class ClassifierFinetuner(Finetuner):
             return prepare(load_model("AutoModelForSeq2SeqLM", self.options.model, seed), self.options, "SEQ_2_SEQ_LM")
         return prepare(self._head.load(self.options.model, seed), self.options, "SEQ_CLS")
 
-    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> list[Features]:
         """Build each row's word pieces and label and, for robustness methods, its index and domain."""
         more = pl.DataFrame({"labels": rows["label"]})
         if self.robustness.methods:
@@ -139,7 +136,7 @@ class ClassifierFinetuner(Finetuner):
 
         return predict
 
-    def _features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def _features(self, rows: pl.DataFrame, max_length: int) -> list[Features]:
         from shiftbench.baselines.training.pieces import text_features
         from shiftbench.baselines.training.text_to_text import encode_form, label_form
 

@@ -11,14 +11,14 @@ paper (see ``finetune-seq2seq``).
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import Robustness
-from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.runs import Features, Predict, Run
 from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import RECIPES, TrainingOptions
 from shiftbench.baselines.training.program import finetune
@@ -27,9 +27,6 @@ from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.metrics.qa import qa_scores
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
-
-if TYPE_CHECKING:
-    from shiftbench.baselines.training.batches import Features
 
 QA_RECIPES = {name: replace(settings, max_length=384, eval_max_length=384) for name, settings in RECIPES.items()}
 """The classifiers' settings, but windows of 384 pieces."""
@@ -54,7 +51,7 @@ class QaFinetuner(Finetuner):
         model = load_model("AutoModelForQuestionAnswering", self.options.model, seed)
         return prepare(model, self.options, "QUESTION_ANS")
 
-    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> list[Features]:
         """Build windows, labelled with the positions of the answer's first and last word piece."""
         windows = self._windows(rows, max_length)
         labels = windows.labels(rows["answers"].to_list()).tolist()

@@ -11,13 +11,13 @@ supported: sampling.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import MethodOptions, Robustness
-from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.runs import Features, Predict, Run
 from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import GENERATION_RECIPES, GENERATION_SWEEPS, TrainingOptions
 from shiftbench.baselines.training.program import finetune
@@ -29,11 +29,8 @@ from shiftbench.validation.command_line import option
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
-if TYPE_CHECKING:
-    from shiftbench.baselines.training.batches import Features
-
 MAX_TARGET = {TaskKind.GENERATION: 128, TaskKind.EXTRACTIVE_QA: 20}
-"""Tokens of a written text; of an answer as in the BOSS paper."""
+"""Maximum tokens of a generated text; for answers the BOSS paper's."""
 _MARKS = ("decoder_start_token_id", "bos_token_id", "eos_token_id", "pad_token_id")
 
 
@@ -63,12 +60,12 @@ class Seq2seqFinetuner(Finetuner):
             what, found = "the tokenizer has more tokens than the model", f"{len(self.tokenizer):,}"
             raise InvalidInput(Problem(what, "--model", found, f"the model has {self.config.vocab_size:,}"))
         self._form = input_form(info.inputs)
-        # EDA changes no context: the answer could go, and answers must not change.
+        # EDA changes only the last of these columns: the context must keep the answer, and answers must not change.
         self.copied_columns = ("question",) if info.kind is TaskKind.EXTRACTIVE_QA else info.inputs[:1]
         self._max_target = options.max_target or MAX_TARGET.get(info.kind, 0)
 
     def build(self, seed: int) -> Any:
-        """Load the model, and replace its generation settings by ours."""
+        """Load the model, and replace its generation settings."""
         from transformers import GenerationConfig
 
         from shiftbench.baselines.training.models import load_model, prepare
@@ -81,7 +78,7 @@ class Seq2seqFinetuner(Finetuner):
         )
         return prepare(model, self.options, "SEQ_2_SEQ_LM")
 
-    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> list[Features]:
         """Build inputs, labelled with the tokens of the target text."""
         texts = target_texts(rows, self.info.kind)
         targets = self.tokenizer(text_target=texts, truncation=True, max_length=self._max_target)["input_ids"]
@@ -103,11 +100,11 @@ class Seq2seqFinetuner(Finetuner):
         """Return a function that writes a text for each row."""
         return lambda rows: (self._write_texts(model, self._inputs(rows, self.eval_length), "writing"), None)
 
-    def _inputs(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def _inputs(self, rows: pl.DataFrame, max_length: int) -> list[Features]:
         ids = encode_form(self._form, rows, self.tokenizer, max_length)
         return [{"input_ids": tokens, "attention_mask": [1] * len(tokens)} for tokens in ids]
 
-    def _write_texts(self, model: Any, inputs: "Sequence[Features]", description: str) -> list[str]:
+    def _write_texts(self, model: Any, inputs: Sequence[Features], description: str) -> list[str]:
         tokens = self.read(model, inputs, lambda each, batch: list(each.generate(**batch).cpu().numpy()), description)
         return predicted_texts(self.tokenizer.batch_decode(tokens, skip_special_tokens=True), self.info.kind)
 

@@ -11,7 +11,7 @@ where it stopped. Not supported: a CRF over the tags, and soft prompts.
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from shiftbench.baselines.models.heads import TAGGER, Head
 from shiftbench.baselines.program import AnswerOptions, run_alone, with_options
 from shiftbench.baselines.robust.method import MethodOptions, MethodTraining, Robustness
-from shiftbench.baselines.runs import Predict, Run
+from shiftbench.baselines.runs import Features, Predict, Run
 from shiftbench.baselines.training.finetuner import Finetuner, Score
 from shiftbench.baselines.training.options import TrainingOptions
 from shiftbench.baselines.training.program import finetune
@@ -30,9 +30,6 @@ from shiftbench.metrics.tagging import span_counts, span_f1, tag_notation, tag_s
 from shiftbench.validation.vocabulary import TOKENS, TaskKind
 
 log = logging.getLogger(__name__)
-
-if TYPE_CHECKING:
-    from shiftbench.baselines.training.batches import Features
 
 _OUTSIDE = "O"
 
@@ -63,7 +60,7 @@ class TaggerFinetuner(Finetuner):
 
         return prepare(self._head.load(self.options.model, seed), self.options, "TOKEN_CLS")
 
-    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> list[Features]:
         """Build windows of word pieces, with each word's tag at its first piece."""
         pieces = word_pieces(rows["tokens"].to_list(), self.tokenizer, max_length)
         labels = pieces.labels(rows["tags"].to_list())

@@ -60,7 +60,11 @@ def load_own(name: str, group: str, option: str, base: type | None = None, hooks
 
 
 def own_files(name: str, group: str, option: str) -> dict[str, str]:
-    """Hash the user code that a name refers to: its file and the files next to it that it imports, or its module's."""
+    """Hash the user code that a name refers to.
+
+    Returns: SHA-256 by relative path of the file and of the files below its folder that it imports; for a module, by
+        module name, of all imported modules of its package.
+    """
     return _files_of(_imported(_place_of(name, group, option)[0], option))
 
 
@@ -84,6 +88,9 @@ def _files_of(module: ModuleType) -> dict[str, str]:
 def own_program(name: str, command_of: Callable[[Any], Any]) -> Any:
     """Load a program, and turn it into a command.
 
+    Args:
+        name: as typed, such as ``my_program.py``.
+        command_of: builds the command from the program's function.
     Raises: InvalidInput as ``load_own``; also if the function cannot become a command, or lacks options that ``train``
         and ``grid`` pass to every program.
     """
@@ -131,7 +138,7 @@ def _place_of(name: str, group: str, option: str) -> tuple[str, str]:
 
 
 def _imported(place: str, option: str) -> ModuleType:
-    """Import a file or module once; a file can import its neighbours."""
+    """Import a file or module once; a file can import other files in its folder."""
     place = str(Path(place).resolve()) if place.endswith(".py") else place
     if place not in _LOADED:
         _LOADED[place] = _import(place, option)

@@ -78,7 +78,7 @@ class AnswerOptions(DomainOptions):
     )
 
     def prediction_settings(self) -> dict[str, Any]:
-        """Return which predictions are written in addition to the test rows, and how."""
+        """Return the options for what is predicted, by their names in ``train_and_predict``."""
         return {"candidates": self.candidates, "validation": self.validation}
 
     def settings(self) -> Mapping[str, Any]:
@@ -93,14 +93,14 @@ class RunOptions(AnswerOptions):
     probabilities: Probabilities = False
 
     def prediction_settings(self) -> dict[str, Any]:
-        """Return which predictions are written in addition to the test rows, and how."""
+        """Return the options for what is predicted, by their names in ``train_and_predict``."""
         return {**super().prediction_settings(), "probabilities": self.probabilities}
 
 
 def open_work_folder(
     out: Path, program: str, folder: DatasetFolder, libraries: Sequence[str], **settings: Any
 ) -> WorkFolder:
-    """Return the folder for finished runs, next to a prediction file, with everything that they depend on.
+    """Return the folder for finished runs, next to a prediction file; runs with other settings are not reused.
 
     Args:
         libraries: distributions whose versions matter, in addition to shiftbench.
@@ -159,7 +159,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 
 
 def check_out_path(out: Path) -> None:
-    """Raise InvalidInput, before any training, if an output has another suffix, or its folder is not writable."""
+    """Raise InvalidInput, before any training, if the suffix is not supported or the folder is not writable."""
     refuse_folder(out, "--out")
     check_place(out)
     if out.suffix not in (".parquet", ".jsonl", ".csv"):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shiftbench.baselines.program import run_alone, with_options
-from shiftbench.baselines.prompting.demonstrations import fixed_demonstrations, random_demonstrations
+from shiftbench.baselines.prompting.demonstrations import random_demonstrations
 from shiftbench.baselines.prompting.options import PromptingOptions
 from shiftbench.baselines.prompting.program import PromptingProgram
 from shiftbench.baselines.prompting.task_prompt import PromptProtocol
@@ -53,10 +53,9 @@ def main(options: FewShotOptions) -> None:
     fixed = (
         prompt.protocol is PromptProtocol.BOSS if options.demonstrations is None else options.demonstrations == "fixed"
     )
-    choose = fixed_demonstrations(shots) if fixed else random_demonstrations(shots)
     how = [f"{shots} shots" if shots else "zero-shot", *(["calibrated"] if options.calibrate else [])]
     program.ask_and_write(
-        choose if shots else None,
+        random_demonstrations(shots, is_fixed=fixed) if shots else None,
         name=f"{options.model_name}, {', '.join(how)} ({prompt.protocol})",
         paradigm="few-shot" if shots else "zero-shot",
         shots=shots,

@@ -27,11 +27,14 @@ from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind, source_par
 
 log = logging.getLogger(__name__)
 RawAnswers = tuple[NDArray[np.int64] | Sequence[Any], NDArray[np.float64] | None]
-"""Predictions of n rows:
+"""Predictions of n rows, and their confidences.
 
-label codes, tag codes (one list per row) or texts; and confidences in [0, 1], shape (n,), or the probabilities of the
-labels by code, shape (n, labels up to the last one known), or None.
+Predictions are label codes, tag codes (a list per row) or texts. Confidences are in [0, 1], shape (n,), or the
+probabilities of the labels 0 to K - 1, shape (n, K), where K - 1 is the highest code seen in training; None if unknown.
 """
+
+Features = Mapping[str, Any]
+"""One row as a model reads it: lists of numbers (``input_ids``, ...) and plain numbers (``labels``, ...)."""
 
 Predict = Callable[[pl.DataFrame], RawAnswers]
 """A trained model: maps rows to predictions, in the order of the rows."""
@@ -50,7 +53,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained model, earlier states of its training by name, and facts about the training as JSON data."""
+    """A trained model, intermediate states of its training by name, and facts about the training as JSON data."""
 
     predict: Predict
     states: Mapping[str, Predict] = field(default_factory=dict)
@@ -65,7 +68,7 @@ PROGRAM_FOR = {
 }
 
 _VALIDATION = "validation"
-"""Marks the predictions of the source's validation rows, in the column that otherwise names a state."""
+"""Value of the column ``state`` for predictions of the source's validation rows."""
 
 Fit = Callable[[Run], Predict | Trained]
 """Training: maps a run to a trained model."""
@@ -99,12 +102,12 @@ class WorkFolder:
         self._settings = json.dumps(settings, sort_keys=True, default=str)
 
     def scratch(self, source: str, seed: int) -> Path:
-        """Return the folder of an unfinished run."""
+        """Return the folder for checkpoints of an unfinished run."""
         key = cache_key({"settings": self._settings, "source": source, "seed": seed})
         return self.path / f"{source[:80]}-{seed}-{key[:16]}"  # file names are limited to 255 bytes
 
     def read_finished(self, source: str, seed: int) -> tuple[pl.DataFrame, dict[str, Any]] | None:
-        """Read a finished run; None if there is none."""
+        """Read the predictions and the record of a finished run; None if it is not finished."""
         scratch = self.scratch(source, seed)
         record = scratch.with_name(f"{scratch.name}.json")
         if not record.is_file():  # the record is written last
@@ -121,7 +124,7 @@ class WorkFolder:
         shutil.rmtree(scratch, ignore_errors=True)
 
     def clear(self) -> None:
-        """Remove the folder, once the prediction file is written."""
+        """Remove the folder; called after the prediction file is written."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -132,7 +135,7 @@ class Results:
     Attributes:
         predictions: a prediction frame (source, id, prediction, seed; confidence if the model has one; probabilities if
             requested).
-        states: prediction frames of earlier states, by name.
+        states: prediction frames of intermediate states, by name.
         validation: a prediction frame of the sources' own validation rows, if requested and available.
         records: for each run its source, its seed and the program's own facts.
     """
@@ -160,6 +163,7 @@ def train_and_predict(
     """Train a model on every source, and predict every target's test split with each.
 
     Args:
+        fit: trains one model, and returns a function that predicts with it.
         sources: training domains; ``a+b`` trains on both. Default: the task's ID domain, the joined source of a
             pairing, or else every domain that has training rows.
         targets: domains to predict; default: all.
@@ -167,7 +171,9 @@ def train_and_predict(
         candidates: also predict the candidate data sets of this task.
         probabilities: store the probabilities of all labels, as float32; confidences are then taken from them.
         validation: also predict the validation rows of each run's own source.
-        work: folder for finished runs, until all are finished.
+        kinds: kinds of task that the program supports.
+        work: folder that saves finished runs, so that an interrupted program resumes; None: nothing is saved.
+    Raises: InvalidInput if the task is of another kind, or a source, target or candidate is missing.
     """
     info = folder.task(task)
     if info.kind not in kinds:

@@ -14,7 +14,7 @@ ROOM = Path(__file__).parent
 TABLE = ROOM / "versions.toml"
 _PACKAGE = "shiftbench.baselines."
 _COUNTED = ("robust", "training")
-"""Folders of which the files that a program or method imports count as its own."""
+"""Folders whose files are part of the code of a program or method that imports them."""
 
 
 @cache
@@ -50,7 +50,7 @@ def code_hash(file: Path) -> str:
 
 
 def _imported(file: Path) -> set[Path]:
-    """List a file, and the files in the folders of ``_COUNTED`` that it imports, at any depth."""
+    """List a file, and the files in the folders of ``_COUNTED`` that it imports directly or indirectly."""
     found, left = set[Path](), [file]
     while left:
         path = left.pop()
@@ -75,16 +75,16 @@ def _imports(file: Path) -> Iterator[Path]:
 
 
 def _without_docstrings(tree: ast.Module) -> ast.Module:
+    """Remove all strings that are statements: docstrings, also those of constants."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if (
-                isinstance(first, ast.Expr)
-                and isinstance(first.value, ast.Constant)
-                and isinstance(first.value.value, str)
-            ):
-                node.body = node.body[1:]
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
     return tree
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def record() -> None:

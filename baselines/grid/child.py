@@ -1,6 +1,6 @@
-"""The process of one trial: runs the ``shiftbench`` command, and terminates with the process that started it.
+"""The process of one trial: runs a ``shiftbench`` command, and terminates with the process that started it.
 
-What a trial does is defined by the command.
+The arguments are the folder of the trial, and those of the command.
 
     python -m shiftbench.baselines.grid.child FOLDER train majority nli --data build/dr --out FOLDER/predictions.parquet
 """

@@ -30,7 +30,10 @@ _JOINED: dict[str, Callable[[list[Any]], Any]] = {
 
 
 def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
-    """Group trials by model and task (a placebo's to its task), without those that a search did not select."""
+    """Group trials by entry: trials of one model on one task, and on the task's placebo.
+
+    Trials of a search are left out; the trials that run its selected settings are not.
+    """
     entries: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         if trial.search is not None and trial.search.number is not None:
@@ -42,9 +45,8 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
 def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from its finished trials.
 
-    The result equals that of ``shiftbench train`` with all sources and seeds. The card records that command, whoever
-    collects the trials, and as data the local folder if the trials know it. Files that would not change are not
-    rewritten.
+    The result equals that of ``shiftbench train`` with all sources and seeds, and the card contains that command. Its
+    content hash is that of ``dataset`` if the trials have one. Files that would not change are not rewritten.
 
     Args:
         trials: trials of the model on the task, in the order of the file.

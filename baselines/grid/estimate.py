@@ -51,6 +51,7 @@ CALIBRATION_STEPS = 50
 _START = 30.0
 """Assumed start-up time of a trial on a GPU, in seconds: imports, and loading the weights."""
 _TIMED_WHOLE = ("majority", "tfidf-lr", "sbert-lr")
+"""Programs without training steps: one trial is timed in full."""
 _LEFT_OUT = ("--sweep", "--shots", "--keep-state", "--save-model", "--select", "--no-select", "--validation")
 
 
@@ -76,7 +77,10 @@ class TrialRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Rates:
-    """Speed of one machine: seconds to start, per step and predicted row; ``growth``: training examples per row."""
+    """Speed of one machine: seconds to start, per step and per predicted row.
+
+    ``growth`` is the number of training examples per row: EDA adds copies, long contexts have several windows.
+    """
 
     start: float
     step: float
@@ -91,7 +95,10 @@ class Rates:
 
 @dataclass(frozen=True)
 class GridEstimate:
-    """Estimated cost of an entry: trials, unfinished ones, and their steps and sequential seconds; None if unknown."""
+    """Estimated cost of an entry: number of trials, of unfinished ones (``left``), and their steps and total seconds.
+
+    Steps are None if the program has none, seconds if unknown.
+    """
 
     model: str
     task: str
@@ -140,7 +147,11 @@ def estimate_on_gpu(
 ) -> list[GridEstimate]:
     """Estimate the cost of a grid's trials on a GPU that is not present.
 
-    Args: as for ``estimate``; ``rows`` counts the rows of a trial, and ``gpu`` is one of ``architectures.toml``.
+    Args:
+        waiting: the unfinished ones of all trials.
+        rows: counts the rows of a trial.
+        programs: the command whose sub-commands are the programs (``shiftbench train``).
+        gpu: name of a GPU in ``architectures.toml``.
     Returns: an estimate for each entry, in the grid's order; without seconds if a model's dimensions are unknown, or
         the program does not run on a GPU.
     Raises: InvalidInput if the GPU is not listed.
@@ -232,22 +243,17 @@ def _calibrate(
 ) -> Rates:
     """Time a trial of a few steps that predicts only one target."""
     domains = folder.task(trial.task).domains
-    target = min(
-        (name for name in domains if "test" in domains[name].splits), key=lambda name: _n_test_rows(domains[name])
-    )
+    n_test = {name: facts.splits["test"].rows for name, facts in domains.items() if "test" in facts.splits}
+    target = min(n_test, key=lambda name: n_test[name])
     n_rows = min(work.rows, CALIBRATION_STEPS * settings.batch_size)
     kept = [word for word in trial.options if word.partition("=")[0] not in _LEFT_OUT]
     short = (*kept, f"--train-size={n_rows}", "--epochs=1", "--no-select", f"--target={target}")
     whole, record = _time_trial(replace(trial, options=short), folder.path, threads, code)
     growth = record["examples"] / n_rows
     step = record["seconds"] / record["steps"]
-    predicted = record["prediction_seconds"] / _n_test_rows(domains[target])
+    predicted = record["prediction_seconds"] / n_test[target]
     begin = whole - record["seconds"] - record["prediction_seconds"]
     return Rates(begin, step, predicted, growth)
-
-
-def _n_test_rows(facts: Any) -> int:
-    return int(facts.splits["test"].rows)
 
 
 def _time_trial(trial: Trial, data: Path, threads: int, code: Path | None) -> tuple[float, dict[str, Any]]:
@@ -274,7 +280,13 @@ def _time_trial(trial: Trial, data: Path, threads: int, code: Path | None) -> tu
 def estimate_lines(
     estimates: Sequence[GridEstimate], at_once: int, gpu: str | None = None
 ) -> "Iterator[str | RenderableType]":
-    """Format the estimated cost of a grid, on a GPU or this machine: a table with a row per entry, and totals below."""
+    """Format the estimated cost of a grid: a table with a row per entry, and totals below.
+
+    Args:
+        at_once: number of concurrent trials.
+        gpu: the GPU of the estimate; None: this machine.
+    Yields: the table (of rich), then lines of text.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

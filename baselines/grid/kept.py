@@ -100,7 +100,7 @@ class KeptTrials:
         return next((place for place in places if is_whole(place / PREDICTIONS)), places[0])
 
     def predictions(self, trial: Trial, name: str = PREDICTIONS) -> pl.DataFrame:
-        """Read one of a trial's prediction files."""
+        """Read a trial's prediction file; ``name`` is one of ``files(trial)``."""
         file = self.folder(trial) / name
         if is_whole(file):
             return pl.read_parquet(file)
@@ -114,12 +114,12 @@ class KeptTrials:
         return rows.select(pl.col(columns).gather(pl.int_range(pl.len())))
 
     def card(self, trial: Trial, name: str = PREDICTIONS) -> Card:
-        """Read the card of one of a trial's prediction files."""
+        """Read the card of a trial's prediction file; ``name`` is one of ``files(trial)``."""
         file = self.folder(trial) / name
         return read_card(card_path(file)) if is_whole(file) else self._packed_file(trial, name).card
 
     def training(self, trial: Trial) -> list[Any]:
-        """Read the training records of a trial, one per run; empty if its program writes none."""
+        """Read the training records of a trial (contents of ``TRAINING``), one per run; empty if there are none."""
         folder = self.folder(trial)
         if is_whole(folder / PREDICTIONS):
             file = folder / TRAINING

@@ -23,7 +23,14 @@ _METHOD = "--method="
 
 
 class CheckedModel(NamedTuple):
-    """A model of a grid as checked in a separate process: words, hashed files, problems, and search ranges by name."""
+    """The result of checking a model of a grid in a separate process.
+
+    Attributes:
+        words: its options as command-line words.
+        files: files of user code, each as ``NAME SHA256``.
+        names: the program's option names, without dashes.
+        draws: search range of each strength, such as 'irm.weight': lower bound, upper bound, whether it is an integer.
+    """
 
     words: tuple[str, ...] = ()
     files: tuple[str, ...] = ()

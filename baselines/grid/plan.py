@@ -116,7 +116,10 @@ class GridFile(_GridTable):
 
 @dataclass(frozen=True)
 class GridPlan:
-    """The contents of a grid file; trials, the selected ones of searches left out, are in the order of result files."""
+    """The contents of a grid file.
+
+    ``trials`` are in the order of the result files, without the final runs of searches, which are not known yet.
+    """
 
     data: Path
     code: Path

@@ -59,6 +59,7 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
 def collect_done(trials: Sequence[Trial], out: Path) -> None:
     """Write the prediction file and card of each model on each task from the finished trials, without running any.
 
+    Args: as for ``run_grid``.
     Raises: InvalidInput if no trial is finished.
     """
     runs = out / "runs"
@@ -73,7 +74,7 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
 
 
 def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
-    """Return the trials that have no complete prediction file, neither in a folder nor packed."""
+    """Return the trials without a complete prediction file, neither in their folder below ``runs`` nor packed."""
     kept = KeptTrials(runs)
     return [trial for trial in trials if not kept.is_done(trial)]
 
@@ -132,7 +133,6 @@ def _disk_is_full(runs: Path) -> InvalidInput:
 
 @contextmanager
 def _lock_folder(out: Path) -> Iterator[None]:
-    """Lock the folder, so that no second grid works in it."""
     out.mkdir(parents=True, exist_ok=True)
     try:
         with filelock.FileLock(out / ".lock", blocking=False):

@@ -64,7 +64,13 @@ def add_settings(words: Sequence[str], drawn: Mapping[str, Any], own: Iterable[s
 
 @dataclass(frozen=True)
 class SearchedModel:
-    """A model whose settings are searched on one task and source: the tries, their options, and seeds of the chosen."""
+    """A model whose settings are searched on one task and source.
+
+    Attributes:
+        tries: the trials of the search, one per set of settings.
+        options: the options of each set, without those that only the search needs.
+        seeds: seeds on which the selected set is run.
+    """
 
     tries: tuple[Trial, ...]
     options: tuple[tuple[str, ...], ...]

@@ -55,6 +55,7 @@ _LESS_MEMORY = (
 )
 _ROOT = Path(__file__).parents[2]
 _GRACE = 5.0
+"""Seconds between asking a process to stop and killing it."""
 
 
 class Searched(NamedTuple):
@@ -136,7 +137,13 @@ class Trial:
         return Path(self.task, self.model, f"{self.source[:80]}-{self.seed}-{self.key}")
 
     def arguments(self, data: Path, out: Path, code: Path | None = None) -> list[str]:
-        """Return the arguments of the ``shiftbench`` command of this trial; user code is relative to ``code``."""
+        """Return the arguments of the ``shiftbench`` command of this trial.
+
+        Args:
+            data: the dataset folder.
+            out: the prediction file to write.
+            code: base folder of the paths of user code; None: the working directory.
+        """
         source = [] if self.source == NO_SOURCE else [f"--source={self.source}"]
         fixed = [
             f"--data={_relative_if_inside(data)}",
@@ -176,7 +183,7 @@ def trial_data(folder: DatasetFolder, task: str, options: Sequence[str]) -> str:
 
 
 def find_dataset(trial: Trial, folders: Sequence[DatasetFolder]) -> DatasetFolder | None:
-    """Find the dataset folder with the rows of a trial's task, preferring one with test labels."""
+    """Find the dataset folder with the rows of a trial's task, preferably with test labels; None if there is none."""
     having = [
         folder
         for folder in folders
@@ -272,6 +279,7 @@ def _environment(threads: int, gpu: str | None) -> dict[str, str]:
 
 log = logging.getLogger(__name__)
 _LOOK_EVERY = 0.05
+"""Seconds between checks for finished processes."""
 
 
 def run_local(
@@ -307,7 +315,7 @@ def run_local(
 
 
 def visible_gpus() -> list[str]:
-    """List the GPUs without torch: those in ``CUDA_VISIBLE_DEVICES`` or, if it is not set, of ``nvidia-smi``."""
+    """List the GPUs without importing torch: from ``CUDA_VISIBLE_DEVICES`` or, if it is not set, ``nvidia-smi``."""
     chosen = os.environ.get("CUDA_VISIBLE_DEVICES")
     if chosen is not None:
         return [name.strip() for name in chosen.split(",") if name.strip() not in ("", "-1")]

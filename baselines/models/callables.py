@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from shiftbench.baselines.models.settings import LoadRequest
 
 CALL_ROWS = 256
-"""Rows per call."""
+"""Maximum rows per call."""
 
 
 @dataclass

@@ -1,9 +1,9 @@
 """Restrictions of a process that runs an untrusted model: it may only compute, as far as the system can enforce it.
 
 On Linux it has no network (its own empty network namespace) and cannot write files or start programs (Landlock). On
-every system, memory and time are limited, files cannot get any content, and a Python audit hook refuses writing,
-starting programs, opening connections, and reading files other than those of its libraries. Not used: system call
-filters (seccomp).
+systems with resource limits, memory and time are limited, and files can only be created empty. On every system, a
+Python audit hook refuses writing, starting programs, opening connections, and reading files other than those of its
+libraries. Not used: system call filters (seccomp).
 """
 
 import ctypes
@@ -31,6 +31,7 @@ _REFUSED = (
     "imaplib.", "telnetlib.", "nntplib.", "webbrowser.", "tempfile.", "pty.", "fcntl.", "winreg.", "sqlite3.",
     "pickle.find_class", "code.__new__", "syslog.", "signal.pthread_kill", "setopencodehook",
 )  # fmt: skip
+"""Prefixes of the audit events that are refused."""
 _ALLOWED = {"os.listdir", "os.scandir", "os.putenv", "os.unsetenv", "ctypes.dlopen", "ctypes.dlsym"}
 """Exceptions that importing a library needs."""
 

@@ -1,7 +1,7 @@
-"""The initial head for fine-tuning: a checkpoint's own if its label names match the task's, else a new one.
+"""The initial head for fine-tuning: the checkpoint's head if its label names match the task's, otherwise a new one.
 
-A checkpoint whose labels have another order would otherwise start with permuted outputs or, without any training, be
-misread.
+Its outputs are reordered by label name. Otherwise, a checkpoint with the same labels in another order would start with
+permuted outputs, and its predictions would be wrong without training.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,14 @@ TAGGER = ("ForTokenClassification", "AutoModelForTokenClassification")
 
 @dataclass(frozen=True)
 class Head:
-    """How a checkpoint's head is used: its labels (None: no head), and their order for the task (None: a new head)."""
+    """How a checkpoint's head is used for a task.
+
+    Attributes:
+        auto_class: class of transformers that loads the model.
+        labels: the task's labels.
+        names: the labels of the checkpoint's head; None if it has no head of this kind.
+        order: the output of the checkpoint's head for each label; None if a new head is needed.
+    """
 
     auto_class: str
     labels: tuple[str, ...]
@@ -47,7 +54,10 @@ class Head:
         )
 
     def load(self, name: str, seed: int) -> Any:
-        """Load the checkpoint with a head for the task's labels, in their order; InvalidInput if that cannot be."""
+        """Load the checkpoint with a head for the task's labels, in their order.
+
+        Raises: InvalidInput if it cannot be loaded, or its outputs cannot be reordered.
+        """
         from shiftbench.baselines.training.models import load_model, new_model
 
         id2label = dict(enumerate(self.labels))

@@ -4,6 +4,9 @@ It reads requests from standard input and writes responses to standard output: a
 that it states. Responses contain numbers and texts, never objects.
 
     python -m shiftbench.baselines.models.isolated_worker LIFELINE PLACE
+
+LIFELINE is the file descriptor of a pipe; the process exits when its other end closes. PLACE is the file's path, for
+messages.
 """
 
 import json
@@ -58,7 +61,7 @@ def _load(
     import sklearn
     from joblib import cpu_count
 
-    # skops imports all of scikit-learn, and one package of that torch, where it is installed: two seconds for nothing.
+    # skops imports all of scikit-learn, one package of which imports torch if installed: hiding it saves two seconds.
     sys.modules["torch"] = None  # type: ignore[assignment]
     from skops import io
 
@@ -85,7 +88,6 @@ def _load(
 
 
 def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tuple[dict[str, Any], bytes]:
-    """Predict the rows of one message."""
     import numpy as np
 
     from shiftbench.baselines.models.classes import class_names
@@ -102,7 +104,6 @@ def _predict(estimator: Any, request: Mapping[str, Any], content: bytes) -> tupl
 
 
 def _failure(error: BaseException) -> dict[str, Any]:
-    """Describe an error for the parent process."""
     from shiftbench.validation.report import InvalidInput, first_line
 
     if isinstance(error, InvalidInput):

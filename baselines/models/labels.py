@@ -179,7 +179,7 @@ def match_tags(
 
 
 def resolve_label(word: str, labels: Sequence[str]) -> str | None:
-    """Find the label that matches a name; None if no label or more than one matches.
+    """Find the label that matches a name up to case and separators; None if no label, or more than one, matches.
 
     >>> resolve_label("Not Entailment", ["not_entailment", "entailment"]), resolve_label("-1", ["1", "0"])
     ('not_entailment', None)
@@ -259,7 +259,10 @@ def _fold_name(name: str) -> str:
 
 
 def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> pl.DataFrame:
-    """Build predictions from probabilities, shape (n, n_outputs); RowFailure at the first row that is not such."""
+    """Build predictions from probabilities, shape (n, n_outputs).
+
+    Raises: RowFailure at the first row that is not finite, or not a probability distribution.
+    """
     values = np.asarray(values_by_row, dtype=np.float64)
     sums = values.sum(axis=1)
     faults = (
@@ -281,7 +284,7 @@ def frame_of_probabilities(values_by_row: Any, match: LabelMatch, name: str) -> 
 
 
 def predict_labels(estimator: Any, rows: Any, match: LabelMatch, name: str) -> pl.DataFrame:
-    """Build the predictions of a scikit-learn classifier, with probabilities if it has them; it may get no rows."""
+    """Build the predictions of a scikit-learn classifier, with probabilities if it supports them; n may be 0."""
     if not len(rows):
         return match.frame(np.zeros((0, len(match.codes))))
     if hasattr(estimator, "predict_proba"):
@@ -291,7 +294,13 @@ def predict_labels(estimator: Any, rows: Any, match: LabelMatch, name: str) -> p
 
 
 def frame_of_labels(labels_by_row: Sequence[str], names: Sequence[str], match: LabelMatch, name: str) -> pl.DataFrame:
-    """Build predictions from the model's labels (``names``, or ``__unparsed__``); RowFailure at the first other one."""
+    """Build predictions from the label that a model returned for each row.
+
+    Args:
+        labels_by_row: n labels, each one of ``names`` or ``__unparsed__``.
+        names: the model's labels, in the order of ``match.codes``.
+    Raises: RowFailure at the first row with another label.
+    """
     labels = [*match.labels, UNPARSED]
     of_name = {own: labels[code] for own, code in zip(names, match.codes, strict=True)} | {UNPARSED: UNPARSED}
     predictions = pl.DataFrame({"prediction": pl.Series([of_name.get(own) for own in labels_by_row], dtype=pl.String)})

@@ -45,14 +45,14 @@ class TextCounts:
         self.endings = dict(Counter(self.endings) + Counter(other.endings))
 
     def since(self, earlier: "TextCounts") -> "TextCounts":
-        """Return the counts since an earlier state."""
+        """Return the difference from an earlier copy of the counts."""
         truncated = None if self.truncated is None else self.truncated - (earlier.truncated or 0)
         endings = dict(Counter(self.endings) - Counter(earlier.endings))
         return TextCounts(self.rows - earlier.rows, self.empty - earlier.empty, truncated, endings)
 
 
 class RowFailure(InvalidInput):
-    """A model failed or returned an invalid output for a row (from 0); ``done`` has the predictions before it."""
+    """The model failed, or its output is invalid, at a row (0-based ``row``); ``done``: predictions before it."""
 
     def __init__(self, problem: Problem, row: int, done: pl.DataFrame) -> None:
         super().__init__(replace(problem, row=row + 1))

@@ -80,7 +80,7 @@ def is_url(spec: str) -> bool:
 
 
 def require_loader(spec: str) -> None:
-    """Raise InvalidInput if the extra that loads a model is not installed; commands call this before they read rows."""
+    """Raise InvalidInput if the extra needed for a model is not installed; commands call this before reading data."""
     path = Path(spec)
     if is_url(spec):
         require("openai", "llm")
@@ -122,7 +122,6 @@ def _load(request: LoadRequest) -> LoadedModel:
 
 
 def _wrap(model: Any, request: LoadRequest) -> LoadedModel:
-    """Wrap a model that is already in memory."""
     from shiftbench.baselines.models.callables import callable_of
     from shiftbench.baselines.models.classes import classes_of
     from shiftbench.baselines.models.pipelines import pipeline_of
@@ -166,7 +165,7 @@ def _check_options(request: LoadRequest) -> None:
 
 @contextmanager
 def _name_model_in_problems(spec: str) -> Iterator[None]:
-    """Replace option names in problems: these commands have no such options; only the training programs do."""
+    """Rewrite problems that name an option of the training programs, which ``predict`` and ``check`` do not have."""
     here = {"--model": spec, "--api-key-env": f"{OPTION} api_key_env"}
     try:
         yield

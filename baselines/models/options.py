@@ -54,7 +54,14 @@ class ModelOptions:
         self.settings = parse_model_args(self.model_arg or ())
 
     def load(self, spec: Any, task: "TaskInfo", prompt: "TaskPrompt | None" = None) -> "LoadedModel":
-        """Load the model that a spec names for a task; see ``load_model``."""
+        """Load a model with these options.
+
+        Args:
+            spec: the model, as for ``load_model``.
+            task: the task that it is to predict.
+            prompt: how rows are formatted for a served model; None: a general prompt for the kind of task.
+        Raises: InvalidInput as ``load_model``.
+        """
         from shiftbench.baselines.models.loading import load_model
 
         return load_model(

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from shiftbench.baselines.models.labels import LabelMatch, map_label, match_labels, match_tags
 from shiftbench.baselines.models.loaded import LoadedModel, refuse_row
 from shiftbench.baselines.models.settings import HUB, READERS, TRANSFORMERS, WRITERS
-from shiftbench.baselines.runs import PROGRAM_FOR
+from shiftbench.baselines.runs import PROGRAM_FOR, Features
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TOKENS, UNPARSED, TaskKind
 
 if TYPE_CHECKING:
     from shiftbench.baselines.models.settings import LoadRequest
-    from shiftbench.baselines.training.batches import Features
 
 USUAL_LENGTH = 512
 """Word pieces read per text by a model without a maximum length, such as one with relative positions."""
@@ -58,7 +57,7 @@ class Pretrained(LoadedModel):
     device: Any = None
     padding: Any = None
 
-    def read(self, rows: "Sequence[Features]", read: Any) -> list[Any]:
+    def read(self, rows: Sequence[Features], read: Any) -> list[Any]:
         """Run the model on features; returns one value per row."""
         from shiftbench.baselines.training.prediction import predict_rows
 
@@ -97,7 +96,7 @@ class PretrainedClassifier(Pretrained):
         self.refuse_nan(bad, rows, predictions)
         return predictions
 
-    def _count_cut(self, rows: pl.DataFrame, features: "Sequence[Features]") -> int:
+    def _count_cut(self, rows: pl.DataFrame, features: Sequence[Features]) -> int:
         """Count truncated texts: among those at the maximum length, the ones that are longer without truncation."""
         full = rows[[place for place, row in enumerate(features) if len(row["input_ids"]) >= self.max_length]]
         if full.is_empty():
@@ -283,7 +282,6 @@ def _head(config: Any, request: "LoadRequest") -> str:
 
 
 def _match(config: Any, request: "LoadRequest") -> LabelMatch:
-    """Match the model's labels to the task's labels by name."""
     problem_type = getattr(config, "problem_type", None)
     names = [str(config.id2label[place]) for place in sorted(config.id2label)]
     if len(names) < 2 or problem_type in ("regression", "multi_label_classification"):

@@ -26,7 +26,10 @@ _SHOWN, _SHOWN_LETTERS = 4, 60
 
 @dataclass
 class ServedModel(LoadedModel):
-    """A served model and its prompt; unparsed responses are ``__unparsed__``, unanswered requests InvalidInput."""
+    """A served model and its prompt.
+
+    A response that cannot be parsed is predicted as ``__unparsed__``; an unanswered request raises InvalidInput.
+    """
 
     server: "ModelServer | None" = None
     prompt: "TaskPrompt | None" = None
@@ -56,7 +59,7 @@ class ServedModel(LoadedModel):
         return predictions.to_frame()
 
     def _read(self, answer: "ModelAnswer", row: Mapping[str, Any]) -> str:
-        """Parse the response to a row: with the label map and the labels, or as the task's prompt does."""
+        """Parse the response to a row as the task's prompt does; a label map adds names and maps them to labels."""
         from shiftbench.baselines.prompting.parsing import first_label, usable_text
 
         assert self.prompt is not None

@@ -63,7 +63,7 @@ class ModelSettings:
             raise InvalidInput(problems)
 
     def refuse_unread(self, spec: str, *kinds: str) -> None:
-        """Raise InvalidInput listing each setting that was given and is for other kinds of models than these."""
+        """Raise InvalidInput listing each given setting that models of these kinds, such as ``HUB``, do not support."""
         problems = [
             Problem(f"{name} is for {each.metadata['read_by']}", OPTION, f"'{spec}'", "leave it out")
             for name, each in SETTINGS.items()

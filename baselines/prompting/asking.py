@@ -16,7 +16,7 @@ _AGAIN = "answers are kept: the same command continues from there"
 
 @dataclass(frozen=True)
 class Prices:
-    """US dollars per million tokens read and written; None if unknown."""
+    """US dollars per million input and output tokens; None if unknown."""
 
     read: float | None = None
     written: float | None = None
@@ -41,7 +41,12 @@ class Budget:
 
 
 class Asker:
-    """A model with its cache, prices and budget; counts what it answered in this run, and keeps all answers by key."""
+    """A model with its cache, prices and budget.
+
+    Attributes:
+        asked: number of requests that the model answered in this run.
+        answers: all responses by key, new and cached.
+    """
 
     def __init__(self, model: LanguageModel, store: AnswerStore, prices: Prices, budget: Budget) -> None:
         if budget.cost is not None and (prices.read is None or prices.written is None):
@@ -102,7 +107,7 @@ class Asker:
 
     @property
     def tokens(self) -> tuple[int, int] | None:
-        """Return the tokens read and written for all responses; None if any count is unknown."""
+        """Return the input and output tokens of all responses; None if any count is unknown."""
         pairs = [(answer.tokens_in, answer.tokens_out) for answer in self.answers.values()]
         known = [(read, written) for read, written in pairs if read is not None and written is not None]
         if len(known) < len(pairs):
@@ -130,7 +135,7 @@ class Asker:
 
 
 def refuse_unanswered(missing: Sequence[str], n: int, server: str, again: str) -> None:
-    """Raise InvalidInput if requests, named by their rows, remain unanswered; ``again`` asks these alone."""
+    """Raise InvalidInput if some of n requests remain unanswered: ``missing``: their rows; ``again``: how to repeat."""
     if missing:
         what = f"{len(missing):,} of {plural(n, 'request')} stayed without an answer"
         found = f"{', '.join(missing[:5])}{and_more(max(0, len(missing) - 5))}"

@@ -69,7 +69,7 @@ class AnswerStore:
         return answers
 
     def put(self, key: bytes, answer: ModelAnswer) -> None:
-        """Add a response, to be written soon; raises the error of an earlier write, such as a full disk."""
+        """Add a response and return before it is written; raises the error of an earlier write, such as a full disk."""
         with self._lock:
             self._waiting[key] = answer
             if not self._is_writing:

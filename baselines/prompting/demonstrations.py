@@ -12,36 +12,23 @@ ChooseDemonstrations = Callable[[pl.DataFrame, pl.DataFrame, int], Sequence[Sequ
 """Maps training rows, test rows and a seed to the training row indices of each test row's demonstrations, in order."""
 
 
-def random_demonstrations(shots: int) -> ChooseDemonstrations:
-    """Sample demonstrations for each test row separately (DR paper, appendix E).
+def random_demonstrations(shots: int, *, is_fixed: bool = False) -> ChooseDemonstrations:
+    """Sample demonstrations for each test row separately (DR paper, appendix E), or one set for all.
 
     A sample depends only on the seed and the test row's id, so neither order nor concurrency changes it. With labels
     and more than one shot, every label occurs; with more labels than shots, no label occurs twice.
 
-    Returns: a function (training rows, test rows, seed) -> for each test row, the indices of its demonstrations in the
-        training rows.
-    """
-
-    def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> list[list[int]]:
-        require_rows(train, shots)
-        by_label = _places_by_label(train) if shots > 1 else None
-        return [_draw(_generator(seed, id_), len(train), by_label, shots) for id_ in rows["id"]]
-
-    return choose
-
-
-def fixed_demonstrations(shots: int) -> ChooseDemonstrations:
-    """Sample one set of demonstrations for all test rows; the BOSS paper uses one prompt per data set.
-
     Args:
-        shots: number of demonstrations, 1 or more; every label occurs as in ``random_demonstrations``.
-    Returns: a function (training rows, test rows, seed) -> the same training row indices for each test row.
+        shots: number of demonstrations, 1 or more.
+        is_fixed: sample one set for all test rows: the BOSS paper uses one prompt per data set.
     """
 
     def choose(train: pl.DataFrame, rows: pl.DataFrame, seed: int) -> list[list[int]]:
         require_rows(train, shots)
         by_label = _places_by_label(train) if shots > 1 else None
-        return [_draw(np.random.default_rng([seed]), len(train), by_label, shots)] * len(rows)
+        if is_fixed:
+            return [_draw(np.random.default_rng([seed]), len(train), by_label, shots)] * len(rows)
+        return [_draw(_generator(seed, id_), len(train), by_label, shots) for id_ in rows["id"]]
 
     return choose
 

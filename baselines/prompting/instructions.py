@@ -112,7 +112,7 @@ def wording(benchmark: str, task: str, info: TaskInfo, instruction: str | None =
 
 
 def numbered_wording(benchmark: str, task: str, info: TaskInfo) -> Wording:
-    """Return the wording of a task in which the model replies with the label's number."""
+    """Return the wording of a classification task in which the model replies ``ANSWER:`` and the label's code."""
     words = wording(benchmark, task, info)
     numbers = ", ".join(f"{code} {label}" for code, label in enumerate(info.labels))
     reply = f"Reply with one line and nothing else: ANSWER: and the number of one of these labels: {numbers}."

@@ -11,7 +11,14 @@ Message = dict[str, str]
 
 @dataclass(frozen=True)
 class Request:
-    """A conversation to continue, with the allowed labels; it may end where the answer starts, as in 'Sentiment:'."""
+    """A conversation to continue.
+
+    Attributes:
+        messages: the messages so far.
+        max_tokens: maximum length of the response.
+        labels: labels to score; empty if the task has none.
+        ends_open: whether the last message ends where the answer starts, as in 'Sentiment:'.
+    """
 
     messages: tuple[Message, ...]
     max_tokens: int
@@ -33,7 +40,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A model's response, and how it ended; counts are None if unknown, the text is None if every try failed."""
+    """A model's response (text None: every try failed), its token counts (None: unknown), and how it ended."""
 
     text: str | None
     tokens_in: int | None = None

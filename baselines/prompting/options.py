@@ -23,6 +23,7 @@ API_KEY_ENV = "OPENAI_API_KEY"
 NEAR_CONCURRENCY = 64
 """Concurrent requests to a server on this machine or in the local network."""
 _OURS = ("model", "messages", "stream", "n")
+"""Parameters of a request that the program sets, so that ``--param`` must not."""
 _PRICE = "US dollars per million tokens"
 
 
@@ -98,25 +99,21 @@ class PromptingOptions:
         return Path(self.model).name if self.local and self.model.endswith(GGUF_SUFFIX) else self.model
 
     def open_model(self) -> ModelServer | LocalModel:
-        """Build the model that the options describe, without loading or asking it; InvalidInput if they clash."""
+        """Build the model, without loading it or sending a request; InvalidInput if options are incompatible."""
         self._check()
         if self.local:
             return LocalModel(self.model, scores_labels=self.score_labels, precision=self.precision)
         require("openai", "llm")
         address = self.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI
         return ModelServer(
-            self.model,
-            base_url=server_address(address),
+            self.model, base_url=server_address(address),
             api_key=server_key(self.api_key_env, is_needed=address == OPENAI) or "none",
             concurrency=self.concurrency or (NEAR_CONCURRENCY if _is_private_address(address) else 8),
-            parameters=_parse_parameters(self.param or ()),
-            api=self.api,
-            scores_labels=self.score_labels,
+            parameters=_parse_parameters(self.param or ()), api=self.api, scores_labels=self.score_labels,
             timeout=self.timeout,
-        )
+        )  # fmt: skip
 
     def _check(self) -> None:
-        """Raise InvalidInput if options are incompatible."""
         for_servers = {
             "--base-url": self.base_url,
             "--param": self.param,
@@ -168,7 +165,10 @@ def _is_private_address(address: str) -> bool:
 
 
 def server_address(address: str) -> str:
-    """Validate a server's URL; one with a password is refused, because the card shows the command."""
+    """Return a server's URL without its last slash.
+
+    Raises: InvalidInput if it is not an HTTP URL, or contains a password, which the card's command would show.
+    """
     problem = Problem(
         "this is not the address of a server", "--base-url", address, "write it as http://localhost:8000/v1"
     )

@@ -45,7 +45,7 @@ class PromptingProgram:
 
     @classmethod
     def of(cls, options: PromptingOptions, protocol: PromptProtocol | None) -> "PromptingProgram":
-        """Build a program from its options, which are checked; the default protocol is the benchmark's."""
+        """Check the options, and open data and model; protocol None: the benchmark's."""
         check_out_path(options.out)
         check_cache()
         folder = DatasetFolder.open(options.data)
@@ -80,15 +80,11 @@ class PromptingProgram:
         if options.score_labels:
             predictions = with_confidences(predictions, probabilities=options.probabilities)
         card = make_card(
-            self.folder,
-            libraries=[*libraries, *(["torch", "transformers"] if options.local else ["openai"])],
+            self.folder, libraries=[*libraries, *(["torch", "transformers"] if options.local else ["openai"])],
             base_model=options.model_name,
             parameters=self.model.parameters if isinstance(self.model, LocalModel) else None,
-            tokens=sum(asker.tokens) if asker.tokens else None,
-            cost_usd=asker.cost,
-            subset=self.subset,
-            **facts,
-        )
+            tokens=sum(asker.tokens) if asker.tokens else None, cost_usd=asker.cost, subset=self.subset, **facts,
+        )  # fmt: skip
         write_outputs(predictions, card, options.out)
 
     def _ask(self, asker: Asker, choose: ChooseDemonstrations | None) -> pl.DataFrame:

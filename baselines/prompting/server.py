@@ -208,7 +208,7 @@ class ModelServer:
         return draw_wait(tries, first=self._first_wait, longest=LONGEST_WAIT)
 
     def _hand_on(self, place: int, answer: ModelAnswer, keep: KeepAnswer) -> None:
-        """Pass a response on; raise InvalidInput after too many consecutive requests without an answer."""
+        """Pass a response to ``keep``; raise InvalidInput after too many consecutive requests without an answer."""
         keep(place, answer)
         if answer.text is not None:
             self._pauses = self._unanswered = 0

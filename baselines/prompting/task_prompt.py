@@ -37,7 +37,12 @@ class PromptProtocol(StrEnum):
 
 @dataclass(frozen=True)
 class TaskPrompt:
-    """The prompt of one task, and the parsing of responses; without ``max_tokens`` their length is the kind's."""
+    """The prompt of one task, and the parsing of responses.
+
+    Attributes:
+        words: instruction, and names of fields.
+        max_tokens: maximum tokens of a response; None: a default for the kind of task.
+    """
 
     kind: TaskKind
     labels: tuple[str, ...]
@@ -54,7 +59,13 @@ class TaskPrompt:
         instruction: str | None = None,
         max_tokens: int | None = None,
     ) -> "TaskPrompt":
-        """Build the prompt of a dataset's task; the default protocol is that of the dataset's benchmark."""
+        """Build the prompt of a dataset's task.
+
+        Args:
+            protocol: layout of the prompt; None: the benchmark's.
+            instruction: user instruction, in which ``{labels}`` is replaced; None: ours.
+            max_tokens: maximum tokens of a response; None: a default for the kind of task.
+        """
         info, benchmark = folder.task(task), folder.manifest.benchmark
         layout = protocol or (PromptProtocol.BOSS if benchmark == PromptProtocol.BOSS else PromptProtocol.DR)
         return cls(info.kind, info.labels, wording(benchmark, task, info, instruction), layout, max_tokens)
@@ -80,13 +91,13 @@ class TaskPrompt:
         return [self.request(dict.fromkeys(columns, text), demonstrations) for text in CONTENT_FREE]
 
     def read(self, answer: ModelAnswer, row: Row) -> str:
-        """Parse a model's response to a test example; ``UNPARSED`` if it is unusable, or the model refused."""
+        """Parse a model's response to a test example as a prediction; ``UNPARSED`` if unusable or refused."""
         if not answer.text or answer.ending is Ending.REFUSED:
             return UNPARSED
         return self.prediction(answer.text, row)
 
     def prediction(self, response: str, row: Row) -> str:
-        """Parse the text of a response to a test example; ``UNPARSED`` if it is unusable."""
+        """Parse the text of a response: a label, tags joined by spaces, or a text; ``UNPARSED`` if it is unusable."""
         text = parsing.usable_text(response)
         if self.protocol is PromptProtocol.BOSS:
             text = text.split("###")[0].strip()  # a base model may continue with the next heading
@@ -100,7 +111,7 @@ class TaskPrompt:
         return UNPARSED if answer is None else answer
 
     def answer(self, row: Row) -> str:
-        """Format the gold answer of a demonstration in the format that a model is to reply in."""
+        """Format the gold answer of a row as a model should reply, for a demonstration."""
         if self.kind is TaskKind.CLASSIFICATION:
             return self.labels[row["label"]]
         if self.kind is TaskKind.EXTRACTIVE_QA:
@@ -167,7 +178,7 @@ def _format_entities(tags: Sequence[str], tokens: Sequence[str], types: Sequence
 
 
 def _cut_demonstration(row: Row, columns: Sequence[str]) -> Row:
-    """Truncate the longest input of a demonstration (and tags with their words) to ``DEMONSTRATION_WORDS``."""
+    """Truncate the longest input (and its tags) so that a demonstration has at most ``DEMONSTRATION_WORDS``."""
     words = {column: row[column] if column == TOKENS else row[column].split() for column in columns}
     too_many = sum(map(len, words.values())) - DEMONSTRATION_WORDS
     if too_many <= 0:

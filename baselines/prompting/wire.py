@@ -28,7 +28,7 @@ class UnscoredError(Exception):
 
 
 class NoAnswerError(Exception):
-    """A response of status 200 contains no answer, as the message describes; ``tokens`` are those that it counts."""
+    """A response with status 200 contains no answer; ``tokens`` are the input and output tokens that it reports."""
 
     def __init__(self, found: str, tokens: tuple[int, int] = (0, 0)) -> None:
         super().__init__(found)

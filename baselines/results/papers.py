@@ -24,7 +24,7 @@ BENCHMARKS = {"dr": "Domain Robustness", "boss": "BOSS", "df1": "Depth F1"}
 
 
 class State(StrEnum):
-    """Whether a table or figure can be computed here."""
+    """Whether a table or figure of a paper can be recomputed with this package."""
 
     WORKS = "works"
     DATA = "data"
@@ -128,7 +128,7 @@ def paper_file() -> PaperFile:
 
 
 def find_row(name: str) -> PaperRow:
-    """Find a row by its id, such as 'dr/table5'; InvalidInput if there is no such row."""
+    """Find a table or figure by its id, such as 'dr/table5'; InvalidInput if there is none."""
     rows = {row.id: row for row in paper_file().rows}
     if name not in rows:
         cure = did_you_mean(name, list(rows))
@@ -138,7 +138,13 @@ def find_row(name: str) -> PaperRow:
 
 @cache
 def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
-    """Read the numbers printed in a paper, the rows of a CSV file; InvalidInput if it is missing, as in a wheel."""
+    """Read the numbers printed in a paper.
+
+    Args:
+        file: name of a CSV file in ``reported``, here or of the boards.
+    Returns: its rows, by column name, as text.
+    Raises: InvalidInput if the file is missing, as in a wheel.
+    """
     path = next((folder / file for folder in _REPORTED if (folder / file).is_file()), None)
     if path is None:
         cure = "clone the repository: a wheel leaves them out"

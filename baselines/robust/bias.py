@@ -1,4 +1,4 @@
-"""BOSS's ensemble (learned-mixin): a bag-of-words model learns what words alone predict, the main model the rest."""
+"""BOSS's ensemble (learned-mixin): the main model is trained on top of a bag-of-words model, and predicts alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

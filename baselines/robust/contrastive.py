@@ -16,7 +16,7 @@ TEMPERATURE = 0.2
 BASE_TEMPERATURE = 1.0
 DROPOUT = 0.1
 EMPTY = -1
-"""The label of a place in the memory that holds nothing yet."""
+"""Label of unused slots of the memory."""
 
 
 def supervised_contrastive(

@@ -53,7 +53,7 @@ def add_noisy_copies(
     one); deletion drops each word with probability 0.1, but never all. A text that cannot be changed is copied as is.
 
     Args:
-        inputs: its text columns. In a pair only the last text is changed (in NLI the hypothesis); the first stays. (The
+        inputs: the text columns. In a pair only the last text is changed (in NLI the hypothesis); the first stays. (The
             code of BOSS paired the hypotheses with other premises, which explains its drop in NLI.)
     Returns: all original rows, then their copies in the same order; a copy's id ends in ``/eda``, and all other
         columns, including the group, are its original's.

@@ -6,19 +6,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from shiftbench.baselines.training.batches import IGNORED
 from shiftbench.baselines.training.trainer import Batch, Loss
 
 LogitsLoss = Callable[[Tensor, Tensor], Tensor]
-"""Logits (..., classes) and labels (...) in, their mean loss out; labels of ``IGNORED`` count for nothing."""
+"""Maps logits, shape (..., C), and labels, shape (...), to the mean loss over labels other than ``IGNORED``."""
 
 ReadLogits = Callable[[Any], Tensor]
-"""A model's output in, logits (..., classes) out."""
-
-IGNORED = -100
-"""The label of what has none: padding, and the later pieces of a word."""
+"""Maps a model's output to logits, shape (..., C)."""
 
 NO_INPUTS = frozenset({"labels", "row", "domain"})
-"""What of a batch no model takes: the labels, the places of the examples among the train rows, and their domains."""
+"""Keys of a batch that are not model inputs: labels, training row indices and domains."""
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, *, gamma: float = 0.0, epsilon: float = 0.0) -> Tensor:

@@ -35,8 +35,8 @@ METHODS: Mapping[str, str] = {
     "lisa": "lisa:Lisa",
     "dfr": "dfr:Dfr",
 }
-"""Classes by the name that ``--method`` takes, in files of this folder: those of the BOSS paper, sec. 4.1, then those
-of research on several domains. What several do to a trained model is done in this order, then the user's own."""
+"""Built-in methods: file and class by value of ``--method``. First BOSS's (sec. 4.1), then those for several domains.
+Methods are applied in this order, user-defined ones last."""
 
 
 @dataclass(frozen=True)
@@ -169,18 +169,23 @@ def strength(
     most: float | None = None,
     draws: tuple[float, float] | None = None,
 ) -> Any:
-    """Declare the field of a strength.
+    """Declare a strength, a hyperparameter of a method, as a field of its dataclass.
 
     Args:
         default: its default value; an integer for counts.
         paper: the paper's value, and the paper.
+        least: smallest allowed value.
+        most: largest allowed value; None: unlimited.
         draws: range of a search, log-uniform; None: not searched.
     """
     return field(default=default, metadata={"paper": paper, "least": least, "most": most, "draws": draws})
 
 
 def method_class(name: str) -> type[TrainingMethod]:
-    """Load the class of a method by its name in ``--method``; InvalidInput without a valid hook."""
+    """Load the class of a method by its name in ``--method``.
+
+    Raises: UnknownChoice if there is no such method; InvalidInput if a user-defined class overrides no hook.
+    """
     if name in METHODS:
         file, _, own = METHODS[name].partition(":")
         found: type[TrainingMethod] = getattr(import_module(f"shiftbench.baselines.robust.{file}"), own)
@@ -273,7 +278,6 @@ class Robustness:
         return facts
 
     def _own_files(self) -> dict[str, str]:
-        """Hash the files of user-defined methods."""
         own = [own_files(name, METHODS_GROUP, "--method") for name in self.methods if name not in METHODS]
         return {name: sha256 for files in own for name, sha256 in files.items()}
 
@@ -357,7 +361,6 @@ def _check_combination(classes: Mapping[str, type[TrainingMethod]], *, of_words:
 def _typed_strengths(
     classes: Mapping[str, type[TrainingMethod]], typed: Mapping[str, str]
 ) -> dict[str, dict[str, Any]]:
-    """Parse typed strengths, by method and field."""
     values: dict[str, dict[str, Any]] = {name: {} for name in classes}
     by_short = {short_name(name): name for name in classes}
     known = [f"{short}.{key}" for short, name in by_short.items() for key in strengths_of(classes[name])]

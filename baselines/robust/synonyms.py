@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Synonyms = Callable[[str], Sequence[str]]
-"""A word in lower case in, its synonyms out; none where it has none."""
+"""Maps a lower-case word to its synonyms; empty if there are none."""
 
 NEIGHBOURS = 5
 

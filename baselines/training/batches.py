@@ -1,18 +1,19 @@
 """Length-bucketed batches with dynamic padding."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-Features = Mapping[str, Any]
-"""One row as a model reads it: lists of numbers (``input_ids``, ...) and plain numbers (``labels``, ...)."""
+from shiftbench.baselines.runs import Features
 
+IGNORED = -100
+"""Label that the loss ignores (torch's default): of padding, and of all pieces of a word except the first."""
 _POOL = 64
-"""Batches whose rows are sorted by length together; a random pool, so that a batch's rows stay random."""
+"""Batches per pool: rows are sorted by length only within a random pool, so that batches stay random."""
 
 
 class FeatureRows(Dataset[Features]):
@@ -101,7 +102,7 @@ class Padding:
     """Collates rows into tensors: lists are padded (labels by -100) to a multiple of a length, numbers stacked."""
 
     def __init__(self, pad_token_id: int, multiple: int = 1) -> None:
-        self._fill = {"input_ids": pad_token_id, "decoder_input_ids": pad_token_id, "labels": -100}
+        self._fill = {"input_ids": pad_token_id, "decoder_input_ids": pad_token_id, "labels": IGNORED}
         self._multiple = multiple
 
     def __call__(self, rows: Sequence[Features]) -> dict[str, torch.Tensor]:

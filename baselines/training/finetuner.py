@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shiftbench.baselines.robust.method import MethodTraining, Robustness
-from shiftbench.baselines.runs import Predict, Run, Trained
+from shiftbench.baselines.runs import Features, Predict, Run, Trained
 from shiftbench.baselines.training.options import RECIPES, SWEEPS, Adapter, Hyperparameters, TrainingOptions
 from shiftbench.builders.folder.manifest import TaskInfo
 from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
-    from shiftbench.baselines.training.batches import Features
     from shiftbench.baselines.training.trainer import Objective, Trajectory
 
 Score = Callable[[Any], float]
-"""How good a model is on validation rows, higher is better."""
+"""Maps a model to its score on validation rows; higher is better."""
 
 
 class Finetuner(ABC):
@@ -28,9 +27,11 @@ class Finetuner(ABC):
     Attributes:
         copied_columns: the text columns of the methods; EDA changes the last one.
         reads_labels: whether the model's decoder reads the labels (teacher forcing).
-        replaces_loss: whether the loss is that of the methods even if there are none, and not the model's own.
+        replaces_loss: whether ``Robustness`` builds the loss even without methods, instead of the model's own loss.
 
     Args:
+        recipes: hyperparameters by the value of ``--recipe``.
+        sweeps: candidate settings by the value of ``--sweep``.
         tokenizer: settings of the tokenizer that override those in its files.
     """
 
@@ -63,7 +64,7 @@ class Finetuner(ABC):
         """Build the model, ready to train; missing weights are initialised from the seed."""
 
     @abstractmethod
-    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> "list[Features]":
+    def labelled_features(self, rows: pl.DataFrame, max_length: int) -> list[Features]:
         """Build the features of training rows, with labels."""
 
     @abstractmethod
@@ -120,19 +121,12 @@ class Finetuner(ABC):
 
         def train_new(settings: Hyperparameters, folder: Path | None) -> "Trajectory":
             model = build()
+            features = self.labelled_features(rows, self._token_length(settings.max_length))
             trajectory = train(
-                model,
-                self.labelled_features(rows, self._token_length(settings.max_length)),
-                self._padding,
-                settings,
-                seed=run.seed,
-                device=self._device,
-                scratch=folder,
-                validate=score,
-                objective=objective(model) if objective else None,
-                keep=self.options.keep_state or (),
+                model, features, self._padding, settings, seed=run.seed, device=self._device, scratch=folder,
+                validate=score, objective=objective(model) if objective else None, keep=self.options.keep_state or (),
                 callbacks=[each for method in methods for each in method.callbacks(training, model, folder)],
-            )
+            )  # fmt: skip
             return self.robustness.finish(training, trajectory) if training else trajectory
 
         return train_candidates(
@@ -148,7 +142,7 @@ class Finetuner(ABC):
         return self.predictor(run, model)
 
     def check_places(self) -> None:
-        """Raise InvalidInput if the positions of labels in a text would be shifted, or are unknown."""
+        """Raise InvalidInput if the positions of a text's labels would be shifted (soft prompt), or are unknown."""
         if self.options.adapter is Adapter.PROMPT:
             what, cure = "a soft prompt would shift the positions of the labels", "give --adapter lora, or none"
             raise InvalidInput(Problem(what, "--adapter", "prompt", cure))
@@ -170,7 +164,7 @@ class Finetuner(ABC):
     def read(
         self,
         model: Any,
-        rows: "Sequence[Features]",
+        rows: Sequence[Features],
         read: Callable[[Any, Mapping[str, Any]], Sequence[Any]],
         description: str,
     ) -> list[Any]:

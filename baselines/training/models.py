@@ -20,7 +20,13 @@ def model_path(name: str) -> str:
 
 
 def load_tokenizer(name: str, **settings: Any) -> Any:
-    """Load a model's fast tokenizer; InvalidInput if there is no such model, or it has no tokenizer."""
+    """Load a model's fast tokenizer.
+
+    Args:
+        name: Hub id or path of the model.
+        **settings: further arguments of ``from_pretrained``, such as ``add_prefix_space``.
+    Raises: InvalidInput if there is no such model, it has no tokenizer, or the tokenizer's maximum length is invalid.
+    """
     require("peft", "train")
     from transformers import AutoTokenizer
 
@@ -165,7 +171,10 @@ class Device:
 
     @classmethod
     def best(cls, precision: Precision) -> "Device":
-        """Choose the GPU if there is one, else the CPU, which computes in single precision."""
+        """Choose the GPU if there is one, else the CPU, which computes in single precision.
+
+        Raises: InvalidInput if bf16 is requested and not supported.
+        """
         import torch
 
         gpu = torch.cuda.is_available()
@@ -259,7 +268,7 @@ def _transformers() -> Any:
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    logging.set_verbosity_error()  # type: ignore[no-untyped-call] # a new head is what we want, not worth a table
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call] # no table of newly initialised weights
     return transformers
 
 

@@ -233,7 +233,6 @@ def is_setting(name: str) -> bool:
 
 
 def _parse_setting(name: str, value: str) -> float | Schedule:
-    """Parse a training setting that has no option of its own."""
     if name == "schedule":
         if value not in list(Schedule):
             raise _unknown(f"--set {name}", value, list(Schedule))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.baselines.training.batches import Features
+from shiftbench.baselines.runs import Features
 from shiftbench.baselines.training.options import Adapter, TrainingOptions
 
 _OFFSET_POSITIONS = ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet")

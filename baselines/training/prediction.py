@@ -1,4 +1,4 @@
-"""Prediction: duplicates once, length-bucketed, in batches as large as the device's memory allows."""
+"""Prediction in length-bucketed batches as large as the device's memory allows; duplicate rows are run once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -6,15 +6,16 @@ from typing import Any
 
 import torch
 
-from shiftbench.baselines.training.batches import Features, Padding
+from shiftbench.baselines.runs import Features
+from shiftbench.baselines.training.batches import Padding
 from shiftbench.baselines.training.models import Device, enough_memory
 from shiftbench.validation.progress import progress
 
 _TOKENS = {"cpu": 4096, "cuda": 32768}
-"""Tokens a forward pass: enough to keep a device busy, little enough for its caches or memory."""
+"""Tokens per forward pass: enough to keep a device busy, few enough for its caches or memory."""
 
 HEADS = frozenset({"classifier", "classify", "score", "qa_outputs", "lm_head"})
-"""What models call the layer that gives the logits."""
+"""Names of the layer that computes the logits, in models of transformers and in ``robust.contrastive``."""
 
 
 def predict_rows(

@@ -39,7 +39,13 @@ def finetune(
     *,
     kinds: Sequence[TaskKind] = (TaskKind.CLASSIFICATION,),
 ) -> None:
-    """Train one model per source and seed, and write prediction file, card and record; None for no methods."""
+    """Train one model per source and seed, and write prediction files, cards and training records.
+
+    Args:
+        trainer: builds the object that trains the models of a task.
+        methods: None if the program supports no robustness methods.
+        kinds: kinds of task that the program supports.
+    """
     asked = methods or MethodOptions()
     of_words = TaskKind.CLASSIFICATION not in kinds
     robustness = Robustness.of(asked.method, asked.synonyms, training, of_words=of_words)

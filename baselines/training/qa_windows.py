@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from shiftbench.baselines.training.pieces import windows
 
 MAX_ANSWER = 30
-"""Pieces of an answer."""
+"""Maximum pieces of an answer."""
 QUESTION_SHARE = 4
-"""The question takes at most this part of a window: one in four pieces."""
+"""A question takes up at most 1 / ``QUESTION_SHARE`` of a window; the rest of it is truncated."""
 
 _MARK, _QUESTION, _CONTEXT = -1, 0, 1
-"""What a piece of an encoded pair is of."""
+"""Origin of a piece: special token, question or context (the tokenizer's sequence ids, with -1 for None)."""
 
 Logits = NDArray[np.float32]
 

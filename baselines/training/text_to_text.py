@@ -18,7 +18,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 NO_ANSWER = "No answer"
-"""What a model writes where a question has no answer: the papers' words for it."""
+"""Target text for a question without an answer, as in the papers."""
 SENTINEL = "<extra_id_0>"
 
 _ENTAILMENT = {"entailment": "Yes", "neutral": "Maybe", "contradiction": "No"}

@@ -24,7 +24,15 @@ from transformers import Trainer, TrainerCallback, TrainingArguments
 from transformers.trainer_callback import PrinterCallback
 from transformers.trainer_utils import IntervalStrategy, SaveStrategy
 
-from shiftbench.baselines.training.batches import BatchParts, EpochLoader, FeatureRows, Features, LengthBatches, Padding
+from shiftbench.baselines.runs import Features
+from shiftbench.baselines.training.batches import (
+    IGNORED,
+    BatchParts,
+    EpochLoader,
+    FeatureRows,
+    LengthBatches,
+    Padding,
+)
 from shiftbench.baselines.training.models import Device, enough_memory, n_parameters, seeded
 from shiftbench.baselines.training.options import Hyperparameters
 from shiftbench.validation.json_text import parse_json
@@ -34,13 +42,12 @@ from shiftbench.validation.progress import progress
 log = logging.getLogger(__name__)
 Batch = dict[str, Tensor]
 Loss = Callable[[Any, Batch], Tensor]
-"""One forward pass and its mean loss: model and batch in, a number out."""
+"""Maps a model and a batch to the mean loss of one forward pass."""
 
 Step = Callable[[Any, Batch, Loss, Callable[[Tensor], None]], Tensor]
-"""Forward and backward passes of one batch: model, batch, loss and backward in, the loss to report out."""
+"""Runs the forward and backward passes of a batch: maps model, batch, loss and backward to the loss to report."""
 
 _CHECKPOINT_SECONDS = 300
-_IGNORED = -100
 _SCORE = "eval_score"
 
 
@@ -59,17 +66,23 @@ def plain_step(model: Any, batch: Batch, loss: Loss, backward: Callable[[Tensor]
 
 def n_labels(batch: Batch) -> int:
     """Count the labels in a batch's mean loss: those that are not ignored."""
-    return int((batch["labels"] != _IGNORED).sum())
+    return int((batch["labels"] != IGNORED).sum())
 
 
 def n_next_tokens(batch: Batch) -> int:
     """Count the labels in a causal language model's loss, which predicts every token except the first of a row."""
-    return int((batch["labels"][:, 1:] != _IGNORED).sum())
+    return int((batch["labels"][:, 1:] != IGNORED).sum())
 
 
 @dataclass(frozen=True)
 class Objective:
-    """The loss that training minimises, a mean over what ``weight`` counts, and how a batch is processed."""
+    """What a training minimises.
+
+    Attributes:
+        loss: mean loss of a batch.
+        step: forward and backward passes of a batch.
+        weight: number of terms in a batch's mean loss, to average the parts of a batch (``accumulate``).
+    """
 
     loss: Loss = plain_loss
     step: Step = plain_step

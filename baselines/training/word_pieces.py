@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shiftbench.baselines.training.batches import IGNORED
 from shiftbench.baselines.training.pieces import windows
 
-IGNORED = -100
-"""The label that the loss leaves out, as torch has it."""
 _NO_WORD = -1
 
 

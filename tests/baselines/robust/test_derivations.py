@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from shiftbench.baselines.robust.bias import mixin_loss
 from shiftbench.baselines.robust.freelb import freelb_step
 from shiftbench.baselines.robust.in_context import find_nearest, label_scores
-from shiftbench.baselines.robust.losses import IGNORED, cross_entropy, loss_of
+from shiftbench.baselines.robust.losses import cross_entropy, loss_of
+from shiftbench.baselines.training.batches import IGNORED
 from shiftbench.baselines.training.trainer import Batch, plain_loss
 
 Array = NDArray[np.float64]

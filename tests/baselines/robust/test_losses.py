@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from shiftbench.baselines.robust.losses import IGNORED, cross_entropy, loss_of
+from shiftbench.baselines.robust.losses import cross_entropy, loss_of
+from shiftbench.baselines.training.batches import IGNORED
 
 
 @pytest.fixture

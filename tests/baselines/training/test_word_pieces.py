@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
-from shiftbench.baselines.training.word_pieces import IGNORED, word_pieces
+from shiftbench.baselines.training.batches import IGNORED
+from shiftbench.baselines.training.word_pieces import word_pieces
 from tests.baselines.training.tiny_tokenizers import bert_tokenizer, roberta_tokenizer, t5_tokenizer
 
 FAMILIES = [bert_tokenizer, roberta_tokenizer, t5_tokenizer]
