@@ -30,7 +30,7 @@ LEVEL = 0.05
 
 
 def _is_whole_file(check: DomainCheck) -> bool:
-    """Return whether slices were searched for in a file with a single domain, so there is nothing else to compare."""
+    """Return whether slices of a file with a single domain were searched; then no domains can be compared."""
     return check.slices is not None and len(check.domains) == 1
 
 
@@ -46,7 +46,7 @@ class Command(str):
 
 
 def verdict_lines(check: DomainCheck) -> Iterator[str | list[str]]:
-    """List the main finding and the step for each domain; if nothing can be decided, that comes first."""
+    """List the main finding and the step for each domain; if no domain can be decided on, this is stated first."""
     is_open = bool(check.steps) and all(each.step == Step.LABEL for each in check.steps)
     yield sentence("check", "undecided", check) if is_open else headline(check)
     if check.steps:
@@ -70,7 +70,12 @@ def _step_items(check: DomainCheck) -> list[str]:
 
 
 def with_evidence(check: DomainCheck, command: Callable[[NextStep], str | None]) -> DomainCheck:
-    """Return a check whose steps have reasons, and the commands that ``command`` returns."""
+    """Add reasons and commands to the recommended steps of a check.
+
+    Args:
+        check: the check, with domains as they are shown.
+        command: returns the command to run for a step; None if there is none.
+    """
     domains = {each.domain: each for each in check.domains}
     steps = []
     for each in check.steps:
@@ -80,7 +85,7 @@ def with_evidence(check: DomainCheck, command: Callable[[NextStep], str | None])
 
 
 def _largest_gain(step: NextStep, check: DomainCheck) -> tuple[str, Estimate] | None:
-    """Return the probe that scores significantly more than the model on the step's domain, and by how much."""
+    """Return the probe with the largest significant lead over the model on the step's domain, and the lead."""
     gains = [
         (probe.name, gain)
         for probe in check.probes
@@ -104,7 +109,7 @@ def difference_lines(check: DomainCheck) -> Iterator[str | list[str]]:
 
 
 def time_lines(course: OverTime) -> list[str]:
-    """List the findings over time: an alarm comes first, its absence last."""
+    """List the findings over time; an alarm comes first, the statement that there is none last."""
     lines, found = [sentence("time", "course", course)], course.alarm
     if found is not None:
         at = next((each for each in course.periods if each.period == found.at), None)
@@ -151,7 +156,12 @@ def explained_lines(check: DomainCheck) -> list[str]:
 
 
 def check_lines(check: DomainCheck, forecasts: Forecasts | None = None) -> Iterator[RenderableType]:
-    """List the findings, the main one first, then forecasts of the domains without labels."""
+    """List the findings, the main one first, then forecasts of the domains without labels.
+
+    Args:
+        check: the check, with reasons and commands (``with_evidence``).
+        forecasts: forecasts of the domains without labels; None if every domain has some.
+    """
     for line in found_lines(check):
         items = [line] if isinstance(line, str) else [f"  {'  ' * isinstance(each, Command)}{each}" for each in line]
         yield from items
@@ -203,7 +213,7 @@ def score_table(check: DomainCheck) -> PlainTable:
 
 
 def probe_table(check: DomainCheck) -> PlainTable:
-    """Build the table of the probes' in-domain scores, and of their lead over this model."""
+    """Build the table of the probes' in-domain scores, and of these scores minus the model's."""
     head, meanings = ["domain"], dict[str, str]()
     for probe in check.probes:
         head += [f"{probe.name}, trained here", "reference TD"]
@@ -280,7 +290,11 @@ class CheckShown:
 
 
 def check_html(shown: CheckShown) -> Markup:
-    """Build the report as one self-contained HTML page."""
+    """Build the report as one self-contained HTML page.
+
+    Args:
+        shown: the content.
+    """
     check, title = shown.check, f"{shown.check.model} on {shown.data}"
     first, *rest = found_lines(check)
     known = [each for each in check.domains if not each.has_few_texts and each.score.value is not None]

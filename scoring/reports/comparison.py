@@ -115,7 +115,14 @@ _PROVENANCE = ("data", "settings", "subset", "metric_version", "depth_encoder", 
 
 
 def csv_table(pairs: Sequence[Comparison], names: Sequence[str]) -> str:
-    """Write comparisons of a first entry with others as CSV, one row per difference: fractions, unrounded."""
+    """Format comparisons of a first entry with others as CSV, one row per difference.
+
+    Args:
+        pairs: the comparisons.
+        names: display names of the entries, the first entry first.
+
+    Returns: CSV text; fractions, unrounded.
+    """
     header = [
         "a", "b", "entry_a", "entry_b", "task", "source", "target", "figure", "a_minus_b", "low", "high", "p",
         "p_corrected", "better", "at_floor", "about", "runs_needed", "margin", "p_equivalent", *_PROVENANCE,

@@ -58,7 +58,7 @@ class _Model:
 
     @property
     def set_on(self) -> Sequence[str]:
-        """Domains on which the intervals of the unlabelled ones are calibrated."""
+        """Labelled domains on which the intervals of unlabelled ones are calibrated."""
         return self.unlabelled[0][0].set_on if self.unlabelled else ()
 
     @property
@@ -94,7 +94,7 @@ class _Model:
         return PlainTable(f"{what}: {metric} in points, worst first{by}; model of {self.source}", head, cells)
 
     def lines(self) -> list[str]:
-        """List what can be concluded about the domains without labels, the main conclusion first."""
+        """List conclusions about the domains without labels, the main one first."""
         more = (MIN_LABELLED, TITLES, list(self._outside()), MIN_ORDERED, self.task.metric)
         return sentences("forecasts", "conclusions", self, *more)
 
@@ -137,7 +137,7 @@ def _models(task: TaskForecast, method: str | None) -> list[_Model]:
 
 
 def unlabelled_lines(forecasts: Forecasts) -> Iterator[str]:
-    """List what can be concluded about domains without labels."""
+    """List conclusions about the domains without labels, for each model."""
     for task in forecasts.tasks:
         for model in _models(task, None):
             yield from model.lines()
@@ -155,7 +155,12 @@ def unlabelled_pictures(forecasts: Forecasts) -> list[Markup]:
 
 
 def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[RenderableType]:
-    """List forecasts, those of domains without labels first; ``method`` as for ``main_forecast``."""
+    """List forecasts of all tasks, those of domains without labels first.
+
+    Args:
+        forecasts: the forecasts.
+        method: the method to show; None for the first of ``PREFERRED`` that has a forecast.
+    """
     for task in forecasts.tasks:
         yield from _task_parts(task, method)
     yield from (f"Left out: {line}." for line in forecasts.left_out)
@@ -181,7 +186,12 @@ def _task_parts(task: TaskForecast, method: str | None) -> Iterator[str | PlainT
 
 
 def shifts_table(task: TaskForecast, method: str | None = None) -> PlainTable:
-    """Build the table with one row per shift: the main forecast, its interval, and the truth if known."""
+    """Build the table with one row per shift: forecast, interval, and true score if known, in points.
+
+    Args:
+        task: the task's forecasts.
+        method: as for ``forecast_lines``.
+    """
     rows = []
     for shift in task.shifts:
         found = main_forecast(shift, method)
@@ -202,7 +212,13 @@ def errors_table(task: TaskForecast) -> PlainTable:
 
 
 def forecast_html(forecasts: Forecasts, data: str, method: str | None = None) -> Markup:
-    """Build the report as one self-contained HTML page; ``data`` is its name, ``method`` as for ``main_forecast``."""
+    """Build the report as one self-contained HTML page.
+
+    Args:
+        forecasts: the forecasts.
+        data: display name of the dataset.
+        method: as for ``forecast_lines``.
+    """
     title = f"Forecasts for {forecasts.predictions} on {data}"
     lines = [line for line in forecast_lines(forecasts, method) if line != forecasts.concept_shift]
     pictures = [model.picture() for task in forecasts.tasks for model in _models(task, method)]
@@ -227,7 +243,12 @@ _MEANINGS = {
 
 
 def method_table(title: str, errors: Sequence[MethodErrors]) -> PlainTable:
-    """Build the table of the methods' errors where labels are known, in points, in the order of ``sort_methods``."""
+    """Build the table of the methods' errors on labelled domains, in points, in the order of ``sort_methods``.
+
+    Args:
+        title: the line above the table.
+        errors: one item per method.
+    """
     head = [each for each in _MEANINGS if each not in ("Regret", "Pairs") or any(one.order for one in errors)]
     rows = [[TITLES.get(each.method, each.method), *_cells(each)][: 1 + len(head)] for each in sort_methods(errors)]
     return PlainTable(title, ("Method", *head), rows, meanings=_MEANINGS)
@@ -252,7 +273,11 @@ def _cells(each: MethodErrors) -> Iterator[str]:
 
 
 def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]:
-    """List one table per board, then explanations."""
+    """List one table of methods per board, one over all boards, then explanations of the columns.
+
+    Args:
+        found: the comparison.
+    """
     for board in found.boards:
         name, models = board.board or "all boards", plural(len(board.models), "model")
         yield method_table(f"{name}: forecasts and true scores, {models}", board.standings)

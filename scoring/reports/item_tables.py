@@ -66,7 +66,13 @@ def item_lines(report: ItemReport) -> Iterator[RenderableType]:
 
 
 def items_csv(report: ItemReport) -> str:
-    """Format one CSV row per model and per difference, on all items and by domain: unrounded, never in points."""
+    """Format the results as CSV, one row per model and per difference, on all items and by domain.
+
+    Args:
+        report: the comparison.
+
+    Returns: CSV text; scores as in the logs, unrounded.
+    """
     comparison = report.comparison
     rows: list[list[Cell]] = []
     for model in comparison.models:
@@ -167,7 +173,7 @@ def _spread_cells(report: ItemReport, spreads: Spreads | None) -> tuple[str, ...
 
 
 def _other_prompt(report: ItemReport, runs: RunReport) -> PlainTable:
-    """Build the table of pairwise differences predicted for one other prompt."""
+    """Build the table of pairwise differences predicted for a new prompt."""
     rows = []
     for pair in runs.pairs:
         reach = "n/a" if pair.low is None else f"{_number(pair.low, report)} to {_number(pair.high, report)}"

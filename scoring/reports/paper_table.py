@@ -71,7 +71,11 @@ def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mappi
 
 
 def best_model(results: Sequence[tuple[str, TaskScores]]) -> str:
-    """Return the model with the highest score under shift; the first among ties."""
+    """Return the model with the highest mean score under shift; the first among ties.
+
+    Args:
+        results: names of the models with their scores on one task.
+    """
     return max(results, key=lambda each: _order(each[1]))[0]
 
 

@@ -46,7 +46,7 @@ class Bold(str):
 
 
 def starred(cell: str, is_marked: bool) -> str:
-    """Put a star between a value and its interval, if it is marked.
+    """Put a star between a value and its interval if ``is_marked``.
 
     >>> starred("1.0 [0.5, 1.5]", True), starred("1.0", False)
     ('1.0* [0.5, 1.5]', '1.0')
@@ -192,7 +192,12 @@ def as_latex(parts: Iterable[RenderableType]) -> str:
 
 
 def as_html(parts: Iterable[RenderableType], pictures: Sequence[Markup] = ()) -> Markup:
-    """Format sentences and tables as HTML, with pictures before the first table."""
+    """Format sentences and tables as HTML.
+
+    Args:
+        parts: sentences and tables, in order.
+        pictures: plots to insert before the first table.
+    """
     groups = [(kind.__name__, list(group)) for kind, group in groupby(parts, type)]
     return render("lines.html", groups=groups, drawn=pictures)
 
@@ -207,6 +212,11 @@ def report(
 ) -> Markup:
     """Build a report of a command's output as one self-contained HTML page.
 
-    ``head`` follows its heading; ``pictures`` come before the first table.
+    Args:
+        title: title and heading.
+        parts: sentences and tables, in order.
+        command: the command that writes the report, such as ``shiftbench forecast``; named in the footer.
+        head: elements below the heading.
+        pictures: plots to insert before the first table.
     """
     return report_file(title, [tag("h1", title, class_="sb-name"), *head, as_html(parts, pictures)], command)

@@ -14,7 +14,11 @@ from shiftbench.scoring.scores.plan import OVER_CLASSES, DetectionPlan, Need, Pl
 
 
 def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
-    """List each task's minimum detectable drops, the runs and texts that detect 1, 2 and 5 points, and assumptions."""
+    """List each task's smallest detectable drops, the runs and texts that detect 1, 2 and 5 points, and assumptions.
+
+    Args:
+        plan: the power analysis.
+    """
     for task in plan.tasks:
         columns = ("drop", "these trained models", "corrected", f"the recipe, {plan.runs} runs", "corrected")
         title = f"{task.task}: smallest true drop of {task.metric} detected with 80% power at the 5% level, points"

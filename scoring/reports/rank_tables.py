@@ -25,9 +25,12 @@ _CSV_HEADER = (
 def rank_lines(
     ranking: Ranking, standing: Standing | None = None, *, is_report: bool = False
 ) -> Iterator[RenderableType]:
-    """List the conclusions, the tables (in a report also that of adjacent pairs), then irregularities in the data.
+    """List the conclusions, the tables, then irregularities in the data.
 
-    ``standing``: which claims of an earlier table still hold.
+    Args:
+        ranking: the ranking.
+        standing: which claims of an earlier table still hold; None without an earlier table.
+        is_report: whether to add the table of adjacent pairs.
     """
     n_first = 2 if ranking.left_out else 1  # who is first, preceded by incomplete models
     for number, line in enumerate(answers(ranking)):
@@ -43,7 +46,13 @@ def rank_lines(
 
 
 def rank_csv(ranking: Ranking) -> str:
-    """Format one CSV row per model, unrounded; models without a rank have their mean over their own units."""
+    """Format a ranking as CSV, one row per model.
+
+    Args:
+        ranking: the ranking.
+
+    Returns: CSV text, unrounded; the score of a model without a rank is its mean over the units that it has.
+    """
     tied = set(ranking.tied_first)
     rows: list[list[Cell]] = [
         [
@@ -58,7 +67,13 @@ def rank_csv(ranking: Ranking) -> str:
 
 
 def rank_report(ranking: Ranking, title: str, standing: Standing | None = None) -> Markup:
-    """Build the report as one self-contained HTML page, with the plot of ranks before the tables."""
+    """Build the report as one self-contained HTML page, with the plot of ranks before the tables.
+
+    Args:
+        ranking: the ranking.
+        title: title of the page, such as the file's name.
+        standing: as for ``rank_lines``.
+    """
     drawn = [rank_intervals(ranking)] if ranking.pairs else []
     return report(title, rank_lines(ranking, standing, is_report=True), "shiftbench logs ranks", pictures=drawn)
 

@@ -22,7 +22,7 @@ from shiftbench.validation.cards import Card
 from shiftbench.validation.prediction_files import PredictionInput
 
 _ADDRESS = re.compile(r'(?: id="|href="#)[^"]+')
-"""An anchor or a link to one within a page; texts have their quotes escaped."""
+"""An anchor or a link to an anchor of the page. It never matches text, whose quotes are escaped."""
 
 
 def report_html(
@@ -34,10 +34,15 @@ def report_html(
     card: Card | None = None,
     own_ids: Mapping[str, str] | None = None,
 ) -> Markup:
-    """Build the report: every task with the sections of an entry's page, as one self-contained HTML page.
+    """Build the report as one self-contained HTML page: every task with the sections of an entry's page.
 
-    ``title`` is what was scored, such as the file's name; ``predictions`` is a parquet file, from which examples are
-    taken; ``own_ids`` are shown instead of the dataset's.
+    Args:
+        title: name of the scored predictions, such as the file's.
+        scores: their scores.
+        folder: the dataset.
+        predictions: their prediction file as parquet, from which misclassified texts are taken.
+        card: their card; None without one.
+        own_ids: ids of the user's rows, shown instead of the dataset's ids, by the dataset's id.
     """
     titles = domain_titles(folder)
     names = {title: name for name, title in titles.items()}
@@ -60,7 +65,13 @@ def report_html(
 
 
 def card_facts(card: Card) -> list[tuple[str, Any, str]]:
-    """List a card's fields, except the name: key, value, and where it is from, if not from the card."""
+    """List a card's fields except the name.
+
+    Args:
+        card: the card.
+
+    Returns: key, value, and the origin of the value; the origin is ``""`` if the card states the value.
+    """
     return [(key, value, "") for key, value in card.as_dict().items() if key != "name"]
 
 
@@ -70,7 +81,7 @@ def task_report(it: TaskPage) -> Markup:
 
 
 def _numbered(report: Markup, number: int) -> Markup:
-    """Add a number to the anchors of the second and later tasks of a page."""
+    """Make a task's anchors unique by adding its number to them; those of the first task stay unchanged."""
     return report if number == 1 else Markup(_ADDRESS.sub(rf"\g<0>-{number}", str(report)))
 
 
@@ -90,7 +101,14 @@ def _examples(
 def folder_report(
     predictions: Path | PredictionInput, scores: Scores, folder: DatasetFolder, card: Card | None = None
 ) -> str:
-    """Build the report of a checked and scored prediction file for a dataset folder, as one HTML page."""
+    """Build the report of a prediction file for a dataset folder, as one self-contained HTML page.
+
+    Args:
+        predictions: the file, and how to read it.
+        scores: its scores.
+        folder: the dataset.
+        card: its card; None without one.
+    """
     with TemporaryDirectory(prefix="shiftbench-report-") as place:
         rows = Path(place) / "predictions.parquet"
         checked = checked_predictions(predictions, folder, scores.subset)
@@ -99,7 +117,13 @@ def folder_report(
 
 
 def comparison_report(pairs: Sequence[Comparison], names: Sequence[str], folder: DatasetFolder) -> str:
-    """Build the report of the first entry (the first of the names) compared with each other one, as one HTML page."""
+    """Build the report of a comparison as one self-contained HTML page.
+
+    Args:
+        pairs: comparisons of the first entry with each other one.
+        names: display names of the entries, the first entry first.
+        folder: the dataset.
+    """
     tasks = list(dict.fromkeys(shift.task for pair in pairs for shift in pair.shifts))
     where = f"{folder.manifest.benchmark}/{tasks[0]}" if len(tasks) == 1 else folder.manifest.benchmark
     page = ComparisonPage(

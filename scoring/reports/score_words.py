@@ -26,9 +26,15 @@ def verdict_lines(scores: Scores) -> Iterator[str]:
 
 
 def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
-    """Summarise the scores of one task; ``""`` without a score under shift. Domains ``left_out`` have too few texts.
+    """Summarise the scores of one task in a sentence.
 
-    The interval that includes training variance is used if it was measured, else the one over test texts.
+    The interval that includes training variance is used if it was measured, otherwise the one over test texts.
+
+    Args:
+        task: the task's scores.
+        left_out: domains excluded for too few texts.
+
+    Returns: the sentence; ``""`` without a score under shift.
     """
     summary = task.summary
     if summary.mean_st.value is None:
@@ -52,7 +58,7 @@ def verdict(task: TaskScores, left_out: Sequence[str] = ()) -> str:
 
 
 def tail_lines(task: TaskScores) -> Iterator[str]:
-    """List further sentences on a task's scores: the next domain, and strict reading of tags."""
+    """List further sentences on a task's scores: the prediction for a new domain, and scores with lenient tags."""
     if task.summary.next_domain is not None:
         yield sentence("scores", "next_domain", task.summary.next_domain)
     yield from filter(None, [lenient_line(task)])
@@ -68,7 +74,7 @@ def lenient_line(task: TaskScores) -> str:
 
 
 def is_it_real(shift: Shift, drop: str) -> str:
-    """Write whether a shift's drop ('sd' or 'td'; 'st' without one) is significant, in a sentence or two."""
+    """Write in one or two sentences whether a drop is significant; ``drop`` is 'sd' or 'td', 'st' without a drop."""
     if drop == "st":
         return sentence("scores", "is_it_real", None)
     estimate: Estimate = getattr(shift, drop)

@@ -112,8 +112,8 @@ class TaskPage:
         task: the task shown.
         folder: the dataset; without it there are no examples.
         examples: returns misclassified texts.
-        unseen: means over domains not known to be in the pretraining data, if the card lists any.
-        above_line: the entry compared with the line of the board's others, if there are enough.
+        unseen: means over the domains that the card does not list as seen in pretraining, if it lists any.
+        above_line: the entry compared with the regression line of the board's other entries, if there are enough.
         names: internal domain names by title, if the scores use titles.
         asked: the page's query.
     """
@@ -134,7 +134,7 @@ class TaskPage:
 
     @property
     def placebo_words(self) -> str:
-        """Write the placebo's average drop (texts assigned to domains random), or that it was not measured."""
+        """Write the placebo's average drop (texts assigned to domains at random), or that it was not measured."""
         drop = self.placebo.summary.average_drop if self.placebo and self.placebo.summary.complete else None
         if drop is not None and drop.value is not None:
             return sentence("scores", "placebo", self.task.task, drop)
@@ -325,7 +325,7 @@ def _tiles(task: TaskScores, placebo: TaskScores | None) -> Iterator[Tile]:
 
 
 def _drop_remarks(task: TaskScores, placebo: TaskScores | None, name: str) -> tuple[str, ...]:
-    """Return remarks on an average drop: the smallest detectable, the placebo's, the one without near-duplicates."""
+    """Return remarks on an average drop: the smallest detectable one, the placebo's, and without near-duplicates."""
     finds = detectable_text((task.id_ood or task.summary).detectable.get(name))
     without = task.near_duplicates.without if task.near_duplicates else None
     has_less = without is not None and without.average_drop.value is not None

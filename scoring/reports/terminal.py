@@ -76,7 +76,11 @@ def shifts_table(scores: Scores) -> PlainTable:
 
 
 def comparison_lines(comparisons: Sequence[Comparison]) -> Iterator[RenderableType]:
-    """List for each comparison the means, then one row per shift: A - B in points, starred if corrected p < 0.05."""
+    """List for each comparison the means, then one row per shift: A - B in points, starred if corrected p < 0.05.
+
+    Args:
+        comparisons: comparisons of a first entry with others.
+    """
     for comparison in comparisons:
         yield f"A = {comparison.a}, B = {comparison.b}"
         yield from (f"{line}." for line in about_lines([comparison]))
@@ -193,7 +197,12 @@ _COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differ
 
 
 def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:
-    """List every figure as claimed and as recomputed, other mismatches, and whether the claim holds."""
+    """List every difference as claimed and as recomputed, other mismatches, and whether the claim holds.
+
+    Args:
+        claim: the claim.
+        checked: the result of repeating it.
+    """
     for pair in dict.fromkeys(each.pair for each in checked.figures):
         rows = [_claim_row(each) for each in checked.figures if each.pair == pair]
         head = ("over", "figure", "claimed", "p", "found", "p", "")

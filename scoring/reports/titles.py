@@ -16,19 +16,27 @@ _QUOTED = re.compile("'([^' ]+)'")
 
 
 def domain_titles(folder: DatasetFolder) -> dict[str, str]:
-    """Return the titles of a user dataset's domains, by internal name; empty for other benchmarks.
+    """Return the titles of a user dataset's domains, by internal name.
 
-    Titles that contain the sign that joins sources are omitted, as they would be read as several domains.
+    Titles that contain ``SOURCE_JOINER`` are omitted, because they would be read as several domains.
+
+    Args:
+        folder: the dataset.
+
+    Returns: titles by internal name; empty for benchmarks.
     """
     domains = [item for task in folder.manifest.tasks.values() for item in task.domains.items()]
     return {name: facts.title for name, facts in domains if facts.title and SOURCE_JOINER not in facts.title}
 
 
 def rename_domains(result: M, titles: Mapping[str, str]) -> M:
-    """Return a result (scores, a comparison, a gate's decision, forecasts) with domains renamed to their titles.
+    """Rename a result's domains to their titles.
 
-    Names are values of the fields ``_NAMES`` at any depth, keys of ``left_out``, and quoted in ``notes``; others are
-    kept.
+    Names are replaced in the fields ``_NAMES`` at any depth, in keys of ``left_out``, and in quotes in ``notes``.
+
+    Args:
+        result: scores, a comparison, a gate's decision or forecasts.
+        titles: titles by internal name; a name without a title stays.
     """
 
     def renamed(field: str, value: Any) -> Any:
@@ -50,5 +58,10 @@ def rename_domains(result: M, titles: Mapping[str, str]) -> M:
 
 
 def domain_key(name: str, names: Mapping[str, str]) -> str:
-    """Return the internal name of a domain or joined source, given its title and the names by title."""
+    """Return the internal name of a domain or joined source.
+
+    Args:
+        name: its title, or the titles of a joined source.
+        names: internal names by title; a title without one stays.
+    """
     return SOURCE_JOINER.join(sorted(names.get(part, part) for part in name.split(SOURCE_JOINER)))

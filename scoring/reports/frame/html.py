@@ -16,7 +16,13 @@ _SPECIAL = re.compile("[&<>\"']|[^\n\t\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff]")
 
 
 def tag(name: str, /, *children: "str | Markup | Iterable[Markup]", **attributes: str | None) -> Markup:
-    """Build an element. A trailing underscore in an attribute's name is dropped, others become hyphens.
+    """Build an element of HTML or SVG.
+
+    Args:
+        name: the element's name.
+        children: texts, which are escaped, and elements.
+        attributes: values by name; None omits the attribute. A trailing underscore in a name is dropped, others become
+            hyphens.
 
     >>> print(tag("td", "<b>", class_="name", data_value="1"))
     <td class="name" data-value="1">&lt;b&gt;</td>

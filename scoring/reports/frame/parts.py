@@ -64,7 +64,10 @@ class GapScale:
 
 @dataclass(frozen=True)
 class Choice:
-    """A link among alternatives (tabs or chips); ``rows``: whether the page's script may fetch only the rows."""
+    """A link among alternatives (tabs or chips).
+
+    ``rows``: whether it changes only the table's rows, so that the page's script may fetch these without the page.
+    """
 
     words: str
     address: str
@@ -85,10 +88,9 @@ class Card:
 
 @dataclass(frozen=True)
 class Head:
-    """The heading of a column; an empty cell without words.
+    """The heading of a column; an empty cell if ``words`` is empty.
 
-    ``address`` is the URL that sorts by the column; ``order`` is its current sort order; ``scale`` is shown below the
-    words.
+    ``address`` is the URL that sorts by the column, ``order`` its current sort order, ``scale`` an axis below the text.
     """
 
     words: str = ""
@@ -102,9 +104,10 @@ class Head:
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """A cell: a loss or gain (faint if not significant), the model's own domain, or nothing.
+    """A cell of a matrix: text, colour and link.
 
-    'much' cells are shaded by a value that is neither loss nor gain.
+    ``kind`` sets the colour: a loss or gain (faint if not significant), the model's own domain ('own'), a value that is
+    neither loss nor gain ('much'), or no colour. ``part`` is its strength in percent, at most ``MOST_COLOUR``.
     """
 
     words: str

@@ -27,7 +27,15 @@ def sentences(template: str, macro: str, *values: object) -> list[str]:
 
 
 def sentence(template: str, macro: str, *values: object) -> str:
-    """Render a macro of ``template``.txt as a single sentence; ``""`` if it writes nothing."""
+    """Render a macro of ``template``.txt as a single sentence.
+
+    Args:
+        template: the file's name without ending.
+        macro: the macro's name.
+        values: its arguments.
+
+    Returns: the text on one line; ``""`` if the macro writes nothing.
+    """
     return " ".join(sentences(template, macro, *values))
 
 

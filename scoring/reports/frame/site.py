@@ -50,9 +50,13 @@ def report_file(title: str, parts: Iterable[Markup], command: str, *, class_: st
 
 
 def load_templates(*folders: Path, **known: object) -> Environment:
-    """Load the templates of folders, in addition to the frame's own; ``known`` are further global variables.
+    """Load the templates of folders, in addition to those of the frame.
 
-    Values are escaped unless they are ``Markup``, and undefined ones are errors.
+    Values are escaped unless they are ``Markup``, and undefined variables raise an error.
+
+    Args:
+        folders: searched first, in this order.
+        known: further global variables of the templates.
     """
     environment = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]),
@@ -80,12 +84,16 @@ class _JoinedLines(Extension):
 
 
 def render(template: str, **values: object) -> Markup:
-    """Render a template of the frame; values are escaped unless ``Markup``, and undefined ones are errors."""
+    """Render a template of the frame; values are escaped unless ``Markup``, and undefined variables raise an error."""
     return Markup(_templates().get_template(template).render(values))
 
 
 def notices(folders: Iterable[DatasetFolder]) -> Markup:
-    """Build warnings for data that may differ from the benchmark: synthetic, partial, or from unrecorded files."""
+    """Build warnings on data that may differ from a benchmark: synthetic, partial, or with unknown files.
+
+    Args:
+        folders: the datasets that the page shows.
+    """
     return render("notices.html", manifests=[folder.manifest for folder in folders])
 
 
@@ -101,7 +109,7 @@ def _templates() -> Environment:
 
 @cache
 def style_sheet() -> str:
-    """Concatenate the style sheet's parts in ``css``, tokens and theme first."""
+    """Return the style sheet: the files in ``css``, tokens and theme first."""
     first = {"tokens.css": 0, "theme.css": 1}
     parts = sorted((_HERE / "css").glob("*.css"), key=lambda path: (first.get(path.name, 2), path.name))
     return "\n".join(path.read_text(encoding="utf-8") for path in parts)

@@ -58,9 +58,14 @@ class Axis:
 
 
 def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: int = 6, whole: bool = False) -> Axis:
-    """Build an axis from ``start`` to ``end`` that covers some values (by default 0 to 1) and ends at round ticks.
+    """Build an axis that covers some values and ends at round ticks.
 
-    ``n_ticks`` is the maximum number of intervals between ticks; ``whole``: whether ticks are integers.
+    Args:
+        values: the values; without any, the axis covers 0 to 1.
+        start: position of the low end on the plot.
+        end: position of the high end.
+        n_ticks: maximum number of intervals between ticks.
+        whole: whether ticks are integers.
     """
     found = list(values) or [0.0, 1.0]
     low, high = min(found), max(found)
@@ -71,7 +76,7 @@ def round_axis(values: Iterable[float], start: float, end: float, *, n_ticks: in
 
 
 def square_axes(values: Iterable[float]) -> tuple[Axis, Axis]:
-    """Build equal horizontal and vertical axes, so that both values are equal on the diagonal; within 0 and 100."""
+    """Build a horizontal and a vertical axis with the same limits, within 0 and 100, for a plot with a diagonal."""
     across = round_axis(values, LEFT, LEFT + SIDE)
     ticks = tuple(tick for tick in across.ticks if 0 <= tick <= 100)
     return (Axis(ticks[0], ticks[-1], LEFT, LEFT + SIDE, ticks), Axis(ticks[0], ticks[-1], TOP + SIDE, TOP, ticks))
@@ -100,10 +105,14 @@ def tick_text(value: float) -> str:
 
 
 def picture(title: str, description: str, height: float, *parts: Markup, has_links: bool = False) -> Markup:
-    """Build a whole plot of ``WIDTH`` units, which screen readers treat as one image; parts are from back to front.
+    """Build a plot, ``WIDTH`` units wide, that screen readers treat as one image.
 
-    ``description`` is a text alternative of one or two sentences; ``has_links``: whether there are links, which a
-    single image would hide.
+    Args:
+        title: the accessible name.
+        description: text alternative, one or two sentences.
+        height: in units.
+        parts: elements, from back to front.
+        has_links: whether parts contain links; they would be hidden in an image, so the plot is then a group.
     """
     return tag(
         "svg",
@@ -128,10 +137,18 @@ def chart(
     behind: Iterable[Markup] = (),
     below: float = 0,
 ) -> Markup:
-    """Build a framed plot with its legend (signs with labels) above; axes and their names: horizontal, vertical.
+    """Build a framed plot with its legend above.
 
-    ``parts`` are inside the frame, from back to front, ``behind`` behind its lines; ``below`` is the space for notes
-    below the ticks.
+    Args:
+        title: the accessible name.
+        description: text alternative.
+        axes: horizontal and vertical axis.
+        names: labels of both axes.
+        parts: elements inside the frame, from back to front.
+        keys: signs and labels of the legend.
+        heading: heading of the legend.
+        behind: elements behind the grid lines.
+        below: space for notes below the ticks, in units.
     """
     x, y = axes
     drawn = picture(title, description, y.start + 44 + below, *behind, _frame(x, y, *names, below=below), *parts)

@@ -23,7 +23,10 @@ _EDGE, _LINE, _LETTER = 12, 18, 6.3
 
 @cache
 def picture_styles() -> str:
-    """Return the style rules that plots use, for the light theme, without features that only browsers support."""
+    """Return the style rules that plots use, for the light theme, with CSS variables replaced by their values.
+
+    Programs other than browsers support neither variables nor ``light-dark`` and ``color-mix``.
+    """
     sheet = re.sub(r"/\*.*?\*/", "", style_sheet(), flags=re.DOTALL)
     tokens = {name: _PAIR.sub(r"\1", value.strip()) for name, value in _TOKEN.findall(sheet)}
     rules = []
@@ -38,7 +41,12 @@ def picture_styles() -> str:
 
 
 def svg_file(drawn: Markup, title: str) -> str:
-    """Return a plot as in pages (an optional legend, and an ``svg``) as an SVG file with its title above it."""
+    """Convert a plot of a page to a stand-alone SVG file.
+
+    Args:
+        drawn: an ``svg`` element, optionally after a legend.
+        title: text above the plot.
+    """
     parts, picture = _parsed(drawn)
     _, _, width, height = map(float, (picture.get("viewBox") or "0 0 420 300").split())
     legend, legend_height = _legend(parts, width)
@@ -79,7 +87,13 @@ def _legend(parts: ET.Element, width: float) -> tuple[list[ET.Element], float]:
 
 
 def card_svg(drawn: Markup, title: str, sentence: str) -> str:
-    """Return the preview image for links: a title, a sentence, and the plot in the remaining space."""
+    """Build the preview image for links to a page, as SVG of ``CARD_WIDTH`` by ``CARD_HEIGHT`` pixels.
+
+    Args:
+        drawn: the page's plot, as for ``svg_file``; it fills the space below the text.
+        title: one line.
+        sentence: at most three lines.
+    """
     _, picture = _parsed(drawn)
     lines = _wrapped(sentence, 88)[:3]
     top = 112 + 34 * len(lines)
@@ -99,7 +113,12 @@ def _wrapped(text: str, n_letters: int) -> list[str]:
 
 
 def png_file(svg: str, *, zoom: float = 1.0) -> bytes:
-    """Render an SVG file as PNG with a font that is part of the package; ``zoom`` is in pixels per unit."""
+    """Render an SVG file as PNG, with a bundled font, so that the result does not depend on installed ones.
+
+    Args:
+        svg: content of the SVG file.
+        zoom: pixels per unit of the plot.
+    """
     import font_source_sans_pro
     import resvg_py
 

@@ -93,10 +93,18 @@ def row_picture(
     has_zero: bool = False,
     behind: Iterable[Markup] = (),
 ) -> Markup:
-    """Draw at least one row, in the given order; tall plots scroll in a box.
+    """Draw a plot with one row per name; tall plots scroll in a box.
 
-    ``names`` is the width for the rows' names; ``axis`` is by default one that covers all values; ``behind`` are
-    elements behind the rows.
+    Args:
+        title: the accessible name.
+        about: text alternative.
+        rows: at least one, from top to bottom.
+        keys: signs and labels of the legend.
+        names: width for the rows' names, in units.
+        axis: the horizontal axis; None for one that covers all values.
+        height: height of a row, in units.
+        has_zero: whether to include 0 in the axis, with a line at it.
+        behind: elements behind the rows.
     """
     values = [value for row in rows for part in row.parts for value in part.values]
     x = axis or draw.round_axis([*([0.0] if has_zero else []), *values], names, draw.WIDTH - draw.RIGHT)
@@ -203,9 +211,11 @@ MOST_ROWS = 12
 
 
 def gap_picture(gaps: Sequence[tuple[str, Gap]], title: str) -> Markup:
-    """Draw the in-domain score (filled) and the score under shift (open), with 95% intervals, joined by a line.
+    """Draw each entry's in-domain score (filled) and score under shift (open), with 95% intervals, joined by a line.
 
-    Only the first ``MOST_ROWS`` are drawn.
+    Args:
+        gaps: names and scores of the entries; only the first ``MOST_ROWS`` are drawn.
+        title: the accessible name.
     """
     rows = []
     for name, gap in gaps[:MOST_ROWS]:

@@ -57,7 +57,7 @@ def shift_words(shift: Shift) -> str:
 
 
 def sources(task: TaskScores) -> list[str]:
-    """List every source with a score, domains first, in their own order."""
+    """List every source that has a score: domains in the task's order, then joined and outside sources by name."""
     found = {shift.source for shift in task.shifts} | {own.domain for own in task.in_domain}
     return [domain for domain in task.domains if domain in found] + sorted(found - set(task.domains))
 
