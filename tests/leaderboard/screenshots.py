@@ -17,13 +17,12 @@ from shiftbench.leaderboard.app.server import serve
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.board_page import fullest_board
 from shiftbench.leaderboard.store import Store
-from shiftbench.scoring.reports.frame import site
 from tests.leaderboard.app.chromium import CHROMIUM, FLAGS
 from tests.leaderboard.journeys import walk
 
 WIDTHS, SCHEMES = (390, 768, 1440), ("light", "dark")
-KEPT = Path(site.__file__).parent / "screenshots"
-"""Those of the README."""
+KEPT = Path(__file__).parents[2] / "docs/assets"
+"""Pictures of the README and the site."""
 
 
 def main(
@@ -31,10 +30,10 @@ def main(
     store: Annotated[Path, typer.Option("--store", help="Store with two ranked entries at least.")],
     out: Annotated[Path | None, typer.Option("--out", help="Folder for the screenshots; without it none.")] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Report of 'shiftbench check', for the README, too.")
+        Path | None, typer.Option("--report", help="Report of 'shiftbench check', for the site, too.")
     ] = None,
     *,
-    readme: Annotated[bool, typer.Option("--readme", help="Write the README's pictures anew.")] = False,
+    readme: Annotated[bool, typer.Option("--readme", help="Write the pictures of README and site.")] = False,
 ) -> None:
     """Look at every page."""
     from playwright.sync_api import sync_playwright

@@ -29,8 +29,8 @@ def test_both_sides_are_measured(
     said = capsys.readouterr().out
     assert "Trainer's defaults, " in said
     assert "Trainer with train_sampling_strategy=group_by_length, " in said
-    assert "wanted 1.4 times at --scale 1" in said
-    assert "wanted 1 times at --scale 1" in said
+    assert "target 1.4 times at --scale 1" in said
+    assert "target 1 times at --scale 1" in said
 
 
 def test_the_ratio_is_that_of_the_figures_shown() -> None:
