@@ -2,14 +2,14 @@
 
 Input: upstream files or user data. Output: dataset folders, local and on the Hub. Layers, from the top:
 
-building                     builds and their commands
-boss, df1, publishing        specs of benchmarks; the Hub
-dr, writing                  specs; a folder written
+building                     builds, as the commands run them
+boss, df1, publishing        specs of BOSS and DF1; publishing on the Hub
+dr, writing                  specs of DR; writing dataset folders
 readers, assembling          upstream formats; splits of a task
-reading, statistics          streams; figures of a task
-specs, encoder               the vocabulary of specs; sentence vectors
-folder                       the dataset folder, which other rooms import
-tables, cache, checksums, hub_access, stored_rows   the ground floor
+reading, statistics          streaming of large files; statistics of a task
+specs, encoder               classes for specs; sentence vectors
+folder                       the dataset folder, as other rooms read it
+tables, cache, checksums, hub_access, stored_rows   helpers that all layers use
 """
 
 if __name__ != "shiftbench.builders":

@@ -64,8 +64,10 @@ def remember_folder(version: DataVersion, folder: Path) -> None:
 
 
 def recall_folder(version: DataVersion) -> Path | None:
-    """Find a dataset's folder: the one with these settings, otherwise the latest with this content.
+    """Find the folder of a dataset version recorded by ``remember_folder``.
 
+    Args:
+        version: hashes of content and settings. Without a folder of both, the latest one with this content is used.
     Returns: the folder; None if unknown or removed.
     """
     notes = (note for note in _folder_notes(version) if note.is_file())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def file_sha256(path: Path) -> str:
-    """Hash a file's bytes.
+    """Hash the bytes of the file at ``path``.
 
     Returns: its SHA-256, 64 hex digits.
     """

@@ -44,6 +44,8 @@ ChunkEncoder = Callable[[list[str]], Sequence[Vectors] | Vectors]
 def offline_weights(encoder: str) -> Path | None:
     """Find the default encoder's weights in the ``offline`` extra.
 
+    Args:
+        encoder: Hub id or path of a sentence encoder.
     Returns: the folder of its weights; None for other encoders, or if the extra is not installed.
     """
     from importlib.util import find_spec
@@ -53,7 +55,12 @@ def offline_weights(encoder: str) -> Path | None:
 
 
 def require_encoder(name: str) -> None:
-    """Raise InvalidInput if the extra that an encoder requires is not installed."""
+    """Check that the extra required by an encoder is installed.
+
+    Args:
+        name: Hub id or path of the encoder, or 'wordllama'.
+    Raises: InvalidInput if it is not.
+    """
     require("transformers" if name == STATIC_ENCODER else "sentence_transformers", "encoder")
 
 
@@ -110,6 +117,7 @@ def encoder_texts(frame: pl.DataFrame, inputs: Sequence[str]) -> list[str]:
     """Join each row's inputs into one text for the encoder (Depth F1 paper, sec. 4.1).
 
     Args:
+        frame: rows with the input columns.
         inputs: names of the input columns. For QA, question and context are joined, in this order; for generation only
             the source text is used; tokens are joined by spaces.
     Returns: a text for each row, its parts joined by a newline.
@@ -150,7 +158,13 @@ class Encoder:
         return EncoderFacts(id=self.name, revision=self.revision, dimensions=self.encode(["size"]).shape[1])
 
     def encode(self, texts: Sequence[str], description: str = "encoding") -> Vectors:
-        """Encode texts to unit vectors, shape (n, d), float32, in input order."""
+        """Encode texts to unit vectors; each distinct uncached text is encoded once.
+
+        Args:
+            texts: n texts.
+            description: label of the progress bar.
+        Returns: shape (n, d), float32, in the order of the texts.
+        """
         prompt = f"-{hashlib.sha256(self._prompt.encode()).hexdigest()[:16]}" if self._prompt else ""
         vector_of = self._encode_cached(f"{self.revision[:16]}{prompt}.sqlite", texts, description, self._encode_chunk)
         return np.stack([vector_of[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)

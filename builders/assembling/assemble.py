@@ -18,11 +18,11 @@ from shiftbench.builders.specs.spec import DomainSpec, TaskSpec
 from shiftbench.builders.specs.transforms import (
     VOTES,
     as_texts,
-    conflicting_rows_leave,
-    equal_inputs_leave,
-    groups_leave,
-    repeated_inputs_leave,
-    repeated_rows_leave,
+    drop_conflicting_rows,
+    drop_equal_inputs,
+    drop_repeated_inputs,
+    drop_repeated_rows,
+    drop_shared_groups,
 )
 from shiftbench.builders.stored_rows import Rows, RowWriter, Sorter, StoredRows, frame_bytes, in_memory, slices_of
 from shiftbench.metrics.agreement import annotator_tables
@@ -70,6 +70,7 @@ def assemble(
     """Turn labelled rows into finished splits.
 
     Args:
+        spec: the task.
         rows: by domain and upstream split, frames with the task's inputs, its gold column (labels and tags by
             name) and ``group``.
         sources: the sources of the rows, by domain.
@@ -158,8 +159,8 @@ def _take_as_upstream(
 
     for split in drawn:
         if split in splits:
-            apply_counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], inputs))
-            apply_counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], inputs))
+            apply_counted(split, "conflicting_rows_leave", drop_conflicting_rows(splits[split], inputs))
+            apply_counted(split, "repeated_inputs_leave", drop_repeated_inputs(splits[split], inputs))
     if domain.test_share is not None and "test" not in upstream:
         splits["test"], splits["train"] = take_share(
             splits["train"], domain.test_share, f"{key}/test", None, first=True
@@ -185,7 +186,8 @@ def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Spli
     spec = task.spec
 
     def draw(split: str, frames: Mapping[str, pl.DataFrame], size: int) -> dict[str, pl.DataFrame]:
-        # The same key as in sampling while reading, so the smallest hashes over all files are among those sampled rows.
+        # The key must equal the one used to sample each file while reading: only then are the rows with the smallest
+        # hashes over all files among the rows sampled from each.
         reservoir = Reservoir(size, spec.inputs, f"{seed}/{spec.id}")
         for domain, frame in frames.items():
             reservoir.take(frame.with_columns(pl.lit(domain).alias("domain"), pl.lit(0).alias(STRATUM)))
@@ -204,7 +206,7 @@ def _draw_pairing(task: AssembledTask, pairing: Pairing, rows: Mapping[str, Spli
     tests = draw("test", pools["test"], pairing.target_rows)
     held_out = pl.concat(tests.values())
     for domain, pool in pools["train"].items():
-        kept = groups_leave(pool, held_out)
+        kept = drop_shared_groups(pool, held_out)
         pools["train"][domain] = _count(task, domain, "train", "test_groups_leave_train", pool, kept)
     drawn = {"train": draw("train", pools["train"], pairing.source_rows), "test": tests}
     for domain in (domain.name for domain in spec.domains):
@@ -231,21 +233,25 @@ def _split_groups(task: AssembledTask, domain: str, splits: Splits, seed: int, *
         # 'distinct' keeps at most one of several rows with equal inputs but different gold; other tasks keep them all.
         if withhold and not (spec.distinct and set(spec.distinct) <= set(spec.inputs)):
             same = [*spec.inputs, "group"]
-            apply_counted(split, "equal_inputs_leave", equal_inputs_leave(splits[split], same, f"{seed}/{spec.id}"))
-        apply_counted(split, "repeated_rows_leave", repeated_rows_leave(splits[split]))
+            apply_counted(split, "equal_inputs_leave", drop_equal_inputs(splits[split], same, f"{seed}/{spec.id}"))
+        apply_counted(split, "repeated_rows_leave", drop_repeated_rows(splits[split]))
         if spec.distinct and spec.kind is TaskKind.CLASSIFICATION:
-            apply_counted(split, "conflicting_rows_leave", conflicting_rows_leave(splits[split], spec.distinct))
+            apply_counted(split, "conflicting_rows_leave", drop_conflicting_rows(splits[split], spec.distinct))
         if spec.distinct:
-            apply_counted(split, "repeated_inputs_leave", repeated_inputs_leave(splits[split], spec.distinct))
+            apply_counted(split, "repeated_inputs_leave", drop_repeated_inputs(splits[split], spec.distinct))
     key = f"{seed}/{spec.benchmark}/{spec.variant_of or spec.name}/{domain}"
     splits.setdefault("train", next(iter(splits.values())).clear())
     if "test" not in splits:
         share = spec.test / (spec.train + spec.validation + spec.test)
         splits["test"], splits["train"] = take_share(splits["train"], share, f"{key}/test", spec.balance, first=True)
-    apply_counted("train", "test_groups_leave_train", groups_leave(splits["train"], splits["test"]))
+    apply_counted("train", "test_groups_leave_train", drop_shared_groups(splits["train"], splits["test"]))
     if "validation" in splits:
-        apply_counted("validation", "test_groups_leave_validation", groups_leave(splits["validation"], splits["test"]))
-        apply_counted("train", "validation_groups_leave_train", groups_leave(splits["train"], splits["validation"]))
+        apply_counted(
+            "validation", "test_groups_leave_validation", drop_shared_groups(splits["validation"], splits["test"])
+        )
+        apply_counted(
+            "train", "validation_groups_leave_train", drop_shared_groups(splits["train"], splits["validation"])
+        )
     elif splits["train"]["group"].n_unique() > 1 and spec.validation:
         share = spec.validation / (spec.train + spec.validation)
         splits["validation"], splits["train"] = take_share(
@@ -288,7 +294,7 @@ def finish_rows(
     place = store / spec.name / domain / split
     parts = [(_digests(as_texts(part.select(spec.inputs)), repeat(0)), frame_bytes(part)) for part in slices_of(rows)]
     digests, n_bytes = pl.concat(digest for digest, _ in parts), sum(size for _, size in parts)
-    # Ids of rows with equal inputs depend on each other, so these rows are collected first.
+    # Rows with equal inputs are numbered, and their ids contain the number, so all of them must be known first.
     repeated = digests.is_duplicated()
     together = Sorter.of(place / "repeated", digests, n_bytes)
     by_id = Sorter.of(place / "by_id", (_prefix(spec, domain, split) + digests).alias("id"), n_bytes)

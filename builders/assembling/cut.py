@@ -22,8 +22,12 @@ Supply = dict[int, int]
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a split that was cut: the paper's, the common size (None if each domain keeps its own), and the
-    smallest domain.
+    """The size of a split that was cut.
+
+    Attributes:
+        paper: number of rows per domain in the paper.
+        rows: the common size of all domains; None if each keeps its own.
+        smallest: the domain that limits the common size; None if it is the paper's.
     """
 
     paper: int
@@ -56,14 +60,19 @@ def fill(pool: pl.DataFrame, n_rows: int, key: str, *, at_least: int = 0) -> tup
 def take_share(
     pool: pl.DataFrame, share: float, key: str, balance: Balance | None, *, first: bool
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Take a share of a pool's rows in whole groups: at least one group if there are two, or if this split is the
-    first.
+    """Take about a share of a pool's rows, in whole groups.
 
-    If strata have fixed proportions, groups with equal strata are divided separately: otherwise the few documents with
-    unanswerable questions might all end up in one split. If no group taken contains some stratum, one more group that
-    does is taken; if fewer than two groups contain it and this split is not the first, nothing is taken, because a
-    split without that stratum would end up empty.
+    If the balance fixes the proportions of strata, groups that contain the same strata are divided separately:
+    otherwise the few documents with unanswerable questions might all end up in one split. If none of the groups taken
+    contains a stratum, one more group that does is taken. If that is impossible without leaving the pool without the
+    stratum, and this split is not the first, nothing is taken: a split without the stratum would end up empty.
 
+    Args:
+        pool: rows with the column ``group``.
+        share: fraction of the rows to take.
+        key: key of the hash that orders the groups.
+        balance: the task's balance.
+        first: whether this is the first split taken from the pool; it gets at least one group.
     Returns: the rows taken and the remaining rows.
     """
     if balance is None or balance.shares == COMMON:
@@ -93,6 +102,7 @@ def fill_to_sizes(
     """Sample splits to a size: the paper's, or that of the smallest domain.
 
     Args:
+        spec: the task, with the paper's sizes and its balance.
         domains: the rows, by domain and split.
         cut: the splits to fill, by domain; the others are unchanged.
         seed: determines which rows are sampled.
@@ -224,7 +234,7 @@ def _choose(frame: pl.DataFrame, quotas: Supply, balance: Balance | None, key: s
 
 
 def _by_strata_held(pool: pl.DataFrame, stratum: pl.Expr) -> list[pl.DataFrame]:
-    """Split a pool by the set of strata that the row's group contains."""
+    """Split a pool into parts whose groups contain the same set of strata."""
     held = pool.with_columns(stratum.cast(pl.Int64).unique().sort().implode().over("group").alias("_held"))
     keyed = held.with_columns(pl.col("_held").list.eval(pl.element().cast(pl.String)).list.join(" "))
     return [part.drop("_held") for _, part in sorted(keyed.partition_by("_held", as_dict=True).items())]

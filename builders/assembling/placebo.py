@@ -1,4 +1,4 @@
-"""Placebo tasks: groups assigned at random to as many domains, to measure drops without any shift."""
+"""Placebo tasks: groups assigned at random to as many domains as the real task has, to measure drops without shift."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,8 +38,8 @@ def placebo_task(
     if len(domains) < 2 or not {"train", "test"} <= set(rows["split"]):
         return None
     rng = np.random.default_rng([seed, *spec.id.encode()])
-    rows = rows.select("id", "split", pl.Series("dealt", _deal_groups(rows, spec.balance, len(domains), rng)))
-    dealt = _deal_rows(task, rows, domains, store)
+    rows = rows.select("id", "split", pl.Series("dealt", _assign_groups(rows, spec.balance, len(domains), rng)))
+    dealt = _assign_rows(task, rows, domains, store)
     filled: Mapping[str, Mapping[str, Rows]] = dealt
     if task.sizes:
         frames = {
@@ -67,8 +67,10 @@ def placebo_task(
 
 
 def _pool_rows(task: AssembledTask, balance: Balance | None, n_domains: int) -> pl.DataFrame:
-    """Pool the columns that determine the assignment: id, domain, split, group prefixed with the domain, and the
-    columns used for balancing; sorted by group and id.
+    """Collect the columns that determine the assignment, sorted by group and id.
+
+    Returns: id, domain, split, group (prefixed with the domain) and the columns used for balancing, without splits that
+        have fewer groups than domains.
     """
     columns = dict.fromkeys(["id", "domain", "group", *([] if balance is None else balance.stratum.meta.root_names())])
     pooled = pl.concat(
@@ -77,8 +79,8 @@ def _pool_rows(task: AssembledTask, balance: Balance | None, n_domains: int) -> 
         for split, rows in splits.items()
     )
     n_groups = dict(pooled.group_by("split").agg(pl.col("group").n_unique()).iter_rows())
-    can_be_dealt = [split for split in SPLITS if n_groups.get(split, 0) >= n_domains]
-    return pooled.filter(pl.col("split").is_in(can_be_dealt)).sort("group", "id")
+    divisible = [split for split in SPLITS if n_groups.get(split, 0) >= n_domains]
+    return pooled.filter(pl.col("split").is_in(divisible)).sort("group", "id")
 
 
 def _prefix_groups(rows: pl.DataFrame) -> pl.DataFrame:
@@ -86,18 +88,20 @@ def _prefix_groups(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.concat_str("domain", "group", separator="/").alias("group"))
 
 
-def _deal_rows(
-    task: AssembledTask, deal: pl.DataFrame, domains: Sequence[str], store: Path | None
+def _assign_rows(
+    task: AssembledTask, assignment: pl.DataFrame, domains: Sequence[str], store: Path | None
 ) -> dict[str, dict[str, Rows]]:
     """Assign a task's rows to placebo domains; returns frames, or rows on disk if ``store`` is given.
 
     Args:
-        deal: the split and the domain's index, by row id; rows without an entry are dropped.
+        task: the real task.
+        assignment: the split and the index of the placebo domain (``dealt``), by row id; other rows are dropped.
+        domains: names of the placebo domains.
         store: a folder for the rows.
     """
     dealt: dict[str, dict[str, Rows]] = {domain: {} for domain in domains}
     for split in SPLITS:
-        numbers = deal.filter(split=split).select("id", "dealt")
+        numbers = assignment.filter(split=split).select("id", "dealt")
         if not len(numbers):
             continue
         takers = [RowWriter(store and store / task.spec.name / "dealt" / split / domain) for domain in domains]
@@ -114,7 +118,7 @@ def _deal_rows(
 def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
     balance = spec.balance
     if balance is not None and balance.shares == COMMON:
-        balance = None  # random domains have the same distribution already
+        balance = None  # randomly assigned domains have the same distribution already
     elif balance is not None and spec.kind is TaskKind.CLASSIFICATION:
         balance = replace(balance, stratum=pl.col("label"))  # finished rows hold codes
     return replace(
@@ -129,7 +133,7 @@ def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
     )
 
 
-def _deal_groups(
+def _assign_groups(
     rows: pl.DataFrame, balance: Balance | None, n_domains: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Assign groups to domains at random, stratified if each split has enough groups of each kind."""

@@ -21,7 +21,8 @@ _FEW_NERD = DomainSpec(
     files={
         split: (
             FileSpec(f"few_nerd/supervised/{split}.txt", _TAB),
-            # The INTER setting contains sentences of the same release, with other entities left unmarked.
+            # Partial builds may read the INTER setting instead: sentences of the same release, in which only the entity
+            # types of that split are annotated.
             FileSpec(f"few_nerd/inter/{split}.txt", _TAB, partial=True),
         )
         for split in ("train", "test")

@@ -158,7 +158,7 @@ def _entailed_or_not(frame: pl.DataFrame) -> pl.DataFrame:
 
 _BIONLI = DomainSpec(
     name="bionli",
-    # The paper's test split is the development one.
+    # The paper tests on the development split.
     files=files_of(
         quoted_csv("abstract", "conclusion", "label_cat"),
         train="bionli/train_df_blnc.csv",

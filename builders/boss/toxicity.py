@@ -33,7 +33,7 @@ _CIVIL_COMMENTS = DomainSpec(
         test="civil_comments/test-00000-of-00001.parquet",
     ),
     transforms=(label_by_threshold("toxicity", 0.5, LABELS), LABELLED_TEXT, *TEXT),
-    # Two files are sampled, then both are cut together.
+    # Each of the two train files is sampled while it is read; their union is then cut to the same number per label.
     draw=Draw(_CIVIL_TRAIN_PER_LABEL, stratum=by_label(LABELS)),
     train_per_label=_CIVIL_TRAIN_PER_LABEL,
     provenance=Provenance(

@@ -169,7 +169,12 @@ def format_sizes(sizes: Iterable[int | None]) -> str:
 
 
 def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
-    """List the files, one per line, grouped by source with how to get them, followed by totals per benchmark."""
+    """Format upstream files for the terminal: grouped by source, with how to get them, and totals per benchmark.
+
+    Args:
+        files: from ``available_files``.
+    Yields: lines and tables for rich.
+    """
     folders = {file.source.slug: _common_folder(files, file.source) for file in files}
     names = {file.checked.path: file.checked.path.removeprefix(folders[file.source.slug]) for file in files}
     longest = max((len(name) for name in names.values()), default=0)
@@ -196,7 +201,7 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
 
 
 def record_line(records: Sequence[RecordKind]) -> str:
-    """Summarise the kinds of records: one record per file."""
+    """Format how many files have each kind of record; ``records`` has one element per file."""
     measured, papers, none = (records.count(kind) for kind in get_args(RecordKind))
     return f"records: {measured} measured (all rows), {papers} papers (number of rows or checksum), {none} no record"
 

@@ -41,14 +41,22 @@ class Built(NamedTuple):
 
 
 def list_domains(benchmark: str | None = None) -> list[str]:
-    """List every task domain that can be built from upstream files, as ``dr/nli.fiction``."""
+    """List every domain that can be built from upstream files.
+
+    Args:
+        benchmark: a key of ``BENCHMARKS``; None for all of them.
+    Returns: names such as ``dr/nli.fiction``.
+    """
     chosen = list(BENCHMARKS.values()) if benchmark is None else [_with_files(benchmark)]
     return [f"{task.id}.{domain.name}" for _, tasks in chosen for task in tasks for domain in task.domains]
 
 
 def choose_tasks(benchmark: str | OwnBenchmark | None, task: str | None) -> tuple[TaskSpec, ...]:
-    """Return the selected tasks: one task, one domain of a task, all tasks of a benchmark, or all tasks.
+    """Return the specs that match the names of a benchmark and a task.
 
+    Args:
+        benchmark: a key of ``BENCHMARKS``, or a benchmark described by a spec; None for all built-in ones.
+        task: a task, or a domain of one such as ``nli.fiction``; None for all tasks.
     Raises: InvalidInput, suggesting similar names, if the benchmark or task is unknown.
     """
     if benchmark is None:
@@ -84,8 +92,10 @@ def build(
             whose files are present.
         raw: folder with the upstream files in ``RAW/<slug>/``, or one such slug folder itself; several are searched in
             order.
+        out: the dataset folder to write.
         seed: determines which groups become test and validation, which rows are sampled, and the placebo assignment.
         partial: build from the available rows if files are missing or incomplete.
+        overwrite: replace an existing dataset folder.
         encoder: computes the depth tables; None omits them.
         placebo: add to each task a placebo with the same rows assigned to domains at random.
         record: a JSON file for the measurements of the files read, in the format of ``upstream.json``.

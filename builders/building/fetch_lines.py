@@ -51,7 +51,12 @@ def plan_lines(plan: Plan, raw: Path, accepted: Collection[str]) -> Iterator[Ren
 
 
 def leave_out_refused(plan: Plan, accepted: Collection[str]) -> Plan:
-    """Return a plan without the sources whose terms have not been accepted."""
+    """Remove the sources whose terms have not been accepted from a plan.
+
+    Args:
+        plan: planned downloads.
+        accepted: slugs of sources whose terms are accepted, or ``all``.
+    """
     terms = tuple(source for source in plan.terms if {ALL, source.slug} & set(accepted))
     requests = (each for each in plan.requests if each.source not in plan.terms or each.source in terms)
     return replace(plan, requests=tuple(requests), terms=terms)
@@ -76,7 +81,13 @@ def outcome_lines(plan: Plan, left: Plan, failed: InvalidInput | None, accepted:
 
 
 def plan_json(plan: Plan, left: Plan, failed: InvalidInput | None) -> dict[str, Any]:
-    """Return as JSON the requested downloads, the remaining ones, and the files to be obtained by hand."""
+    """Return the result of ``data fetch`` as JSON data: requested and failed downloads, files to be obtained by hand.
+
+    Args:
+        plan: the files missing before.
+        left: the files missing now.
+        failed: why downloads failed; None if all succeeded.
+    """
     lacking = _places(left)
     requests = [
         {

@@ -52,10 +52,12 @@ def build_own(
     Args:
         task_name: name of the task in ids.
         raw: a file, several files, or a folder; each of several files is a domain unless there is a domain column.
+        out: the dataset folder to write.
         columns: the columns to use; by default those with the usual names.
         kind: the task kind; inferred from the file format or column names by default.
         min_texts: domains with fewer test texts are excluded from means.
         seed: determines which groups go to which split.
+        overwrite: replace an existing dataset folder.
         encoder: computes the depth tables; None omits them.
         withhold_labels: write a folder without test labels and one with them.
     Returns: the manifest written; the task's notes list anomalies in the rows.
@@ -95,7 +97,9 @@ def build_rows(
 
     Args:
         task_name: name of the task.
+        rows: the rows.
         tables: the tables the rows are from, for their names and checksums.
+        out: the dataset folder to write.
         min_texts: domains with fewer test texts are excluded from means.
         seed: determines which groups go to which split.
         encoder: computes the depth tables; None omits them.
@@ -124,7 +128,7 @@ def _assemble_rows(
         inputs=rows.inputs,
         labels=_labels(rows),
         metric=METRICS[rows.kind][0],
-        # Only the ratio of these sizes matters, for splits missing from the file; they are never reached.
+        # Larger than any domain, so that no row is dropped: only the ratio matters, for splits missing from the file.
         train=10 * len(frame),
         validation=len(frame),
         test=11 * len(frame) // 4,
@@ -182,7 +186,12 @@ def own_key(
     seed: int = 0,
     encoder: Encoder | None = None,
 ) -> str:
-    """Return the cache key (64 hex digits) of the folder that ``build_rows`` writes for the same arguments."""
+    """Return the cache key of the folder that ``build_rows`` writes for the same arguments.
+
+    Args:
+        task_name, rows, tables, min_texts, seed, encoder: the arguments of ``build_rows``.
+    Returns: 64 hex digits.
+    """
     content = hashlib.sha256(rows.frame.write_ndjson().encode()).hexdigest()
     return cache_key(
         {

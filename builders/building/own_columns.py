@@ -89,7 +89,11 @@ class Columns:
     label_map: tuple[tuple[str, str], ...] = ()
 
     def mapped(self, labels: pl.Series) -> pl.Series:
-        """Map a model's labels to the rows' labels by ``label_map``, ignoring case; others are unchanged."""
+        """Replace a model's labels by those of the rows, as given in ``label_map``.
+
+        Args:
+            labels: predicted labels; those not in ``label_map`` (ignoring case) are unchanged.
+        """
         of_model = {fold(name): label for name, label in self.label_map}
         distinct = labels.drop_nulls().unique().to_list() if of_model else []
         return labels.replace({each: of_model[fold(each)] for each in distinct if fold(each) in of_model})
@@ -101,7 +105,7 @@ class Columns:
 
 
 def infer_kind(columns: Sequence[str]) -> TaskKind:
-    """Return the task kind that the column names imply."""
+    """Return the task kind that the column names imply; classification if none does."""
     names = set(columns)
     if "tags" in names:
         return TaskKind.TAGGING
@@ -113,7 +117,13 @@ def infer_kind(columns: Sequence[str]) -> TaskKind:
 
 
 def find_kind(word: str | None) -> TaskKind | None:
-    """Return the task kind of a name in ``KINDS``, None for None; raise InvalidInput for an unknown name."""
+    """Find a task kind by its name on the command line.
+
+    Args:
+        word: a key of ``KINDS``, or None.
+    Returns: the kind; None for None.
+    Raises: InvalidInput for an unknown name.
+    """
     if word is not None and word not in KINDS:
         raise UnknownChoice(Problem("there is no such kind", "kind", repr(word), did_you_mean(word, list(KINDS))))
     return KINDS[word] if word is not None else None
@@ -165,7 +175,11 @@ def parse_columns(values: Sequence[str]) -> tuple[Columns, TaskKind | None]:
 
 
 def columns_as_typed(columns: Columns) -> tuple[str, ...]:
-    """Format columns as ``--columns`` values that ``parse_columns`` reads.
+    """Format columns as values of ``--columns``, the inverse of ``parse_columns``.
+
+    Args:
+        columns: the columns; roles without a column are omitted.
+    Returns: ``ROLE=COLUMN`` strings.
 
     >>> columns_as_typed(Columns("date", "stars", ("title", "body"), domain_by="month"))
     ('month=date', 'label=stars', 'text=title', 'text=body')

@@ -24,14 +24,23 @@ _SHARE = 0.95
 
 
 def look_like_dates(domains: pl.Series) -> bool:
-    """Return whether nearly all distinct values are full dates, such as ``2024-03-31``, with or without a time."""
+    """Return whether nearly all distinct values are dates.
+
+    Args:
+        domains: values as text. A date has day, month and year, such as ``2024-03-31``; a time may follow.
+    """
     values = domains.drop_nulls().unique()
     least = max(2, _SHARE * len(values))
     return any(int(_parse_dates(values, form).is_not_null().sum()) >= least for form in _FORMATS)
 
 
 def count_spans(domains: pl.Series) -> dict[str, int]:
-    """Count the domains that grouping by each span would create; values that are not dates are ignored."""
+    """Count the domains that grouping by week, month and so on would create.
+
+    Args:
+        domains: dates as text; other values are ignored.
+    Returns: number of domains by span.
+    """
     form = _best_form(domains)
     dates = pl.DataFrame({"date": _parse_dates(domains, form).drop_nulls()})
     return {span: int(dates.select(name.n_unique()).item()) for span, name in _NAMES.items()}
@@ -43,6 +52,7 @@ def group_dates(domains: pl.Series, span: str, file: str, column: str) -> pl.Ser
     Args:
         domains: dates as text; a time of day after the date is ignored; nulls stay.
         span: ``week``, ``month``, ``quarter`` or ``year``.
+        file, column: the file and its column, for error messages.
     Returns: names of the spans, such as ``2024-W13``, ``2024-03``, ``2024-q1`` or ``2024``.
     Raises: InvalidInput if a value is not a date, or day and month are ambiguous.
     """

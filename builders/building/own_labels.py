@@ -48,7 +48,7 @@ def spellings(words: Iterable[str], *, may_be_numbers: bool = True) -> dict[str,
         one = min(alike, key=lambda word: (len(word), word))
         chosen |= {word: one for word in alike if word != one}
     for alike in by_letters.values():
-        one = min(alike, key=lambda word: word != word.strip())  # the first without blanks around it
+        one = min(alike, key=lambda word: word != word.strip())  # the most frequent one without blanks around it
         chosen |= {word: one for word in alike if word != one}
     return chosen
 

@@ -53,7 +53,12 @@ class OwnTable:
     numbers: pl.Series | None = None
 
     def number(self, row: int) -> int:
-        """Return the row number in the file of a row of the frame, both 1-based."""
+        """Convert a row number of the frame to one of the file.
+
+        Args:
+            row: 1-based row number in ``frame``.
+        Returns: 1-based row number in the file, as shown in problems.
+        """
         return row if self.numbers is None else int(self.numbers[row - 1])
 
 
@@ -70,7 +75,13 @@ def read_tables(paths: Sequence[Path]) -> list[OwnTable]:
 
 
 def table_of(frame: pl.DataFrame, name: str) -> OwnTable:
-    """Convert a frame to a table; raise InvalidInput for a column whose values cannot be converted to text."""
+    """Convert a frame to a table of text columns.
+
+    Args:
+        frame: rows of user data.
+        name: name of the frame in problems.
+    Raises: InvalidInput for a column whose values cannot be converted to text.
+    """
     return OwnTable(
         name, pl.DataFrame([with_lists(_column_text(frame[column], name), name) for column in frame.columns])
     )

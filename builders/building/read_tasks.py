@@ -35,7 +35,7 @@ from shiftbench.builders.specs.spec import (
     TaskSpec,
     Upstream,
 )
-from shiftbench.builders.specs.transforms import VOTES, equal_inputs_leave, repeated_rows_leave
+from shiftbench.builders.specs.transforms import VOTES, drop_equal_inputs, drop_repeated_rows
 from shiftbench.builders.stored_rows import Rows, concat_rows, in_memory
 from shiftbench.builders.writing.withhold import label_leaks
 from shiftbench.validation.report import InvalidInput, Problem, plural
@@ -151,7 +151,7 @@ class Reading:
 
 
 def _lacks(file: FileSpec, facts: SourceFile, read: FileRead) -> Iterator[str]:
-    """List what this copy lacks of the release; no input or gold depends on it."""
+    """List parts of the release that this copy of the file lacks, but that no input or gold depends on."""
     votes = [taken.rows[VOTES] for taken in read.results.values() if VOTES in taken.rows.schema and len(taken.rows)]
     if votes and all(given.null_count() == len(given) for given in votes):
         yield "annotators' votes"
@@ -364,13 +364,13 @@ def _drop_copies(
     for (name, split), of_split in files.items():
         if len(of_split) > 1 and any(file.partial for file in of_split):
             before = in_memory(domains[name][split])
-            after = equal_inputs_leave(before, alike, key) if alike else repeated_rows_leave(before)
+            after = drop_equal_inputs(before, alike, key) if alike else drop_repeated_rows(before)
             domains[name][split] = after
             yield TransformCount(domain=name, split=split, name="copies_leave", before=len(before), after=len(after))
 
 
 def _after_draw(taken: Taken, draw: Draw, path: Path) -> Taken:
-    """Apply the steps that follow the draw to the rows drawn from a file."""
+    """Apply ``draw.after``, the steps that follow sampling, to the rows sampled from a file."""
     rows, counts = in_memory(taken.rows), list(taken.counts)
     for step in draw.after:
         before, changed = len(rows), step.n_changed(rows)

@@ -76,7 +76,11 @@ class OwnBenchmark(NamedTuple):
         return self.path.with_suffix(".lock.json")
 
     def folders(self, raws: Sequence[Path]) -> tuple[Path, ...]:
-        """Return the folders of its files: the given ones and the spec's."""
+        """Return the folders in which the benchmark's files are searched, in order.
+
+        Args:
+            raws: folders of upstream files; the spec's own folder is added.
+        """
         return (*raws, self.path.parent)
 
     def records(self) -> Upstream:
@@ -93,8 +97,10 @@ class OwnBenchmark(NamedTuple):
 
 
 def open_spec(path: Path) -> OwnBenchmark:
-    """Read a spec and turn it into tasks.
+    """Read a benchmark spec and compile it to tasks.
 
+    Args:
+        path: the TOML file.
     Raises: InvalidInput listing every wrong key: file, key, fix.
     """
     table, sources = read_spec(path)
@@ -154,7 +160,7 @@ class _Compiling:
             inputs=self._inputs(kind, table, f"{key}.columns"),
             labels=tags if kind is TaskKind.TAGGING else table.labels,
             metric=table.metric or metrics[0],
-            # Only the ratio of these sizes matters, for splits without files; they are never reached.
+            # Larger than any domain, so that no row is dropped: only the ratio matters, for splits without files.
             train=10 * _SIZE,
             validation=_SIZE,
             test=11 * _SIZE // 4,

@@ -53,7 +53,7 @@ SA = TaskSpec(
     domains=(),
 )
 
-# place: (people, deeds with an opposite, things)
+# place: (people, pairs of opposite actions, things); entailed and contradicting hypotheses use these pairs
 _PLACES = {
     "harbour": (
         ("sailor", "harbour master", "diver", "fisherman"),
@@ -79,7 +79,7 @@ _PLACES = {
 _TIMES = ("at dawn", "before noon", "in the rain", "on Monday", "late at night", "after the storm")
 _EXTRAS = ("because the owner had asked for it", "to win a bet", "for the third time that week", "with a borrowed tool")
 
-# product: (praise, blame, parts); the shared words are added
+# product: (praise, complaints, parts), in addition to the phrases shared by all products
 _PRODUCTS = {
     "kettles": (("boils fast", "pours clean"), ("leaks at the seam", "tastes of plastic"), ("lid", "spout", "switch")),
     "lamps": (("glows warm", "dims smoothly"), ("flickers", "hums all evening"), ("shade", "cord", "bulb socket")),
@@ -114,8 +114,10 @@ def build_synthetic(
     """Generate the synthetic corpus into a dataset folder.
 
     Args:
+        out: the dataset folder to write.
         seed: determines the texts and the splits. With withheld labels a secret key does, because anyone who knows the
             seed can regenerate the texts.
+        overwrite: replace an existing dataset folder.
         encoder: computes the depth tables; None omits them.
         n_train: rows per domain before validation is cut.
         n_test: test rows per domain.

@@ -130,8 +130,11 @@ def build_grid(out: Path, *, scale: float = 1.0, seed: int = 0, n_train: int = 3
     """Generate a dataset folder with all seven tasks.
 
     Args:
+        out: the dataset folder to write.
         scale: test sizes as a fraction of Table 2's; 1 gives about 52,000 test rows.
+        seed: determines all rows.
         n_train: train rows per domain; scoring only needs them for depths.
+        overwrite: replace an existing dataset folder.
     """
     check_out(out, overwrite=overwrite)
     tasks = []
@@ -165,6 +168,7 @@ def noisy_predictions(folder: DatasetFolder, *, seed: int = 0, n_runs: int = 1) 
 
     Args:
         folder: a dataset folder of any task kinds.
+        seed: determines the errors.
         n_runs: runs of each model, numbered from 0 in the column ``seed``.
     Returns: a frame with schema ``shiftbench.validation.schemas.prediction_schema``, without ``confidence``.
     """

@@ -3,7 +3,7 @@
 from shiftbench.builders.readers.aspect_terms import aspect_terms
 from shiftbench.builders.readers.tagged_text import tagged_text
 from shiftbench.builders.specs.spec import DomainSpec, FileSpec, TaskSpec
-from shiftbench.builders.specs.transforms import group_by_text, keep_tagged, keep_tokens, rename, untagged_words_outside
+from shiftbench.builders.specs.transforms import count_untagged_words, group_by_text, keep_tagged, keep_tokens, rename
 from shiftbench.validation.vocabulary import TaskKind
 
 LABELS = ("O", "T-POS", "T-NEG", "T-NEU")
@@ -15,7 +15,7 @@ def _tagged(name: str, file: str) -> DomainSpec:
     return DomainSpec(
         name=name,
         files={split: (FileSpec(f"absa/data/{file}_{split}.txt", tagged_text),) for split in ("train", "test")},
-        transforms=(untagged_words_outside(), keep_tokens(), group_by_text("tokens"), rename(_COLUMNS)),
+        transforms=(count_untagged_words(), keep_tokens(), group_by_text("tokens"), rename(_COLUMNS)),
     )
 
 

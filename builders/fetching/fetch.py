@@ -95,6 +95,7 @@ def plan_fetch(specs: Iterable[TaskSpec], raws: Sequence[Path]) -> Plan:
     Files that contain only part of a release are ignored. A folder that does not exist counts as empty.
 
     Args:
+        specs: the tasks.
         raws: folders of upstream files; downloads go to the first.
     Raises: InvalidInput if there is a folder or a broken link at a file's path.
     """
@@ -131,6 +132,7 @@ def fetch(
     ``RAW/<slug>/terms.json``. A failing source does not stop the others. After an interruption the same call resumes.
 
     Args:
+        plan: the downloads, from ``plan_fetch``.
         raw: the target folder; created if missing.
         accepted: slugs of sources whose terms are accepted, or ``all``.
         parallel: number of parallel downloads, 1 or more.
@@ -331,9 +333,11 @@ class _Run:
 
 
 def _with_recorded(files: Sequence[RemoteFile], download: Download) -> Sequence[RemoteFile]:
-    """Return the Hub files of a download's URL; for a single file, with the recorded size and checksum.
+    """Check the Hub files of a download's URL against its recorded size and checksum.
 
-    Raises: RefusedError for several files if their total size differs, or if a checksum of a single file is recorded.
+    Returns: the files; a single file with the recorded size and checksum, which the transfer verifies.
+    Raises: RefusedError if there are several files and their total size differs from the recorded one, or a checksum is
+        recorded, which only applies to a single file.
     """
     if len(files) == 1:
         return [files[0]._replace(size=download.size or files[0].size, sha256=download.sha256 or files[0].sha256)]

@@ -14,6 +14,8 @@ _FILE = Path(__file__).parent / "citations.bib"
 def cite(key: str) -> str:
     """Return a BibTeX entry of ``citations.bib``.
 
+    Args:
+        key: its key, such as ``socher-etal-2013-recursive``.
     Raises: InvalidInput, suggesting the nearest key, if there is no such entry.
     """
     citations = read_citations()

@@ -63,8 +63,11 @@ def configs(manifest: Manifest) -> list[Config]:
 
 
 def config_name(name: str, task: TaskInfo) -> str:
-    """Return the config name of a task.
+    """Return the config name of a task for ``load_dataset``.
 
+    Args:
+        name: the task's name in the folder.
+        task: its manifest entry.
     Returns: a pairing's name in the paper (``SiS-3``), else the task's own.
     """
     return task.pairing.name if task.pairing is not None else name

@@ -131,8 +131,9 @@ def settings_hash(tasks: Mapping[str, TaskInfo], encoder: EncoderFacts | None) -
     Args:
         tasks: facts by task name; withheld domains and subsets are included, as in the content hash.
         encoder: the encoder of the depths; None without depths.
-    Returns: 64 hex digits, the first half of the tasks and the second of the encoder, which no prediction depends
-        on (see ``shiftbench.validation.versions``); None for folders that record no groups.
+    Returns: 64 hex digits: 32 for the tasks, then 32 for the encoder. Predictions do not depend on the encoder, so
+        only the first half must match a card (see ``shiftbench.validation.versions``). None for older folders, which
+        record no groups.
     """
     tests = {
         name: {

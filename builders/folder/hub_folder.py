@@ -11,19 +11,36 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)
 
 
 def names_repository(place: Path | str) -> bool:
-    """Return whether ``place`` is a Hub repository: it has the form ``ORG/NAME``, and there is no such local folder."""
+    """Return whether a text names a Hub repository rather than a local folder.
+
+    Args:
+        place: a path, or ``ORG/NAME``, which is a repository unless there is such a local folder.
+    """
     return _REPOSITORY.fullmatch(str(place)) is not None and not Path(place).is_dir()
 
 
 def check_repository(name: str, where: str) -> str:
-    """Validate the name of a Hub repository and return it; raise InvalidInput for the option ``where`` otherwise."""
+    """Check that a name has the form ``ORG/NAME`` of a Hub repository.
+
+    Args:
+        name: the name.
+        where: the option it was given with, for the error message.
+    Returns: the name.
+    Raises: InvalidInput for another form.
+    """
     if _REPOSITORY.fullmatch(name) is None:
         raise InvalidInput(Problem("this is not the name of a Hub repository", where, f"'{name}'", "write ORG/NAME"))
     return name
 
 
 def open_folder(place: Path | str, revision: str = "main") -> DatasetFolder:
-    """Open a dataset folder, local or, for ``ORG/NAME``, on the Hub (see ``names_repository``)."""
+    """Open a local dataset folder, or download one from the Hub.
+
+    Args:
+        place: a path, or ``ORG/NAME`` on the Hub (see ``names_repository``).
+        revision: branch, tag or commit on the Hub; ignored for a local folder.
+    Raises: InvalidInput if there is no such folder or repository, or it is not a dataset folder.
+    """
     return download_folder(str(place), revision) if names_repository(place) else DatasetFolder.open(Path(place))
 
 

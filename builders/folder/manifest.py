@@ -30,7 +30,9 @@ _Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s
 
 
 class SplitFacts(_Facts):
-    """Size and hashes of one split. Inputs and labels have separate hashes, so that public and gold folders agree.
+    """Size and hashes of one split.
+
+    Inputs and labels have separate hashes, so that a folder without labels has the same input hash as one with labels.
 
     ``withheld_labels``: the gold is null here and stored in the gold folder. ``groups_sha256``: hash of the groups of
     test rows (``shiftbench.builders.folder.hashes``); missing in older folders.
@@ -404,7 +406,10 @@ class Manifest(_Facts):
 
     @property
     def has_public_labels(self) -> bool:
-        """Return whether the test labels are public: the folder is neither part of a build with withheld labels."""
+        """Return whether the test labels are public.
+
+        They are not if the build withheld labels, neither in its public nor in its gold folder.
+        """
         return self.label_key is None and not self.withholds_labels
 
     @property
@@ -414,16 +419,28 @@ class Manifest(_Facts):
         return tuple(self.sources[slug] for slug in dict.fromkeys(slug for facts in every for slug in facts.sources))
 
     def closed_sources(self, facts: DomainFacts) -> tuple[SourceFacts, ...]:
-        """Return the sources of a domain whose licence does not allow publishing its rows."""
+        """Return the sources of a domain whose licences do not allow publishing its rows.
+
+        Args:
+            facts: the domain's manifest entry.
+        """
         sources = (self.sources[source] for source in facts.sources)
         return tuple(source for source in sources if not source.open_licence)
 
     def why_withheld(self, facts: DomainFacts) -> str:
-        """Return a sentence naming the sources whose licences forbid publishing a domain's rows."""
+        """Return a sentence naming the sources whose licences do not allow publishing a domain's rows.
+
+        Args:
+            facts: the domain's manifest entry.
+        """
         return closed_words(self.closed_sources(facts))
 
     def build_command(self, task: str) -> str:
-        """Return the command that builds a task; a derived task (``nli.placebo``) is built with its original."""
+        """Return the shell command that builds a task.
+
+        Args:
+            task: its name; a placebo (``nli.placebo``) is built with its original.
+        """
         name = task.partition(".")[0]
         is_own = self.benchmark != "own" and name in self.tasks and self.tasks[name].min_texts is not None
         what = f"own {name} --spec SPEC" if is_own else f"{self.benchmark} {name}"
@@ -435,12 +452,17 @@ class Manifest(_Facts):
         return json.dumps(self.model_dump(mode="json", exclude=unsaid), indent=2, ensure_ascii=False) + "\n"
 
     def write(self, folder: Path) -> None:
-        """Write the manifest into a folder."""
+        """Write ``shiftbench.json`` into a dataset folder."""
         (folder / MANIFEST).write_text(self.as_text(), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> "Manifest":
-        """Read a folder's manifest; raise InvalidInput if it is missing or has another format version."""
+        """Read ``shiftbench.json`` of a dataset folder.
+
+        Args:
+            folder: the folder.
+        Raises: InvalidInput if it is missing, damaged, or has another format version.
+        """
         path = folder / MANIFEST
         if not path.is_file():
             pair = [name for name in (PUBLIC_FOLDER, GOLD_FOLDER) if (folder / name / MANIFEST).is_file()]

@@ -36,6 +36,9 @@ class PaperSize(NamedTuple):
 def paper_sizes(manifest: Manifest, name: str) -> list[PaperSize]:
     """Compare the sizes of a task's data sets with the paper's tables.
 
+    Args:
+        manifest: the folder's manifest.
+        name: the task.
     Returns: an entry for each domain and split with a size in the paper (without parts if the sizes are equal).
     """
     task = manifest.tasks[name]
@@ -61,7 +64,7 @@ class _Domain(NamedTuple):
     def steps(self, split: str) -> list[TransformCount]:
         return [step for step in self.task.transforms if (step.domain, step.split) == (self.name, split)]
 
-    def typed(self, split: str) -> list[SizePart]:
+    def known_differences(self, split: str) -> list[SizePart]:
         """Return the known differences from the authors' code (``differences.toml``)."""
         lines = [(line.rows.get(self.name, {}).get(split, 0), line.theirs) for line in self.task.differences]
         return [SizePart(rows, f"the authors' code: {theirs}") for rows, theirs in lines if rows]
@@ -81,21 +84,21 @@ def _compare_with_paper(domain: _Domain, paper: dict[str, int]) -> Iterator[Pape
             of_split = parts[split]
         else:
             steps = domain.steps(split)
-            of_split = _parts(upstream.get(split, ()), steps, domain.typed(split), n_rows, n_paper)
+            of_split = _parts(upstream.get(split, ()), steps, domain.known_differences(split), n_rows, n_paper)
         yield PaperSize(domain.name, split, n_rows, n_paper, tuple(of_split))
 
 
 def _parts(
-    files: Sequence[UpstreamRows], steps: Sequence[TransformCount], typed: Sequence[SizePart], n_left: int, paper: int
+    files: Sequence[UpstreamRows], steps: Sequence[TransformCount], known: Sequence[SizePart], n_left: int, paper: int
 ) -> list[SizePart]:
     """Attribute the difference between our number of rows and the paper's to parts with reasons.
 
-    For a complete file, the steps shared with the paper are assumed to drop the recorded rows minus the paper's rows
-    minus the known differences of the authors' code.
+    What files, the authors' code and repeated rows do not explain is attributed to the named steps: the paper's size
+    then implies how many rows the same steps dropped there.
     """
     parts = [part for file in files for part in _file_parts(file)]
     parts += [
-        *typed,
+        *known,
         *(SizePart(step.after - step.before, _copies_reason(step)) for step in steps if step.name == COPIES),
     ]
     rest = n_left - paper - sum(part.rows for part in parts)
@@ -155,7 +158,7 @@ def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePar
         return {split: [SizePart(rows, whys[split])] for split, rows in more.items()}
     n_paper = paper["train"] + paper["test"]
     parts: dict[str, list[SizePart]] = {"train": [], "test": []}
-    for rows, why in _parts(files, steps[:cut], domain.typed("train"), n_train + n_test, n_paper):
+    for rows, why in _parts(files, steps[:cut], domain.known_differences("train"), n_train + n_test, n_paper):
         of_test = round(rows * paper["test"] / n_paper)
         parts["test"].append(SizePart(of_test, why))
         parts["train"].append(SizePart(rows - of_test, why))

@@ -46,6 +46,8 @@ class DatasetFolder:
         Its files are compared with the checksums in the manifest when it is first opened on this machine, later only
         those that changed.
 
+        Args:
+            path: the folder.
         Raises: InvalidInput if it is not a dataset folder, has another format version, or contains changed files.
         """
         folder = cls.unchecked(path)
@@ -56,6 +58,8 @@ class DatasetFolder:
     def unchecked(cls, path: Path | str) -> "DatasetFolder":
         """Open a folder without comparing checksums, so that ``check`` can list all its problems.
 
+        Args:
+            path: the folder.
         Raises: InvalidInput if it is not a dataset folder or has another format version.
         """
         return cls(Path(path), Manifest.read(Path(path)))
@@ -102,6 +106,8 @@ class DatasetFolder:
     def task(self, name: str) -> TaskInfo:
         """Return the manifest's entry of a task.
 
+        Args:
+            name: the task, such as ``nli`` or ``nli.placebo``.
         Raises: InvalidInput, suggesting the nearest name, if there is no such task.
         """
         if name not in self.manifest.tasks:
@@ -111,6 +117,9 @@ class DatasetFolder:
     def split(self, task: str, domain: str, split: str) -> pl.DataFrame:
         """Read the rows of one split.
 
+        Args:
+            task, domain: names of the task and the domain.
+            split: ``train``, ``validation`` or ``test``.
         Returns: rows with schema ``shiftbench.validation.schemas.example_schema``, sorted by id; withheld gold is null
             (see ``refuse_withheld``).
         Raises: InvalidInput if there is no such task, domain or split, or the domain is withheld from publication.
@@ -130,6 +139,7 @@ class DatasetFolder:
         """Read the test rows of all domains of a task that belong to a subset.
 
         Args:
+            task: the task.
             subset: ``all``, or another subset of the task.
             columns: the columns to read, including ``id``; None reads all.
         Returns: rows with schema ``shiftbench.validation.schemas.example_schema``, by domain in the manifest's order,
@@ -144,6 +154,10 @@ class DatasetFolder:
     def subset(self, task: str, name: str) -> pl.DataFrame:
         """Read the ids of a subset.
 
+        Args:
+            task: the task.
+            name: ``all``, or another subset of the task.
+        Returns: the columns of ``SUBSET_IDS``.
         Raises: InvalidInput if there is no such task or subset, or the subset needs rows missing in this folder.
         """
         info = self.task(task)
@@ -192,7 +206,9 @@ class DatasetFolder:
         """Read a depth table.
 
         Args:
+            task: the task.
             source: a training domain, or several joined by ``+``.
+            target: the domain whose texts are tested.
         Returns: rows with schema ``shiftbench.validation.schemas.depth_schema``.
         """
         return self._read_files(depth_path(task, source, target))
@@ -201,7 +217,9 @@ class DatasetFolder:
         """Read the depth tables of several sources at once.
 
         Args:
+            task: the task.
             sources: training domains.
+            target: the domain whose texts are tested.
         Returns: the columns id, source and depth of ``shiftbench.validation.schemas.depth_schema``, by source.
         """
         rows = self._read_files([depth_path(task, source, target) for source in sources], ["id", "source", "depth"])
@@ -210,6 +228,8 @@ class DatasetFolder:
     def repeated_tests(self, task: str) -> pl.DataFrame | None:
         """Read which test rows repeat, nearly or exactly, a train text of their own domain.
 
+        Args:
+            task: the task.
         Returns: the columns of ``REPEATED_TESTS``; None for a placebo, which has the rows of another task, and for
             folders of builder version 0.1.0.
         """
@@ -224,6 +244,7 @@ class DatasetFolder:
         parts, weighted by their numbers of train texts (excluding the text itself).
 
         Args:
+            task: the task.
             parts: the pool's domains, at least two.
         Returns: a depth in [0, 2]; None if the depth tables lack the target's train texts
             (``Manifest.target_train_depths``), or a part has no test texts and so no tables (sources of a pairing).

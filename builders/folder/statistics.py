@@ -234,7 +234,7 @@ def picture_path(task: str) -> str:
 
 
 def data_path(task: str) -> str:
-    """Return the path of a task's statistics, as JSON, inside a dataset folder.
+    """Return the path of the JSON file with a task's statistics inside a dataset folder.
 
     >>> data_path("sa")
     'statistics/sa.json'
@@ -245,6 +245,8 @@ def data_path(task: str) -> str:
 def read_statistics(folder: Path, task: str) -> TaskStatistics:
     """Read a task's statistics.
 
-    Returns: the statistics as they were written.
+    Args:
+        folder: the dataset folder.
+        task: the task; placebo tasks have none.
     """
     return TaskStatistics.model_validate_json((folder / data_path(task)).read_text(encoding="utf-8"))

@@ -32,9 +32,9 @@ class RatedTexts:
     """A reader of one text per line, with the rating 1, 2, ... ``highest`` in the same line of ``sibling``; see
     ``SCHEMA``.
 
-    Source: He et al. 2018, https://github.com/ruidan/DAS, whose program reads ``large/<name>/text.txt`` and
-    ``label.txt`` so, and ratings as decimals: "4.0" is 4 here. Lines end in LF or CRLF only. Blank texts are kept to
-    preserve the alignment. The checksum of the texts does not cover the ratings.
+    Source: He et al. 2018, https://github.com/ruidan/DAS, whose program pairs the lines of ``large/<name>/text.txt``
+    and ``label.txt`` in this way, and parses ratings as decimals: "4.0" is 4 here. Lines end in LF or CRLF only. Blank
+    texts are kept to preserve the alignment. The checksum of the texts does not cover the ratings.
 
     Raises: InvalidInput if either file is missing or empty, their numbers of lines differ, a rating is invalid, or a
         line is not UTF-8.

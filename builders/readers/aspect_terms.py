@@ -47,9 +47,8 @@ class AspectTerms:
     """A reader of aspect terms: one row per sentence, in one frame; see ``SCHEMA``.
 
     Tags are O, T-POS, T-NEG and T-NEU, one per token. Adjacent terms of the same polarity are merged, as this notation
-    has no boundaries. If a sentence cannot be tagged, ``tags`` is null and ``refused`` is the reason: "conflicting
-    polarity"
-    (SemEval's fourth polarity), "terms overlap", or "a term does not align with words".
+    has no boundaries. If a sentence cannot be tagged, ``tags`` is null and ``refused`` contains the reason:
+    "conflicting polarity" (SemEval's fourth polarity), "terms overlap", or "a term does not align with words".
 
     Raises: InvalidInput with the line (as row) if the file is not XML of this format, a term differs from the text at
         its offsets, or a polarity is not known.

@@ -46,8 +46,8 @@ def raw_tsv(*columns: str, header: Sequence[str] = (), ragged: bool = False) -> 
 class QuotedCsv:
     """A reader of some columns of a CSV as text, one frame per 50,000 rows; "n/a", "null" and "" are not nulls.
 
-    Strict, unlike polars, which accepts misplaced quotes. The first row is the header unless
-    ``header`` is given; ``separator`` may be a tab.
+    Misplaced quotes are an error here; polars' parser accepts them. The first row is the header unless ``header`` is
+    given; ``separator`` may be a tab.
 
     Raises: InvalidInput if the file is empty, a column is missing, or a row (data rows from 1) is blank, differs from
         the header in its number of fields, or violates the quoting rules.

@@ -30,8 +30,8 @@ class TaggedText:
     """A reader of tagged text: one row per line, in one frame; see ``SCHEMA``.
 
     The tags begin after the last ``####`` and are separated by single spaces; the tag of a word begins after its last
-    ``=``. Double spaces in upstream's text result in an empty word tagged O, which is dropped. A word without a tag is
-    O and counted in ``untagged``; a line without any tag is rejected.
+    ``=``. Double spaces in upstream's text result in an empty word tagged O, which is dropped. A word without a tag
+    gets O, and ``untagged`` counts such words; a line without any tag is rejected.
 
     Raises: InvalidInput with the line (as row) if a line before the last is blank, has no ``####`` or no words, no word
         has a tag, a tag is not known, or an empty word is tagged.

@@ -98,6 +98,9 @@ def read_file(
     consumers and program resumes there, or returns the complete result.
 
     Args:
+        path: the file.
+        reader: reader of its format.
+        consumers: the consumers of its rows.
         cache: folder for checkpoints; None writes none.
         store: folder for the rows of consumers without sampling, which are returned as ``StoredRows`` in it or in the
             cache instead of in memory; None returns frames.
@@ -185,7 +188,7 @@ class _Intake:
         for taker in self._takers:
             try:
                 taker.take(frame)
-            except InvalidInput as refused:  # a step does not know the file or the number of earlier rows
+            except InvalidInput as refused:  # steps know neither the file name nor the frame's first row number
                 raise add_file_name(refused, self._path, self._n_rows if taker.has_all_rows else None) from refused
         self._n_rows += len(frame)
         self._position = position
@@ -349,7 +352,8 @@ class _ConsumerState:
         if self._reservoir is not None:
             rows = self._reservoir.rows()
             n_taken, n_repeats = self._reservoir.n_taken, self._reservoir.n_repeats
-            # Repeats of rows that are not sampled are not noticed.
+            # Only repeats of rows in the sample are noticed: remembering all rows would take too much memory. Hence the
+            # separate step, and counts that depend on the sample's size.
             counts.append(StepCount("repeats_noticed_leave", n_taken, n_taken - n_repeats))
             counts.append(StepCount("sample", n_taken - n_repeats, len(rows)))
         elif stored:

@@ -71,7 +71,7 @@ class Reservoir:
         return self._held.sort(_HASH, STRATUM).drop(_HASH, STRATUM)
 
     def save(self, path: Path) -> None:
-        """Write the current sample and the counts atomically."""
+        """Write the current sample and the numbers of rows added and of repeats to ``path``, atomically."""
         self._merge()
         state = {"size": self.size, "n_taken": self.n_taken, "n_repeats": self.n_repeats}
         with replace_file(path) as new:

@@ -32,7 +32,12 @@ class Transform:
     changes: pl.Expr | None = None
 
     def n_changed(self, frame: pl.DataFrame) -> int:
-        """Count the rows of a frame that the step will modify; 0 without ``changes``."""
+        """Count the rows that the step will modify.
+
+        Args:
+            frame: the rows before the step.
+        Returns: number of rows for which ``changes`` is true; 0 without ``changes``.
+        """
         return 0 if self.changes is None else int(frame.select(self.changes.sum()).item())
 
 

@@ -209,7 +209,7 @@ def keep_tagged() -> Transform:
     return Transform("refused_sentences_leave", lambda frame: frame.filter(pl.col("refused").is_null()).drop("refused"))
 
 
-def untagged_words_outside() -> Transform:
+def count_untagged_words() -> Transform:
     """Count the sentences with words untagged upstream, which the reader has tagged O."""
     return Transform("untagged_words_are_outside", lambda frame: frame.drop("untagged"), changes=pl.col("untagged") > 0)
 
@@ -273,7 +273,7 @@ def text_digest(texts: pl.Series) -> pl.Series:
     return pl.Series(texts.name, digests, dtype=pl.String)
 
 
-def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
+def drop_shared_groups(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
     """Drop the rows whose group is in another split, to avoid train-test leakage.
 
     Args:
@@ -283,12 +283,12 @@ def groups_leave(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
     return rows.join(kept.select("group").unique(), on="group", how="anti", maintain_order="left")
 
 
-def repeated_rows_leave(frame: pl.DataFrame) -> pl.DataFrame:
+def drop_repeated_rows(frame: pl.DataFrame) -> pl.DataFrame:
     """Drop rows equal to an earlier one in all columns except ``VOTES``, which a copy of a release may lack."""
     return frame.unique([name for name in frame.columns if name != VOTES], keep="first", maintain_order=True)
 
 
-def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+def drop_conflicting_rows(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Drop the rows that agree in some columns but differ in their label, which is therefore ambiguous.
 
     Returns: the other rows, in order.
@@ -296,7 +296,7 @@ def conflicting_rows_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Da
     return frame.filter(pl.col("label").n_unique().over(columns) == 1)
 
 
-def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+def drop_repeated_inputs(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Keep one of the rows that agree in some columns: the most informative one (e.g. with most answers).
 
     Returns: the kept rows, in order.
@@ -309,7 +309,7 @@ def repeated_inputs_leave(frame: pl.DataFrame, columns: Sequence[str]) -> pl.Dat
     return frame.filter(~repeated | pl.int_range(pl.len()).is_in(kept.implode()))
 
 
-def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
+def drop_equal_inputs(frame: pl.DataFrame, columns: Sequence[str], key: str) -> pl.DataFrame:
     """Keep one of the rows that agree in some columns, chosen pseudo-randomly by a keyed hash of the whole row.
 
     Args:
@@ -323,8 +323,10 @@ def equal_inputs_leave(frame: pl.DataFrame, columns: Sequence[str], key: str) ->
 
 
 def as_texts(columns: pl.DataFrame) -> pl.Series:
-    """Convert each row to one text, for columns of any type.
+    """Convert each row to one text that identifies it.
 
+    Args:
+        columns: columns of any type.
     Returns: a text for each row, shape (n_rows,).
     """
     if set(columns.dtypes) == {pl.String}:

@@ -63,7 +63,11 @@ class ComparisonRows:
 
 
 def input_text(inputs: Sequence[str]) -> pl.Expr:
-    """Join the inputs of a row to one text: fields by a newline, tokens by spaces."""
+    """Return an expression that joins the inputs of a row to one text.
+
+    Args:
+        inputs: input columns, joined by newlines; tokens are joined by spaces.
+    """
     columns = [pl.col(name).list.join(" ") if name == TOKENS else pl.col(name) for name in inputs]
     return pl.concat_str(columns, separator="\n")
 
@@ -174,7 +178,7 @@ _SPLIT = pl.Enum(sorted(SPLITS))
 
 
 def _without_texts(texts: Iterable[pl.DataFrame], place: Path) -> tuple[pl.DataFrame, pl.Series, Sorter]:
-    """Collect everything except the texts.
+    """Collect the small columns of all rows in memory; the texts, which may not fit, are only sampled for sorting.
 
     Returns: a frame with id (its rank), domain, split, and owner (the index of the domain's group); the sorted ids; and
         an empty sorter for the texts.

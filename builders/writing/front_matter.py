@@ -26,13 +26,22 @@ def front_matter(manifest: Manifest) -> str:
 
 
 def fence_yaml(content: Mapping[str, Any]) -> str:
-    """Format the front matter of a README, with the ``---`` lines around it and without YAML aliases."""
+    """Format the YAML front matter of a README, with the ``---`` lines around it.
+
+    Args:
+        content: keys and values; equal values are repeated rather than written as YAML aliases.
+    """
     front = yaml.dump(dict(content), Dumper=_PlainDumper, sort_keys=False, allow_unicode=True)
     return f"---\n{front}---\n"
 
 
 def loading_keys(dataset_configs: Sequence[Config]) -> dict[str, Any]:
-    """Build the keys that define configs for ``load_dataset``; the first config is the default."""
+    """Build the front matter keys that define configs for ``load_dataset``.
+
+    Args:
+        dataset_configs: the configs; the first one is the default.
+    Returns: ``configs`` and ``dataset_info``.
+    """
     listed: list[dict[str, Any]] = [
         {"config_name": config.name, "data_files": _data_files(config)} for config in dataset_configs
     ]
@@ -94,7 +103,7 @@ _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M
 
 
 def size_category(rows: int) -> str:
-    """Return the Hub's size category of a number of rows.
+    """Return the Hub's size category of a dataset with ``rows`` rows.
 
     >>> size_category(999), size_category(1_000), size_category(97_320)
     ('n<1K', '1K<n<10K', '10K<n<100K')

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.readers.tagged_text import SCHEMA, tagged_text
-from shiftbench.builders.specs.transforms import untagged_words_outside
+from shiftbench.builders.specs.transforms import count_untagged_words
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 from tests import wording
@@ -76,7 +76,7 @@ def test_a_word_without_a_tag_is_outside_and_counted(tmp_path: Path) -> None:
     assert frame["tokens"][0].to_list() == ["it", "broke", "."]
     assert frame["tags"][0].to_list() == ["O", "T-NEG", "O"]
     assert frame["untagged"].to_list() == [1, 0]
-    step = untagged_words_outside()
+    step = count_untagged_words()
     assert step.n_changed(frame) == 1
     assert step.apply(frame).columns == ["tokens", "tags", "text"]
 

@@ -6,11 +6,13 @@ import pytest
 from shiftbench.builders.specs.transforms import (
     VOTES,
     clean_tweets,
-    conflicting_rows_leave,
+    drop_conflicting_rows,
+    drop_repeated_inputs,
+    drop_repeated_rows,
+    drop_shared_groups,
     first_answer,
     group_by,
     group_by_text,
-    groups_leave,
     keep_answered,
     keep_filled,
     keep_in,
@@ -26,8 +28,6 @@ from shiftbench.builders.specs.transforms import (
     remove,
     remove_links,
     rename,
-    repeated_inputs_leave,
-    repeated_rows_leave,
     select,
     text_digest,
 )
@@ -100,13 +100,13 @@ def test_a_digest_depends_on_the_text_alone() -> None:
 def test_rows_leave_when_their_group_is_in_the_other_split() -> None:
     train = pl.DataFrame({"text": ["1", "2", "3", "4"], "group": ["b", "a", "b", "c"]})
     test = pl.DataFrame({"text": ["5", "6"], "group": ["b", "b"]})
-    assert groups_leave(train, test).rows() == [("2", "a"), ("4", "c")]
-    assert groups_leave(train, test.clear()).equals(train)
+    assert drop_shared_groups(train, test).rows() == [("2", "a"), ("4", "c")]
+    assert drop_shared_groups(train, test.clear()).equals(train)
 
 
 def test_only_rows_that_repeat_in_every_column_leave() -> None:
     frame = pl.DataFrame({"text": ["b", "a", "b", "b"], "label": ["x", "x", "x", "y"]})
-    assert repeated_rows_leave(frame).rows() == [("b", "x"), ("a", "x"), ("b", "y")]
+    assert drop_repeated_rows(frame).rows() == [("b", "x"), ("a", "x"), ("b", "y")]
 
 
 def test_texts_that_look_like_missing_ones_are_filled() -> None:
@@ -183,9 +183,9 @@ def test_sentences_that_cannot_be_tagged_and_empty_ones_leave() -> None:
 
 def test_conflicting_labels_leave_and_of_repeats_the_one_that_says_most_stays() -> None:
     frame = pl.DataFrame({"text": ["a", "a", "b", "b"], "label": ["x", "y", "x", "x"], "group": ["1", "2", "3", "44"]})
-    assert conflicting_rows_leave(frame, ("text",))["group"].to_list() == ["3", "44"]
+    assert drop_conflicting_rows(frame, ("text",))["group"].to_list() == ["3", "44"]
     for order in (frame, frame.reverse()):
-        assert sorted(repeated_inputs_leave(order, ("text",))["group"]) == ["1", "44"]
+        assert sorted(drop_repeated_inputs(order, ("text",))["group"]) == ["1", "44"]
 
 
 def test_line_breaks_come_back() -> None:
@@ -232,4 +232,4 @@ def test_marks_are_taken_out_and_columns_chosen() -> None:
 
 def test_a_copy_that_lacks_the_votes_of_another_is_a_repeat() -> None:
     frame = pl.DataFrame({"text": ["a", "a", "b"], "label": ["x", "x", "y"], VOTES: [["x", "y"], None, ["y"]]})
-    assert repeated_rows_leave(frame).rows() == [("a", "x", ["x", "y"]), ("b", "y", ["y"])]
+    assert drop_repeated_rows(frame).rows() == [("a", "x", ["x", "y"]), ("b", "y", ["y"])]
