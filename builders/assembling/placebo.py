@@ -38,12 +38,12 @@ def placebo_task(
     if len(domains) < 2 or not {"train", "test"} <= set(rows["split"]):
         return None
     rng = np.random.default_rng([seed, *spec.id.encode()])
-    rows = rows.select("id", "split", pl.Series("dealt", _assign_groups(rows, spec.balance, len(domains), rng)))
-    dealt = _assign_rows(task, rows, domains, store)
-    filled: Mapping[str, Mapping[str, Rows]] = dealt
+    rows = rows.select("id", "split", pl.Series("placebo", _assign_groups(rows, spec.balance, len(domains), rng)))
+    assigned = _assign_rows(task, rows, domains, store)
+    filled: Mapping[str, Mapping[str, Rows]] = assigned
     if task.sizes:
         frames = {
-            domain: {split: in_memory(part) for split, part in splits.items()} for domain, splits in dealt.items()
+            domain: {split: in_memory(part) for split, part in splits.items()} for domain, splits in assigned.items()
         }
         equal = any(size.rows is not None for size in task.sizes.values())
         filled, _ = fill_to_sizes(spec, frames, dict.fromkeys(domains, tuple(task.sizes)), seed, equal=equal)
@@ -55,7 +55,7 @@ def placebo_task(
         }
         placebo.counts += [
             TransformCount(
-                domain=domain, split=split, name="fill_to_size", before=len(dealt[domain][split]), after=len(part)
+                domain=domain, split=split, name="fill_to_size", before=len(assigned[domain][split]), after=len(part)
             )
             for split, part in splits.items()
         ]
@@ -95,24 +95,24 @@ def _assign_rows(
 
     Args:
         task: the real task.
-        assignment: the split and the index of the placebo domain (``dealt``), by row id; other rows are dropped.
+        assignment: the split and the index of the placebo domain (``placebo``), by row id; other rows are dropped.
         domains: names of the placebo domains.
         store: a folder for the rows.
     """
-    dealt: dict[str, dict[str, Rows]] = {domain: {} for domain in domains}
+    assigned: dict[str, dict[str, Rows]] = {domain: {} for domain in domains}
     for split in SPLITS:
-        numbers = assignment.filter(split=split).select("id", "dealt")
+        numbers = assignment.filter(split=split).select("id", "placebo")
         if not len(numbers):
             continue
-        takers = [RowWriter(store and store / task.spec.name / "dealt" / split / domain) for domain in domains]
+        takers = [RowWriter(store and store / task.spec.name / "placebo" / split / domain) for domain in domains]
         for rows in (splits[split] for splits in task.domains.values() if split in splits):
             for part in slices_of(rows):
                 with_number = _prefix_groups(part).join(numbers, on="id", how="inner", maintain_order="left")
                 for number, taker in enumerate(takers):
-                    taker.add(with_number.filter(dealt=number).drop("dealt"))
+                    taker.add(with_number.filter(placebo=number).drop("placebo"))
         for taker, domain in zip(takers, domains, strict=True):
-            dealt[domain][split] = taker.rows()
-    return dealt
+            assigned[domain][split] = taker.rows()
+    return assigned
 
 
 def _placebo_spec(spec: TaskSpec, domains: list[str]) -> TaskSpec:
