@@ -179,11 +179,13 @@ def _pair(
         and saved.metric_version == METRIC_VERSION
         and (saved.depth_encoder, saved.token_encoder) == encoders
     ):
+        # The cards may have been edited since the comparison was cached.
         return saved.model_copy(update={"tuning_trials_a": a.tuning_trials, "tuning_trials_b": b.tuning_trials})
     try:
         made = compare_entrants(*entrants)
     except InvalidInput as error:
         ids = {str(side.predictions): side.id for side in sides}
+        # Of the same type, because callers treat ``NoSharedShift`` differently.
         raise type(error)(_by_id(problem, ids) for problem in error.problems) from error
     named = made.model_copy(update={"a": a.id, "b": b.id})
     store.cache_comparison(a.id, b.id, named.model_dump_json().encode())

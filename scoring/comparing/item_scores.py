@@ -187,7 +187,7 @@ def _scores(items: ItemScores, number: int, part: NDArray[np.bool_]) -> list[Sco
         return [Score(float(mean), groups=size, no_interval=reason) for mean in means]
     moved = (scores - means[:, None]) / groups.size
     influences, right = group_influences(moved, groups), sum_by_group(scores / groups.size, groups)
-    n = np.full(means.shape, np.inf)
+    n = np.full(means.shape, np.inf)  # not used by the intervals of unbounded scores
     if items.is_bounded:
         holding = [effective_groups(sum_by_group(each, groups)) for each in (scores, 1 - scores)]
         variance, least = ((each**2).sum(axis=1) for each in (influences, moved))

@@ -354,6 +354,7 @@ def _models(
     win_ranks: UnitRanks | None,
 ) -> Iterator[RankedModel]:
     for row, name in enumerate(names):
+        # Equal means may differ in their last digits; they must share a rank.
         yield RankedModel(
             name=name,
             score=float(shown[row]),
@@ -411,7 +412,7 @@ def _needed(names: Sequence[str], ranks: UnitRanks, n_units: int) -> Needed:
 
     gap, se = float(ranks.difference[0, 1]), float(ranks.se[0, 1])
     root = se * np.sqrt(n_units)
-    multiple = min(ranks.multiple, 10.0) + float(ndtri(POWER))
+    multiple = min(ranks.multiple, 10.0) + float(ndtri(POWER))  # infinite if no difference can be significant
     largest = abs(gap) + float(stdtrit(ranks.size - 1, 1 - LEVEL / 2)) * se
     about = int(np.ceil((multiple * root / gap) ** 2)) if abs(gap) > 1e-9 * (abs(largest) + 1e-300) else None
     at_least = int(np.ceil((multiple * root / largest) ** 2)) if largest > 0 else 1

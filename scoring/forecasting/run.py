@@ -201,6 +201,7 @@ class Grid:
     def reach(self, method: str, left_out: Collection[str], level: float | None) -> float | None:
         """Return the half-width of an interval; None if its level needs more domains."""
         errors = list(self.errors_by_domain(method, left_out).values())
+        # The largest of n errors is a quantile of level n / (n + 1) at most; 1e-9 is for rounding.
         if level is None or len(errors) < level / (1 - level) - 1e-9:
             return None
         return domain_quantile(errors, level)

@@ -37,8 +37,11 @@ from shiftbench.validation.report import first_line
 MAX_ENTRY_BYTES = 512 * 2**20
 """Maximum uncompressed size of an entry."""
 MAX_TOTAL_BYTES = 64 * 2**30
+"""Maximum uncompressed size of all entries."""
 MAX_ENTRIES = 5_000_000
 
+# From the zip format: the number of the compression method, a bit of an entry's flags, and the header before an entry's
+# content, of which only the lengths of name and extra field are read.
 _ZSTD = 93
 _ENCRYPTED = 1
 _LOCAL_HEADER = struct.Struct("<26xHH")
@@ -194,7 +197,7 @@ class BoundedArchive:
     def _unpack(self, entry: zipfile.ZipInfo) -> bytes:
         if entry.compress_type != _ZSTD:
             with self._zip.open(entry) as file:
-                return file.read(entry.file_size + 1)
+                return file.read(entry.file_size + 1)  # one byte more than stated, to detect a zip bomb
         import pyarrow
 
         with self._path.open("rb") as file:

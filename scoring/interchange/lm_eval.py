@@ -30,6 +30,7 @@ from shiftbench.validation.report import did_you_mean, first_line
 
 _FILE = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d{2}-\d{2}T[\d.-]+)\.jsonl")
 _KNOWN_VERSIONS = re.compile(r"0\.4\.\d.*")
+# Limits on memory, because logs come from others.
 _MAX_LINE_BYTES = 64 * 2**20
 _BUFFER_BYTES = 2**20
 _MAX_RESULTS_BYTES = 256 * 2**20

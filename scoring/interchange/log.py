@@ -321,7 +321,7 @@ def parse_json(
     try:
         try:
             return decode(data)
-        except msgspec.ValidationError:
+        except msgspec.ValidationError:  # a DecodeError, too, but of valid JSON
             raise
         except (msgspec.DecodeError, UnicodeDecodeError):
             return decode(plain_json(bytes(data)))

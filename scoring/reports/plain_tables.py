@@ -19,7 +19,7 @@ from shiftbench.scoring.reports.frame.site import render, report_file
 from shiftbench.scoring.reports.numbers import MINUS, signed
 from shiftbench.validation.plain_text import escape_invisible
 
-_ANY_WIDTH = 10_000
+_ANY_WIDTH = 10_000  # for measuring a table, wider than any terminal
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

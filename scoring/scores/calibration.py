@@ -192,6 +192,7 @@ class _TaskConfidences:
             for run in self.values.runs_of(cell):
                 sure, right = target.confidence[run], target.correct[run]
                 pooled.append((sure, right))
+                # Rounding errors of the product must not raise its ceiling.
                 places = np.maximum(np.ceil(_COVERAGES * sure.size - 1e-9).astype(int), 1) - 1
                 risks.append(risk_coverage(sure, right)[places])
         sure, right = (np.concatenate(parts) for parts in zip(*pooled, strict=True))

@@ -228,6 +228,7 @@ class Figure:
             rows = np.array([each == test_set for each in test_sets])
             weights = self._terms.weights[rows]
             above = float(weights[weights > 0].sum())
+            # Only weights that cancel, up to rounding, make a difference of models.
             if above <= 0 or abs(weights.sum()) > 1e-9:
                 continue
             scores = [part.score for part, row in zip(self.parts, rows, strict=True) if row]
@@ -339,6 +340,7 @@ class Figure:
         """
         down, up = self._reach(float(student(self.df, level)))
         if recipes:
+            # The total degrees of freedom may be larger, but training variance must never make the interval shorter.
             quantile = float(student(self.total_df, level))
             down, up = (
                 max(way, float(np.hypot(wide, quantile * np.sqrt(self._run_variance))))
@@ -429,6 +431,8 @@ def _root(rising: Callable[[float], float], at_zero: float) -> float:
         slope = (value - value_before) / (here - before)
         following = here - value / slope if slope > 0 else low
         before, value_before = here, value
+        # A secant step outside the bracket is replaced by bisection. Until a limit above the root is known, the middle
+        # of the bracket is far off, so steps grow eightfold at most.
         here = following if low < following < high else min((low + high) / 2, 8 * max(low, 1.0))
     return here
 
@@ -482,6 +486,7 @@ def weighted_sum(
         for part in figure.parts:
             key = (part.score, part.scale)
             merged[key] = merged.get(key, 0.0) + weight * part.weight
+    # A score that cancels, up to rounding, must not contribute to intervals and degrees of freedom.
     kept = tuple(Part(weight, score, scale) for (score, scale), weight in merged.items() if abs(weight) > 1e-12)
     least = min((part.weight for part in kept), default=0.0)
     if any(not figure.parts for figure in figures):

@@ -229,6 +229,7 @@ def refuse_limits(limits: Limits) -> None:
         if not low_enough:
             where, cure = f"--{name.replace('_', '-')}", "give points: 5 means 5 of 100"
             problems.append(Problem("this is not a limit in points", where, f"{100 * limit:g}", cure))
+    # A fraction such as 0.8 given as points arrives here as 0.008; no task has so low a limit.
     if limits.min_score is not None and 0 < limits.min_score <= 0.01:
         what, cure = "a lowest score is in points, from 0 to 100", f"did you mean {1e4 * limits.min_score:g}?"
         problems.append(Problem(what, "--min-score", f"{100 * limits.min_score:g}", cure))

@@ -49,6 +49,7 @@ PRIOR_FIXED = "prior_fixed_"
 LENIENT = "span_f1_lenient"
 """Span F1 where an orphan I- tag opens a span, as in seqeval's default mode."""
 _CANDIDATES = 2000
+"""Number of generated texts whose embeddings are in memory at the same time."""
 QA_PRIOR = (1 - NO_ANSWER_SHARE, NO_ANSWER_SHARE)
 
 

@@ -269,6 +269,7 @@ class Design:
         lengths = np.sqrt(np.diag(joint))
         unit = joint / np.where(lengths > 0, lengths, 1.0) / np.where(lengths > 0, lengths, 1.0)[:, None]
         values, vectors = np.linalg.eigh(unit)
+        # Unit vectors with these correlations: unit = influences @ influences.T. Cholesky fails if it is singular.
         influences = vectors * np.sqrt(np.maximum(values, 0.0))
         parts = []
         for row, cell in enumerate(self.cells):
@@ -314,6 +315,7 @@ WANTED = (0.01, 0.02, 0.05)
 """Drops for which the required runs and texts are listed."""
 _MOST_RUNS = 1_000
 _LEAST_TEXTS, _MOST_TEXTS = 10, 10_000_000
+"""Ranges, with ``_MOST_RUNS``, in which the needed runs and texts are searched."""
 
 
 class Assumptions(pydantic.BaseModel):

@@ -303,6 +303,7 @@ def _replicates(values: TaskValues) -> dict[Cell, NDArray[np.float32]]:
 
 def group_signs(task: str, target: str, n_groups: int) -> NDArray[np.float32]:
     """Draw a random sign, 1 or -1, for each replicate and group of a test set, shape (N_STORED, n_groups)."""
+    # Seeded by test set, not by entry: replicates of different entries can be compared only with the same signs.
     rng = np.random.default_rng([_SIGNS, *f"{task}/{target}".encode()])
     n_bytes = (n_groups + 7) // 8
     words = np.frombuffer(rng.bytes(N_STORED * n_bytes), dtype=np.uint8).reshape(N_STORED, n_bytes)

@@ -99,6 +99,7 @@ def mean_score(texts: Texts, members: Mask) -> Figure:
     moved[held] = group_influences((sums - sizes * value)[held] / whole, own, sizes[held])
     holding = min(float(effective_groups(each)) for each in (sums, sizes - sums))
     n = effective_n(value, float((moved**2).sum()), value * (1 - value) / whole, size, holding)
+    # ``right`` stays empty: a slice and the rest share groups but no texts, so they are not paired as two models are.
     return single(Score(value, float(n), size - 1, test_set="texts", groups=size, influences=moved))
 
 

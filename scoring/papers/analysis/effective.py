@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MOST_ENTRIES = 500
+"""Maximum number of entries drawn per board, because the height of a PNG is limited; the rows have all."""
 _ABOUT = (
     "Score under shift (mean ST, mean OOD) minus the score that the line through all other entries (on logits) "
     "predicts from the in-domain score. 95% intervals include the errors of both scores and of the line."

@@ -31,6 +31,7 @@ _STATEMENTS = {
 }  # fmt: skip
 _ALL = "none"
 _MOST_ENTRIES = 500
+"""Maximum number of entries drawn per board, because the height of a PNG is limited; the rows have all."""
 _NO_GRID = "no entry has every score of a task"
 THEOREM_ONE = pl.Schema(
     {

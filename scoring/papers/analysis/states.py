@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _MEAN_OOD, _CROSS = "mean OOD", "mean ST"
 _LINE = 38
+"""Number of letters in a line of a panel's title."""
 _KINDS = {
     "line up": "one rising line", "line down": "one falling line", "two lines": "two rising lines", "v": "V-shape",
     "peak": "rises, then falls", "two lines down": "two falling lines", "none": "no relation",

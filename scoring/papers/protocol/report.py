@@ -118,8 +118,8 @@ def _length(value: float | None) -> str:
 _WIDTH = 6.0
 """Inches per panel."""
 _ACCENT, _ID, _REST = "#0072B2", "#E69F00", "#BBBBBB"
-_MOST_CELLS = 14
 # With more data sets, numbers in the heatmap would overlap.
+_MOST_CELLS = 14
 _LONGEST = 18
 
 
