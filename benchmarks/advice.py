@@ -30,7 +30,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.stored import StoredTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.label_budget import share_budget
@@ -211,7 +211,7 @@ def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
         first seed of each, as further seeds add little evidence. Models with constant predictions on the source domain,
         and placebos, are skipped.
     """
-    kept = KeptTrials(board)
+    kept = StoredTrials(board)
     for trial in kept.trials():
         task, model, name = trial.folder.parts
         if task not in folder.manifest.tasks or task.endswith(PLACEBO):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import shiftbench as sb
-from shiftbench.baselines.grid.kept import read_results
+from shiftbench.baselines.grid.stored import read_results
 from shiftbench.baselines.models.settings import SETTINGS
 from shiftbench.baselines.results.papers import RESULTS, paper_file
 from shiftbench.baselines.robust.method import METHODS

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from shiftbench.baselines.grid.kept import TRAINING, KeptTrials
+from shiftbench.baselines.grid.stored import TRAINING, StoredTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, is_whole
 from shiftbench.baselines.program import write_outputs
 from shiftbench.validation.cards import Card, card_path, read_card
@@ -42,7 +42,7 @@ def by_entry(trials: Sequence[Trial]) -> list[list[Trial]]:
     return list(entries.values())
 
 
-def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None:
+def collect(trials: Sequence[Trial], stored: StoredTrials, out: Path) -> Path | None:
     """Write the prediction file and card of one model on one task, from its finished trials.
 
     The result equals that of ``shiftbench train`` with all sources and seeds, and the card contains that command. Its
@@ -50,19 +50,19 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
 
     Args:
         trials: trials of the model on the task, in the order of the file.
-        kept: access to the trials, each in its own folder or packed.
+        stored: access to the trials, each in its own folder or packed.
         out: folder to write ``<task>/<model>.parquet`` into; a task's placebo is written to the same file.
     Returns: the prediction file; None if no trial is finished.
     """
-    done = {trial: files for trial in trials if PREDICTIONS in (files := kept.files(trial))}
+    done = {trial: files for trial in trials if PREDICTIONS in (files := stored.files(trial))}
     entry = out / trials[0].task.removesuffix(PLACEBO) / f"{trials[0].model}.parquet"
     if done and len(done) < len(trials):
         log.info("%s will lack %d of %s", entry, len(trials) - len(done), plural(len(trials), "trial"))
     # Programs also write intermediate states of a training, such as predictions.epoch-1.parquet.
     for name in sorted({name for files in done.values() for name in files}):
         having = [trial for trial, files in done.items() if name in files]
-        predictions = pl.concat([kept.predictions(trial, name) for trial in having])
-        card = _join_cards([kept.card(trial, name) for trial in having], training_command(having))
+        predictions = pl.concat([stored.predictions(trial, name) for trial in having])
+        card = _join_cards([stored.card(trial, name) for trial in having], training_command(having))
         if (here := having[0].dataset) and card.data != here.content:  # same rows, but a folder with other tasks
             card = card.model_copy(update={"data": here.content, "settings": here.settings})
         if search := having[0].search:
@@ -71,7 +71,7 @@ def collect(trials: Sequence[Trial], kept: KeptTrials, out: Path) -> Path | None
         is_known = is_whole(file) and read_card(card_path(file)) == card
         if not (is_known and pl.read_parquet(file).equals(predictions)):
             write_outputs(predictions, card, file)
-    records = [record for trial in done for record in kept.training(trial)]
+    records = [record for trial in done for record in stored.training(trial)]
     if records:
         text = json.dumps(records, indent=1)
         entry.with_name(f"{entry.stem}{TRAINING.removeprefix(_STEM)}").write_text(text, encoding="utf-8")

@@ -26,7 +26,7 @@ import typer
 from typer.core import TyperGroup
 
 from shiftbench.baselines.grid.collect import by_entry
-from shiftbench.baselines.grid.kept import TRAINING
+from shiftbench.baselines.grid.stored import TRAINING
 from shiftbench.baselines.grid.trial import LOG, Trial, failure_reason, start_trial, stop_trials
 from shiftbench.baselines.own_code import PROGRAMS_GROUP, is_own
 from shiftbench.baselines.training.options import (

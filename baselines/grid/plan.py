@@ -215,7 +215,7 @@ def _problem(detail: Any, file: str) -> Problem:
     return Problem(detail["msg"], file, repr(detail["input"])[:100], key=key)
 
 
-def tasks_at_hand(file: Path, folder: DatasetFolder) -> list[str]:
+def available_tasks(file: Path, folder: DatasetFolder) -> list[str]:
     """List the tasks of a grid file that the folder contains, in the file's order."""
     grid_file = _read_grid_file(file)
     named = [task for model in grid_file.models for task in model.tasks or grid_file.tasks or folder.manifest.tasks]

@@ -13,7 +13,7 @@ import filelock
 
 from shiftbench.baselines.grid.collect import by_entry, collect
 from shiftbench.baselines.grid.estimate import duration
-from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.stored import StoredTrials
 from shiftbench.baselines.grid.trial import LOG, EndedTrial, Trial
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem, plural
@@ -42,9 +42,9 @@ def run_grid(trials: Sequence[Trial], out: Path, engine: Engine) -> None:
         waiting = not_done(sorted(trials, key=lambda t: (t.task.endswith(PLACEBO), seeds.index(t.seed))), runs)
         _log_counts(trials, waiting, runs)
         failed = _run_waiting(trials, waiting, runs, out, engine)
-        kept = KeptTrials(runs)
+        stored = StoredTrials(runs)
         for entry in by_entry(trials):
-            collect(entry, kept, out)
+            collect(entry, stored, out)
     if failed:
         more = len(failed) - _SHOWN
         rest = [Problem(f"{plural(more, 'more trial')} failed", str(runs))] if more > 0 else []
@@ -68,15 +68,15 @@ def collect_done(trials: Sequence[Trial], out: Path) -> None:
         raise InvalidInput(Problem("no trial of this grid is done", str(runs), cure=cure))
     with _lock_folder(out):
         _log_counts(trials, not_done(trials, runs), runs)
-        kept = KeptTrials(runs)
+        stored = StoredTrials(runs)
         for entry in by_entry(trials):
-            collect(entry, kept, out)
+            collect(entry, stored, out)
 
 
 def not_done(trials: Sequence[Trial], runs: Path) -> list[Trial]:
     """Return the trials without a complete prediction file, neither in their folder below ``runs`` nor packed."""
-    kept = KeptTrials(runs)
-    return [trial for trial in trials if not kept.is_done(trial)]
+    stored = StoredTrials(runs)
+    return [trial for trial in trials if not stored.is_done(trial)]
 
 
 def _run_waiting(
@@ -97,7 +97,7 @@ def _run_waiting(
                     log.info("done: %s (%s)", ended.trial, so_far)
                     entry = entry_of.get(ended.trial)  # a trial of a search belongs to no entry
                     if entry and unfinished.isdisjoint(entry):
-                        collect(entry, KeptTrials(runs), out)
+                        collect(entry, StoredTrials(runs), out)
                 else:
                     failed.append(ended)
                     log.info("failed: %s: %s (%s)", ended.trial, ended.error, so_far)
@@ -118,8 +118,8 @@ def _log_counts(trials: Sequence[Trial], waiting: Sequence[Trial], runs: Path) -
     """Log how many trials are done and waiting, and how many other trials the folder contains."""
     n_done = len(trials) - len(waiting)
     log.info("%s: %d done, %d to run", plural(len(trials), "trial"), n_done, len(waiting))
-    kept = KeptTrials(runs)
-    own = {kept.folder(trial) for trial in trials}
+    stored = StoredTrials(runs)
+    own = {stored.folder(trial) for trial in trials}
     others = {path for trial in own for path in trial.parent.glob("*") if path.is_dir()} - own
     if others:
         why = "were made with other options, seeds, data, code or versions: kept, not used"

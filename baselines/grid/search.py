@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.stored import StoredTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS, Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
@@ -91,20 +91,19 @@ class ChosenSettings(NamedTuple):
     chosen: int
 
 
-def choose_settings(searched: SearchedModel, kept: KeptTrials, folder: DatasetFolder) -> ChosenSettings:
+def choose_settings(searched: SearchedModel, stored: StoredTrials, folder: DatasetFolder) -> ChosenSettings:
     """Select the settings with the highest score; the first in a tie."""
-    scores = [_score(trial, kept, folder) for trial in searched.tries]
+    scores = [_score(trial, stored, folder) for trial in searched.tries]
     return ChosenSettings(scores, int(np.argmax(scores)))
 
 
-def chosen_trials(searches: Sequence[SearchedModel], kept: KeptTrials, folder: DatasetFolder, out: Path) -> list[Trial]:
-    """Select the settings of every search whose trials are all finished, and write the list of trials next to the
-    results.
+def chosen_trials(
+    searches: Sequence[SearchedModel], stored: StoredTrials, folder: DatasetFolder, out: Path
+) -> list[Trial]:
+    """Select the settings of every search whose trials are all finished, and list the trials next to the results.
 
     Args:
         searches: searches of a grid.
-        kept: access to its trials.
-        folder: its dataset.
         out: the folder of results; ``<task>/<model>.search.json`` lists every trial with its score.
     Returns: the trials on new seeds.
     """
@@ -112,9 +111,9 @@ def chosen_trials(searches: Sequence[SearchedModel], kept: KeptTrials, folder: D
     listed: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for searched in searches:
         first = searched.tries[0]
-        if not all(kept.is_done(trial) for trial in searched.tries):
+        if not all(stored.is_done(trial) for trial in searched.tries):
             continue
-        found = choose_settings(searched, kept, folder)
+        found = choose_settings(searched, stored, folder)
         finals += searched.finals(found.chosen)
         assert first.search is not None
         listed.setdefault((first.task, first.model), []).extend(
@@ -132,16 +131,16 @@ def chosen_trials(searches: Sequence[SearchedModel], kept: KeptTrials, folder: D
     return finals
 
 
-def _score(trial: Trial, kept: KeptTrials, folder: DatasetFolder) -> float:
+def _score(trial: Trial, stored: StoredTrials, folder: DatasetFolder) -> float:
     """Score a trial by the task's metric: on its source's validation rows, or (oracle) on the targets' test rows."""
     assert trial.search is not None
     info, sources = folder.task(trial.task), source_parts(trial.source)
     if trial.search.rule == SOURCE_VALIDATION:
-        frame = kept.predictions(trial, VALIDATION)
+        frame = stored.predictions(trial, VALIDATION)
         parts = [part for part in sources if "validation" in info.domains[part].splits]
         golds = [pl.concat([folder.split(trial.task, part, "validation") for part in parts])]
     else:
-        frame = kept.predictions(trial, PREDICTIONS)
+        frame = stored.predictions(trial, PREDICTIONS)
         targets = [name for name, facts in info.domains.items() if "test" in facts.splits and name not in sources]
         golds = [folder.split(trial.task, target, "test") for target in targets]
     codes = {name: code for code, name in enumerate(info.labels)}

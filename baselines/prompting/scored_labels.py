@@ -72,10 +72,10 @@ class LabelScores:
         return max(0.0, 1.0 - sum(self.shares)) if self.unlisted else 0.0
 
 
-def tokens_to_tell(labels: Sequence[str]) -> int:
+def needed_tokens(labels: Sequence[str]) -> int:
     """Return the number of tokens that suffice to distinguish the labels, whatever the tokenization.
 
-    >>> tokens_to_tell(["yes", "no"]), tokens_to_tell(["negative", "neutral"]), tokens_to_tell(["join", "joint"])
+    >>> needed_tokens(["yes", "no"]), needed_tokens(["negative", "neutral"]), needed_tokens(["join", "joint"])
     (1, 3, 5)
     """
     shared = [_common_prefix(_folded(left), _folded(right)) for left, right in combinations(labels, 2)]

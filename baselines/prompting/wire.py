@@ -6,7 +6,7 @@ from typing import Any
 
 from shiftbench.baselines.prompting.models import Ending, Message, ModelAnswer, Request
 from shiftbench.baselines.prompting.parsing import answer_forms
-from shiftbench.baselines.prompting.scored_labels import LabelScores, have_prefixes, read_listed_tokens, tokens_to_tell
+from shiftbench.baselines.prompting.scored_labels import LabelScores, have_prefixes, needed_tokens, read_listed_tokens
 from shiftbench.validation.json_text import parse_json
 from shiftbench.validation.report import first_line
 
@@ -80,7 +80,7 @@ def request_body(request: Request, api: Api, parameters: Mapping[str, Any], *, s
     if scores_labels and request.labels:
         # At least one token: not all servers accept 0.
         name = "max_completion_tokens" if asks.get("max_completion_tokens") else "max_tokens"
-        asks |= {**scoring, name: tokens_to_tell(request.labels) if api is Api.CHAT else 1}
+        asks |= {**scoring, name: needed_tokens(request.labels) if api is Api.CHAT else 1}
     return {name: value for name, value in asks.items() if value is not None}
 
 

@@ -15,7 +15,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from shiftbench.baselines.grid.kept import pack_board, unpack_board
+from shiftbench.baselines.grid.stored import pack_board, unpack_board
 from shiftbench.baselines.grid.trial import LOG
 from shiftbench.validation.cards import read_card
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 import pydantic
 
-from shiftbench.baselines.grid.kept import read_results
+from shiftbench.baselines.grid.stored import read_results
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 RESULTS = Path(__file__).parent
@@ -55,7 +55,7 @@ class OurResult(_Table):
     figures: list[str] = []
 
 
-class AtHand(_Table):
+class AvailablePart(_Table):
     """The part of a grid whose rows and models are available."""
 
     tasks: list[str]
@@ -78,7 +78,7 @@ class PaperRow(_Table):
     check: str | None = None
     pairings: list[str] = []
     ours: list[OurResult] = []
-    at_hand: AtHand | None = None
+    available: AvailablePart | None = None
 
     @property
     def benchmark(self) -> str:
@@ -111,7 +111,7 @@ class PaperFile(_Table):
     rows: Annotated[list[PaperRow], pydantic.Field(min_length=1)]
 
 
-class Beside(NamedTuple):
+class ComparedNumber(NamedTuple):
     """One number of a paper next to ours, as texts in points."""
 
     row: str
@@ -153,17 +153,17 @@ def reported_figures(file: str) -> tuple[Mapping[str, str], ...]:
         return tuple(csv.DictReader(lines))
 
 
-def beside_kept(row: PaperRow) -> Iterator[Beside]:
+def compare_stored(row: PaperRow) -> Iterator[ComparedNumber]:
     """Yield the stored results of a row next to the paper's numbers."""
     for ours in row.ours:
         board, name = ours.result.split("/")
         scores = read_results(RESULTS / board)[name].scores["tasks"][0]
-        yield from beside_paper(row, ours.task, ours.models, scores, ours.result, ours.figures)
+        yield from compare_with_paper(row, ours.task, ours.models, scores, ours.result, ours.figures)
 
 
-def beside_paper(
+def compare_with_paper(
     row: PaperRow, task: str, models: Sequence[str], scores: Mapping[str, Any], result: str, figures: Sequence[str] = ()
-) -> Iterator[Beside]:
+) -> Iterator[ComparedNumber]:
     """Compare the scores of one result with the numbers printed in a paper.
 
     Args:
@@ -183,7 +183,7 @@ def beside_paper(
         scale = 100 if row.benchmark == "df1" else 1
         paper = " / ".join("-" if value is None else form.format(scale * value) for value in values)
         shown = f"{_task_title(row, task)}, {' / '.join(model.replace('|', ', ') for model in models)}"
-        yield Beside(shown, _figure_title(scores, name), paper, points(ours), result)
+        yield ComparedNumber(shown, _figure_title(scores, name), paper, points(ours), result)
 
 
 def _printed(printed: Sequence[Mapping[str, str]], model: str, figure: str) -> float | None:
@@ -253,7 +253,7 @@ def paper_tables() -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     """Build the tables of the papers with stored results: a title, then rows of cells, the header first."""
     for row in paper_file().rows:
         if row.ours:
-            yield row.name, [HEADER, *(each._replace(result=f"`{each.result}`") for each in beside_kept(row))]
+            yield row.name, [HEADER, *(each._replace(result=f"`{each.result}`") for each in compare_stored(row))]
 
 
 def markdown(rows: Sequence[Sequence[str]], *, figures: Sequence[int] = (2, 3)) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.baselines.grid.kept import RECORDS, read_results
+from shiftbench.baselines.grid.stored import RECORDS, read_results
 from shiftbench.builders.folder.reader import DatasetFolder
 
 

@@ -65,13 +65,13 @@ class Dann(nn.Module):
         for layer in made:
             nn.init.kaiming_uniform_(layer.weight, generator=generator)
             nn.init.zeros_(layer.bias)
-        self.tell_domain = nn.Sequential(made[0], nn.ReLU(), made[1])
+        self.domain_classifier = nn.Sequential(made[0], nn.ReLU(), made[1])
 
     def forward(self, model: Any, batch: Batch) -> Tensor:
         """Return the loss of a batch with ``domain``, shape (B,)."""
         logits, features = logits_and_features(model, batch)
         weight = self._weight * reversal_weight(self.progress, self._steepness)
-        domain_logits = self.tell_domain(reversed_gradient(features.float(), weight))
+        domain_logits = self.domain_classifier(reversed_gradient(features.float(), weight))
         return cross_entropy(logits, batch["labels"]) + functional.cross_entropy(domain_logits, batch["domain"])
 
 

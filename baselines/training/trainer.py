@@ -151,7 +151,7 @@ def train(
         if settings.epochs > 0:
             trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
         else:
-            trainer.keeper.keep(0)
+            trainer.saver.save(0)
         seconds = time.perf_counter() - start
     sizes = n_parameters(model)
     scores = [entry[_SCORE] for entry in trainer.state.log_history if _SCORE in entry]
@@ -163,12 +163,12 @@ def train(
         "family": model.config.model_type,
         "parameters": sizes[0],
         "tunable_parameters": sizes[1],
-        "state_steps": {state_name(epochs): step for epochs, step in trainer.keeper.steps.items()},
+        "state_steps": {state_name(epochs): step for epochs, step in trainer.saver.steps.items()},
     }
     if checkpoint is None:
         tokens = float(trainer.rows.lengths.sum()) * settings.epochs
         record |= {"seconds": round(seconds, 3), "tokens_per_second": round(tokens / seconds, 1)}
-    return Trajectory(model, max(scores) if scores else None, trainer.keeper.files, record)
+    return Trajectory(model, max(scores) if scores else None, trainer.saver.files, record)
 
 
 def state_name(epochs: float) -> str:
@@ -246,8 +246,8 @@ class _SourceTrainer(Trainer):
         )
         # Several GPUs are used for several trainings; the Trainer would split one training's batches among them.
         arguments._n_gpu = min(1, arguments.n_gpu)
-        self.keeper = _Keeper(model, folder, {epochs: round(epochs * n_steps) for epochs in keep})
-        callbacks = [self.keeper, _Checkpoints(n_steps), _Bar(total)]
+        self.saver = _StateSaver(model, folder, {epochs: round(epochs * n_steps) for epochs in keep})
+        callbacks = [self.saver, _Checkpoints(n_steps), _Bar(total)]
         super().__init__(model, arguments, train_dataset=self.rows, eval_dataset=self.rows, callbacks=callbacks)
         self.remove_callback(PrinterCallback)
         self.model_accepts_loss_kwargs = False
@@ -285,7 +285,7 @@ class _SourceTrainer(Trainer):
         return 0
 
 
-class _Keeper(TrainerCallback):
+class _StateSaver(TrainerCallback):
     """Saves the requested states, each at its step."""
 
     def __init__(self, model: Any, folder: Path, steps: Mapping[float, int]) -> None:
@@ -293,12 +293,12 @@ class _Keeper(TrainerCallback):
         self.files = {epochs: folder / f"state-{epochs:g}.pt" for epochs in steps}
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.keep(state.global_step)
+        self.save(state.global_step)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self.keep(state.global_step)
+        self.save(state.global_step)
 
-    def keep(self, step: int) -> None:
+    def save(self, step: int) -> None:
         for epochs, wanted in self.steps.items():
             if wanted == step and not self.files[epochs].is_file():
                 save_state(self._model, self.files[epochs])

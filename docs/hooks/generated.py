@@ -17,7 +17,7 @@ from mkdocs.structure.files import File, Files
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import shiftbench as sb
-from shiftbench.baselines.grid.kept import read_results
+from shiftbench.baselines.grid.stored import read_results
 from shiftbench.baselines.models.settings import SETTINGS, setting_values
 from shiftbench.baselines.results import papers
 from shiftbench.baselines.robust.method import METHODS, method_class, strengths_of

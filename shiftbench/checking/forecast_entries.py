@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from shiftbench.baselines.grid.collect import by_entry
-from shiftbench.baselines.grid.kept import KeptTrials
+from shiftbench.baselines.grid.stored import StoredTrials
 from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, find_dataset
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, find_folder, has_folder
@@ -60,7 +60,7 @@ def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
 
 def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
     """Read all models of a grid's folder of runs."""
-    kept = KeptTrials(runs)
+    kept = StoredTrials(runs)
     trials = kept.trials()
     if not trials:
         cure = f"give a prediction file, or the folder in which 'shiftbench grid' stores TASK/MODEL/TRIAL/{RECORD}"

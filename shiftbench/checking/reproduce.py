@@ -8,11 +8,11 @@ from shiftbench.baselines.results.papers import (
     HEADER,
     RESULTS,
     STATES,
-    Beside,
+    ComparedNumber,
     PaperRow,
     State,
-    beside_kept,
-    beside_paper,
+    compare_stored,
+    compare_with_paper,
     paper_file,
     reported_figures,
 )
@@ -73,12 +73,12 @@ def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Tr
         data: the dataset folder, which may not exist.
     """
     from shiftbench.baselines.grid.estimate import TrialRows, rows_of
-    from shiftbench.baselines.grid.plan import read_plan, read_without_data, tasks_at_hand
+    from shiftbench.baselines.grid.plan import available_tasks, read_plan, read_without_data
     from shiftbench.builders.folder.reader import DatasetFolder
 
     if (data / "shiftbench.json").is_file():
         folder = DatasetFolder.open(data)
-        tasks = [task for task in tasks_at_hand(grid_file(row), folder) if row.tasks is None or task in row.tasks]
+        tasks = [task for task in available_tasks(grid_file(row), folder) if row.tasks is None or task in row.tasks]
         trials = list(read_plan(grid_file(row), programs, tasks, data=data).trials)
         return _of_row(row, trials), lambda trial: rows_of(trial, folder)
     sizes = {task: size for task, size in paper_file().sizes.items() if task.startswith(f"{row.benchmark}/")}
@@ -102,7 +102,7 @@ def _of_row(row: PaperRow, trials: "Sequence[Trial]") -> "list[Trial]":
     return [trial for trial in trials if not row.models or trial.model in row.models]
 
 
-def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Iterator[Beside]:
+def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Iterator[ComparedNumber]:
     """Run a row, and yield its results next to the paper's numbers.
 
     If only a part of a grid is available, that part is run; finished trials are not repeated.
@@ -121,16 +121,16 @@ def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Ite
             raise InvalidInput(Problem("the folder has none of the row's tasks", str(data), cure=cure))
         yield from computed
         return
-    from shiftbench.baselines.grid.plan import read_plan, tasks_at_hand
+    from shiftbench.baselines.grid.plan import available_tasks, read_plan
     from shiftbench.baselines.grid.progress import run_grid
     from shiftbench.baselines.grid.trial import run_local
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.scoring.scores.score import score_file
 
     folder = DatasetFolder.open(data)
-    part = row.at_hand if row.state is State.WORKS else None
+    part = row.available if row.state is State.WORKS else None
     wanted = part.tasks if part else row.tasks
-    tasks = [task for task in tasks_at_hand(grid_file(row), folder) if wanted is None or task in wanted]
+    tasks = [task for task in available_tasks(grid_file(row), folder) if wanted is None or task in wanted]
     if not tasks:
         found, cure = ", ".join(folder.manifest.tasks), f"build them: {steps_of(row, data, out)[0]}"
         raise InvalidInput(Problem("the folder has none of the row's tasks", str(data), found, cure))
@@ -141,10 +141,10 @@ def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Ite
         (scores,) = score_file(out / task / f"{model}.parquet", folder).tasks[:1]
         if row.reported and model in row.models:
             dumped = scores.model_dump(mode="json")
-            yield from beside_paper(row, task, [row.models[model]], dumped, f"{task}/{model}")
+            yield from compare_with_paper(row, task, [row.models[model]], dumped, f"{task}/{model}")
 
 
-def _toy(row: PaperRow, data: Path) -> Iterator[Beside]:
+def _toy(row: PaperRow, data: Path) -> Iterator[ComparedNumber]:
     """Compute drops and scenarios of DR's toy example from its scores."""
     from shiftbench.metrics.robustness import scenario
 
@@ -156,11 +156,11 @@ def _toy(row: PaperRow, data: Path) -> Iterator[Beside]:
         (name,) = scenario([found["sd"]], [found["td"]])
         shift = f"{each['source']} to {each['target']}"
         for figure, value in found.items():
-            yield Beside(shift, figure.upper(), each[figure], f"{value:g}", row.id)
-        yield Beside(shift, "scenario", each["scenario"], name, row.id)
+            yield ComparedNumber(shift, figure.upper(), each[figure], f"{value:g}", row.id)
+        yield ComparedNumber(shift, "scenario", each["scenario"], name, row.id)
 
 
-def _protocol(row: PaperRow, data: Path) -> Iterator[Beside]:
+def _protocol(row: PaperRow, data: Path) -> Iterator[ComparedNumber]:
     """Choose the data sets of BOSS by its protocol, from the similarities and scores printed in the paper."""
     from shiftbench.scoring.papers.protocol.run import choose_reported
 
@@ -169,10 +169,10 @@ def _protocol(row: PaperRow, data: Path) -> Iterator[Beside]:
         choice = choose_reported(task.lower(), 3)
         for role, ours in (("ID", [choice.id or "none"]), ("OOD", sorted(choice.ood or ()))):
             paper = sorted(each["dataset"] for each in suite if (each["task"], each["role"]) == (task, role))
-            yield Beside(task, role, ", ".join(paper), ", ".join(ours), row.id)
+            yield ComparedNumber(task, role, ", ".join(paper), ", ".join(ours), row.id)
 
 
-def _similarity(row: PaperRow, data: Path) -> Iterator[Beside]:
+def _similarity(row: PaperRow, data: Path) -> Iterator[ComparedNumber]:
     """Compare the similarity (Q) of a pairing's target and source with the paper's, if the dataset contains depths.
 
     The paper's values agree with the formula of its code at 500 and 1,000 texts; equation 8 gives another number.
@@ -189,11 +189,11 @@ def _similarity(row: PaperRow, data: Path) -> Iterator[Beside]:
         source = folder.task(task).joined_source
         for pair in (pair for pair in read_statistics(folder.path, task).depths if pair.source == source):
             ours = pooled_q(pair.q, Q_SOURCE_TEXTS, Q_TARGET_TEXTS)
-            yield Beside(each["pairing"], "Q, by the paper's code", each["q"], f"{ours:.2f}", row.id)
-            yield Beside(each["pairing"], "Q, equation 8", "not printed", f"{pair.q:.2f}", row.id)
+            yield ComparedNumber(each["pairing"], "Q, by the paper's code", each["q"], f"{ours:.2f}", row.id)
+            yield ComparedNumber(each["pairing"], "Q, equation 8", "not printed", f"{pair.q:.2f}", row.id)
 
 
-def _depths(row: PaperRow, data: Path) -> Iterator[Beside]:
+def _depths(row: PaperRow, data: Path) -> Iterator[ComparedNumber]:
     """Summarise the depths of source and target texts; the paper only has a plot of them."""
     from shiftbench.builders.folder.reader import DatasetFolder
     from shiftbench.builders.folder.statistics import read_statistics
@@ -207,19 +207,21 @@ def _depths(row: PaperRow, data: Path) -> Iterator[Beside]:
                 for name, rows in (("source", table.filter(~is_test)), ("target", table.filter(is_test))):
                     low, middle, high = (rows["depth"].quantile(q) or 0.0 for q in (0.05, 0.5, 0.95))
                     found = f"{middle:.3f} ({low:.3f} to {high:.3f})"
-                    yield Beside(task, f"depth of {plural(len(rows), f'{name} text')}", "a picture", found, row.id)
+                    yield ComparedNumber(
+                        task, f"depth of {plural(len(rows), f'{name} text')}", "a picture", found, row.id
+                    )
 
 
-_CHECKS: dict[str, Callable[[PaperRow, Path], Iterator[Beside]]] = {
+_CHECKS: dict[str, Callable[[PaperRow, Path], Iterator[ComparedNumber]]] = {
     "toy": _toy, "protocol": _protocol, "q": _similarity, "depths": _depths,
 }  # fmt: skip
 
 
-def table_of(rows: Sequence[Beside]) -> list[Sequence[str]]:
+def table_of(rows: Sequence[ComparedNumber]) -> list[Sequence[str]]:
     """Return the comparison as rows of cells, the header first."""
     return [HEADER, *rows]
 
 
-def kept_of(row: PaperRow) -> list[Beside]:
+def kept_of(row: PaperRow) -> list[ComparedNumber]:
     """Return our stored results next to the paper's numbers; empty in a wheel, which does not include them."""
-    return list(beside_kept(row)) if (RESULTS / "grids").is_dir() else []
+    return list(compare_stored(row)) if (RESULTS / "grids").is_dir() else []

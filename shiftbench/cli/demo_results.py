@@ -12,7 +12,7 @@ import typer
 
 from shiftbench import baselines
 from shiftbench.baselines.grid.collect import by_entry, collect
-from shiftbench.baselines.grid.kept import PACK, KeptTrials, read_results
+from shiftbench.baselines.grid.stored import PACK, StoredTrials, read_results
 from shiftbench.baselines.grid.trial import find_dataset
 from shiftbench.builders.building.build import build
 from shiftbench.builders.encoder import Encoder
@@ -64,7 +64,10 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
     """
     store = Store(out / "store")
     for board in list_boards():
-        kept, at_floor = KeptTrials(board), {name for name, result in read_results(board).items() if result.is_at_floor}
+        kept, at_floor = (
+            StoredTrials(board),
+            {name for name, result in read_results(board).items() if result.is_at_floor},
+        )
         for model in by_entry(kept.trials()):
             if {model[0].model, f"{model[0].task}-{model[0].model}"} & at_floor:
                 of = f"{model[0].model} on {model[0].task}"

@@ -77,11 +77,11 @@ def grid(
         """Return the trials, plus those with settings selected by finished searches."""
         if not plan.searches:
             return trials
-        from shiftbench.baselines.grid.kept import KeptTrials
         from shiftbench.baselines.grid.search import chosen_trials
+        from shiftbench.baselines.grid.stored import StoredTrials
         from shiftbench.builders.folder.reader import DatasetFolder
 
-        chosen = chosen_trials(plan.searches, KeptTrials(place / "runs"), DatasetFolder.open(plan.data), place)
+        chosen = chosen_trials(plan.searches, StoredTrials(place / "runs"), DatasetFolder.open(plan.data), place)
         return (*trials, *chosen[own_part])
 
     if collect:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from shiftbench.baselines import majority
-from shiftbench.baselines.grid.kept import KeptTrials, Result, read_results
+from shiftbench.baselines.grid.stored import Result, StoredTrials, read_results
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.baselines.results.raw_files import raw_files
 from shiftbench.builders.building.build import build, choose_tasks
@@ -148,7 +148,7 @@ def test_results_are_a_dataset(tmp_path: Path) -> None:
 
 def test_rows_and_records_of_a_board_agree() -> None:
     for board in BOARDS:
-        kept, n = KeptTrials(board), 0
+        kept, n = StoredTrials(board), 0
         for trial in kept.trials():
             for name in kept.files(trial):
                 frame = kept.predictions(trial, name)

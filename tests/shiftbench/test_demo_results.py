@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shiftbench.baselines import majority
-from shiftbench.baselines.grid.kept import pack_board
+from shiftbench.baselines.grid.stored import pack_board
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli import demo_results

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from shiftbench.baselines.grid.kept import KeptTrials
 from shiftbench.baselines.grid.own import check_files
 from shiftbench.baselines.grid.plan import GridPlan, read_plan
+from shiftbench.baselines.grid.stored import StoredTrials
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.builders.checksums import file_sha256
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -121,7 +121,7 @@ def test_a_grid_runs_a_program_of_a_file_and_does_not_take_up_trials_of_another_
     assert "1 trial: 0 done, 1 to run" in said
     assert "1 trial of these models" in said  # the earlier one, kept and not used
     assert not first.equals(pl.read_parquet(place / "results/nli/longest.parquet"))
-    assert len(KeptTrials(place / "results/runs").trials()) == 2
+    assert len(StoredTrials(place / "results/runs").trials()) == 2
 
 
 @pytest.mark.long

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines.grid.collect import by_entry
-from shiftbench.baselines.grid.kept import KeptTrials, pack_board
 from shiftbench.baselines.grid.plan import GridPlan, read_plan
 from shiftbench.baselines.grid.search import add_settings, choose_settings, draw_settings
+from shiftbench.baselines.grid.stored import StoredTrials, pack_board
 from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, Searched, Trial
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli.help import imported_command
@@ -139,7 +139,7 @@ def test_the_rule_decides_which_rows_choose(
             codes = rows["label"] if right else (rows["label"] + 1) % 3
             predicted = [names[code] for code in codes]
             keep(tmp_path, trial, rows.select("id").with_columns(prediction=pl.Series(predicted)), name)
-    found = choose_settings(searched, KeptTrials(tmp_path), synthetic)
+    found = choose_settings(searched, StoredTrials(tmp_path), synthetic)
     assert found.chosen == best
     assert found.scores[best] == 1
     assert sorted(found.scores)[:2] == [0, 0]
@@ -173,7 +173,7 @@ def test_a_search_runs_from_the_grid_file_and_keeps_what_it_did_not_choose(
     run_grid(tmp_path, "--collect")  # chooses again, and runs nothing
     assert (tmp_path / "results/nli/one.parquet").read_bytes() == before
     pack_board(tmp_path / "results")
-    packed = [trial for trial in KeptTrials(tmp_path / "results").trials() if trial.search is not None]
+    packed = [trial for trial in StoredTrials(tmp_path / "results").trials() if trial.search is not None]
     assert sorted(str(trial.search.number) for trial in packed if trial.search) == ["1", "2", "3", "None", "None"]
     assert len(by_entry([*read.trials, *packed])) == 1
 

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines import majority
-from shiftbench.baselines.grid.kept import FORMER_DATA, KeptTrials, pack_board
 from shiftbench.baselines.grid.plan import read_plan
 from shiftbench.baselines.grid.progress import collect_done, not_done
+from shiftbench.baselines.grid.stored import FORMER_DATA, StoredTrials, pack_board
 from shiftbench.baselines.grid.trial import PREDICTIONS, Trial, find_dataset, trial_data
 from shiftbench.builders.assembling.assemble import assemble
 from shiftbench.builders.building.build import build
@@ -113,7 +113,7 @@ def test_former_keys_are_found_in_their_folder_and_by_the_table(
     table = "".join(f"{task} = '{trial_data(whole, task, ())}'\n" for task in TASKS)
     (board.parent / FORMER_DATA).write_text(f"[{whole.content_hash}]\n{table}", encoding="utf-8")
     assert not_done(trials, board / "runs") == []
-    kept = KeptTrials(board)
+    kept = StoredTrials(board)
     assert kept.trials() == sorted(today, key=lambda trial: trial.folder)
     assert kept.predictions(trials[0]).equals(kept.predictions(former[0]))
     assert len(kept.files(trials[0])) == 2
@@ -128,7 +128,7 @@ def test_a_tables_trial_is_packed_by_todays_key(whole: DatasetFolder, tmp_path: 
     shutil.rmtree(board / "runs")
     (board.parent / FORMER_DATA).unlink()
     assert not_done(today, board / "runs") == []
-    assert KeptTrials(board).trials() == sorted(today, key=lambda trial: trial.folder)
+    assert StoredTrials(board).trials() == sorted(today, key=lambda trial: trial.folder)
 
 
 def test_candidates_count_where_they_are_predicted(whole: DatasetFolder) -> None:
@@ -148,7 +148,7 @@ def test_rows_that_are_not_here_do_not_count(whole: DatasetFolder) -> None:
 
 
 def test_every_published_trial_has_a_row_in_the_table() -> None:
-    former = {(trial.data, trial.task) for board in BOARDS for trial in KeptTrials(board).trials()}
+    former = {(trial.data, trial.task) for board in BOARDS for trial in StoredTrials(board).trials()}
     text = (RESULTS / FORMER_DATA).read_text(encoding="utf-8")
     assert all(f'= "{data}"' in text for data, _ in former)
     assert len({data for data, _ in former}) == text.count(' = "')
@@ -160,7 +160,7 @@ def test_published_nli_trials_need_the_nli_files_alone(real_raw: Path, tmp_path:
     folder = DatasetFolder.open(tmp_path / "nli")
     found = {}
     for board in BOARDS:
-        kept = KeptTrials(board)
+        kept = StoredTrials(board)
         at_hand = [replace(trial, dataset=folder.version) for trial in kept.trials() if find_dataset(trial, [folder])]
         assert all(kept.is_done(trial) for trial in at_hand)
         found[board.name] = len(at_hand)
@@ -173,7 +173,7 @@ def test_published_trials_have_the_rows_of_the_table(real_raw: Path, real_whole:
     for benchmark in ("dr", "boss", "df1"):
         build(benchmark, None, [real_whole, real_raw], tmp_path / benchmark, partial=True)
     folders = [DatasetFolder.open(tmp_path / benchmark) for benchmark in ("dr", "boss", "df1")]
-    trials = [trial for board in BOARDS for trial in KeptTrials(board).trials()]
+    trials = [trial for board in BOARDS for trial in StoredTrials(board).trials()]
     assert len(trials) == 161
     for trial in trials:
         folder = find_dataset(trial, folders)

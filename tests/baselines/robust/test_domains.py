@@ -118,7 +118,7 @@ def test_dann_adds_the_loss_of_the_domains_and_takes_its_gradient_from_the_featu
     dann.progress = 0.1
     assert torch.equal(torch.get_rng_state(), state)
     logits, features = logits_and_features(bert, rows)
-    first, _, second = dann.tell_domain
+    first, _, second = dann.domain_classifier
     hidden = (features.detach().numpy() @ first.weight.detach().numpy().T).clip(min=0)
     told = torch.tensor(hidden @ second.weight.detach().numpy().T)
     by_hand = cross_entropy(logits, rows["labels"]) + cross_entropy(told, rows["domain"])
@@ -128,7 +128,7 @@ def test_dann_adds_the_loss_of_the_domains_and_takes_its_gradient_from_the_featu
     reversed_, forward = bert.bert.pooler.dense.weight.grad.clone(), first.weight.grad.clone()
     bert.zero_grad(), dann.zero_grad()
     logits, features = logits_and_features(bert, rows)
-    told_loss = cross_entropy(dann.tell_domain(features), rows["domain"])
+    told_loss = cross_entropy(dann.domain_classifier(features), rows["domain"])
     (cross_entropy(logits, rows["labels"]) - reversal_weight(0.1) * told_loss).backward()
     torch.testing.assert_close(bert.bert.pooler.dense.weight.grad, reversed_)
     torch.testing.assert_close(first.weight.grad, -reversal_weight(0.1) * forward)
@@ -207,7 +207,7 @@ def test_dann_gives_what_domainbed_gives() -> None:
     rng = np.random.default_rng(11)
     values = torch.tensor(rng.normal(size=(9, 5)), dtype=torch.float32)
     model, dann = Shallow(rng), Dann(4, 3, seed=0)
-    dann.tell_domain = nn.Sequential(drawn_layer(rng, 4, 256), nn.ReLU(), drawn_layer(rng, 256, 3))
+    dann.domain_classifier = nn.Sequential(drawn_layer(rng, 4, 256), nn.ReLU(), drawn_layer(rng, 256, 3))
     dann.progress = 1.0  # a weight of 0.9999
     loss = dann(model, {"values": values, "labels": LABELS, "domain": DOMAINS})
     loss.backward()

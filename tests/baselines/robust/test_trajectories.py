@@ -105,7 +105,7 @@ def test_danns_gradient_turns_over_the_training() -> None:
     for step in (0, 50, 100, 200):
         Progress(dann).on_step_begin(None, SimpleNamespace(global_step=step, max_steps=200), None)
         values = features.clone().requires_grad_()
-        told = dann.tell_domain(reversed_gradient(values, reversal_weight(dann.progress)))
+        told = dann.domain_classifier(reversed_gradient(values, reversal_weight(dann.progress)))
         nn.functional.cross_entropy(told, domains).backward()
         assert values.grad is not None
         reached.append(values.grad.norm().item())

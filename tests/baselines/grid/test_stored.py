@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from shiftbench.baselines.grid.collect import by_entry, collect
-from shiftbench.baselines.grid.kept import PACK, RECORDS, KeptTrials, pack_board, read_results, unpack_board
 from shiftbench.baselines.grid.progress import collect_done, not_done
+from shiftbench.baselines.grid.stored import PACK, RECORDS, StoredTrials, pack_board, read_results, unpack_board
 from shiftbench.baselines.grid.trial import Trial
 from shiftbench.baselines.results.pack import _files_of, _is_same
 from shiftbench.validation.cards import Card, card_path, write_card
@@ -85,10 +85,10 @@ def test_every_file_comes_back_as_it_was(board: Path, tmp_path: Path) -> None:
 
 def test_floats_come_back_bit_by_bit(board: Path) -> None:
     trial = make_trial("m", "b", 1)
-    before = KeptTrials(board).predictions(trial)
+    before = StoredTrials(board).predictions(trial)
     pack_board(board)
     shutil.rmtree(board / "runs")
-    after = KeptTrials(board / "runs").predictions(trial)
+    after = StoredTrials(board / "runs").predictions(trial)
     assert after.schema == before.schema
     for name in ("confidence", "probabilities"):
         values = [frame[name].explode() if name == "probabilities" else frame[name] for frame in (before, after)]
@@ -128,7 +128,7 @@ def test_a_trial_of_its_own_folder_counts_first(board: Path, tmp_path: Path) -> 
     trial = make_trial("m", "a")
     file = board / "runs" / trial.folder / "predictions.parquet"
     pl.read_parquet(file).head(3).write_parquet(file)
-    kept = KeptTrials(board)
+    kept = StoredTrials(board)
     assert len(kept.predictions(trial)) == 3
     file.write_bytes(b"half a file")  # a run that was killed: the packed one is whole
     assert len(kept.predictions(trial)) == 40
@@ -137,10 +137,10 @@ def test_a_trial_of_its_own_folder_counts_first(board: Path, tmp_path: Path) -> 
     assert not kept.is_done(new)
     assert kept.files(new) == []
     write_trial(board, new)
-    assert new in KeptTrials(board).trials()
-    assert len(KeptTrials(board).trials()) == 6
-    (entry, _) = by_entry(KeptTrials(board).trials())
-    out = collect(entry, KeptTrials(board), tmp_path / "out")
+    assert new in StoredTrials(board).trials()
+    assert len(StoredTrials(board).trials()) == 6
+    (entry, _) = by_entry(StoredTrials(board).trials())
+    out = collect(entry, StoredTrials(board), tmp_path / "out")
     assert out is not None
     assert set(pl.read_parquet(out)["source"]) == {"a", "b", "c"}
 
@@ -148,10 +148,10 @@ def test_a_trial_of_its_own_folder_counts_first(board: Path, tmp_path: Path) -> 
 def test_tags_and_answers_are_packed_as_they_are(tmp_path: Path) -> None:
     board = tmp_path / "x-ner"
     write_trial(board, trial := make_trial("m", "a"), "tags")
-    before = KeptTrials(board).predictions(trial)
+    before = StoredTrials(board).predictions(trial)
     pack_board(board)
     shutil.rmtree(board / "runs")
-    assert KeptTrials(board).predictions(trial).equals(before)
+    assert StoredTrials(board).predictions(trial).equals(before)
     assert "confidence" not in before.columns
 
 
@@ -167,4 +167,4 @@ def test_results_without_trials_are_one_file(board: Path) -> None:
     assert [file.name for file in pack_board(board)] == [RECORDS]
     result: Any = read_results(board)["m"]
     assert (result.card.name, result.scores) == ("m", {"tasks": [0.1]})
-    assert KeptTrials(board).trials() == []
+    assert StoredTrials(board).trials() == []

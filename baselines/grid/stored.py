@@ -63,7 +63,7 @@ class _PackedTrial:
     training: list[Any]
 
 
-class KeptTrials:
+class StoredTrials:
     """The trials of a grid's folder of runs, and the packed trials of the same board.
 
     Args:
@@ -194,7 +194,7 @@ def pack_board(board: Path) -> tuple[Path, ...]:
     """
     import pyarrow.parquet as pq
 
-    kept = KeptTrials(board / "runs")
+    kept = StoredTrials(board / "runs")
     results = read_results(board)
     for file in sorted(board.glob(f"*{_SCORES}")):
         name = file.name.removesuffix(_SCORES)
@@ -236,7 +236,7 @@ def pack_board(board: Path) -> tuple[Path, ...]:
 
 def unpack_board(board: Path, out: Path) -> None:
     """Write packed trials (to ``out/runs``) and results as the files that a grid and ``shiftbench score`` write."""
-    kept = KeptTrials(board)
+    kept = StoredTrials(board)
     for trial in kept.trials():
         folder = out / "runs" / trial.folder
         folder.mkdir(parents=True, exist_ok=True)
