@@ -51,14 +51,15 @@ from shiftbench.validation.timing import Timing
 N_ENTRIES = 10_000
 TIMES = 20
 _TEMPLATES = 4
+"""Number of entries that are scored; all others are copies of them."""
 _TASK = "nli"
 SMALL = 0.03
-"""Test sizes behind the many entries, as a share of Table 2's: the smallest on which every shift has replicates."""
+"""Test sizes of the copied entries, as a share of Table 2's: the smallest at which every shift has replicates."""
 _NOISE = 0.005
-"""Standard deviation of what a copy's replicates have of their own: equal ones would be slower to rank than real."""
+"""Standard deviation of the noise on each replicate of a copy: entries with equal replicates are slower to rank."""
 _ROW = "table.sb-board tbody tr"
 _COMPARED = "main table"
-"""Selector of a finished comparison page; before, it shows a progress bar."""
+"""Selector of an element that a comparison page only has when it is finished."""
 _PICTURE = "table.sb-cells"
 """The matrix of an entry's page."""
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")

@@ -33,12 +33,11 @@ FULL = 2_000_000_000
 
 _TEMPLATES = 4_000
 _OTHERS = 100
-"""Subreddits that no domain uses; about one in six of the corpus's rows is in a subreddit that a domain uses."""
+"""Subreddits that no domain uses, so that about one row in six is used by a domain, as in TLDR-17."""
 _SAMPLE = 3_000
-"""Rows sampled per domain:
+"""Rows sampled per domain: less than half of them, to show that memory is bounded by the sample.
 
-less than half of the rows in the file, to show that memory is bounded. The real release is nine times as large as the
-file, and the sample of a build is larger than this one by about the same factor.
+The real release is nine times as large as the file, and the sample of a build larger by about the same factor.
 """
 _KEYS = ("author", "content", "summary", "subreddit")
 _RUNS = 3

@@ -151,6 +151,7 @@ def _p(value: float | None) -> str:
 
 
 _METHODS, _TEXTS, _SPREAD = 3, 400, 0.08
+"""Simulated methods; labels per domain; standard deviation of the domains' accuracies."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,7 @@ def simulate_orders(draws: int, seed: int) -> list[OrderCell]:
 BUDGETS = (50, 100, 200)
 """Labels per unlabelled domain."""
 _LEAST_LABELLED, _MOST_NEW = 2, 3
+"""Minimum number of labelled targets of a model, and maximum number treated as unlabelled."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from shiftbench.scoring.scores.values import sampled_scores
 
 Floats = NDArray[np.float64]
 _LIMIT = {"max_drop": 0.05, "max_regression": 0.01}
+"""Limits of the simulated gates, as fractions."""
 _CHURN = 0.05
 """Share of texts that only the new model has correct; as many are lost in addition to the regression."""
 

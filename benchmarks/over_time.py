@@ -19,10 +19,13 @@ from shiftbench.metrics.over_time import Groups, change_point, period_means, tre
 
 ACCURACY, YEAR, DROPS = 0.86, 52, (0.05, 0.10)
 REFERENCE = 2000
+"""Texts of the reference."""
 _CHUNK = 250
+"""Histories simulated at a time, to limit memory."""
 _MONTH = 20
 """Groups per month in trends and changes: 200 texts."""
 _SEVERAL = 20_000
+"""Simulated years from which the CUSUM's limit is computed."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class Waiting:
     def of(cls, weeks: Floats) -> "Waiting":
         """Summarise the weeks until an alarm, shape (n,); infinite without an alarm."""
         n, ordered = weeks.size, np.sort(weeks)
+        # Ranks n/2 +- 1.96 sqrt(n)/2: the binomial limits of the median.
         reach = 0.98 * np.sqrt(n)
         ranks = (n / 2, n / 2 - reach, n / 2 + reach, 0.9 * n)
         ends = (ordered[int(np.clip(np.ceil(rank) - 1, 0, n - 1))] for rank in ranks)

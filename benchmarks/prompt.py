@@ -31,7 +31,9 @@ from shiftbench.validation.timing import Timing, compare_rates
 N_REQUESTS, N_SCORED, ROUNDS = 2000, 64, 5
 _VOCABULARY = 8000
 _INSTRUCTION, _LEAST, _MOST = 60, 30, 120
+"""Tokens of the common prefix, and of the rest of a prompt."""
 _LABELS = ([11, 12], [21, 22, 23], [31, 32])
+"""Token ids of the labels."""
 _BATCH = 8
 _STUB = """
 import asyncio, json

@@ -31,6 +31,7 @@ from shiftbench.validation.vocabulary import GOLD, UNPARSED, TaskKind
 
 DIMENSIONS = 384
 _LOOP_PAIRS = 20_000
+"""Pairs of texts on which the plain loop over depths is timed, before extrapolating."""
 _LIMIT = 4.0
 """Time limit for the paper's submission, in seconds."""
 

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 LEVEL = 0.05
 _GROUP_SD, _TEXT_SD = 0.7, 0.7
+"""Standard deviations of the difficulty of groups and of texts, on the probit scale; that of a prediction's noise is
+1."""
 _LATENT_SD = float(np.sqrt(1 + _GROUP_SD**2 + _TEXT_SD**2))
 
 

@@ -27,10 +27,13 @@ Ints = NDArray[np.int64]
 WRONG, WRONG_THERE, ENOUGH = 0.1, 0.4, 0.75
 """Shares of errors elsewhere, and on the source with more errors; minimum purity and recall for recovery."""
 _LEAST = 30
+"""Minimum number of texts of a slice."""
 _TEXTS = 1500
+"""Texts of a placebo file."""
 _FILES_EACH = 100
 """Number of files whose errors are sampled for the same texts."""
 _OF_SOURCE = 300
+"""Texts of each source in a mixed file."""
 _DRAWS = 3
 """Number of error samples per source for the same texts."""
 _SETTINGS = {

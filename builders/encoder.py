@@ -233,6 +233,7 @@ class Encoder:
             vectors = output["sentence_embedding"][: len(batch)].float().cpu().numpy().astype(np.float64)
             if sums is None:
                 sums = np.zeros((len(texts), vectors.shape[1]))
+            # add.at rather than +=, because several windows of a batch may belong to one text.
             np.add.at(sums, owner[batch], vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
         if sums is None:
             raise ValueError("no text to encode")
@@ -276,6 +277,7 @@ class Encoder:
         )  # fmt: skip
         owner = np.array(tokens["overflow_to_sample_mapping"], dtype=np.int64)
         begins = [next((begin for begin, end in each if end > begin), 0) for each in tokens["offset_mapping"]]
+        # Prompt and window are joined as text and tokenized again: joined tokens may differ at the boundary.
         parts = []
         for window, text in enumerate(owner):
             start = begins[window] if window > 0 and owner[window - 1] == text else 0
@@ -391,6 +393,7 @@ class _VectorStore:
 
     def get(self, keys: list[bytes]) -> dict[bytes, NDArray[np.float32]]:
         vectors: dict[bytes, NDArray[np.float32]] = {}
+        # SQLite limits the number of parameters of a statement (999 in old versions).
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             marks = ",".join("?" * len(part))

@@ -18,8 +18,11 @@ TRIES = 5
 LONGEST_WAIT = 300
 """Longest wait in seconds; the Hub's rate limits apply to windows of five minutes."""
 _FIRST_WAIT, _LONGEST_UNASKED = 0.5, 16.0
+"""Seconds before a retry if the Hub does not say how long to wait: the first, and the longest."""
 _FOR_NOW = (408, 429, 500, 502, 503, 504)
+"""HTTP status codes of temporary errors."""
 _OVERTAKEN = (409, 412)
+"""HTTP status codes for a commit whose parent is no longer the head: another publisher was faster."""
 _WRITE_CURE = "run the command again; uploaded files are not sent again, and incomplete versions are never visible"
 
 _TOKEN_CURE = "give a token with write access: HF_TOKEN, or 'hf auth login'"

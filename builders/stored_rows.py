@@ -77,6 +77,7 @@ class StoredRows:
     def select(self, *columns: str) -> pl.DataFrame:
         """Return some columns whole."""
         schema = pl.DataFrame(schema={name: self.schema[name] for name in columns})
+        # glob=False, because a folder's name may contain brackets or stars.
         parts = (pl.read_parquet(path, columns=list(columns), glob=False) for path in self.paths)
         return pl.concat([schema, *(part.select(columns) for part in parts)])
 
@@ -135,6 +136,7 @@ def slices_of(
 
 def compact(frame: pl.DataFrame) -> pl.DataFrame:
     """Copy a frame, because filtered texts may keep the original frame in memory."""
+    # The oldest compatibility level has no string views, so converting to it copies the texts.
     return cast(pl.DataFrame, pl.from_arrow(frame.to_arrow(compat_level=pl.CompatLevel.oldest())))
 
 
@@ -144,6 +146,8 @@ def frame_bytes(frame: pl.DataFrame) -> int:
 
 
 def _column_bytes(column: pl.Series) -> int:
+    # Polars stores 16 bytes per text in addition to its characters, and an offset of 8 bytes per list. Numbers take
+    # less than the 16 bytes assumed here.
     if isinstance(column.dtype, pl.Struct):
         return sum(_column_bytes(part) for part in column.struct.unnest())
     if isinstance(column.dtype, pl.List):
@@ -196,7 +200,7 @@ def write_part(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame as a part of stored rows; raise FileExistsError if the part exists."""
     try:
         path.touch(exist_ok=False)
-    except FileExistsError as error:  # otherwise rows of two readings would be mixed up
+    except FileExistsError as error:  # overwriting it would change the rows of another reading
         raise FileExistsError(error.errno, "a part for other rows is already stored there", str(path)) from error
     frame.write_parquet(path, compression="lz4", statistics=False)
 

@@ -31,6 +31,7 @@ from shiftbench.scoring.scores.outcomes import Outcomes, TargetRuns
 from shiftbench.scoring.scores.values import sampled_scores
 
 _USUAL = 1.959964
+"""The normal quantile of 95% intervals."""
 
 
 class Scores(NamedTuple):

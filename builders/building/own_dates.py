@@ -21,6 +21,7 @@ _NAMES = {
     "year": pl.col("date").dt.strftime("%Y"),
 }
 _SHARE = 0.95
+"""Minimum share of distinct values that are dates, for a column of dates."""
 
 
 def look_like_dates(domains: pl.Series) -> bool:

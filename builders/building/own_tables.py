@@ -197,6 +197,7 @@ def _json_lines(path: Path) -> Iterator[Any]:
         for number, line in file.lines():
             if line.strip():
                 try:
+                    # Numbers stay text: as labels or ids, 1.0 and 1e3 must not be rewritten.
                     yield json.loads(line, parse_int=str, parse_float=str)
                 except (ValueError, RecursionError) as error:
                     what, cure = "this line is not JSON, or nests too deep", "write one JSON object per line"
@@ -221,10 +222,10 @@ def _read_json(path: Path) -> tuple[pl.DataFrame, TaskKind | None]:
 
 
 def _has_token_lines(path: Path) -> bool:
-    """Return whether a file contains token lines: empty lines between sentences, the same number of cells in all
-    others.
+    """Return whether a .tsv file contains one token per line rather than a table.
 
-    A table may also contain empty lines, in quoted cells, but those lines have other numbers of cells.
+    Token lines have empty lines between sentences and the same number of cells in all others. A table may also have
+    empty lines, inside quoted cells, but the other lines of such a cell have other numbers of cells.
     """
     has_empty_line, n_cells = False, set[int]()
     with UpstreamFile(path) as file:

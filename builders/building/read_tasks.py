@@ -210,8 +210,8 @@ def read_tasks(
         read.tasks.append(task)
         if placebo and only is None and not (spec.variant_of or spec.candidates_for or spec.pairing):
             store = reading.store if spec.as_upstream else None
-            dealt = placebo_task(task, reading.seed, balanced=not withhold, store=store)
-            read.tasks += [dealt] if dealt is not None else []
+            task_placebo = placebo_task(task, reading.seed, balanced=not withhold, store=store)
+            read.tasks += [task_placebo] if task_placebo is not None else []
     return read
 
 

@@ -79,7 +79,7 @@ def rows_agree(path: str, taken: Taken, records: Upstream) -> bool:
 
 
 def counts_agree(taken: Taken, records: Upstream) -> bool:
-    """Return whether the recorded numbers of rows are taken from a file, even if it lacks rows that no split uses."""
+    """Return whether every split takes the recorded number of rows; the file may lack rows that no split uses."""
     return all(found.rows == records.rows.get(name, {}).get(split) for (name, split), found in taken.items())
 
 
@@ -308,7 +308,10 @@ def measure_domains(
 def find_extent(
     file: FileSpec, facts: SourceFile, records: Upstream, *, partial: bool, other_revisions: bool
 ) -> Extent:
-    """Return the portion of a release that a file contains; a full build has already checked its rows and checksum."""
+    """Return the portion of a release that a file contains.
+
+    Files of a full build are complete, because ``differences`` has already compared their rows and checksums.
+    """
     if facts.agrees in ("checksum", "rows"):
         return "whole"
     if other_revisions and _other_checksum(facts, records) is not None:
@@ -354,6 +357,7 @@ def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tup
     if different := {label: n for label, n in labels.items() if (n[0] != n[1] if whole else n[0] > n[1])}:
         return "labels", ", ".join(f"{label} {n[0]:,} (recorded {n[1]:,})" for label, n in sorted(different.items()))
     # Even in a part, every row whose hash is below the largest recorded one must be among the recorded ones.
+    # With fewer than N_HASHES recorded, these are all rows: "g" sorts after every hex digit.
     last = recorded.hashes[-1] if len(recorded.hashes) == N_HASHES else "g"
     strange = {row for row in found.hashes if row <= last} - {*recorded.hashes}
     if strange or (whole and (found.hashes, found.total) != (recorded.hashes, recorded.total)):

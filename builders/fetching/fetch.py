@@ -303,7 +303,8 @@ class _Run:
         files: Sequence[RemoteFile] = (RemoteFile(urlsplit(address).path, address, download.size, download.sha256),)
         revision, headers = None, dict[str, str]()
         if is_on_hub(address):
-            with self.asking:  # files of one repository come from one revision
+            # One request at a time, so that all files of a repository come from the revision found first.
+            with self.asking:
                 known = [file.revision for file in read_records(self.raw, source.slug).values() if file.revision]
                 address, revision, files, headers = find_on_hub(address, [*known, *self.revisions], self.api)
                 self.revisions.append(revision)
@@ -320,10 +321,10 @@ class _Run:
         try:
             new = _stage(request, outs, folder / _STAGED)
         except (RefusedError, InvalidInput):
-            shutil.rmtree(folder)  # it is complete, but not the expected archive
+            shutil.rmtree(folder)  # the download is complete but wrong: it must not count as finished in the next run
             raise
         fetched = tuple(_describe(place, path, address, revision, rows) for place, path in new.items())
-        with self.recording:  # before the file is moved, so that every file has a record
+        with self.recording:  # before the files are moved, so that a kill leaves no file without a record
             write_records(self.raw, source.slug, fetched, self.scratch)
         for place, path in new.items():
             put_in_place(path, self.raw / place)
@@ -471,7 +472,7 @@ def _map_parallel(
                 outcomes[number] = do(request)
             except StoppedError:
                 return
-            except BaseException as error:  # a bug must not look like a finished download
+            except BaseException as error:  # otherwise the thread would end silently, as if its downloads were done
                 failed.append(error)
                 stop.set()
 

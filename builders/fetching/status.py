@@ -29,6 +29,7 @@ error, the state of the file is unknown."""
 
 _AT_A_TIME = 8
 _FORMS, _FOR_NOW = (401, 403), (408, 425, 429, 500, 502, 503, 504)
+"""HTTP status codes of a login or form, and of temporary errors."""
 
 
 class AddressAnswer(NamedTuple):

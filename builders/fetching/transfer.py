@@ -38,6 +38,7 @@ _WORTH = 1 << 20
 _LEAST_RATE = 500
 """A transfer with a lower average rate (bytes per second) is restarted."""
 _FOR_NOW = (408, 425, 429, 500, 502, 503, 504)
+"""HTTP status codes of temporary errors."""
 _PAGES = (".html", ".htm")
 _PAGE = "a web page instead of the file: perhaps a form, or a notice that the file was removed"
 
@@ -69,6 +70,7 @@ def open_client() -> "httpx2.Client":
 
     from shiftbench.version import __version__
 
+    # Without content encoding, byte positions of the response are those of the file, so that a transfer can resume.
     headers = {"User-Agent": f"shiftbench/{__version__}", "Accept-Encoding": "identity"}
     return httpx2.Client(follow_redirects=True, timeout=TIMEOUT, headers=headers)
 
@@ -196,6 +198,7 @@ class _Transfer:
             ) as error:
                 raise RefusedError(first_line(error)) from error
             except httpx2.TransportError as error:
+                # A host that was never reached is probably down or blocked: do not retry, so another URL is tried.
                 if isinstance(error, httpx2.ConnectError) and not came:
                     raise RefusedError(f"no connection ({first_line(error)})") from error
                 found, wait = first_line(error), None
@@ -232,7 +235,7 @@ class _Transfer:
         decode = encoded and self.out.suffix.lower() not in (".gz", ".tgz")
         start, total = _find_span(response)
         if decode:
-            total = None
+            total = None  # the stated length is that of the encoded content
         elif total is None and "chunked" not in response.headers.get("Transfer-Encoding", ""):
             total = self.size  # without a length, the end of the connection ends the body
             if total is None and self.expected_sha256 is None:
@@ -251,6 +254,7 @@ class _Transfer:
             self._write_notes(response, total)
         self.announce(max(0, (total or self.size or 0) - start))
         began, n = time.monotonic(), 0
+        # Unbuffered, so that after a kill the partial file contains everything that was counted as received.
         with self.part.open("ab", buffering=0) as file:
             for chunk in response.iter_bytes() if decode else response.iter_raw():
                 if self.gauge.stop.is_set():
@@ -273,6 +277,7 @@ class _Transfer:
         same = notes.get("url") == self.url and notes.get("validator")
         if not there or not (same or self.expected_sha256):
             return {}
+        # If-Range: the server sends the whole file if it has changed. Without it, the checksum decides.
         return {"Range": f"bytes={there}-", **({"If-Range": str(same)} if same else {})}
 
     def _is_whole(self) -> bool:
@@ -285,6 +290,7 @@ class _Transfer:
         there = n_bytes(self.part)
         if not there:
             return "an empty file", ""
+        # Some servers send an error page with status 200 and a wrong content type.
         with self.part.open("rb") as file:
             head = file.read(256).lstrip().lower()
         if head.startswith((b"<!doctype html", b"<html")) and self.out.suffix.lower() not in _PAGES:
@@ -310,6 +316,7 @@ class _Transfer:
     def _is_same(self, response: "httpx2.Response", total: int | None) -> bool:
         """Return whether a partial response belongs to the same file, as far as the server identifies it."""
         notes = self._read_notes()
+        # A part from another URL is only resumed if there is a checksum, so it need not be identified here.
         return notes.get("url") != self.url or (
             _find_validator(response) in (None, notes.get("validator")) and notes.get("total") == total
         )

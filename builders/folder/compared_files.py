@@ -40,7 +40,7 @@ def find_changed_files(folder: Path, manifest: Manifest, patterns: Sequence[str]
     """
     if not manifest.files:
         return
-    # Only files below the folder are read, whatever paths the manifest lists.
+    # The manifest may come from somebody else: its paths are only looked up among the files below the folder.
     there = sorted(path for name in DATA_FOLDERS for path in (folder / name).rglob("*") if path.is_file())
     wanted = {
         place: path

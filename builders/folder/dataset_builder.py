@@ -60,6 +60,7 @@ class FolderBuilder(Parquet):  # type: ignore[misc]
         for key, table in super()._generate_tables(files, row_groups_list):
             counts[key.original_shard_id] += len(table)
             yield key, table
+        # Filters and selected row groups return fewer rows than the file has.
         if self.config.filters is None:
             for (place, n_rows), row_groups in zip(counts.items(), row_groups_list, strict=True):
                 if row_groups is None:
@@ -119,6 +120,7 @@ def dataset_builder(
         "BUILDER_CONFIGS": [_config(each, papers, manifest) for each in config_of.values()],
         "__module__": __name__,
     }
+    # ``datasets`` reads configs from the class, so each folder needs a class of its own.
     made = type("FolderBuilder", (FolderBuilder,), members)
     builder: FolderBuilder = made(
         cache_dir=str(cache_dir) if cache_dir else None,

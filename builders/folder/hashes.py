@@ -17,6 +17,7 @@ from shiftbench.validation.versions import HALF
 
 _HASHED_AT_ONCE = 10_000
 _SETTINGS_VERSION = 1
+"""Part of every settings hash: raise it when ``settings_hash`` covers other settings."""
 
 
 def data_files_sha256(folder: Path) -> dict[str, str]:

@@ -80,6 +80,7 @@ class LocalFile:
             return False
         if remote.lfs is not None:
             return bool(self.upload_info.sha256.hex() == remote.lfs.sha256)
+        # For small files outside LFS the Hub only states git's blob id.
         return bool(_blob_id(self.path.read_bytes()) == remote.blob_id)
 
 
@@ -290,6 +291,7 @@ def _carry_out(plan: PublishPlan, api: Any) -> str:
     if plan.parent is None:
         api.create_repo(**where, private=target.private or None, exist_ok=True)
         plan = _compare(plan.local, plan.title, target, api)
+        # The Hub hides repositories from those without access, and creating one with exist_ok then succeeds.
         if plan.parent is None:
             cure = "give a token with access, or another repository"
             raise InvalidInput(
@@ -299,7 +301,7 @@ def _carry_out(plan: PublishPlan, api: Any) -> str:
         api.create_branch(**where, branch=target.revision, revision=plan.parent)
     head = plan.parent
     if plan.changes:
-        # If someone else has committed meanwhile, ours is refused: nothing is overwritten.
+        # With parent_commit the Hub refuses our commit if someone else has committed meanwhile.
         with _refuse_content(target.repo_id):
             head = api.create_commit(
                 **where,
@@ -319,7 +321,7 @@ def _refuse_content(repo_id: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if cause(error) is error:  # an ordinary refusal by the Hub
+        if cause(error) is error:  # an HTTP error, which is also a ValueError: handled by writing_to_hub
             raise
         found = " ".join(str(error).split())[:200]
         raise InvalidInput(Problem("the Hub refused the content", repo_id, found, "build the folder again")) from error

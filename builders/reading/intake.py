@@ -116,6 +116,7 @@ def read_file(
         checkpoint = None
         if cache is not None and n_bytes >= large:
             what = [reader, *(part for consumer in consumers for part in _identity_parts(consumer))]
+            # Some readers also read a companion file: if it changes, the checkpoint must not be reused.
             if (sibling := path.with_name(getattr(reader, "sibling", path.name))) != path and sibling.is_file():
                 what.append(file_state(sibling))
             checkpoint = opened.enter_context(Checkpoint(cache / "reads" / checkpoint_key(path, what)))

@@ -26,6 +26,8 @@ LONGEST_LINE = 1 << 26
 
 _READ = 1 << 20
 _PIECE = 1 << 16
+_GZIP = 31
+"""zlib's window bits for gzip content: 16, plus 15 for the largest window."""
 _AGAIN = "fetch the file again"
 _DAMAGE = (EOFError, zlib.error, IsalError, zipfile.BadZipFile, NotImplementedError)
 """Errors raised for damaged content; NotImplementedError for unsupported compression."""
@@ -255,7 +257,7 @@ class _Gunzip:
     def __init__(self, disk: _Disk) -> None:
         self._disk = disk
         self._read = memoryview(b"")
-        self._member = isal_zlib.decompressobj(31)
+        self._member = isal_zlib.decompressobj(_GZIP)
         self._compressed: bytes | memoryview = b""
 
     def read(self, size: int, /) -> bytes:
@@ -278,7 +280,7 @@ class _Gunzip:
                 self._compressed = bytes(piece).lstrip(b"\0")
             if not self._compressed:
                 return False
-            self._member = isal_zlib.decompressobj(31)
+            self._member = isal_zlib.decompressobj(_GZIP)
         elif not self._compressed:
             self._compressed = self._piece()
             if not self._compressed:

@@ -220,10 +220,15 @@ def _distinct(texts: Iterable[pl.DataFrame], sorter: Sorter, numbers: NDArray[np
 
 
 def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.DataFrame:
-    """Find the rows that have a duplicate: id, number, owner, domain, split, other_domain, other_split.
+    """Find the rows that have a duplicate, and the cells (domain and split) that contain one.
 
-    Matching cells (domain and split) instead of rows makes the cost of a text repeated n times n, not n squared.
-    ``pairs`` are symmetric and sorted by a.
+    Rows are matched with cells rather than with rows: a text repeated n times then costs n steps, not n squared.
+
+    Args:
+        rows: all rows, with the index of their distinct text (``number``) and group (``owner``).
+        pairs: pairs of equal or similar texts (a, b), in both orders, sorted by a.
+        exact: whether the pairs are of equal texts.
+    Returns: id, number, owner, domain, split, other_domain, other_split.
     """
     rows = rows.join(pairs.select("a"), left_on="number", right_on="a", how="semi")
     cells = rows.group_by("number", "domain", "split").agg(
@@ -232,9 +237,9 @@ def _matches(rows: pl.DataFrame, pairs: pl.DataFrame, *, exact: bool) -> pl.Data
     if exact:
         kept = ~_WHERE["within"] | (pl.col("n") > 1)
     else:
-        # A duplicate in another group exists if not all owners in the cell are the row's own.
+        # The cell has a duplicate in another group unless all its owners equal the row's own.
         kept = (pl.col("first") != pl.col("owner")) | (pl.col("last") != pl.col("owner"))
-    # All pairs of a text are in one batch.
+    # Batches limit the memory of the join; their bounds are values of a, so that all pairs of a text are in one batch.
     firsts = [*pairs["a"].gather_every(_MATCHED_AT_ONCE).unique(maintain_order=True), None]
     parts = []
     for first, last in pairwise(firsts if len(firsts) > 1 else (0, None)):

@@ -132,6 +132,7 @@ def _chunk_shingles(texts: pl.Series) -> tuple[U64, Ints]:
     lengths = words.list.len().to_numpy().astype(np.int64)
     hashes = words.explode(empty_as_null=False).hash(_SEED).to_numpy()
     starts = np.cumsum(lengths) - lengths
+    # For each shingle of all texts: its text (row), the index of its first word, and a hash of its words in order.
     n_shingles = np.where(lengths == 0, 0, np.maximum(lengths - SHINGLE + 1, 1))
     row = np.repeat(np.arange(len(lengths)), n_shingles)
     first = np.arange(n_shingles.sum()) - np.repeat(np.cumsum(n_shingles) - n_shingles, n_shingles) + starts[row]
@@ -141,6 +142,7 @@ def _chunk_shingles(texts: pl.Series) -> tuple[U64, Ints]:
         word = hashes[np.minimum(first + offset, len(hashes) - 1)]
         shingle = _mix(shingle) + np.where(inside, word, np.uint64(0))
     shingle = _mix(shingle)
+    # Sort and deduplicate within each text.
     order = np.lexsort((shingle, row))
     row, shingle = row[order], shingle[order]
     new = np.ones(len(row), dtype=bool)
@@ -166,7 +168,7 @@ def _candidates(shingles: _Shingles) -> tuple[Ints, int]:
     pairs, uncompared = np.zeros(0, np.int64), 0
     for path in shingles.bands:
         key = np.fromfile(path, np.uint64)[shuffled]
-        shared = _is_repeated(key)  # few keys
+        shared = _is_repeated(key)  # most texts share no band with another one: only the others need sorting
         order = np.argsort(key[shared], kind="stable")
         key, members = key[shared][order], shuffled[shared][order]
         mates = np.sort(members[_bucket_mates(key)], axis=1)
@@ -174,6 +176,7 @@ def _candidates(shingles: _Shingles) -> tuple[Ints, int]:
         codes = codes[~np.isin(codes, pairs, assume_unique=True, kind="sort")]
         codes = codes[_signatures_agree(shingles, codes)]
         pairs = _distinct(np.concatenate([pairs, codes]))
+        # A bucket of n texts has n (n - 1) / 2 pairs. Those further apart than _NEIGHBOURS are omitted.
         edges = np.flatnonzero(key[1:] != key[:-1]) + 1
         beyond = np.maximum(0, np.diff(edges, prepend=0, append=len(key)) - _NEIGHBOURS)
         uncompared += int((beyond * (beyond - 1) // 2).sum())
@@ -236,11 +239,18 @@ def _set_of(file: BinaryIO, starts: Ints, text: int) -> U64:
 
 
 def _jaccard(shingles: U64, starts: Ints, pairs: Ints) -> NDArray[np.float64]:
-    """Compute the exact Jaccard similarity of pairs of texts: ``|A & B| / |A | B|``, shape (n_pairs,)."""
+    """Compute the exact Jaccard similarity of pairs of texts: ``|A & B| / |A | B|``, shape (n_pairs,).
+
+    Args:
+        shingles: the concatenated sets, each ascending.
+        starts: offsets of the sets, shape (n_texts + 1,).
+        pairs: indices of texts, shape (n_pairs, 2).
+    """
     sizes = np.diff(starts)
     names, codes = np.unique(shingles, return_inverse=True)
     keys = np.repeat(np.arange(len(sizes)), sizes) * len(names) + codes  # ascending, as the sets and their shingles are
     a, b = pairs[:, 0], pairs[:, 1]
+    # For each shingle of each pair's first text, look up the key it would have in the second one.
     row = np.repeat(np.arange(len(pairs)), sizes[a])
     place = np.arange(len(row)) - np.repeat(np.cumsum(sizes[a]) - sizes[a], sizes[a]) + starts[a][row]
     wanted = b[row] * len(names) + codes[place]
