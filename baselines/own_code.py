@@ -175,7 +175,7 @@ def _import(place: str, option: str) -> ModuleType:
 
 
 def _line_in(error: Exception, file: Path) -> str:
-    """Return the last line of a file in an error's traceback."""
+    """Format the number of the last line of a file in an error's traceback; "" if there is none."""
     if isinstance(error, SyntaxError):
         return f" (line {error.lineno})"
     lines, trace = [], error.__traceback__

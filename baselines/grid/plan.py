@@ -29,7 +29,7 @@ from shiftbench.validation.toml_text import read_toml
 from shiftbench.validation.vocabulary import NO_SOURCE
 
 log = logging.getLogger(__name__)
-Seed = Annotated[int, pydantic.Field(ge=0, lt=2**32, strict=True)]
+Seed = Annotated[int, pydantic.Field(ge=0, lt=2**32, strict=True)]  # numpy's global generator takes no larger ones
 Positive = Annotated[int, pydantic.Field(gt=0, strict=True)]
 Word = Annotated[str, pydantic.Field(strict=True, min_length=1)]
 Words = Annotated[list[Word], pydantic.Field(min_length=1)]

@@ -15,8 +15,8 @@ from typing import Any
 from shiftbench.validation import operating_system
 
 MIB = 2**20
-_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
-_NO_NEW_PRIVILEGES = 38
+_NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000  # the first, so that the second needs no root privileges
+_NO_NEW_PRIVILEGES = 38  # Landlock requires it
 _CREATE_RULESET, _RESTRICT_SELF = 444, 446
 """System call numbers of Landlock, the same on all processors."""
 _VERSION_ONLY = 1

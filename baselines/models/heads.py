@@ -107,7 +107,7 @@ def permute_outputs(model: Any, order: Sequence[int], name: str) -> None:
         if isinstance(layer, torch.nn.Linear) and layer.out_features == len(order) and not place.startswith(inside)
     ]
     places = list(order)
-    example = torch.arange(1, 9)[None, :] % model.config.vocab_size
+    example = torch.arange(1, 9)[None, :] % model.config.vocab_size  # any tokens: only the order of logits is compared
     was_training = model.training
     model.eval()
     with torch.no_grad():

@@ -152,6 +152,7 @@ def _environment() -> dict[str, str]:
     kept_by_start = ("LC_", "OMP_", "OPENBLAS_", "MKL_", "NPY_", "POLARS_", "BLIS_")
     chosen = {name: value for name, value in os.environ.items() if name in kept or name.startswith(kept_by_start)}
     paths = [str(Path(path).absolute()) for path in sys.path if path]
+    # Each arena of malloc reserves memory, which counts towards the limit; joblib must not start processes.
     return {**chosen, "PYTHONPATH": os.pathsep.join(paths), "MALLOC_ARENA_MAX": "2", "JOBLIB_MULTIPROCESSING": "0"}
 
 

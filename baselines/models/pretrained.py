@@ -236,6 +236,7 @@ def load_pretrained(request: "LoadRequest") -> LoadedModel:
         "tokenizer": tokenizer,
         "max_length": _max_length(config, tokenizer, head, request),
         "device": device,
+        # Tensor cores are fastest at multiples of 8.
         "padding": Padding(padding_token(tokenizer, spec), multiple=8 if device.name == "cuda" else 1),
         "part_rows": _part_rows(head, device.name),
     }

@@ -31,7 +31,7 @@ class AnswerStore:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._connection = sqlite3.connect(path, timeout=60, check_same_thread=False)  # used by one thread at a time
         with self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("BEGIN IMMEDIATE")  # locks the file, so that only one process migrates it
             # Entries from before version 1 have no ending, and keys that include the server's URL: they cannot be found
             # again.
             if self._connection.execute("PRAGMA user_version").fetchone()[0] < _VERSION:
@@ -60,7 +60,7 @@ class AnswerStore:
         """Read responses by key; keys without a response are omitted."""
         self.flush()
         answers: dict[bytes, ModelAnswer] = {}
-        for start in range(0, len(keys), 500):
+        for start in range(0, len(keys), 500):  # SQLite limits the parameters of a query
             part = keys[start : start + 500]
             marks = ",".join("?" * len(part))
             query = f"SELECT key, text, tokens_in, tokens_out, ending FROM answers WHERE key IN ({marks})"

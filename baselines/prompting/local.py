@@ -120,6 +120,7 @@ class LocalModel:
 
         width = max(map(len, prompts))
         pad = self._tokenizer.pad_token_id
+        # Padded on the left, because the model continues at the right.
         input_ids = torch.tensor([[pad] * (width - len(row)) + list(row) for row in prompts])  # (B, T)
         mask = torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in prompts])
         ends = self._end_tokens

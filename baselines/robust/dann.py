@@ -97,4 +97,4 @@ def reversal_weight(progress: float, steepness: float = STEEPNESS) -> float:
 
 def reversed_gradient(values: Tensor, weight: float) -> Tensor:
     """Reverse gradients: identity in the forward pass; gradients are multiplied by ``-weight`` in the backward pass."""
-    return values.detach() * (1 + weight) - weight * values
+    return values.detach() * (1 + weight) - weight * values  # equals values; only the second term has a gradient

@@ -132,7 +132,7 @@ def _noisy_words(
             pieces[one], pieces[other] = replace(pieces[one], word=words[1]), replace(pieces[other], word=words[0])
     else:
         stays = generator.random(len(places)) >= share
-        stays[generator.integers(len(places))] |= not stays.any() and not all_may_go
+        stays[generator.integers(len(places))] |= not stays.any() and not all_may_go  # do not delete all words
         gone = {place for place, here in zip(places, stays, strict=True) if not here}
         pieces = [piece for place, piece in enumerate(pieces) if place not in gone]
         codes = [code for place, code in enumerate(codes) if place not in gone]

@@ -103,6 +103,7 @@ def label_scores(model: Any, batch: Mapping[str, Any]) -> Sequence[Any]:
     labels = batch["labels"]
     places = (labels != _IGNORED).any(dim=0).nonzero().squeeze(1)  # (K,)
     inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
+    # The logits at a position predict the token after it.
     logits = model(**inputs, logits_to_keep=places - 1, use_cache=False).logits.float()  # (B, K, V)
     wanted = labels[:, places]  # (B, K)
     log_p = logits.log_softmax(dim=-1).gather(-1, wanted.clamp(min=0).unsqueeze(-1)).squeeze(-1)

@@ -74,5 +74,5 @@ def draw_partners(labels: Tensor, domains: Tensor, *, across_domains: bool) -> T
     same_label = labels.unsqueeze(1) == labels
     same_domain = domains.unsqueeze(1) == domains
     fits = same_label & ~same_domain if across_domains else same_domain & ~same_label  # (B, B)
-    drawn = torch.multinomial(fits.float() + 1e-12, 1).squeeze(1)
+    drawn = torch.multinomial(fits.float() + 1e-12, 1).squeeze(1)  # fails on a row of zeros
     return torch.where(fits.any(dim=1), drawn, torch.arange(len(labels), device=labels.device))

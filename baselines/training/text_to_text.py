@@ -95,7 +95,7 @@ def label_words(labels: Sequence[str]) -> list[str]:
 
 
 def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
-    """Return the first token of each label's word; InvalidInput if two are equal, as no model could tell them apart."""
+    """Return the first token of each label's word, which is scored; InvalidInput if two labels have the same one."""
     words = label_words(labels)
     tokens = [tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in words]
     same = [word for word, token in zip(words, tokens, strict=True) if tokens.count(token) > 1]
@@ -106,7 +106,7 @@ def label_tokens(labels: Sequence[str], tokenizer: Any) -> list[int]:
 
 
 def decoder_tokens(start: int, tokenizer: Any) -> list[int]:
-    """Return the decoder's input before the label's word: its start token and the sentinel, which T5's kin have."""
+    """Return the decoder's input before the label's word: start token and sentinel; InvalidInput if it has none."""
     # By id: T5's tokenizer would insert a space piece before it.
     sentinel = tokenizer.convert_tokens_to_ids(SENTINEL)
     if sentinel is None or sentinel == tokenizer.unk_token_id:

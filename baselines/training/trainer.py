@@ -250,7 +250,7 @@ class _SourceTrainer(Trainer):
         callbacks = [self.saver, _Checkpoints(n_steps), _Bar(total)]
         super().__init__(model, arguments, train_dataset=self.rows, eval_dataset=self.rows, callbacks=callbacks)
         self.remove_callback(PrinterCallback)
-        self.model_accepts_loss_kwargs = False
+        self.model_accepts_loss_kwargs = False  # training_step averages the loss itself
 
     def get_train_dataloader(self) -> EpochLoader:
         pinned = self.args.device.type == "cuda"

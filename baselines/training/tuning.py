@@ -31,7 +31,7 @@ def cut_rows(rows: pl.DataFrame, options: TrainingOptions, seed: int) -> pl.Data
     n_asked = options.train_size or options.shots
     if n_asked is None:
         return rows
-    order = np.random.default_rng([seed, 0]).permutation(len(rows))
+    order = np.random.default_rng([seed, 0]).permutation(len(rows))  # the streams 1 and 2 are EDA's and DFR's
     if options.train_size is not None:
         return rows[np.sort(order[:n_asked])]
     if "label" not in rows.columns:

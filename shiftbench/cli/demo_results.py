@@ -64,10 +64,8 @@ def stored_results(folders: list[DatasetFolder], out: Path) -> Iterator[tuple[En
     """
     store = Store(out / "store")
     for board in list_boards():
-        kept, at_floor = (
-            StoredTrials(board),
-            {name for name, result in read_results(board).items() if result.is_at_floor},
-        )
+        kept = StoredTrials(board)
+        at_floor = {name for name, result in read_results(board).items() if result.is_at_floor}
         for model in by_entry(kept.trials()):
             if {model[0].model, f"{model[0].task}-{model[0].model}"} & at_floor:
                 of = f"{model[0].model} on {model[0].task}"
