@@ -13,8 +13,8 @@ from shiftbench.scoring.scores.outcomes import TargetRuns
 from shiftbench.scoring.scores.values import Cell, Floats, deepest_of_parts, depth_in, n_train, sampled_scores
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
-Place = tuple[str, str, str]
-"""Source, target, and the lambda of a depth weighting (``""``: the primary metric on the unweighted test set)."""
+ScoreKey = tuple[str, str, str]
+"""Key of a score: source, target, and the lambda of a depth weighting (``""``: the unweighted primary metric)."""
 DEPTH_LAMBDAS = (0, 50, 90)
 """Percentages of the most source-like texts excluded from the compared Depth F1, as on the board."""
 
@@ -42,10 +42,10 @@ class EntryTask:
     stands_in: frozenset[Cell] = frozenset()
     outside: str = ""
     recipe: object = field(default_factory=object)
-    _scores: dict[Place, Figure] = field(default_factory=dict)
-    _figures: dict[tuple[tuple[Place, float], ...], Figure] = field(default_factory=dict)
+    _scores: dict[ScoreKey, Figure] = field(default_factory=dict)
+    _figures: dict[tuple[tuple[ScoreKey, float], ...], Figure] = field(default_factory=dict)
     _seeds: dict[str, set[int]] = field(default_factory=dict)
-    _at_floor: dict[tuple[tuple[Place, float], ...], bool] = field(default_factory=dict)
+    _at_floor: dict[tuple[tuple[ScoreKey, float], ...], bool] = field(default_factory=dict)
     _depths: dict[Cell, dict[int, Floats]] = field(default_factory=dict)
 
     @property
@@ -107,7 +107,7 @@ class EntryTask:
         runs, seeds = self.targets[target], self.common_seeds(source)
         return [index for index in runs.of_source(self.outside or source) if not seeds or runs.runs[index][1] in seeds]
 
-    def score(self, place: Place) -> Figure:
+    def score(self, place: ScoreKey) -> Figure:
         """Return a score averaged over runs; unknown if the metric lacks its encoder.
 
         Scores are cached for all figures and comparisons. An entry trained on no domain has one score per target.
@@ -122,7 +122,7 @@ class EntryTask:
     def _weightings(self, source: str, target: str) -> dict[str, Floats | None]:
         return {str(lambda_): weights for lambda_, weights in self.depth_weightings(source, target).items()}
 
-    def _sample(self, source: str, target: str, weightings: Mapping[str, Floats | None]) -> dict[Place, Figure]:
+    def _sample(self, source: str, target: str, weightings: Mapping[str, Floats | None]) -> dict[ScoreKey, Figure]:
         """Score a cell under several weightings of one metric."""
         runs = self.targets[target]
         metric = self.metric if "" in weightings else runs.outcomes.micro
@@ -132,11 +132,11 @@ class EntryTask:
         scores = sampled_scores(runs, self.run_indices(source, target), metric, rows, self.recipe)
         return {(source, target, lambda_): single(score) for lambda_, score in zip(weightings, scores, strict=True)}
 
-    def figure(self, weights: Mapping[Place, float]) -> Figure:
+    def figure(self, weights: Mapping[ScoreKey, float]) -> Figure:
         """Return a weighted sum of scores.
 
         Args:
-            weights: by place.
+            weights: weight of each score.
         """
         key = tuple(weights.items())
         if key not in self._figures:
@@ -150,11 +150,11 @@ class EntryTask:
             self._depths[cell] = _depth_weightings(self.folder, self.targets[target], source)
         return self._depths[cell]
 
-    def is_at_floor(self, weights: Mapping[Place, float]) -> bool:
+    def is_at_floor(self, weights: Mapping[ScoreKey, float]) -> bool:
         """Check whether a weighted mean of scores is not shown to be above the no-skill level.
 
         Args:
-            weights: weights of one sign that sum to 1, by place.
+            weights: weight of each score, non-negative, with sum 1.
 
         Returns: whether the lower end of the mean's 95% interval over test texts (the mean itself without an interval)
             is at or below that level; True if every run is a constant predictor; False if a test set has no such level.
@@ -164,7 +164,7 @@ class EntryTask:
             self._at_floor[key] = self._find_at_floor(weights)
         return self._at_floor[key]
 
-    def _find_at_floor(self, weights: Mapping[Place, float]) -> bool:
+    def _find_at_floor(self, weights: Mapping[ScoreKey, float]) -> bool:
         if all(self._is_constant(place) for place in weights):
             return True
         if any(target not in self.floors for _, target, _ in weights):
@@ -173,7 +173,7 @@ class EntryTask:
         mean = self.figure(weights)
         return mean.is_known and is_at_floor(mean.value if mean.low is None else mean.low, Floor(level, level))
 
-    def _is_constant(self, place: Place) -> bool:
+    def _is_constant(self, place: ScoreKey) -> bool:
         source, target, _ = place
         source, runs = self.outside or source, self.targets[target].runs
         return all((source, target, runs[index][1]) in self.constant for index in self.run_indices(source, target))

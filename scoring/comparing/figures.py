@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shiftbench.builders.folder.manifest import TaskInfo
-from shiftbench.scoring.comparing.cells import DEPTH_LAMBDAS, EntryTask, Place
+from shiftbench.scoring.comparing.cells import DEPTH_LAMBDAS, EntryTask, ScoreKey
 from shiftbench.scoring.comparing.shape import AVERAGE_DROP, DEPTH_F1, FIGURES, MEAN_OOD, MEAN_ST
 from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.scoring.scores.values import Cell
 from shiftbench.validation.vocabulary import OUTSIDE_SOURCES, source_parts
 
-Statistic = Mapping[Place, float]
-"""Weights of mean scores, by place; negative weights subtract."""
+Statistic = Mapping[ScoreKey, float]
+"""Weights of mean scores; negative weights subtract."""
 
 
 class TaskFigure(NamedTuple):
@@ -20,7 +20,7 @@ class TaskFigure(NamedTuple):
     Attributes:
         name: as in ``Difference.figure``.
         cells: the shifts that it covers.
-        weights: its weights by place; None if a score is missing.
+        weights: weight of each score in the figure; None if a score is missing.
     """
 
     name: str
@@ -100,7 +100,7 @@ def _mean(name: str, cells: Sequence[Cell], a: EntryTask, b: EntryTask) -> TaskF
 
 
 def _average(statistics: Sequence[Statistic]) -> Statistic:
-    weights: dict[Place, float] = {}
+    weights: dict[ScoreKey, float] = {}
     for each in statistics:
         for place, weight in each.items():
             weights[place] = weights.get(place, 0.0) + weight / len(statistics)

@@ -1,7 +1,7 @@
 """Models compared by their scores of the same items: paired tests by cluster, intervals, ranks, detectable differences.
 
-For benchmarks with only item scores per model: no source and no shift, hence no drop. All claims are about the models
-as they are; logs contain no other training runs.
+For benchmarks without training domains: there is no shift, hence no drop. All claims are about these trained models,
+because logs do not contain other training runs.
 """
 
 from collections.abc import Sequence

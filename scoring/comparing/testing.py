@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shiftbench.metrics.precision import MIN_RUNS
-from shiftbench.scoring.comparing.cells import EntryTask, Place
+from shiftbench.scoring.comparing.cells import EntryTask, ScoreKey
 from shiftbench.scoring.comparing.figures import TaskFigure
 from shiftbench.scoring.comparing.shape import AtFloor, Difference, SourceRuns
 from shiftbench.scoring.scores.figures import detectable_drop, difference, none_if_nan
@@ -75,7 +75,7 @@ def run_scores(figure: TaskFigure, entry: EntryTask) -> tuple[SourceRuns, ...]:
         figure: the ranked mean.
         entry: the entry.
     """
-    places: dict[str, list[Place]] = {}
+    places: dict[str, list[ScoreKey]] = {}
     for place in figure.weights or ():
         places.setdefault(entry.outside or place[0], []).append(place)
     every = []
@@ -103,6 +103,6 @@ def _at_floor(figure: TaskFigure, a: EntryTask, b: EntryTask) -> AtFloor | None:
     return names.get((marked[0], marked[1]))
 
 
-def _to_one(weights: dict[Place, float]) -> dict[Place, float]:
+def _to_one(weights: dict[ScoreKey, float]) -> dict[ScoreKey, float]:
     total = sum(weights.values())
     return {place: weight / total for place, weight in weights.items()}

@@ -1,7 +1,7 @@
 """Models ranked by their scores on units: ties for first place, significant differences, influential units.
 
-The unit determines the claim's population. Items: other items of these tasks. Tasks: another sample of such tasks.
-Families of tasks, if named and at least 8: another sample of such families.
+The unit determines the population that ranks generalise to. Items: other items of these tasks. Tasks: another sample of
+such tasks. Families of tasks, if these are given and at least 8: another sample of such families.
 """
 
 import re
@@ -141,21 +141,23 @@ class Ranking(Record):
         n_columns: number of items or tasks.
         standardised: whether scores were standardised on each unit before averaging.
         models: complete models, best first.
-        left_out: the other models, by the mean over their own units.
-        leads_left_out: an incomplete model whose own mean is better than that of all complete ones; null without.
+        left_out: the other models, sorted by the mean over the units that they have.
+        leads_left_out: an incomplete model whose mean is better than that of all complete models; null without one.
         no_ranks: why there are no ranks; null if there are.
         tied_first: models not significantly different from the first, which is listed first.
-        pairs: for each complete model, in order, a letter per model: + it is better, - worse, . undecided, corrected.
+        pairs: for each complete model, one sign per complete model, by corrected tests: + the former is significantly
+            better, - it is significantly worse, . undecided.
         neighbours: the test of each complete model against the next one.
         needed: number of units needed to separate first from second; null without ranks.
         without: leave-one-out over units or groups, the largest changes first.
-        without_by: what is left out: named families of tasks, even if the sampled units are tasks.
-        win_tied_first: as ``tied_first``, by win rate.
+        without_by: the units that ``without`` leaves out: families of tasks if these are given, even if tasks are the
+            sampled units.
+        win_tied_first: the same as ``tied_first``, by win rate.
         opposite: number of pairs that are significant in opposite directions by mean and by win rate.
         changed_by_win_rate: share of pairs whose order differs between mean and win rate.
         families: models grouped by organisation and first word of their names.
         duplicates: models with equal scores on every unit.
-        notes: as ``ScoreTable.notes``.
+        notes: irregularities in the table, as in ``ScoreTable.notes``.
     """
 
     unit: Literal["items", "tasks", "clusters", "families"]

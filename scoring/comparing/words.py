@@ -122,10 +122,10 @@ def outside_words(task: TaskComparison, names: Names) -> str:
     )
 
 
-def apart_words(n_apart: int, n_pairs: int) -> str:
+def not_comparable_words(n_apart: int, n_pairs: int) -> str:
     """Write how many pairs cannot be compared; ``""`` if all can.
 
-    >>> apart_words(15, 28), apart_words(1, 3), apart_words(0, 3)
+    >>> not_comparable_words(15, 28), not_comparable_words(1, 3), not_comparable_words(0, 3)
     ('15 of 28 pairs share no shift.', '1 of 3 pairs shares no shift.', '')
     """
     verb = "shares" if n_apart == 1 else "share"

@@ -1,4 +1,4 @@
-"""Forecasts of a stored entry, computed once from its own predictions only, so other entries do not change them."""
+"""Forecasts of a stored entry, computed from its predictions only and cached: other entries do not affect them."""
 
 import polars as pl
 import pydantic

@@ -1,8 +1,8 @@
 """Results for the datastore of Every Eval Ever (evaleval/every_eval_ever), in its format 0.3.0.
 
 ``data/shiftbench/<developer>/<model>/<uuid>.json`` contains all values of an entry: fractions, drops with
-``lower_is_better``, intervals in the fields for uncertainty. Its own validator needs Python 3.12; tests here use its
-JSON schema.
+``lower_is_better``, intervals in the fields for uncertainty. The tests validate the file with that project's JSON
+schema, because its validator needs Python 3.12.
 """
 
 import hashlib

@@ -20,8 +20,8 @@ from shiftbench.scoring.interchange.log import (
     LogFacts,
     SampleRows,
     chosen_fields,
-    collector_at_rest,
     fact_text,
+    garbage_collection_paused,
     parse_json,
     refuse_log,
 )
@@ -126,7 +126,7 @@ class _Reading:
         """Read the whole file."""
         rows, decoder = SampleRows(self.path), self._decoder()
         known: list[str] = []
-        with collector_at_rest():
+        with garbage_collection_paused():
             for row, text in _numbered_lines(self.path):
                 line = parse_json(text, decoder, self.path, "this line", "lm-eval 0.4", row=row)
                 if line.filter not in self.filters:

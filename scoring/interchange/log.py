@@ -142,7 +142,7 @@ class EvaluationLog:
 
 
 @contextmanager
-def collector_at_rest() -> Iterator[None]:
+def garbage_collection_paused() -> Iterator[None]:
     """Disable Python's garbage collector while a log is read: it would traverse many rows, which have no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
@@ -188,7 +188,7 @@ class SampleRows:
             self._pack()
 
     def frame(self) -> pl.DataFrame:
-        """Return all samples, with the items' own ids if these are as distinct as the tool's.
+        """Return all samples; ids are those in the data if they are distinct, otherwise the tool's.
 
         Raises: InvalidInput if there are none, or one occurs twice.
         """

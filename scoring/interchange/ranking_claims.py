@@ -38,13 +38,22 @@ def make_ranking_claim(
     how: Reading,
     standing: Standing | None = None,
 ) -> RankingClaim:
-    """Build the claim of a ranking; ``standing``, the fate of an earlier table's claims, is not checked."""
+    """Build the claim of a ranking.
+
+    Args:
+        table: the scores.
+        ranking: their ranking.
+        files: the files that the table was read from, as given.
+        how: how they were read.
+        standing: which claims of an earlier table still hold; ``check_ranking_claim`` does not check it.
+    """
     return RankingClaim(
         package=f"shiftbench {version('shiftbench')}",
         files=tuple(str(file) for file in files),
         table_sha256=table_hash(table),
         reading=how,
         ranking=ranking,
+        standing=standing,
     )
 
 

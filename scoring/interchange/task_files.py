@@ -2,8 +2,8 @@
 
 lm-eval: a YAML per domain, a group that averages them, the rows as parquet (lm_eval/config/task.py, config/group.py,
 docs/new_task_guide.md). Classification tasks have two groups: one compares the labels' log-likelihoods, the other
-generates, because chat APIs have no log-likelihoods. The group's mean weights domains equally, whatever their size, as
-this project does; macro-F1 is computed within each domain.
+generates, because chat APIs have no log-likelihoods. The group's mean weights domains equally, as shiftbench does, and
+macro-F1 is computed within each domain.
 
 Inspect: a task file with one task per domain, the rows with prompts as JSON lines
 (inspect_ai/dataset/_sources/json.py, _util.py (FieldSpec), scorer/_pattern.py). If a model writes reasoning first, its

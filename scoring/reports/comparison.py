@@ -14,7 +14,7 @@ from shiftbench.scoring.comparing.shape import (
     ShiftComparison,
     winner,
 )
-from shiftbench.scoring.comparing.words import about_lines, apart_words, failure_words, floor_words
+from shiftbench.scoring.comparing.words import about_lines, failure_words, floor_words, not_comparable_words
 from shiftbench.scoring.reports.frame.sentences import sentence
 from shiftbench.scoring.reports.numbers import signed
 from shiftbench.scoring.reports.pictures.rows import draw_forest
@@ -107,7 +107,7 @@ class ComparisonPage:
     def sentences(self) -> list[str]:
         """List the summaries; with several pairs, those that cannot be compared come first, after their number."""
         apart = [each.sentence for each in self.pairs if each.ranked is None]
-        first = [apart_words(len(apart), len(self.pairs))] if apart and len(self.pairs) > 1 else []
+        first = [not_comparable_words(len(apart), len(self.pairs))] if apart and len(self.pairs) > 1 else []
         return [*first, *apart, *(each.sentence for each in self.pairs if each.ranked is not None)]
 
 

@@ -73,15 +73,17 @@ def lenient_line(task: TaskScores) -> str:
     return sentence("scores", "strict_tags", *map(fmean, zip(*known, strict=True))) if known else ""
 
 
-def is_it_real(shift: Shift, drop: str) -> str:
+def significance_words(shift: Shift, drop: str) -> str:
     """Write in one or two sentences whether a drop is significant; ``drop`` is 'sd' or 'td', 'st' without a drop."""
     if drop == "st":
-        return sentence("scores", "is_it_real", None)
+        return sentence("scores", "significance_words", None)
     estimate: Estimate = getattr(shift, drop)
     total = shift.total.get(drop)
     ends = (estimate.low, estimate.high) if total is None else (total.low, total.high)
     found = detectable_text(shift.detectable.get(drop))
-    return sentence("scores", "is_it_real", estimate, *ends, total is not None, is_drop_at_floor(shift, drop), found)
+    return sentence(
+        "scores", "significance_words", estimate, *ends, total is not None, is_drop_at_floor(shift, drop), found
+    )
 
 
 _MARGIN_NAMES = {"sd": "SD", "td": "TD", "average_drop": "average drop"}

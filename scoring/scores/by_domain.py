@@ -26,14 +26,14 @@ from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.scores.figures import (
     Figure,
     Scale,
-    as_it_is,
+    add_training_text_variance,
     detectable_drop,
     difference,
     estimate,
     mean,
     on_scale,
-    runs_of_other_texts,
     weighted_sum,
+    with_model_fixed,
 )
 from shiftbench.scoring.scores.floors import Floor, constant_runs, is_at_floor, task_floors
 from shiftbench.scoring.scores.next_steps import MARGIN, Domain, Step, next_steps
@@ -124,7 +124,7 @@ def explain_drop(scored: Scored, at_home_shares: Scored | None, chance: Levels) 
         at_home_shares: the scores with its texts reweighted to the source's class prior; None if they cannot be.
         chance: the no-skill levels.
     """
-    model = TwoScores(*map(as_it_is, scored.model))
+    model = TwoScores(*map(with_model_fixed, scored.model))
     difficulties = {name: difference(*probe) for name, probe in scored.probes.items()}
     difficulty = mean(list(difficulties.values()))
     rest = weighted_sum([difference(*model), difficulty], [1.0, -1.0], _UNBOUNDED)
@@ -152,7 +152,7 @@ def class_weights(here: Sequence[object], home: Sequence[object]) -> Floats | No
 
 
 def _judge(scored: Scored, chance: Levels) -> Explanation:
-    model = TwoScores(*map(as_it_is, scored.model))
+    model = TwoScores(*map(with_model_fixed, scored.model))
     if any(probe.home.value <= chance.home or probe.away.value <= chance.away for probe in scored.probes.values()):
         return Explanation(Verdict.CANNOT_TELL, Reason.PROBE_AT_CHANCE)
     if model.home.value <= chance.home:
@@ -557,7 +557,7 @@ class _Probe:
         figure = self.values.figure(self.values.info.metric, cell) if weights is None else (
             self.values.weighted(cell, weights)
         )  # fmt: skip
-        return runs_of_other_texts(figure, self.probe.n_train / self.probe.n_texts[domain])
+        return add_training_text_variance(figure, self.probe.n_train / self.probe.n_texts[domain])
 
     def is_at_floor(self, domain: str) -> bool:
         """Return whether it is not shown to be above chance on a domain."""

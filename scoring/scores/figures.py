@@ -596,12 +596,12 @@ def none_if_nan(value: float | Floats) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def as_it_is(figure: Figure) -> Figure:
+def with_model_fixed(figure: Figure) -> Figure:
     """Return a figure without training variance (the model is fixed), also in sums with figures that have it."""
     return _with_runs(figure, lambda _: Runs(None, (), np.zeros(0), np.zeros((0, 0))))
 
 
-def runs_of_other_texts(figure: Figure, shared: float) -> Figure:
+def add_training_text_variance(figure: Figure, shared: float) -> Figure:
     """Add the variance over training texts to a figure whose runs each resampled their texts from the same pool.
 
     Runs that sample n of N texts with replacement vary like samples of n texts. Another pool of N texts would add n / N

@@ -1,10 +1,10 @@
 """Tests of limits fixed in advance: ``shiftbench gate``'s limits per domain, and non-inferiority margins for drops.
 
-Each limit of a gate is tested in both directions. It is *broken* if the test rejects that it is kept, Holm-corrected
-over all tests of the gate: with 20 domains exactly at the limit, an uncorrected gate would fail most of the time. It
-is *kept* if the opposite test rejects that it is broken; that all limits are kept is an intersection-union claim, which
-needs no correction. Otherwise the test *cannot tell*; more test texts would decide. p values invert the intervals that
-are shown with the scores: the smallest level at which the one-sided bound excludes the limit.
+Each limit of a gate is tested in both directions. It is *broken* if a test rejects that the limit is kept,
+Holm-corrected over all tests of the gate: with 20 domains exactly at the limit, an uncorrected gate would fail most of
+the time. It is *kept* if the opposite test rejects that the limit is broken; the claim that all limits are kept is an
+intersection-union claim, which needs no correction. Otherwise the test *cannot tell*, and more test texts are needed.
+p values invert the intervals shown with the scores: the smallest level at which the one-sided bound excludes the limit.
 
 That no drop exceeds a margin is also an intersection-union claim: every shift's one-sided 95% upper bound must be below
 it. With fewer than 5 runs of some source it is about these trained models; with 5 or more also about the recipe.
@@ -150,9 +150,8 @@ class Limits(NamedTuple):
 class LimitTest(pydantic.BaseModel):
     """The test of one limit on one domain; fractions, unrounded.
 
-    ``low`` and ``high`` are the 95% interval shown with the score. ``p_broken`` is the one-sided p value against the
-    limit being kept, ``p_kept`` the one against its being broken; without a test both are null and ``reason`` states
-    why.
+    ``low`` and ``high`` are the 95% interval shown with the score. A small ``p_broken`` (one-sided) shows that the
+    limit is broken, a small ``p_kept`` that it is kept; without a test both are null and ``reason`` states why.
     """
 
     model_config = pydantic.ConfigDict(frozen=True)
@@ -290,7 +289,7 @@ def drop_tests(
         homes: the in-domain test sets, whose scores are averaged.
         domains: the test domains; those in ``homes`` are skipped.
         limit: a fraction in [0, 1).
-        at_chance: whether the in-domain score is not shown to be above chance: a small drop from there means nothing.
+        at_chance: whether the in-domain score is not shown to be above chance; then a small drop is not informative.
     """
     metric = values.info.metric
     own = mean([values.figure(metric, (source, home)) for home in homes])

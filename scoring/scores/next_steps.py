@@ -1,10 +1,10 @@
 """The recommended next step for each domain that a model was checked on, decided by tests at a margin fixed in advance.
 
 A domain is accepted only if its loss is significantly below the margin (one-sided, 5% over all domains by Holm's
-procedure), so at most one file in twenty accepts a domain whose true loss is the margin. That holds per check; checking
-again with more labels is another chance. If a loss is significant and at least the margin, the probes decide the step.
-Otherwise the step is to label more texts: the number that would decide with 80% power if the true loss equals the
-observed one. A model that is not shown to be above chance has nothing to lose, so it is not accepted.
+procedure), so at most 5% of checks accept a domain whose true loss is the margin. Repeating a check with more labels
+adds another 5%. If a loss is significant and at least the margin, the probes decide the step. Otherwise the step is to
+label more texts: the number that decides with 80% power if the true loss equals the observed one. A model that is not
+shown to be above chance is not accepted, because it cannot lose accuracy.
 """
 
 from collections.abc import Collection, Mapping
@@ -169,7 +169,7 @@ def _labels(here: _Precision, home: _Precision | None, others: float, apart: flo
     """Compute the number of labels with which a true difference of ``apart`` is significant with 80% power.
 
     If the comparison score takes up more than half of the allowed variance, the same number of new labels in the source
-    domain is assumed: labels in the domain alone would then need to be very many, or never suffice.
+    domain is assumed, because even very many labels in the domain alone might not suffice.
 
     Args:
         here: precision in the domain.

@@ -424,7 +424,7 @@ class Annotators(Record):
     """Scores of single annotators on the test texts, by the task's metric, for domains with annotators' votes upstream.
 
     ``others`` compares each annotator with the majority of the others, ``gold`` with the gold label, to which the
-    annotator's own vote contributed. Over all test texts with two votes, whatever the subset.
+    annotator's own vote contributed. Both are over all test texts with at least two votes, for every subset.
     """
 
     others: dict[str, float]
@@ -654,10 +654,10 @@ class AlarmFound(Record):
 
 
 class OverTime(Record):
-    """Scores over periods: the mean over texts of ``measure``, whatever the check's metric is.
+    """Scores over periods: the mean of ``measure`` over texts, which may differ from the check's metric.
 
-    ``shown`` is ``trend`` or ``change``, whichever is significant at 5% after correction for both and leaves less
-    variance unexplained; null if neither is significant. Periods without an interval are used only by the alarm.
+    ``shown`` is ``trend`` or ``change``: the one that is significant at 5% after correction for both, and if both are,
+    the one that explains more variance; null if neither is. Periods without an interval are used only by the alarm.
     """
 
     unit: str

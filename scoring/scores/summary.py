@@ -2,8 +2,8 @@
 
 A benchmark may have one training domain per task: the BOSS paper trains on one data set, in distribution (ID), and
 tests on it and on three others, out of distribution (OOD). A shift's source is then the ID domain, ST an OOD score and
-SS the ID score; models trained on an OOD domain serve only as TT and are in no average. Tasks of candidate data sets
-have only OOD tests: the ID model's own test belongs to the task that they are candidates for.
+SS the ID score; models trained on an OOD domain serve only as TT and are not in any average. A task of candidate data
+sets has only OOD test sets: the ID test set belongs to the task that they are candidates for.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -562,7 +562,8 @@ class _TaskAverages:
 def _is_resolved(sd: Figure, td: Figure) -> bool:
     """Return whether both drops' intervals exclude 0, using intervals with training variance if it was measured.
 
-    That both signs are as stated is an intersection-union test, so each interval keeps its own level (Berger 1982).
+    The claim about both signs is an intersection-union test, so the level of each interval needs no correction (Berger
+    1982).
     """
     if not (sd.has_interval and td.has_interval):
         return False
@@ -640,7 +641,7 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
                 yield gap("no predictions of a model trained on it", domain)
     for source in values.sources:
         for target in values.domains:
-            if (source, target) not in values.rows and not _at_home_only(values, source):
+            if (source, target) not in values.rows and not _provides_tt_only(values, source):
                 yield gap("no predictions", source, target)
     if trained:
         yield from map(gap, _home_gaps(values) if one_source else _pairing_gaps(values))
@@ -652,8 +653,8 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
                 yield gap(f"no predictions of seed {seed}{left_out}", source, target)
 
 
-def _at_home_only(values: TaskValues, source: str) -> bool:
-    """Return whether a source is only scored on its own test set, to provide TT for models trained elsewhere."""
+def _provides_tt_only(values: TaskValues, source: str) -> bool:
+    """Return whether models of a source only provide TT: they are trained on a domain other than the ID domain."""
     info = values.info
     return source in values.domains and bool(info.id_domain or info.candidates_for) and source != info.id_domain
 

@@ -388,8 +388,8 @@ def depth_in(
 ) -> Floats:
     """Return the depth of the target's texts in a source.
 
-    The depth in a joined source is the mean over its parts, weighted by their train sizes. The joined source of a
-    pairing has a table of its own, so it is passed as one part.
+    The depth in a joined source is the mean over its parts, weighted by their train sizes. A pairing's joined source is
+    passed as a single part, because the folder has a depth table for it.
     """
     depth = np.zeros(len(target.ids))
     total = 0

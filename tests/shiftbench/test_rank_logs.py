@@ -88,10 +88,11 @@ def test_an_undecided_first_place_fails_the_gate(tmp_path: Path) -> None:
 def test_what_an_entry_takes_away_from_an_earlier_table_is_said(tmp_path: Path) -> None:
     old = write_board(tmp_path / "old.csv")
     new = write_board(tmp_path / "new.csv", (0.9, 0.5, 0.5, 1.3), (*NAMES, "corp/new"))
-    printed = ranks(new, "--against", old)
+    printed = ranks(new, "--against", old, "--json", tmp_path / "claim.json")
     assert "New: 'corp/new'" in printed
     assert "No longer: 'acme/m0' is first, significantly better than all others" in printed
     assert "that were significant, 2 still are" in printed
+    assert json.loads((tmp_path / "claim.json").read_text())["standing"]["entered"] == ["corp/new"]
 
 
 def test_wrong_use_is_refused_before_any_work(tmp_path: Path) -> None:

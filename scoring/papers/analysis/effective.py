@@ -55,7 +55,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
     left_out: list[str] = []
     for board, every in group_by_board(results):
         mine = [
-            (result, pair) for result in results_above_floor(board, every, left_out) if (pair := _home_and_away(result))
+            (result, pair) for result in results_above_floor(board, every, left_out) if (pair := _id_and_ood(result))
         ]
         homes, aways = (np.array([_with_ends(pair[side]) for _, pair in mine]).reshape(-1, 3) for side in (0, 1))
         compared = against_others(homes, aways)
@@ -90,7 +90,7 @@ def draw_effective(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
 Bounded = dict[str, float | str | None]
 
 
-def _home_and_away(result: Result) -> tuple[Bounded, Bounded] | None:
+def _id_and_ood(result: Result) -> tuple[Bounded, Bounded] | None:
     """Return the in-domain score and the mean score under shift; None if a part is missing."""
     summary, own = result.task.summary, result.task.id_ood
     if own is not None:

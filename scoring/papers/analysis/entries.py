@@ -87,7 +87,7 @@ def join_boards(entries: Sequence[Analysed], boards: Mapping[tuple[str, str, str
         boards: each board's name, ``benchmark/task``, by content hash of the data, subset and task.
 
     Returns: a result per entry and task that has a board; placebos are attached to their task, candidates omitted. A
-        placebo is the entry's own, or else that of an entry of the same model in another file (see ``_model_facts``).
+        placebo is from the same entry, otherwise from another entry of the same model (see ``_model_facts``).
     """
     on_boards = [
         (boards[key], entry, task)
@@ -96,14 +96,14 @@ def join_boards(entries: Sequence[Analysed], boards: Mapping[tuple[str, str, str
         if (key := (entry.card.data, entry.card.subset, task.task)) in boards
     ]
     times = Counter((board, entry.card.name) for board, entry, _ in on_boards)
-    dealt = {(entry.id, task.task): task for entry in entries for task in entry.scores.tasks}
-    dealt |= {(_model_facts(entry.card), task.task): task for entry in entries for task in entry.scores.tasks}
+    placebos = {(entry.id, task.task): task for entry in entries for task in entry.scores.tasks}
+    placebos |= {(_model_facts(entry.card), task.task): task for entry in entries for task in entry.scores.tasks}
     results = []
     for board, entry, task in on_boards:
         again = times[board, entry.card.name] > 1
         facts = (board, f"{entry.card.name} ({entry.id[:6]})" if again else entry.card.name, entry.card, entry.folder)
         name = task.task + PLACEBO
-        placebo = dealt.get((entry.id, name)) or dealt.get((_model_facts(entry.card), name))
+        placebo = placebos.get((entry.id, name)) or placebos.get((_model_facts(entry.card), name))
         results.append(Result(*facts, task, Result(*facts, placebo, None) if placebo else None, entry.rows))
     return results
 
@@ -149,7 +149,7 @@ Draw = Callable[[pl.DataFrame, Sequence[str]], bytes]
 
 
 class Findings(NamedTuple):
-    """Rows of numbers (fractions) from which a figure is drawn, and what is left out of them, with the reason.
+    """Rows of numbers (fractions) from which a figure is drawn, and what the rows omit, with the reason.
 
     The columns are those of the schema in each analysis' module (``find_scenarios``: ``scenarios.SCHEMA``, and so on).
     Without any row, the reasons state why there is nothing to plot.
@@ -166,7 +166,7 @@ def build_findings(
 
     Args:
         rows: each with a value, or None, for every column.
-        left_out: what is not among them, and why.
+        left_out: the entries and boards that the rows omit, each with the reason.
         why_nothing: the reason if there are no rows.
         schema: the columns, in order.
     """

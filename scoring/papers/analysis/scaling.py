@@ -122,13 +122,13 @@ def draw_over(rows: pl.DataFrame, notes: Sequence[str], *, title: str) -> bytes:
 
 def _score_rows(series: str, result: Result, key: str) -> list[dict[str, Any]]:
     summary = result.task.summary
-    dealt = result.placebo.task.summary if result.placebo and result.placebo.complete else None
+    on_placebo = result.placebo.task.summary if result.placebo and result.placebo.complete else None
     rows = []
     for measure in (*_PERFORMANCE, *_DROPS):
         estimate: Estimate = getattr(summary, measure)
         if estimate.value is None:
             continue
-        placebo: Estimate | None = getattr(dealt, measure) if dealt and measure in _DROPS else None
+        placebo: Estimate | None = getattr(on_placebo, measure) if on_placebo and measure in _DROPS else None
         rows.append(
             {"board": result.board, "series": series, "entry": result.entry, "over": key,
              "at": state_value(result, key), "measure": measure, **with_bounds(estimate, summary.total.get(measure)),

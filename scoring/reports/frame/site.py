@@ -43,7 +43,7 @@ _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def report_file(title: str, parts: Iterable[Markup], command: str, *, class_: str = "sb-entry sb-compare") -> Markup:
-    """Build a report as one self-contained HTML file; ``command`` is what writes it."""
+    """Build a report as one self-contained HTML file; ``command`` is the command that writes it."""
     body, sheet = tag("div", *parts, class_=class_), Markup(style_sheet())
     facts = {"title": title, "policy": _REPORT_POLICY, "icon": ICON, "style_sheet": sheet, "command": command}
     return render("report.html", **facts, body=body)

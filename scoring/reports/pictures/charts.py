@@ -32,9 +32,9 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
 
     The drops of the placebo (no shift at all) are small hollow marks.
     """
-    shifts, dealt = with_drops(task), with_drops(placebo) if placebo else []
+    shifts, placebos = with_drops(task), with_drops(placebo) if placebo else []
     # One scale for both drops; empty quadrants are large enough for their name.
-    reached = draw.ends(drop for shift in (*shifts, *dealt) for drop in (shift.sd, shift.td))
+    reached = draw.ends(drop for shift in (*shifts, *placebos) for drop in (shift.sd, shift.td))
     room = 0.3 * max([_LEAST_REACH, *map(abs, reached)])
     span = min(-room, *reached), max(room, *reached)
     x, y = (
@@ -49,7 +49,7 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
 
     cloud = [
         draw.mark(*place(each), "circle", "sb-faint", filled=False, size=3.5, words=f"placebo\n{shift_words(each)}")
-        for each in dealt
+        for each in placebos
     ]
     crosses = [
         part for each in shifts for part in draw.bars(x, y, each.sd, each.td, f"sb-whisker {looks[each.source][1]}")
@@ -59,12 +59,12 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
     ]
     about = (
         f"{len(shifts)} shifts by source drop and target drop, {sum(each.resolved for each in shifts)} of them with a "
-        f"resolved scenario{f'; {len(dealt)} placebo drops beside them' if dealt else ''}. "
+        f"resolved scenario{f'; {len(placebos)} placebo drops beside them' if placebos else ''}. "
         "All values are in the table of shifts."
     )
     keys = [(draw.mark_sign(*looks[source]), source_name(source)) for source in order]
     keys.append((draw.mark_sign("circle", "sb-ink", filled=False), "hollow: not resolved"))
-    if dealt:
+    if placebos:
         keys.append((draw.mark_sign("circle", "sb-faint", filled=False), "placebo (no shift)"))
     drawn, names = [*cloud, *crosses, *marks], (SD_NAME, TD_NAME)
     title, behind = "Scenarios: SD and TD of every shift", _quadrants(x, y)

@@ -15,7 +15,7 @@ from shiftbench.scoring.reports.frame.parts import Gap
 from shiftbench.scoring.reports.numbers import drop_points, points
 from shiftbench.scoring.reports.pictures import charts, rows
 from shiftbench.scoring.reports.pictures.axes import SYMBOLS, mark, round_axis
-from shiftbench.scoring.reports.score_words import is_it_real
+from shiftbench.scoring.reports.score_words import significance_words
 from shiftbench.scoring.reports.task_page import Asked, TaskPage
 from shiftbench.scoring.scores.floors import is_drop_at_floor
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
@@ -116,7 +116,9 @@ def test_a_drop_from_or_to_the_floor_has_no_colour_and_is_not_the_worst(task: Ta
         (cell,) = [cell for _, cells in page.matrix.rows for cell in cells if cell.words == "+90.0"]
         assert (cell.kind, cell.part is None) == (("faint", True) if is_low else ("loss", False))
         assert (page.worst(1) == [changed]) != is_low
-        assert is_it_real(changed, page.detail(changed).drop).startswith("No conclusion" if is_low else "Significant:")
+        assert significance_words(changed, page.detail(changed).drop).startswith(
+            "No conclusion" if is_low else "Significant:"
+        )
 
 
 @pytest.mark.parametrize(
@@ -133,8 +135,8 @@ def test_whether_a_drop_is_real_is_what_its_interval_shows(
 ) -> None:
     drop = Estimate(value=0.05, low=low, high=high, no_interval=None if low else "too few texts")
     shift = task.shifts[0].model_copy(update={"sd": drop, "at_floor": (), "total": {}})
-    assert is_it_real(shift, "sd").startswith(words)
-    assert is_it_real(shift, "st") == "There is no in-domain score to compare with, so no drop."
+    assert significance_words(shift, "sd").startswith(words)
+    assert significance_words(shift, "st") == "There is no in-domain score to compare with, so no drop."
 
 
 def position(element: ET.Element) -> tuple[float, float]:

@@ -25,8 +25,8 @@ from shiftbench.scoring.scores.figures import (
     Figure,
     Runs,
     Score,
+    add_training_text_variance,
     on_scale,
-    runs_of_other_texts,
     single,
     weighted_sum,
 )
@@ -61,7 +61,7 @@ def scored(texts: Texts, domain: str, model: str, metric: str, weights: Floats |
     target = TargetRuns("", domain, ids, groups, numbered, outcomes(INFO, gold, gold, said, None))
     rows = None if weights is None else weights[None]
     figure = single(sampled_scores(target, range(len(runs)), metric, rows)[0])
-    return figure if model == "model" else runs_of_other_texts(figure, 1.0)
+    return figure if model == "model" else add_training_text_variance(figure, 1.0)
 
 
 def explained(home: Texts, away: Texts, metric: str) -> ExplainedDrop:
@@ -233,7 +233,7 @@ def test_trainings_on_draws_of_the_same_texts_show_a_part_of_the_variance_over_t
     told = []
     for values in means.T[:400]:
         runs = Runs("probe", tuple(range(5)), values, np.zeros((1, 5)))
-        figure = runs_of_other_texts(single(Score(float(values.mean()), runs=runs)), 1.0)
+        figure = add_training_text_variance(single(Score(float(values.mean()), runs=runs)), 1.0)
         assert figure.training is not None
         told.append(figure.training.variance)
     assert np.mean(told) == pytest.approx(true, rel=0.12)
