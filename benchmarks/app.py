@@ -89,7 +89,7 @@ async (address) => {
 
 
 def run_app_bench(scale: float = 1.0) -> Iterator[Timing]:
-    """Measure everything, one timing at a time.
+    """Measure start-up, pages, a submission and comparisons.
 
     Args:
         scale: entries as a share of 10,000, and test sizes of the submission as a share of Table 2's; targets are

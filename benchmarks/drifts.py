@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 class Periods(NamedTuple):
-    """How the texts of periods are sampled.
+    """Design of simulated periods, such as weeks.
 
     Attributes:
         n_groups: groups per period.

@@ -165,7 +165,7 @@ def cusum_limit(rng: np.random.Generator) -> float:
 
 
 def alarm_cell(texts: int, reference_weeks: int, jitter: float, n_draws: int, rng: np.random.Generator) -> AlarmCell:
-    """Simulate one setting.
+    """Simulate alarms in one setting: in a year without a drop, and after drops.
 
     Args:
         texts: labelled texts per week.
@@ -214,7 +214,7 @@ def _weeks(values: Floats, limit: float, name: str, half: int) -> Floats:
 
 
 def course_cell(months: int, jitter: float, step: float, n_draws: int, rng: np.random.Generator) -> CourseCell:
-    """Simulate one setting of months with 200 texts each; a step occurs after a third of them.
+    """Simulate tests of trends and change points in one setting of months with 200 texts each.
 
     Args:
         months: number of periods.
@@ -245,14 +245,14 @@ def course_cell(months: int, jitter: float, step: float, n_draws: int, rng: np.r
 
 
 def alarm_cells(n_draws: int, seed: int) -> Iterator[AlarmCell]:
-    """Simulate all settings of alarms."""
+    """Simulate ``alarm_cell`` for several numbers of texts, lengths of the reference and amounts of jitter."""
     for number, (texts, weeks, jitter) in enumerate(product((100, 500), (20, 4), (0.0, 0.02, 0.04))):
         if (texts, weeks) != (100, 4):
             yield alarm_cell(texts, weeks, jitter, n_draws, np.random.default_rng([seed, number]))
 
 
 def course_cells(n_draws: int, seed: int) -> Iterator[CourseCell]:
-    """Simulate all settings of months."""
+    """Simulate ``course_cell`` for several numbers of months, amounts of jitter and drops."""
     settings = [*product((6, 12, 24), (0.0, 0.02, 0.04), (0.0,)), *product((12, 24), (0.0, 0.02, 0.04), DROPS)]
     for number, (months, jitter, step) in enumerate(settings):
         yield course_cell(months, jitter, step, n_draws, np.random.default_rng([seed, 100 + number]))

@@ -37,7 +37,7 @@ _LIMIT = 4.0
 
 
 def run_bench(scale: float = 1.0) -> Iterator[Timing]:
-    """Measure everything, one timing at a time.
+    """Measure depths, scoring and comparing.
 
     Args:
         scale: test sizes of the submission as a share of Table 2's; targets are evaluated only at 1.

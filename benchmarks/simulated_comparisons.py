@@ -76,9 +76,9 @@ class Study:
 
     Attributes:
         difference: A minus B.
-        right: texts that A and B have correct in the first test set, shape (n_runs, n) each.
-        groups: groups of its texts, shape (n,).
-        first: whether a text is of the first class, shape (n,).
+        right: whether the runs of A, and of B, are correct on each text of the first test set, shape (n_runs, n) each.
+        groups: group codes of these texts, shape (n,).
+        first: whether each of these texts has the first of the two classes, shape (n,).
     """
 
     difference: Figure

@@ -95,7 +95,7 @@ def _assign_rows(
 
     Args:
         task: the real task.
-        assignment: the split and the index of the placebo domain (``placebo``), by row id; other rows are dropped.
+        assignment: columns ``id``, ``split`` and ``placebo``, the index of the placebo domain; other rows are dropped.
         domains: names of the placebo domains.
         store: a folder for the rows.
     """

@@ -42,7 +42,7 @@ def suite_task(
 
 
 def candidates(task: TaskSpec, title: str, *domains: DomainSpec, **more: Any) -> TaskSpec:
-    """Build the task of the candidate data sets for a task of the suite."""
+    """Build the task whose domains are the candidate data sets for a task of the suite."""
     name = f"{task.name}_candidates"
     differences = find_differences(name)
     own = {"id_domain": None, "candidates_for": task.name, "notes": (), "differences": differences, **more}

@@ -94,8 +94,9 @@ class UpstreamRows(_Facts):
 class SplitOverlap(_Facts):
     """Number of rows of an upstream split whose inputs also occur, verbatim, in another one.
 
-    ``rows``: rows of ``split`` that were used, all or a sample. ``recorded``: number of rows in both splits upstream;
-    None if never measured, because complete files were missing or a split is sampled.
+    ``rows``: rows of ``split`` that were used, all or a sample. ``repeated``: those that also occur in ``other``.
+    ``recorded``: the same for complete upstream files; None if never measured, because files were missing or a split is
+    sampled.
     """
 
     split: OutsideText

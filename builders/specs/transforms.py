@@ -274,10 +274,11 @@ def text_digest(texts: pl.Series) -> pl.Series:
 
 
 def drop_shared_groups(rows: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
-    """Drop the rows whose group is in another split, to avoid train-test leakage.
+    """Drop the rows whose group also occurs in another split, to avoid train-test leakage.
 
     Args:
-        kept: rows of the other split.
+        rows: rows of one split.
+        kept: rows of the other split, which keeps the group.
     Returns: the rows of other groups, in order.
     """
     return rows.join(kept.select("group").unique(), on="group", how="anti", maintain_order="left")
