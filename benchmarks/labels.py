@@ -30,16 +30,16 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtri
 from tqdm import tqdm
 
-from shiftbench.leaderboard.release.history import LOOKS_A_YEAR
+from shiftbench.leaderboard.release.history import LOOKS_PER_YEAR
 from shiftbench.leaderboard.release.ladder import MIN_STEP, STANDARD_ERRORS, Measured
 from shiftbench.leaderboard.release.meter import gain_by_feedback
 from shiftbench.leaderboard.release.ranking import (
-    ROUNDS_A_YEAR,
+    ROUNDS_PER_YEAR,
     Cut,
-    answers_a_round,
+    answers_per_round,
     highest_gain,
-    places,
     propose_cuts,
+    rank_ranges,
     steps_between,
 )
 from shiftbench.scoring.reports.plain_tables import PlainTable
@@ -191,7 +191,7 @@ def bayesian_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
     n_texts = crowd.gold.shape[1]
     for account in range(1, max(accounts) + 1):
         ladders = Ladders(crowd.gold, crowd.rng)
-        for _ in range(LOOKS_A_YEAR):
+        for _ in range(LOOKS_PER_YEAR):
             file, (hurdle, spread) = _at_the_hurdle(crowd, ladders)
             right = crowd.chance_of(file)
             variance = right * (1 - right)
@@ -252,7 +252,7 @@ def boosting_feedback(crowd: Crowd, accounts: Sequence[int]) -> Iterable[tuple[i
     start, votes = crowd.beliefs, np.log(crowd.beliefs)
     for account in range(1, max(accounts) + 1):
         ladders = Ladders(crowd.gold, crowd.rng)
-        for _ in range(LOOKS_A_YEAR):
+        for _ in range(LOOKS_PER_YEAR):
             file = crowd.draw()
             right = crowd.chance_of(file)
             sd = np.sqrt((right * (1 - right)).sum(axis=1))
@@ -280,11 +280,11 @@ def bayesian_rounds(crowd: Crowd, accounts: int) -> Floats:
     compares its entry with one whose predictions it knows; n accounts can ask for n cuts.
     """
     n_draws, n_texts = crowd.gold.shape
-    n_cuts = min(answers_a_round(n_texts), accounts)
+    n_cuts = min(answers_per_round(n_texts), accounts)
     sure = crowd.beliefs.max(axis=2)
     is_lever = sure > _LEVER
-    block = crowd.rng.integers(ROUNDS_A_YEAR * n_cuts, size=sure.shape)
-    for number in range(ROUNDS_A_YEAR * n_cuts):
+    block = crowd.rng.integers(ROUNDS_PER_YEAR * n_cuts, size=sure.shape)
+    for number in range(ROUNDS_PER_YEAR * n_cuts):
         asked = (block == number) & ~is_lever
         first = np.where(asked, crowd.draw(), crowd.beliefs.argmax(axis=2))
         other = (first + crowd.rng.integers(1, crowd.classes, first.shape)) % crowd.classes
@@ -327,13 +327,15 @@ def boosting_rounds(crowd: Crowd, accounts: int) -> Floats:
     """
     start, votes = crowd.beliefs, np.log(crowd.beliefs)
     seen, n_texts = crowd.draw(), crowd.gold.shape[1]  # labels of the feedback half, as well known as these
-    for _ in range(ROUNDS_A_YEAR):
+    for _ in range(ROUNDS_PER_YEAR):
         files = np.stack([start.argmax(axis=2), *(crowd.draw() for _ in range(accounts))], axis=1)
         cuts = [
             confirmed_cuts(mine == other[None], mine == gold[None])
             for mine, other, gold in zip(files, seen, crowd.gold, strict=True)
         ]
-        better = np.array([[last - first for first, last in _balance(places(accounts + 1, each))] for each in cuts])
+        better = np.array(
+            [[last - first for first, last in _balance(rank_ranges(accounts + 1, each))] for each in cuts]
+        )
         for number in range(accounts + 1):
             _vote(votes, start, files[:, number], better[:, number] / (accounts + 1) / np.sqrt(n_texts))
     crowd.beliefs = votes
@@ -352,7 +354,7 @@ def confirmed_cuts(feedback: NDArray[np.bool_], ranking: NDArray[np.bool_]) -> l
         feedback: whether each entry is correct on each text of the feedback half, shape (n_entries, n_texts).
         ranking: the same for the ranking half.
     """
-    proposed = propose_cuts(*_scores_and_steps(feedback), answers_a_round(ranking.shape[1]))
+    proposed = propose_cuts(*_scores_and_steps(feedback), answers_per_round(ranking.shape[1]))
     scores, steps = _scores_and_steps(ranking)
     return [cut for cut in proposed if cut.is_confirmed(scores, steps)]
 
@@ -484,9 +486,9 @@ def tables(cells: Sequence[Cell], seen: Sequence[Newcomer]) -> Iterator[PlainTab
         for texts in sizes[half]:
             here = [cell for cell in cells if (cell.half, cell.texts) == (half, texts)]
             worst = [max((cell for cell in here if cell.accounts == n), key=lambda cell: cell.gain) for n in ACCOUNTS]
-            bound = gain_by_feedback(LOOKS_A_YEAR * ACCOUNTS[-1], texts, max(CLASSES))
+            bound = gain_by_feedback(LOOKS_PER_YEAR * ACCOUNTS[-1], texts, max(CLASSES))
             if half == "ranking":
-                bound = highest_gain(ROUNDS_A_YEAR * answers_a_round(texts), texts)
+                bound = highest_gain(ROUNDS_PER_YEAR * answers_per_round(texts), texts)
             rows.append([f"{texts:,}", *map(_gain, worst), f"{100 * bound:.1f}"])
         heads = ("texts a half", "1 account", *(f"{n} accounts" for n in ACCOUNTS[1:]), "bound")
         yield PlainTable(f"Gain on the {half} half in a year, in points: the worst of all attacks", heads, rows)

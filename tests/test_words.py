@@ -17,7 +17,6 @@ TERMS = {
     r"(?:hold|holds|held) the truth": "cover, coverage",
     r"told apart": "significantly different",
     r"unverified": "matches no record (an unknown file need not be wrong)",
-    r"yardsticks": "reference implementation",
     r"(?:three|four|nine) studies of (?:five|four|ten)": "80% power",
     r"(?:is|are) no (?:JSON|CSV|YAML|Parquet)": "is not valid JSON",
 }

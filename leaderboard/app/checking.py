@@ -28,6 +28,7 @@ from shiftbench.validation.vocabulary import TaskKind
 MEMORY_MIB = 512
 """Memory limit of a worker that checks a small file, including Python, its libraries and a dataset's test ids."""
 OWN_MIB = 212
+"""The part of ``MEMORY_MIB`` that a worker uses before it reads a file."""
 MEMORY_PER_BYTE = 2
 SECONDS = 10
 """Limit on processor time for a small file."""
@@ -130,7 +131,7 @@ class _Worker:
         )
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and return the response; after a crash or timeout, how the process ended."""
+        """Send a request and return the response; after a crash or timeout, the exit code and ``is_late``."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(seconds, self._process.kill)

@@ -26,7 +26,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 log = logging.getLogger(__name__)
 
 SECONDS_TO_ANSWER = 60
-"""Long enough for a server that has just started and still loads Gradio."""
+"""Timeout of requests: long enough for a server that has just started and still loads Gradio."""
 _REASONS_SHOWN = 5
 
 
@@ -67,22 +67,26 @@ def send(
     any_token: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
-    """Send a prediction file and its card to a leaderboard's URL, a store's folder, or ``hf://datasets/ORG/NAME``.
+    """Send a prediction file and its card to a leaderboard, over HTTP or directly into its store.
 
-    For a store, one of ``folders`` must be the card's dataset; by default, the copy built on this machine is used.
-    ``any_token`` sends the saved token even if it may write to repositories.
-
+    Args:
+        predictions: the prediction file.
+        card: its card.
+        to: the leaderboard's URL, its store's folder, or ``hf://datasets/ORG/NAME``.
+        folders: for a store, datasets with the card's among them; default: the copy built on this machine.
+        any_token: send the saved Hugging Face token even if it may write to repositories.
+        validation: a file with predictions of the same models on validation rows.
     Returns: the entry's id as ``entry``, whether it is ``new``, and its ``summary``, as in the page's response.
     Raises: InvalidInput with every problem; nothing is stored then.
     """
     if is_url(to):
         return submit_to_url(to, predictions, card, any_token=any_token, validation=validation)
-    at_hand = folders or [built_here(card)]
+    available = folders or [built_here(card)]
     store = open_store(to)
     given = PredictionInput.of(predictions)
     held_out = None if validation is None else replace(given, path=validation)
-    entry, new = store.submit(given, card, at_hand, validation=held_out, ask_hub=_ask_hub)
-    folder = find_folder(card, at_hand)
+    entry, new = store.submit(given, card, available, validation=held_out, ask_hub=_ask_hub)
+    folder = find_folder(card, available)
     scores = store.scores(entry, folder) if folder.has_public_labels else None
     boards = boards_of([folder], [(folder.content_hash, card.subset)])
     return {"entry": entry.id, "new": new, "summary": submission_summary(scores, boards) if scores else {}}
@@ -98,7 +102,7 @@ def _ask_hub(card: Card) -> HubFacts | None:
 
 
 def built_here(card: Card) -> DatasetFolder:
-    """Open the card's dataset, if it was built on this machine."""
+    """Open the card's dataset; InvalidInput if it was not built on this machine."""
     known = recall_folder(card.version)
     if known is None:
         what = "the dataset of these predictions is not available on this machine"
@@ -114,10 +118,17 @@ def submit_to_url(
     any_token: bool = False,
     validation: Path | None = None,
 ) -> dict[str, Any]:
-    """Send a prediction file and its card to a leaderboard's URL; return the response.
+    """Send a prediction file and its card to a leaderboard's URL.
 
     Leaderboards of earlier versions reject labels by index and predictions on validation rows.
 
+    Args:
+        url: the URL of the leaderboard or of its submit page.
+        predictions: the prediction file.
+        card: its card.
+        any_token: as for ``send``.
+        validation: as for ``send``.
+    Returns: the response, a ``SubmissionAnswer``.
     Raises: InvalidInput with the problems that the page lists, or if the page cannot be reached.
     """
     given = PredictionInput.of(predictions)
@@ -133,17 +144,27 @@ def submit_to_url(
 
 
 def withdraw_at_url(url: str, entry: str, *, any_token: bool = False) -> dict[str, Any]:
-    """Withdraw an entry; only its submitter may. InvalidInput lists the page's problems."""
+    """Withdraw an entry (its id) from the leaderboard at a URL; only its submitter may.
+
+    Returns: the response, a ``SubmissionAnswer``. Raises: InvalidInput with the problems in the response.
+    """
     return _ask(url, "withdraw", (entry,), any_token=any_token)
 
 
 def nominate_at_url(url: str, entry: str, task: str = "", *, any_token: bool = False) -> dict[str, Any]:
-    """Nominate an entry for the next round, for one of its tasks or all of them. Only its submitter may."""
+    """Nominate an entry (its id) for the next round, for one of its tasks or (empty) all; only its submitter may.
+
+    Returns: the response, a ``SubmissionAnswer``. Raises: InvalidInput with the problems in the response.
+    """
     return _ask(url, "nominate", (entry, task), any_token=any_token)
 
 
 def act_at_url(url: str, order: Order) -> str:
-    """Send a host's action to a server, which identifies the host by the saved token; return what was done."""
+    """Send a host's action to a server, which identifies the host by the saved token.
+
+    Returns: a sentence that says what was done.
+    Raises: InvalidInput if the action is rejected, or the server cannot be reached.
+    """
     import httpx
 
     base = url.rstrip("/").removesuffix(HOST)
@@ -232,9 +253,12 @@ def _may_write(token: dict[str, Any]) -> bool:
 
 
 def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iterator[str]:
-    """Format where an accepted entry is, and what is missing if it is not ranked.
+    """Format the URL or command to view an accepted entry, and for each task its board, or what it lacks to be ranked.
 
-    ``answer`` is the response of the leaderboard at ``to`` or, for a store, of ``send``.
+    Args:
+        answer: what ``send`` returned.
+        to: the leaderboard's URL or store, as given to ``send``.
+        over_http: whether ``to`` is a URL.
     """
     base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
     if over_http:

@@ -36,9 +36,9 @@ from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.report import InvalidInput, Problem
 
 MAX_CHOICES = 200
-"""Entries offered on the page, best first, in addition to those in the URL."""
+"""Maximum number of entries offered on the page, best first, in addition to those in the URL."""
 MAX_FOUND = 12
-"""Most entries that a search lists."""
+"""Maximum number of entries that a search lists."""
 Progress = Callable[[int, int], None]
 """Called with the number of finished pairs and the total."""
 

@@ -21,13 +21,13 @@ from shiftbench.leaderboard.app.jobs import MAX_KEPT, MAX_KEPT_OF_CLIENT
 from shiftbench.leaderboard.app.jobs import SECONDS_KEPT as SECONDS_RESULT_KEPT
 from shiftbench.leaderboard.app.line import AT_ONCE, MAX_CLIENTS, MORE_PLACES
 from shiftbench.leaderboard.app.live_index import COMPARISON_BYTES
-from shiftbench.leaderboard.app.middleware import BYTES_A_SECOND, MAX_BODY_BYTES, SECONDS_TO_BEGIN
+from shiftbench.leaderboard.app.middleware import BYTES_PER_SECOND, MAX_BODY_BYTES, SECONDS_TO_BEGIN
 from shiftbench.leaderboard.app.request_log import SLOW_SECONDS
 from shiftbench.leaderboard.app.sub_path import checked_root_path
 from shiftbench.leaderboard.app.uploads import MAX_KEPT as MAX_UPLOADS
 from shiftbench.leaderboard.app.uploads import MIN_FREE_BYTES, SECONDS_KEPT
 from shiftbench.leaderboard.board.submission import MAX_UPLOAD_BYTES
-from shiftbench.leaderboard.release import LOOKS_A_YEAR
+from shiftbench.leaderboard.release import LOOKS_PER_YEAR
 from shiftbench.leaderboard.store.hosting import MAX_WORDS
 from shiftbench.leaderboard.store.store import MAX_REFUSALS
 from shiftbench.validation.plain_text import refuse_invisible
@@ -161,10 +161,10 @@ FIXED: dict[str, tuple[int | float, str]] = {
     "result seconds": (SECONDS_RESULT_KEPT, "how long an unread result is kept"),
     "uploads": (MAX_UPLOADS, "files that wait to be submitted"),
     "body KiB": (MAX_BODY_BYTES // 1024, "of a request without an upload"),
-    "body seconds": (SECONDS_TO_BEGIN, f"until its first byte; then {BYTES_A_SECOND // 1024} KiB per second"),
+    "body seconds": (SECONDS_TO_BEGIN, f"until its first byte; then {BYTES_PER_SECOND // 1024} KiB per second"),
     "idle seconds": (IDLE_SECONDS, f"of a connection; {STUCK_SECONDS:.0f} for a client that stops reading"),
     "check MiB": (MEMORY_MIB, f"memory of a process that checks a small file; {SECONDS} s of CPU time"),
-    "answers per year": (LOOKS_A_YEAR, "scores that an account receives on a withheld label"),
+    "answers per year": (LOOKS_PER_YEAR, "scores that an account receives on a withheld label"),
     "refusals per day": (MAX_REFUSALS, "per person, logged individually"),
     "reason characters": (MAX_WORDS, "of a host's reason or note"),
 }

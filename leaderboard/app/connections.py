@@ -24,9 +24,9 @@ WANTED_FILES = 8_192
 
 
 class BoundedConnection(H11Protocol):
-    """A connection that is closed when it is idle or stuck.
+    """A connection that is closed when it is idle or its client stops reading.
 
-    Above ``most`` connections, the oldest idle one is closed for a new one; if all are busy, the oldest of them.
+    Above ``most`` connections, a new one closes the oldest idle one, or the oldest of all if none is idle.
     """
 
     def __init__(self, *arguments: Any, most: int, **options: Any) -> None:

@@ -98,7 +98,7 @@ def _lines(fault: BaseException) -> Iterator[str]:
 
 
 def _place(fault: BaseException) -> Place:
-    """Return a fault's type, file and line number (without the line's text, which is slow to read)."""
+    """Return a fault's type, and the file and line number where it was raised; the line's text is slow to read."""
     trace, file, line = fault.__traceback__, "nowhere", 0
     while trace is not None:
         file, line, trace = trace.tb_frame.f_code.co_filename, trace.tb_lineno, trace.tb_next

@@ -302,7 +302,7 @@ def _uploaded(file: str | None, validation: str | None, by_index: bool) -> list[
     return [PredictionInput(Path(each), by_index) if each else None for each in (file, validation)]
 
 
-_LOOKS = {
+_THEME = {
     "*primary_700": "color_accent button_primary_background_fill button_primary_background_fill_dark "
     "checkbox_label_background_fill_selected checkbox_label_background_fill_selected_dark",
     "none": "block_title_background_fill block_title_background_fill_dark block_label_shadow input_shadow "
@@ -334,4 +334,4 @@ def theme() -> gr.Theme:
     base = Soft(
         primary_hue="teal", secondary_hue="teal", neutral_hue="slate", radius_size="md", font=fonts, font_mono=mono
     )
-    return base.set(**{name: value for value, names in _LOOKS.items() for name in names.split()})
+    return base.set(**{name: value for value, names in _THEME.items() for name in names.split()})

@@ -34,9 +34,10 @@ _SUBMISSIONS = ("submit", "withdraw", "nominate")
 MAX_UNREAD_BYTES = 32 * 2**20
 """Total size of unread responses as JSON; above it, those of the sessions that wait longest are dropped."""
 MAX_WAITING_SESSIONS = 1_500
-"""Most sessions with pending calls or responses; more than connections, so sessions with a reader are never dropped."""
+"""Maximum number of sessions with pending calls or responses; above that of connections, so that none with a reader is
+dropped."""
 SESSION_NAME = re.compile(r"[\w-]{0,100}", re.ASCII)
-"""Clients generate names of letters and digits."""
+"""Accepted session names; Gradio's clients generate letters and digits."""
 _MESSAGE_BYTES = 1_000
 """Assumed memory of a message, without its response."""
 _CALLS_REMEMBERED = 100
@@ -47,7 +48,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
     """A queue with a limit on all unread responses, which rejects calls that no page or client makes.
 
     Calls that check, score or compare wait in the server's queue (``Line``) instead of in order of arrival; Gradio
-    shows each caller its position. Of other calls at most ``max_others`` wait.
+    shows each caller its position. At most ``max_others`` other calls wait.
     """
 
     def __init__(self, *, line: Line, callers: Callers, max_others: int, **options: Any) -> None:
@@ -93,7 +94,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
         return taken
 
     def get_events(self) -> tuple[list[Event], bool, str] | None:
-        """Return the next call to run: one whose turn in the line has come, else another one."""
+        """Return the next call to run: one that the line has started, else one that does not wait in the line."""
         self._sort()
         waiting = self._events_in_line()
         for event in waiting:
@@ -144,7 +145,7 @@ class GuardedQueue(Queue):  # type: ignore[misc]
 
 
 def _stay(_: Ticket) -> None:
-    """Do nothing: Gradio polls for calls whose turn has come."""
+    """Do nothing when a ticket's turn comes, since Gradio polls ``get_events``."""
 
 
 class UnreadAnswers(dict[str, "Messages"]):
@@ -234,7 +235,7 @@ it fetches the given URL, and on other servers opens any file of the machine."""
 MAX_REMEMBERED_SESSIONS = 32
 """Number of sessions whose last values Gradio stores, some MiB each; no page here needs them."""
 MAX_UNREAD = 60
-"""Most unread messages per session, about three per call; Gradio has no limit."""
+"""Maximum number of unread messages per session, about three per call; Gradio has no limit."""
 MAX_ARGUMENT = 2_000
 """Maximum length, as JSON, of an argument that is not a form text: an entry's id, a board's name."""
 _FILE_KEYS = frozenset({"path", "url", "meta"})

@@ -77,8 +77,9 @@ def signed_in_submitter(session_name: str | None, headers: Mapping[str, str]) ->
 
     Args:
         session_name: the user that signed in with this browser, if any.
-        headers: the request's. A session is accepted only if the browser states that the request comes from one of
+        headers: headers of the request. A session is accepted only if they state that the request comes from one of
             this server's pages: browsers also send its cookie with requests from other sites.
+    Raises: InvalidInput if the request has neither such a session nor a valid token of a person.
     """
     names_its_page = "origin" in headers or "sec-fetch-site" in headers
     if session_name is not None and names_its_page and is_own_page(headers):

@@ -16,7 +16,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 SECONDS_KEPT = 120.0
 """How long a finished job's result is kept for a page that polls."""
 MAX_KEPT_OF_CLIENT, MAX_KEPT = 8, 100
-"""Most unfetched results: per client, and in total."""
+"""Maximum number of unfetched results, per client and in total."""
 _SECONDS_BETWEEN_LOOKS = 0.02
 
 Result = TypeVar("Result")
@@ -63,7 +63,7 @@ class Job(Generic[Result]):
         with self._lock:
             self.tickets[client] = ticket
             is_late = self._running not in (None, ticket)
-        if is_late:
+        if is_late:  # the job started meanwhile, with the ticket of another client
             self._line.leave(ticket)
 
     def report(self, n_done: int, n_steps: int) -> None:

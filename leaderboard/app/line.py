@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 AT_ONCE = 3
 """Number of concurrent jobs. One client occupies at most all but one of these slots."""
 MAX_CLIENTS = 100
-"""Most waiting clients: each has one guaranteed ticket. The same number again may wait with a submission of a signed-in
-user: IP addresses are cheap, so an attacker with many of them could otherwise lock these users out."""
+"""Maximum number of waiting clients, each with one guaranteed ticket. As many signed-in users may wait with submissions
+in addition: otherwise an attacker with many IP addresses, which are cheap, could lock them out."""
 MORE_PLACES = 100
-"""Tickets that clients share in addition to their first one."""
+"""Number of waiting tickets beyond each client's first one, over all clients."""
 MAX_PAUSED = 16
-"""Most jobs paused by ``give_way``: each blocks a thread."""
+"""Maximum number of jobs paused by ``give_way``, each of which blocks a thread."""
 
 
 class LineFullError(Exception):
@@ -56,10 +56,10 @@ class Line:
 
     Args:
         at_once: number of concurrent jobs.
-        max_clients: most waiting clients, each with one guaranteed ticket; counted separately for clients with and
-            without a ticket that comes first.
-        more_places: further tickets of waiting clients. A client gets another one only if more of these places remain
-            free than it occupies, so a single client never occupies more than half of them.
+        max_clients: maximum number of waiting clients, each with one guaranteed ticket; counted separately for clients
+            with and without a ticket that comes first.
+        more_places: number of further tickets of waiting clients. A client gets another one only if more of these
+            remain free than it has, so a single client never has more than half of them.
     """
 
     def __init__(self, at_once: int = AT_ONCE, max_clients: int = MAX_CLIENTS, more_places: int = MORE_PLACES) -> None:
@@ -164,7 +164,7 @@ class Line:
                     self._waiting[client] = _Waiting(self._turn, waiting.tickets)
                 since = self._eldest_since()
                 self._last_start = {each: turn for each, turn in self._last_start.items() if turn >= since}
-        for ticket in started:
+        for ticket in started:  # without the lock, since ``start`` may let other tickets leave
             ticket.start(ticket)
 
     def _eldest_since(self) -> int:

@@ -14,7 +14,7 @@ SECONDS_BETWEEN_LOOKS = 60
 """Seconds between checks of the store for entries added elsewhere; a Hub repository is slow to query."""
 SECONDS_AFTER_FAULT = 5.0
 COMPARISON_BYTES = 2**30
-"""Most that cached comparisons may take in the store."""
+"""Maximum size of all cached comparisons in the store, in bytes."""
 _SECONDS_BETWEEN_TRIMS = 600
 _SECONDS_FRESH = 1.0
 

@@ -23,14 +23,14 @@ PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
     f"img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; {FRAMES}"
 )
-"""User text could not run as script even if it were not escaped."""
+"""Policy of all other pages: even user text that was not escaped could not run as a script."""
 FORM_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-eval' {scripts}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; "
     "worker-src 'self' blob:; form-action 'self'; "
     f"base-uri 'self'; {FRAMES}"
 )
-"""For Gradio's page, which has inline scripts and style sheets: only inline scripts that this server sent may run.
+"""Policy of Gradio's page, which has inline scripts and style sheets: only the inline scripts in it may run.
 Gradio compiles component templates to functions, hence ``unsafe-eval``; it does not allow inline scripts."""
 FILE_POLICY = f"default-src 'none'; style-src 'unsafe-inline'; sandbox; {FRAMES}"
 """For picture files, which have inline styles."""
@@ -70,7 +70,7 @@ def _policy_of(path: str) -> str:
 
 
 class _FormPage:
-    """Buffers a response until it is complete, since its policy lists the digests of its scripts."""
+    """Buffers a response until it is complete, since its security policy lists the digests of its scripts."""
 
     def __init__(self, send: Send) -> None:
         self._send, self._parts = send, [b""]
@@ -151,7 +151,7 @@ class NotFoundPages:
 MAX_BODY_BYTES = 2**20
 """Limit for a request that is not an upload: a card, an entry's id, a board's name."""
 SECONDS_TO_BEGIN = 20.0
-BYTES_A_SECOND = 16 * 1024
+BYTES_PER_SECOND = 16 * 1024
 """Minimum rate of a body, after a grace period of ``SECONDS_TO_BEGIN``."""
 _LOOK_AT_DISK = 2**20
 _NAMING_HEADERS = frozenset(
@@ -167,7 +167,7 @@ _NO_ROOM = (503, b"there is no room for uploads now: try again in an hour\n")
 
 
 class BodyLimit:
-    """ASGI middleware that rejects bodies: 413 too large, 408 too slow, 503 an upload for which the disk is too full.
+    """ASGI middleware that rejects request bodies: 413 too large, 408 too slow, 503 no disk space for an upload.
 
     Also rejected are requests with two body lengths (400), since a proxy might use the other one, and paths longer than
     any route's (414).
@@ -248,7 +248,7 @@ class _Body:
             return await self._receive()  # waits for the client to disconnect
         if self.refusal is None:
             try:
-                async with asyncio.timeout_at(self._begun + SECONDS_TO_BEGIN + self._arrived / BYTES_A_SECOND):
+                async with asyncio.timeout_at(self._begun + SECONDS_TO_BEGIN + self._arrived / BYTES_PER_SECOND):
                     message = await self._receive()
             except TimeoutError:
                 self.refusal = _TOO_SLOW
@@ -303,7 +303,7 @@ class OwnAddress:
 
 
 def _to_own_socket(scope: Scope) -> Scope:
-    """Return an MCP request readdressed to the socket at which its connection arrived."""
+    """Return an MCP request with the address of the socket that accepted its connection as host."""
     host, port = (scope.get("server") or ("", None))[:2]
     address = f"{f'[{host}]' if ':' in host else host}:{port or 0}"
     other_headers = [(name, value) for name, value in scope["headers"] if name not in _NAMING_HEADERS]

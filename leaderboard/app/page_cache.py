@@ -1,4 +1,4 @@
-"""Pages of boards as they were rendered, until anything on a board changes."""
+"""Cache of rendered board pages, emptied when anything on a board changes."""
 
 import threading
 from collections import OrderedDict
@@ -13,9 +13,9 @@ MOST_PAGES = 100
 
 
 class PageCache:
-    """HTML pages that depend on their address and on the index alone. Thread-safe.
+    """Cached HTML pages that depend only on their URL and the index. Thread-safe.
 
-    Pages of servers with withheld labels are rendered each time: they also depend on rounds and on answers given.
+    Servers with withheld labels cache none, since their pages also depend on rounds and feedback.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class PageCache:
         self._pages: OrderedDict[str, bytes] = OrderedDict()
 
     def answer(self, index: Index, address: str, write: Callable[[], Response]) -> Response:
-        """Return the page at an address, which ``write`` renders unless the same page was rendered before."""
+        """Return the cached page of a URL, or else render it with ``write`` and cache it if its status is 200."""
         parts = index.parts()
         if parts is None:
             return write()

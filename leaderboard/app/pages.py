@@ -272,7 +272,7 @@ def _predictions(index: Index, identity: str) -> Response:
 
 CHUNK = 1 << 20
 _PRIVATE = ("submitter", "stamp", "submitted_at", "copies", "look_alike", HOST_NOTE)
-"""Columns of a board's rows that concern accounts or this server."""
+"""Columns of a board's rows that are omitted in downloads, since they concern accounts or this server."""
 
 
 def scores_parquet(index: Index) -> bytes:
@@ -301,9 +301,7 @@ def is_shared(index: Index, entry: Entry) -> bool:
 
 
 def predictions_archive(index: Index) -> Iterator[bytes]:
-    """Build a ZIP archive of predictions in pieces: ``<entry>.parquet`` and ``cards.jsonl``.
-
-    It also has predictions on validation rows, ``<entry>.validation.parquet``, for entries that have them.
+    """Build a ZIP archive of ``cards.jsonl``, ``<entry>.parquet`` and, if submitted, ``<entry>.validation.parquet``.
 
     Returns: its bytes, in pieces of about a MiB, so that the archive is never in memory as a whole.
     """

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADER = "X-Request-Id"
 SLOW_SECONDS = 5.0
-"""Slower requests are logged: pages respond in milliseconds, checks within this time or in the queue."""
-MAX_SLOW_A_MINUTE = 30
-"""Most slow requests logged per minute, unless all are logged: anybody can be slow."""
+"""Default time above which a request is logged as slow: pages take milliseconds, and longer checks are queued."""
+MAX_SLOW_PER_MINUTE = 30
+"""Maximum number of slow requests logged per minute (unless all are logged), since any client can cause them."""
 MAX_PATH = 200
 request_id: contextvars.ContextVar[str] = contextvars.ContextVar("request_id", default="")
 """The id of the current request."""
@@ -97,4 +97,4 @@ class RequestLog:
         if minute != self._minute:
             self._minute, self._n_slow = minute, 0
         self._n_slow += 1
-        return self._n_slow <= MAX_SLOW_A_MINUTE
+        return self._n_slow <= MAX_SLOW_PER_MINUTE

@@ -154,7 +154,8 @@ def create_app(folders: Sequence[DatasetFolder], store: Store, settings: ServerS
     app.router.routes += HostPage(live, callers, settings.hosts if sign_in else ()).routes(sign_ins)
     app.router.routes += sign_in_routes(sign_ins)
     app.router.default = gradio
-    # Without it, Gradio lets pages of other sites read its responses.
+    # The middleware added last handles a request first.
+    # Without CORSMiddleware, Gradio lets pages of other sites read its responses.
     app.add_middleware(CORSMiddleware, allow_origins=[])
     app.add_middleware(HeadAsGet)
     app.add_middleware(NotFoundPages)
@@ -226,7 +227,10 @@ class Server:
 
 
 def serve_board(config: BoardConfig) -> None:
-    """Open the data and the store of a configuration, and serve them until Ctrl-C."""
+    """Open the data and the store of a configuration, and serve them until Ctrl-C.
+
+    Raises: InvalidInput if they cannot be opened or served (see ``serve``); KeyboardInterrupt after Ctrl-C.
+    """
     folders = [open_folder(each) for each in config.data]
     for folder in folders:
         folder.refuse_withheld()

@@ -87,7 +87,12 @@ class SpaceConfig:
 
 
 def new_board(data: Sequence[str], store: str) -> str:
-    """Return the ``board.toml`` of a new Space; ``store`` may be the bare name of a repository."""
+    """Return the ``board.toml`` of a new Space.
+
+    Args:
+        data: dataset repositories on the Hub, ORG/NAME.
+        store: repository of the entries, as ``hf://datasets/ORG/NAME`` or ORG/NAME.
+    """
     place = store if "://" in store else f"{_STORE}{store}"
     return _BOARD.format(data=json.dumps(list(data)), store=json.dumps(place))
 
@@ -149,6 +154,10 @@ def published_board(repo_id: str) -> str | None:
 def publish_space(repo_id: str, config: SpaceConfig, *, private: bool = False) -> str:
     """Create or update a Space in one commit; files of earlier versions that are no longer needed are removed.
 
+    Args:
+        repo_id: name of the Space, ORG/NAME.
+        config: its settings.
+        private: whether a new Space is private; an existing one stays as it is.
     Returns: its URL.
     Raises: InvalidInput if the Hub rejects the request.
     """

@@ -36,7 +36,7 @@ MIN_FREE_BYTES = 2**30
 MIN_FREE_FILES = 20_000
 """Free inodes to leave on the same disk: a disk may run out of them with bytes to spare."""
 MAX_KEPT = 50_000
-"""Most stored uploads: even a tiny one takes a file and a folder, and hundreds can arrive in a second."""
+"""Maximum number of stored uploads: even a tiny one takes two inodes, and hundreds can arrive in a second."""
 SECONDS_SURE = 300.0
 """Minimum lifetime of an upload even if space is short, so that its sender can submit it."""
 _PREFIX, _LOCK = "shiftbench-", ".lock"
@@ -68,7 +68,7 @@ class Uploads:
         return Path(path) in self._arrived and Path(path).is_file()
 
     def secret(self, path: Path) -> str:
-        """Return the secret name by which the sender refers to an uploaded file: a random part, and the file name."""
+        """Return the secret name by which the sender's form refers to an uploaded file: ``<random>/<file name>``."""
         return path.relative_to(self.folder).as_posix()
 
     def find(self, secret: str) -> Path | None:

@@ -78,8 +78,8 @@ FIGURE_SCHEMA = pl.Schema(
         "is_drop": pl.Boolean(),
     }
 )
-"""Scores, means and drops in the format of ``shiftbench.scoring.interchange.figures``; source and target are null for
-those of a whole task, bounds if there is no interval."""
+"""Scores, means and drops in the format of ``shiftbench.scoring.interchange.figures``. Source and target are null for
+values of a whole task; bounds are null if there is no interval."""
 _TITLES = {
     PREDICTIONS: "Predictions of each trained model for each test text",
     VALIDATION: "Predictions of trained models for validation texts, for forecasts",
@@ -112,6 +112,11 @@ class Archived:
 def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, describe: Describe) -> Archived:
     """Write the archive of a store.
 
+    Args:
+        store: the store.
+        folders: the datasets of its entries.
+        out: path of the new folder, which does not exist yet or is empty.
+        describe: function that writes the read-me and Croissant of the archive.
     Raises: InvalidInput if the path exists already, or no entry may be shared.
     """
     check_new_folder(out, "--out")
@@ -258,6 +263,10 @@ _READ = _WANTED | {PREDICTIONS: (*_WANTED[PREDICTIONS], "confidence", "probabili
 def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) -> tuple[int, dict[str, str]]:
     """Submit the entries of an archive to a store; entries already in the store are unchanged.
 
+    Args:
+        store: the store.
+        archive: folder written by ``write_archive``.
+        folders: the datasets of the entries.
     Returns: number of the archive's entries now in the store, and the reasons for the others.
     Raises: InvalidInput if the folder is not an archive.
     """

@@ -6,7 +6,7 @@ overall   a benchmark's overall board: one line per submitter and model, with ra
 rows    an entry's scores as one flat row per task
 ranks   ranks and their intervals
 copies  entries with identical or nearly identical predictions
-places  an entry's rank history, and its effective robustness on the logit scale
+places  an entry's rank, and its effective robustness on the logit scale
 domains the hardest target and the best source over all models of a board
 rank_intervals  intervals of ranks, computed in the background from snapshots
 index_cache  cached rows and intervals, so that a server starts without reading every entry again

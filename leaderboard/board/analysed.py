@@ -20,8 +20,12 @@ def read_entries(
 ) -> tuple[list[Analysed], list[str]]:
     """Read and score entries of prediction files and a store; an entry found in both is used once.
 
-    Scores already in the store are reused. Each file needs its card next to it (``preds.card.yaml``).
+    Scores already in the store are reused.
 
+    Args:
+        files: prediction files, each with its card next to it (``preds.card.yaml``).
+        store: a store, or None for only the files.
+        folders: the datasets.
     Returns: the entries, the store's first, and messages about excluded entries.
     Raises: InvalidInput with every problem of every file, before any is scored; or if there is no entry.
     """

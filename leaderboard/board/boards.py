@@ -18,7 +18,7 @@ from shiftbench.leaderboard.release import ReleasedBoard
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.vocabulary import PLACEBO
 
-_LOOK_LIKE = {
+_CONFUSABLES = {
     "a": "аɑαᴀ", "b": "ЬвƄв", "c": "сϲᴄ", "d": "ԁɗ", "e": "еҽєℯε", "f": "ғƒ", "g": "ɡցɢ", "h": "һհнʜ",
     "i": "іıɩιǃӏ1|l!", "j": "јϳ", "k": "кκᴋ", "m": "мᴍ", "n": "ոռпɴ", "o": "оοօσ0ᴏ", "p": "рρᴘ", "q": "ԛզ",
     "r": "гᴦɾʀ", "s": "ѕꜱʂ5", "t": "тτᴛ", "u": "υսʋᴜ", "v": "νѵᴠ", "w": "ԝшωᴡ", "x": "хχ×", "y": "уүγʏ", "z": "ᴢʐ",
@@ -26,12 +26,12 @@ _LOOK_LIKE = {
 }  # fmt: skip
 """Characters (in lower case) that look like a Latin letter or a hyphen in common fonts: Cyrillic, Greek, Armenian
 and phonetic letters, and digits (see Unicode Technical Standard 39, section 4)."""
-_PLAIN = str.maketrans({other: letter for letter, others in _LOOK_LIKE.items() for other in others})
+_PLAIN = str.maketrans({other: letter for letter, others in _CONFUSABLES.items() for other in others})
 
 
 @lru_cache(maxsize=100_000)
 def skeleton(name: str) -> str:
-    """Return a form of a name that is equal for all names that look alike.
+    """Return a key of a name that is equal for names that look the same in common fonts.
 
     >>> skeleton("\N{CYRILLIC SMALL LETTER A}dmin") == skeleton("Admin"), skeleton("tfidf") == skeleton("TF-IDF")
     (True, True)
@@ -59,7 +59,7 @@ class Board:
 
     @property
     def single_targets(self) -> list[str]:
-        """List the domains with their own score columns: all but the ID domain; all tested ones on withheld labels."""
+        """List the domains with a score column each: all but the ID domain; on withheld labels, all with test texts."""
         info = self.info
         if not self.folder.has_public_labels:
             tested = [domain for domain, facts in info.domains.items() if "test" in facts.splits]
@@ -108,7 +108,7 @@ def by_content(folders: Sequence[DatasetFolder]) -> dict[str, DatasetFolder]:
 
 
 def boards_of(folders: Sequence[DatasetFolder], used: Collection[tuple[str, str]] = ()) -> list[Board]:
-    """List every task's full test set, and each subset that has an entry (``used``: content hash, subset).
+    """List the boards: one for every task's full test set, and one for each of its subsets in ``used``.
 
     Excluded are placebo tasks, whose scores are shown with those of their original task, and tasks with candidates for
     a benchmark's data sets, which are not part of the benchmark. A public and a gold folder have the same hash; the

@@ -12,7 +12,14 @@ from shiftbench.scoring.scores.shape import Estimate
 
 @dataclass(frozen=True)
 class DomainFigures:
-    """Means over models for one domain: score on it, target drop, and score elsewhere of the models trained on it."""
+    """Means over models for one domain.
+
+    Attributes:
+        domain: its name.
+        into: score on it of models trained on other domains.
+        lost: target drop (TD) of these scores.
+        out_of: score on other domains of models trained on it.
+    """
 
     domain: str
     into: Estimate
@@ -59,7 +66,7 @@ def board_domains(frame: pl.DataFrame) -> BoardDomains:
     if long.is_empty():
         return BoardDomains(rows.height, (), None, None, None)
     names = [name for name in long.columns if name not in ("id", "domain")]
-    # A score that some models lack is averaged over the others; its bounds need those of all of these.
+    # A score that some models lack is averaged over the others; without the bounds of each of them there is no bound.
     means = long.group_by("domain", maintain_order=True).agg(
         pl.when(pl.col(name).count() == pl.col(name.split(".")[0]).count()).then(pl.col(name).mean()).alias(name)
         for name in names
@@ -90,7 +97,7 @@ def _extreme(
         return None
     known.sort(key=lambda pair: pair[1].value or 0.0, reverse=highest)
     (first, own), (second, other) = known[:2]
-    # A model's domains follow each other, so this is a pivot, at a tenth of its time.
+    # Same result as a pivot at a tenth of the time, since the rows of a model are consecutive.
     rows = long.select(model=pl.col("id").rle_id(), value=pl.col(name).cast(pl.Float64))
     columns = long["domain"].replace_strict({domain: n for n, (domain, _) in enumerate(known)}, default=None)
     is_known = columns.is_not_null()

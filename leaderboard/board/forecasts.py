@@ -18,7 +18,7 @@ from shiftbench.scoring.forecasting.shape import MethodComparison
 from shiftbench.validation.report import InvalidInput
 
 MAX_ENTRIES = 100
-"""Most models compared on a board: those with the newest entries. A page of more would take seconds."""
+"""Maximum number of models compared on a board, those with the newest entries: more would take seconds per page."""
 _MAX_CACHED, _MAX_COMPARED = 1_000, 40
 FAILED = "forecasting failed on this server"
 ANOTHER_ENTRY = "replaced by a newer or more complete entry of the same model and submitter"

@@ -151,7 +151,7 @@ class Index:
         return list(self._snapshot.boards())
 
     def frame(self, board: Board) -> pl.DataFrame:
-        """Return a board's entries, one row each: complete ones by rank (equal scores share one), then partial ones.
+        """Return a board's entries, one row each: complete ones by rank (ties share a rank), then partial ones.
 
         Returns: the columns of ``rows.SCHEMA``, the board's scores on single domains, then ``boards.PLACES``.
         """
@@ -177,7 +177,10 @@ class Index:
         return self._copies.near(board)
 
     def parts(self) -> list[object] | None:
-        """List everything that the pages of boards show: new objects after any change; None if labels are withheld."""
+        """List the objects that the boards' pages are built from; any change replaces at least one of them.
+
+        Caches compare them by identity. None if labels are withheld.
+        """
         if not all(folder.has_public_labels for folder in self.folders):
             return None
         boards = [part for board in self._snapshot.boards() for part in (self.frame(board), self.near_copies(board))]

@@ -23,7 +23,7 @@ from shiftbench.scoring.scores.score import N_STORED, token_encoder
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.scoring.scores.summary import depth_encoder_name, encoder_name
 
-SHAPE = 8
+ROWS_VERSION = 8
 """Version of the rows: increase it when the same scores would produce other rows."""
 Key = tuple[str, str]
 """An entry and one of its tasks."""
@@ -49,7 +49,7 @@ _REPLICATES = pl.Schema(
 def stamp(folder: DatasetFolder) -> str:
     """Format the version stamp of a dataset's rows: rows with another stamp are recomputed."""
     rule = "public" if folder.has_public_labels else "rounds"
-    parts = [SHAPE, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
+    parts = [ROWS_VERSION, METRIC_VERSION, depth_encoder_name(folder), encoder_name(token_encoder(folder)), rule]
     if folder.version.settings is not None:
         parts.append(folder.version.settings)
     return json.dumps(parts, separators=(",", ":"))

@@ -59,7 +59,6 @@ def ranked_replicates(table: pl.DataFrame, row: Mapping[str, Any], info: TaskInf
 
     ``table`` is the entry's long table (``SCORE_COLUMNS``); ``row`` has task, basis and trained_on of its row on the
     board. Returns None if there are no replicates, or if they are undefined.
-    board. None without replicates, or where they are undefined.
     """
     task = table.filter(pl.col("task") == row["task"], pl.col("metric") == info.metric)
     shifts = _shifts(_whole_runs(task), row, info)

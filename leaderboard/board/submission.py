@@ -23,9 +23,9 @@ from shiftbench.validation.vocabulary import TaskKind
 
 MAX_UPLOAD_BYTES = 256 * 1024 * 1024
 MAX_GENERATED = 2_000
-"""Most generated texts scored while the submitter waits."""
+"""Maximum number of generated texts that are scored while the submitter waits."""
 MAX_PROBLEMS = 100
-"""Most problems listed in a response; the rest are counted."""
+"""Maximum number of problems listed in a response; the others are only counted."""
 HEADLINES = ("mean_ss", "mean_st", "average_drop", "worst_sd", "worst_td")
 """Scores of a task's summary previewed in a response, each with its interval."""
 
@@ -107,7 +107,7 @@ def submit(
     def refused(problems: InvalidInput) -> None:
         index.store.note_refusal(submitter, problems)
 
-    def keep(sent: _Sent) -> SubmissionAnswer:
+    def store_entry(sent: _Sent) -> SubmissionAnswer:
         path, card, held_out, checks = sent
         folder = find_folder(card, index.folders)
         unknown: list[str] = []
@@ -147,7 +147,7 @@ def submit(
         note = " ".join([*copies, *unknown])
         return _accepted(index.scores(entry.id), entry.id, new=new, note=note, boards=index.boards())
 
-    return _answer_upload(index, (file, validation), card_text, keep, checks, board, refused)
+    return _answer_upload(index, (file, validation), card_text, store_entry, checks, board, refused)
 
 
 def boards_to_submit_to(folders: Sequence[DatasetFolder]) -> list[Board]:

@@ -42,7 +42,7 @@ def answer(ranked: pl.DataFrame, where: str, address: Callable[[Row], str], *, h
     """
     if ranked.is_empty():
         return Answer(where, is_round=not has_public_labels)
-    # Of thousands of tied rows few are read: a row as a dict takes long.
+    # Thousands of rows may tie: convert only the few that are named to dicts, which is slow.
     with_leader = ranked.filter(pl.col("with_leader").fill_null(value=False))
     corrected_ones = with_leader.filter(pl.col("corrected").is_not_null())
     leader = (ranked if corrected_ones.is_empty() else corrected_ones).row(0, named=True)
@@ -62,9 +62,11 @@ def answer(ranked: pl.DataFrame, where: str, address: Callable[[Row], str], *, h
 
 
 def reasons(entries: pl.DataFrame, figures: Sequence[str], *, has_public_labels: bool) -> list[tuple[str, str]]:
-    """List the reasons to trust the scores that apply to any of the rows: (part of the About page, label).
+    """List the table's guarantees, such as intervals or withheld labels, that apply to at least one row.
 
     ``entries`` exclude the rows that papers report; ``figures`` are the displayed score columns.
+
+    Returns: for each, the anchor of its section on the About page, and its label.
     """
     known = [
         ("scored", "Scored from predictions", _has_value(entries, figures)),

@@ -14,7 +14,7 @@ Kind = Literal["score", "drop", "count", "text", "scenarios"]
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``words`` explain it below the table; ``is_simple`` columns are always shown, next to the picture."""
+    """A column; ``words`` explain it below the table; ``is_simple`` columns are shown in the view Simple, too."""
 
     key: str
     head: str
@@ -109,7 +109,7 @@ _DEPTH = "Depth F1: target texts are weighted by their distance from the source 
 
 
 def _texts(board: Board, domain: str) -> str:
-    """Format what a data set's score is on, with its text sources if the spec states them."""
+    """Describe the score column of a data set, with its text sources if the spec states them."""
     facts = board.info.domains[domain].provenance
     of = f", which has {', '.join(facts.text_sources)}" if facts and facts.text_sources else ""
     return f"score on this data set, out of distribution{of}"

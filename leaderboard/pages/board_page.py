@@ -144,7 +144,7 @@ def fullest_board(index: Index, boards: Sequence[Board]) -> Board:
 
 
 def share_of(index: Index, board: Board, base: str, address: str, name: str | None = None) -> Share | None:
-    """Return how to share and cite a page with a board's picture; None if there is no entry.
+    """Return the link, preview and citation of a page with a board's picture; None if there is no entry.
 
     ``name`` replaces the board's name in the title.
     """

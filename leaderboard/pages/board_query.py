@@ -68,7 +68,7 @@ class TableQuery:
 _SHARED = frozenset(field.name for field in fields(TableQuery))
 
 
-def how_it_is_shown(one: Mapping[str, str], first_orders: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
+def parse_display(one: Mapping[str, str], first_orders: Mapping[str, str], notes: list[str]) -> dict[str, Any]:
     """Parse search, order, page and view, as values of fields of ``TableQuery``.
 
     ``first_orders`` maps sortable columns to their first order. Invalid values are replaced by defaults, with a message
@@ -143,7 +143,7 @@ class BoardQuery(TableQuery):
         board = _board(one.get("board", ""), index.boards(), index)
         columns = columns_of(board) if board is not None else []
         sortable = {column.key: column.first_order for column in columns if column.kind != "scenarios"}
-        parsed = how_it_is_shown(one, {"rank": "asc", "name": "asc", **sortable}, notes)
+        parsed = parse_display(one, {"rank": "asc", "name": "asc", **sortable}, notes)
         parsed |= {name: one.get(name, "")[:40] for name in FILTERS}
         parsed["reported"] = "shown" if one.get("reported") == "shown" else ""
         parsed["x"] = one.get("x", "")
@@ -244,7 +244,7 @@ class OverallQuery(TableQuery):
         notes: list[str] = []
         benchmark = _benchmark(one.get("benchmark", ""), index)
         best_first = ("mean_st", COVERAGE, *benchmark.tasks) if benchmark else ()
-        parsed = how_it_is_shown(one, {"rank": "asc", "model": "asc", **dict.fromkeys(best_first, "desc")}, notes)
+        parsed = parse_display(one, {"rank": "asc", "model": "asc", **dict.fromkeys(best_first, "desc")}, notes)
         return cls(benchmark=benchmark.name if benchmark else "", notes=tuple(notes), **parsed)
 
 

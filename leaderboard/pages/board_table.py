@@ -24,7 +24,7 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Cell:
-    """A score, or text; ``mark`` is its standing, shown before it; ``address`` links to its entry."""
+    """A score, or text; ``mark``: whether its entry leads its board or ties with the leader; ``address``: its entry."""
 
     kind: str
     head: str
@@ -39,7 +39,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row: the facts of an entry, of a paper's model, or of a model over all tasks; its address, gap and cells."""
+    """A row for an entry, for a model that a paper reports, or for a model over all tasks of a benchmark."""
 
     facts: Facts
     name: str
@@ -53,7 +53,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """Consecutive rows, of one paper's table if they were not scored here."""
+    """Consecutive rows of the same kind: ranked, partial, or reported by one ``paper``."""
 
     rows: Sequence[Row]
     is_ranked: bool = True

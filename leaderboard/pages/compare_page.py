@@ -72,7 +72,7 @@ class Compared:
         return ComparisonPage([PairPage(pair, (names[0], name), where) for pair, name in pairs])
 
     def share(self, base: str) -> Share:
-        """Return how to share and cite the comparison; ``base`` is the server's URL."""
+        """Return the link, preview and citation of the comparison; ``base`` is the server's URL."""
         names, first, page = self.names, self.pairs[0], self.page
         return Share(
             base,

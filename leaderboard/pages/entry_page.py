@@ -149,7 +149,7 @@ class EntryPage:
 
     @property
     def shared(self) -> Share:
-        """Return how to share and cite the entry."""
+        """Return the link, preview and citation of the entry."""
         assert self.entry is not None
         card, task = self.entry.card, self.it.task.task if self.it else None
         return Share(
@@ -179,7 +179,7 @@ def entry_page(
     folder: DatasetFolder | None = None,
     examples: WrongTexts | None = None,
 ) -> EntryPage:
-    """Return the content of an entry's page for one task, by default the first, without what depends on its board."""
+    """Return the content of an entry's page for one task (default: the first), except its rank and forecasts."""
     task = find_task(scores, query.task)
     if task is None:
         return EntryPage(query, entry, None, folder=folder)

@@ -22,11 +22,11 @@ from shiftbench.scoring.reports.pictures.words import shorten
 from shiftbench.validation.report import plural
 
 MOST_MARKS = 60
-"""Most entries drawn as marks with a link and an interval; if there are more, the rest is a cloud of dots."""
+"""Maximum number of entries drawn as marks with a link and an interval; if there are more, most are only dots."""
 MOST_NAMED = 14
 _LONGEST = 28
 _LETTER, _LINE = 6.4, 14.0
-"""Width of a letter and height of a line in pixels, generously."""
+"""Upper estimates of a letter's width and a line's height, in pixels."""
 _LIFT = 11.0
 _WIDE, _NARROW = (1080.0, 440.0), (310.0, 440.0)
 """Pixel sizes of the frame on a desktop and a phone, at which names must not overlap."""

@@ -50,7 +50,7 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCI
 
 @dataclass(frozen=True)
 class Share:
-    """How to link, preview and cite a page: ``of`` is its URL relative to the server's own, ``base``.
+    """Link, preview and citation of a page: ``of`` is its URL relative to ``base``, the server's own URL.
 
     ``sentences`` can be quoted in a text.
     """
@@ -103,8 +103,8 @@ def _templates() -> Environment:
 def page(title: str, body: Markup, *, active: str = "", picture: str = "", seconds: int = 0) -> Markup:
     """Build a whole page around a body; ``active`` is its key in the navigation (see ``PAGES``).
 
-    ``picture`` is the absolute URL of the preview picture for links to the page; ``seconds`` those after which a
-    browser without script reloads, 0 for a finished page.
+    ``picture`` is the absolute URL of the preview picture for links to the page. ``seconds`` is the time after which a
+    browser without script reloads an unfinished page; 0: never.
     """
     return render(
         "page.html",

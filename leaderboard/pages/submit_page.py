@@ -1,4 +1,4 @@
-"""The submit page: its form, how it fills itself, and the response to a check or a submission."""
+"""The submit page: its form, the filling of fields from card and Hub, and the response to a check or a submission."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,8 +56,8 @@ class Access:
 class Sent:
     """The form's state: values by card key or field name, and the uploaded file.
 
-    ``kept`` is the secret by which the server finds that file again; ``filled`` maps keys to the origin of values that
-    nobody typed; ``hub`` has the facts of the model's page, used if the card does not state them.
+    ``kept`` is the secret name by which the server finds that file again. ``filled`` maps the keys of automatically
+    filled fields to the origin of their values. ``hub`` has the facts of the model's page, used if the card lacks them.
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
@@ -140,7 +140,7 @@ def _field(key: str) -> CardField:
 def fill_in(text: str, values: Mapping[str, str], file_name: str) -> tuple[str, dict[str, str], dict[str, str]]:
     """Fill in the form from the card's text, and the name from the file name.
 
-    Returns: the text without the keys that have a field, all values, and the origin of those that nobody typed.
+    Returns: the text without the keys that have a field, all values, and the origin of the values filled in here.
     Raises: InvalidInput if the text is not a valid card.
     """
     card = parse_mapping(text, "card", "card") if text.strip() else {}

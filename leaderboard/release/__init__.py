@@ -14,7 +14,7 @@ Input: entries of a store and the gold folder. Output: what submitters and the p
 """
 
 from shiftbench.leaderboard.release.halves import refuse_split_twice, released_tasks
-from shiftbench.leaderboard.release.history import LOOKS_A_YEAR
+from shiftbench.leaderboard.release.history import LOOKS_PER_YEAR
 from shiftbench.leaderboard.release.looks import TargetFeedback, feedback
 from shiftbench.leaderboard.release.meter import Meter, read_meter
 from shiftbench.leaderboard.release.releases import LeftOut, Released, ReleasedBoard, Round, last_release
@@ -28,7 +28,7 @@ from shiftbench.leaderboard.release.rounds import (
 )
 
 __all__ = [
-    "LOOKS_A_YEAR", "LeftOut", "Meter", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round",
+    "LOOKS_PER_YEAR", "LeftOut", "Meter", "Released", "ReleasedBoard", "Round", "TargetFeedback", "close_round",
     "entry_tasks", "feedback", "last_release", "nominate", "nominated_entries", "read_meter", "refuse_split_twice",
     "released_tasks", "round_lines", "round_of_quarter",
 ]  # fmt: skip

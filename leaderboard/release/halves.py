@@ -31,7 +31,7 @@ GoldKeys = NDArray[np.uint64]
 MIN_TEXTS, MIN_GROUPS = 500, 10
 """Minimum number of texts and groups in each half of a target. With fewer texts a step would hide little; with fewer
 groups its standard errors would often be too small by chance."""
-_BESIDE_THE_TEXT = "title"
+_IGNORED_INPUT = "title"
 """Input column ignored in gold keys: copies of the same text and question may differ in it."""
 
 
@@ -70,7 +70,7 @@ def _halves(path: str, key: str) -> pl.DataFrame:
 
 def _task_rows(folder: DatasetFolder, task: str) -> pl.DataFrame:
     info = folder.task(task)
-    inputs = [name for name in info.inputs if name != _BESIDE_THE_TEXT or info.kind is not TaskKind.EXTRACTIVE_QA]
+    inputs = [name for name in info.inputs if name != _IGNORED_INPUT or info.kind is not TaskKind.EXTRACTIVE_QA]
     rows = folder.test(task, columns=["id", "domain", "group", *inputs])
     texts = rows.select(pl.col(name).list.join(" ") if name == TOKENS else pl.col(name) for name in inputs)
     keys = [_gold_key(row) for row in texts.iter_rows()]

@@ -18,67 +18,67 @@ import numpy as np
 from shiftbench.leaderboard.release.halves import GoldKeys
 from shiftbench.leaderboard.store import Store
 
-LOOKS_A_YEAR = 12
-"""Most scores depending on one label that an account may receive in 365 days."""
+LOOKS_PER_YEAR = 12
+"""Maximum number of scores depending on one label that an account may receive in 365 days."""
 YEAR = timedelta(days=365)
-LABELS_A_NUMBER = 1_000
+LABELS_PER_SCORE = 1_000
 """If labels cannot be guessed, a year allows one score per this many labels (of both halves)."""
 MIN_SHARED = 0.05
 """Two variants share a Ladder if they share at least this fraction of the smaller one's labels."""
 _LABELS_PREFIX = "gold-"
-Place = tuple[str, str, str, str]
+Variant = tuple[str, str, str, str]
 """A variant: content hash of the data, subset, task and target."""
 
 
 @dataclass(frozen=True)
-class ReceivedFigure:
+class ReceivedScore:
     """One score (None if there was no new one) that an account received for an entry of a variant.
 
     ``labels`` are the keys of all labels of the variant, in both halves, so that counts by label do not reveal a half.
     """
 
-    place: Place
+    variant: Variant
     entry: str
     number: float | None
     day: date
     labels: GoldKeys
 
 
-def numbers_a_year(n_labels: int, *, can_be_guessed: bool) -> int:
+def scores_per_year(n_labels: int, *, can_be_guessed: bool) -> int:
     """Return how many scores that depend on one label an account may receive in 365 days.
 
     ``n_labels`` counts both halves. If labels can be guessed, a file must beat guessing, so nobody can climb without
     knowledge. If they cannot, as in question answering, anybody can climb by replacing more and more answers with
-    surely wrong ones: each score then tells how good the other answers are. Majority votes of k exact scores on n
+    surely wrong ones: each score then reveals how good the remaining answers are. Majority votes of k exact scores on n
     binary labels gain sqrt(k / (2 pi n)): at most 1.8 points with one score for every 500 labels of a half.
     """
-    return LOOKS_A_YEAR if can_be_guessed else min(LOOKS_A_YEAR, n_labels // LABELS_A_NUMBER)
+    return LOOKS_PER_YEAR if can_be_guessed else min(LOOKS_PER_YEAR, n_labels // LABELS_PER_SCORE)
 
 
 class History:
     """All scores that one account received, in order."""
 
-    def __init__(self, tellings: Iterable[ReceivedFigure]) -> None:
-        self.tellings = list(tellings)
+    def __init__(self, received: Iterable[ReceivedScore]) -> None:
+        self.received = list(received)
 
-    def add(self, telling: ReceivedFigure) -> None:
+    def add(self, score: ReceivedScore) -> None:
         """Add a score that is released now."""
-        self.tellings.append(telling)
+        self.received.append(score)
 
     def label_access_count(self, labels: GoldKeys, after: date) -> int:
-        """Return how often the account received scores on these labels since a day: the maximum over labels."""
+        """Return how many scores the account received on one of these labels after a day: the maximum over labels."""
         counts = np.zeros(labels.size, dtype=np.int64)
-        for each in self.tellings:
+        for each in self.received:
             if each.day > after:
                 counts += np.isin(labels, each.labels)
         return int(counts.max(initial=0))
 
-    def best(self, labels: GoldKeys, place: Place) -> ReceivedFigure | None:
-        """Return the best score received on labels shared with these; ties prefer the same variant."""
-        return max(self._shared(labels), key=lambda each: (each.number, each.place == place), default=None)
+    def best(self, labels: GoldKeys, variant: Variant) -> ReceivedScore | None:
+        """Return the best score received on variants that share enough labels with these; ties prefer ``variant``."""
+        return max(self._shared(labels), key=lambda each: (each.number, each.variant == variant), default=None)
 
-    def _shared(self, labels: GoldKeys) -> list[ReceivedFigure]:
-        numbers = [each for each in self.tellings if each.number is not None]
+    def _shared(self, labels: GoldKeys) -> list[ReceivedScore]:
+        numbers = [each for each in self.received if each.number is not None]
         shared = [
             np.intersect1d(each.labels, labels).size / max(1, min(each.labels.size, labels.size)) for each in numbers
         ]

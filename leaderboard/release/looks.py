@@ -1,6 +1,6 @@
 """Feedback between rounds: one number per target and file, from the feedback half, through a Ladder.
 
-A *look* is one number computed from some labels. Each account has ``numbers_a_year`` of them for each label, across
+A *look* is one number computed from some labels. Each account has ``scores_per_year`` of them for each label, across
 tasks, subsets and versions; the score to beat is shared across them, too (``history``). The same file gets the same
 response again, which is not counted. The store records what an account received, and the keys of the labels behind it:
 
@@ -29,12 +29,12 @@ from shiftbench.leaderboard.release.halves import (
 from shiftbench.leaderboard.release.history import (
     YEAR,
     History,
-    Place,
-    ReceivedFigure,
+    ReceivedScore,
+    Variant,
     labels_digest,
     labels_record,
-    numbers_a_year,
     read_labels,
+    scores_per_year,
 )
 from shiftbench.leaderboard.release.ladder import Measured, Rung, next_rung
 from shiftbench.leaderboard.release.measuring import (
@@ -59,7 +59,7 @@ class TargetFeedback:
         task, target: names.
         best: the best number that the account received for these labels so far, for any variant of the data; a fraction
             in whole points; None before the first one.
-        is_new: whether this file set it, by beating the one before by a step.
+        is_new: whether ``best`` is this file's, which beat the previous best number by a step.
         looks_left: number of further files that may get feedback on these labels within a year.
         why_not: why this file got no number; empty if it got one.
     """
@@ -121,7 +121,7 @@ class _FeedbackRequest:
                     each, keys = self._feedback_on(task, target, predicted, history, day)
                     if each["gold"] is not None:
                         number = each["best"] if each["is_new"] else None
-                        history.add(ReceivedFigure(self._place(task, target), self.entry.id, number, day, keys))
+                        history.add(ReceivedScore(self._variant(task, target), self.entry.id, number, day, keys))
                         labels[labels_record(each["gold"])] = keys.tobytes()
                         new.append(each)
                 self.answers.append(each)
@@ -130,15 +130,15 @@ class _FeedbackRequest:
         record: Record = {**facts, **data, "told": new}
         return (record, labels) if new else None
 
-    def _place(self, task: str, target: str) -> Place:
+    def _variant(self, task: str, target: str) -> Variant:
         return self.folder.content_hash, self.subset, task, target
 
     def _feedback_on(
         self, task: str, target: str, predicted: Predicted, history: History, day: date
     ) -> tuple[dict[str, Any], GoldKeys]:
         keys = gold_keys(both_halves(self.folder, task, self.subset, target))
-        best, looks = history.best(keys, self._place(task, target)), history.label_access_count(keys, day - YEAR)
-        limit = numbers_a_year(keys.size, can_be_guessed=can_be_guessed(self.folder.task(task)))
+        best, looks = history.best(keys, self._variant(task, target)), history.label_access_count(keys, day - YEAR)
+        limit = scores_per_year(keys.size, can_be_guessed=can_be_guessed(self.folder.task(task)))
         facts = {"task": task, "target": target, "best": best and best.number, "is_new": False, "gold": None}
         # None of these reasons depends on a label.
         why_not = why_too_small(self.folder, task, self.subset, target)
@@ -170,11 +170,11 @@ class _FeedbackRequest:
     def _measure(self, task: str, target: str, predicted: Predicted) -> Measured | None:
         return measure(predicted, self.folder, task, self.subset, target, feedback=True, encoder=self.encoder)
 
-    def _score_to_beat(self, task: str, target: str, best: ReceivedFigure | None) -> Rung | None:
+    def _score_to_beat(self, task: str, target: str, best: ReceivedScore | None) -> Rung | None:
         """Return the score to beat: the last released one, with the exact score of its file if for the same variant."""
         if best is None or best.number is None:
             return None
-        if best.place != self._place(task, target) or best.entry in self.store.moderation.erased:
+        if best.variant != self._variant(task, target) or best.entry in self.store.moderation.erased:
             return Rung(best.number)
         # A withdrawn file counts too: the account still has to beat the number released on it.
         rows = self.store.checked_rows(best.entry, self.folder)
@@ -187,8 +187,8 @@ def _history(store: Store, looks: Sequence[Record]) -> History:
     asked = [(look, each) for look in looks for each in look["told"]]
     labels = read_labels(store, [each["gold"] for _, each in asked])
     return History(
-        ReceivedFigure(
-            place=(look["data"], look["subset"], *_target(each)),
+        ReceivedScore(
+            variant=(look["data"], look["subset"], *_target(each)),
             entry=look["entry"],
             number=each["best"] if each["is_new"] else None,
             day=date.fromisoformat(look["day"]),

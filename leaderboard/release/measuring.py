@@ -121,5 +121,6 @@ def _measured(
         totals = counted.totals(run, ones)
         value = float(counted.score(info.metric, totals)[0])
         moved = group_influences(counted.influences(info.metric, run, ones, totals)[0], groups)
+        # Scaled so that the delete-one-group jackknife (``paired_error``) gives the standard error by influences.
         runs.append(Measured(value, value - moved * np.sqrt(moved.size / max(moved.size - 1, 1))))
     return mean_of(runs)

@@ -1,7 +1,8 @@
 """The public meter of withheld labels: upper bound on what accounts that pool all feedback so far could have gained.
 
-Both figures bound the mean gain over attacks, and depend on no label. Every account gets feedback from the feedback
-half, so its figure rises with every account; the ranking half's rises only with rounds (``ranking.highest_gain``).
+There is one bound per half, on the mean gain over attacks; neither depends on any label. Every account gets feedback
+from the feedback half, so its bound rises with every account. The bound of the ranking half rises only with rounds
+(``ranking.highest_gain``).
 """
 
 from collections import Counter
@@ -34,7 +35,7 @@ SAFE_LABELS = 1_000
 
 @dataclass(frozen=True)
 class Meter:
-    """What has been revealed of a board's withheld labels so far.
+    """Bounds on what feedback and rounds have revealed about a board's withheld labels so far.
 
     Attributes:
         feedback_answers: number of answers that all accounts received, on the most used target.
@@ -58,6 +59,12 @@ class Meter:
 
 def gain_by_feedback(n_answers: int, n_texts: int, n_classes: int, *, is_guessable: bool = True) -> float:
     """Return the largest mean gain from pooled feedback, as a fraction of the texts of a half.
+
+    Args:
+        n_answers: number of scores that all accounts received on these texts.
+        n_texts: number of texts in the feedback half.
+        n_classes: number of classes; the gain is at most that from guessing to perfect, 1 - 1 / n_classes.
+        is_guessable: whether labels can be guessed, so that a file must beat guessing (the lower rate).
 
     >>> [round(100 * gain_by_feedback(12 * accounts, 2_000, 2), 1) for accounts in (1, 4, 20, 100)]
     [2.3, 4.6, 10.4, 23.2]

@@ -26,20 +26,20 @@ from shiftbench.scoring.scores.score import token_encoder
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 
-ROUNDS_A_YEAR = 4
-LABELS_AN_ANSWER = 1_000
+ROUNDS_PER_YEAR = 4
+LABELS_PER_ANSWER = 1_000
 """Number of labels of the ranking half per answer of a round."""
 _MARGINS = (0.5, 1.0, 1.5, 2.0, 3.0)
 """Margins, in steps on the feedback half, between the entries on both sides of a proposed cut."""
 
 
-def answers_a_round(n_labels: float) -> int:
+def answers_per_round(n_labels: float) -> int:
     """Return how many cuts a round may test with ``n_labels`` labels in the ranking half.
 
-    >>> [answers_a_round(n) for n in (500, 1_999, 2_000, 5_000)]
+    >>> [answers_per_round(n) for n in (500, 1_999, 2_000, 5_000)]
     [1, 1, 2, 5]
     """
-    return max(1, int(n_labels // LABELS_AN_ANSWER))
+    return max(1, int(n_labels // LABELS_PER_ANSWER))
 
 
 def highest_gain(n_answers: int, n_labels: float) -> float:
@@ -51,7 +51,7 @@ def highest_gain(n_answers: int, n_labels: float) -> float:
     of accounts and classes, any strategy and any prior knowledge that leaves labels independent of each other.
     Source: Russo and Zou, Controlling Bias in Adaptive Data Analysis Using Information Theory (AISTATS 2016), prop. 1.
 
-    >>> [round(100 * highest_gain(4 * answers_a_round(n), n), 1) for n in (500, 1_000, 2_000, 5_000)]
+    >>> [round(100 * highest_gain(4 * answers_per_round(n), n), 1) for n in (500, 1_000, 2_000, 5_000)]
     [5.3, 3.7, 3.7, 3.7]
     """
     return float(np.sqrt(n_answers * np.log(2) / (2 * n_labels)))
@@ -97,9 +97,10 @@ def propose_cuts(scores: NDArray[np.float64], steps: NDArray[np.float64], limit:
     more often. Copies of entries, however many, may move a cut, but do not add one.
 
     Args:
-        scores: of k entries on the feedback half, shape (k,).
-        steps: differences at which two of them count as different there, shape (k, k).
+        scores: the scores of k entries on the feedback half, shape (k,).
+        steps: smallest difference at which two entries count as different there, shape (k, k).
         limit: maximum number of cuts.
+    Returns: at most ``limit`` cuts, the most informative first; none if no pair of entries is a step apart.
     """
     order = np.argsort(-scores, kind="stable")
     ahead = np.subtract.outer(scores[order], scores[order])
@@ -112,6 +113,7 @@ def propose_cuts(scores: NDArray[np.float64], steps: NDArray[np.float64], limit:
             first_below = row.size - int(np.logical_and.accumulate(row[::-1]).sum())
             if first_below < row.size:
                 candidates.append((last + 1, first_below, chance))
+    # Greedy: each cut is chosen for the pairs that the previous cuts probably leave undecided.
     undecided = np.ones_like(ahead)
     cuts: list[Cut] = []
     while candidates and len(cuts) < limit:
@@ -126,10 +128,10 @@ def propose_cuts(scores: NDArray[np.float64], steps: NDArray[np.float64], limit:
     return cuts
 
 
-def places(n_entries: int, confirmed: Iterable[Cut]) -> list[tuple[int, int]]:
-    """Return each entry's best and worst possible rank, given the confirmed cuts.
+def rank_ranges(n_entries: int, confirmed: Iterable[Cut]) -> list[tuple[int, int]]:
+    """Return each entry's best and worst possible rank, 1-based, given the confirmed cuts.
 
-    >>> places(4, [Cut((0,), (2, 3))])
+    >>> rank_ranges(4, [Cut((0,), (2, 3))])
     [(1, 2), (1, 4), (2, 4), (2, 4)]
     """
     ahead = np.zeros((n_entries, n_entries), dtype=bool)
@@ -170,7 +172,7 @@ class AnswersGiven:
         self.boards.append((labels, n_answers))
 
     def on(self, labels: GoldKeys) -> int:
-        """Count the answers that may depend on any of some labels; a board's depend on all labels of its targets."""
+        """Count the answers that may depend on any of ``labels``; those on a board depend on all its labels."""
         return sum(n for others, n in self.boards if np.isin(labels, others, assume_unique=True).any())
 
 
@@ -202,11 +204,11 @@ class Ranking:
             return None
         ranked = [each for each in found if isinstance(each, Scored)]
         n_labels = ranking_labels(self.folder, self.task, self.subset)
-        limit = answers_a_round(n_labels)
-        left = max(0, min(limit, ROUNDS_A_YEAR * limit - self.given.on(self.labels)))
+        limit = answers_per_round(n_labels)
+        left = max(0, min(limit, ROUNDS_PER_YEAR * limit - self.given.on(self.labels)))
         cuts = propose_cuts(*_scores_and_steps([each.feedback for each in ranked]), left)
         scores, steps = _scores_and_steps([each.ranking for each in ranked])
-        placed = places(len(ranked), [cut for cut in cuts if cut.is_confirmed(scores, steps)])
+        placed = rank_ranges(len(ranked), [cut for cut in cuts if cut.is_confirmed(scores, steps)])
         self.given.add(self.labels, len(cuts))
         standing = {each.entry.id: place for each, place in zip(ranked, placed, strict=True)}
         released = [self._released(each if isinstance(each, Entry) else each.entry, standing) for each in found]

@@ -40,8 +40,14 @@ from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 
 
 def nominate(store: Store, identity: str, account: str, folders: Sequence[DatasetFolder], task: str = "") -> list[str]:
-    """Nominate an entry for the next round: one per account and task (empty: all of its tasks), the last nominated.
+    """Nominate an entry for the next round, in place of the account's earlier nomination for the same task.
 
+    Args:
+        store: the store.
+        identity: id of the entry.
+        account: the account that nominates, which must have submitted the entry.
+        folders: gold folders.
+        task: a task as ``task`` or ``benchmark/task``; empty for all tasks of the entry.
     Returns: the tasks, as ``benchmark/task``.
     Raises: InvalidInput if the entry is somebody else's, lacks the task, or has public labels.
     """

@@ -59,11 +59,11 @@ def _differences(store: Store) -> Iterator[str]:
         for each in sorted(accepted - here - erased)
     )
     yield from (f"entry {each}: erased according to the log, but its files exist" for each in sorted(erased & here))
-    yield from _unlike_the_beginning("entries", (here | erased) - accepted, begun)
+    yield from _initial_differences("entries", (here | erased) - accepted, begun)
     withdrawn = {event.entry or "" for event in events if event.act == WITHDRAWN}
     yield from (f"entry {each}: withdrawn according to the log, but it is not" for each in sorted(withdrawn - gone))
     before_erasure = {each for event in events if event.act == ERASED for each in event.facts["withdrawn"]}
-    yield from _unlike_the_beginning("withdrawn", ((gone - erased) | before_erasure) - withdrawn, begun)
+    yield from _initial_differences("withdrawn", ((gone - erased) | before_erasure) - withdrawn, begun)
     released = dict(begun.get("rounds", {}))
     for event in events:
         released |= event.facts.get("rounds", {}) if event.act in (RELEASED, ERASED) else {}
@@ -73,7 +73,7 @@ def _differences(store: Store) -> Iterator[str]:
             yield f"records/{name}: differs from the record released according to the log"
 
 
-def _unlike_the_beginning(what: str, unlogged: set[str], begun: dict[str, Any]) -> Iterator[str]:
+def _initial_differences(what: str, unlogged: set[str], begun: dict[str, Any]) -> Iterator[str]:
     """Check that everything without an event was already in the store when the log began."""
     there = begun.get(what, {"n": 0, "digest": digest_of_names([])})
     if digest_of_names(unlogged) != there["digest"]:
@@ -83,7 +83,12 @@ def _unlike_the_beginning(what: str, unlogged: set[str], begun: dict[str, Any]) 
 
 
 def event_line(event: Event, people: dict[str, str]) -> str:
-    """Format an event as one printable line: number, time, act, entry, person, facts and words."""
+    """Format an event as one printable line: number, time, act, entry, person, facts and words.
+
+    Args:
+        event: the event.
+        people: names of persons by key (``EventLog.people``); an erased person is shown by key.
+    """
 
     def person(key: str | None) -> str:
         return "" if key is None else people.get(key, key)

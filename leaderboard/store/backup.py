@@ -49,10 +49,7 @@ _CURE = "choose another backup file"
 
 
 class StoredFile(NamedTuple):
-    """A file of a store in a backup: size, mark, SHA-256, and the offset of its content.
-
-    ``mark`` is that of ``Listed``.
-    """
+    """A file of a store in a backup: size in bytes, mark (see ``Listed``), SHA-256, and the offset of its content."""
 
     size: int
     mark: str
@@ -73,8 +70,8 @@ class Backup:
     """Content of a backup file: the store's files by path, according to its last complete list.
 
     ``end`` is the offset at which the next backup appends. ``is_finished`` is False if a killed backup left data there.
-    ``revision`` is the commit of a store on the Hub. ``is_private``: others could not read the folder. ``erasures`` is
-    the number of persons that the host had erased.
+    ``revision`` is the commit of a store on the Hub. ``is_private``: whether only its owner could read the store.
+    ``erasures`` is the number of persons that the host had erased.
     """
 
     files: Mapping[str, StoredFile]
@@ -90,7 +87,15 @@ class Backup:
 
 @dataclass(frozen=True)
 class BackedUp:
-    """Result of a backup: files and bytes of the store, those read from it, and bytes written to the file."""
+    """Result of a backup.
+
+    Attributes:
+        files, size: number and bytes of the store's files in the backup.
+        new_files, read: number and bytes of the files that were read from the store this time.
+        written: bytes written to the backup file.
+        is_rewritten: whether an existing file was rewritten instead of appended to.
+        revision: commit of a store on the Hub.
+    """
 
     files: int
     size: int
@@ -112,12 +117,15 @@ class Listable(Protocol):
         """List its files, and read those that ``choose`` returns, while nobody writes."""
 
     def listed_content(self, path: str, listing: Listing) -> bytes | None:
-        """Read a file of a listing; None where it has gone since."""
+        """Read a file of a listing; None if it was deleted or changed since."""
 
 
 def back_up(store: Listable, file: Path) -> BackedUp:
     """Write a store to a backup file, or append what is new to an existing one; servers may keep running.
 
+    Args:
+        store: the store.
+        file: path of the backup; the file need not exist yet.
     Returns once the file is on disk and the written data have been read back and compared.
 
     Raises: InvalidInput if the store or the file cannot be read or written, the file is damaged or not a backup, or
@@ -150,6 +158,9 @@ def check_backup(file: Path) -> Backup:
 def restore(file: Path, root: Path) -> Backup:
     """Verify a backup file, and write its store to a new folder, which appears when it is complete.
 
+    Args:
+        file: path of the backup.
+        root: path of the new folder, which does not exist yet or is empty.
     Raises: InvalidInput if the folder is not empty or cannot be written, or as ``check_backup``; no folder is created
         then.
     """

@@ -186,7 +186,7 @@ def parse_tombstone(content: bytes) -> str:
 
 
 class ScoreVersions(NamedTuple):
-    """What scores were computed with: encoders of depths and of BERTScore (None if unused), data version."""
+    """Versions that scores depend on: encoders of depths and of BERTScore (None if unused), and data version."""
 
     depth_encoder: str | None
     token_encoder: str | None

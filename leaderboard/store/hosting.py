@@ -62,7 +62,7 @@ class Order(NamedTuple):
 
 
 def perform(store: Store, order: Order, by: str) -> str:
-    """Perform a host's action, and return a sentence on what was done. Idempotent.
+    """Perform a host's action, and return a sentence that says what was done. Idempotent.
 
     Args:
         store: the store.

@@ -32,7 +32,7 @@ from shiftbench.leaderboard.store.entries import (
     table_path,
     tombstone_path,
 )
-from shiftbench.leaderboard.store.local import Listed, Listing, LocalPlace
+from shiftbench.leaderboard.store.local import Listed, Listing, LocalFolder
 from shiftbench.leaderboard.store.log import HEAD, LOG, LOG_FILE, is_in_log
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput, Problem
@@ -48,7 +48,7 @@ _OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, LOG, "README.md", "LICENSE", ".git
 _CURE = "send it again; duplicates are not stored twice"
 
 
-class HubPlace(LocalPlace):
+class HubRepository(LocalFolder):
     """A dataset repository and its copy in a local folder, from which files are read."""
 
     def __init__(self, repo_id: str, copy: Path, api: Any) -> None:
@@ -61,7 +61,7 @@ class HubPlace(LocalPlace):
         self._sending_processes = FileLock(copy / ".sending.lock", timeout=2 * COMMIT_PATIENCE)
 
     def add(self, make: Callable[[], Changes | None]) -> bool:
-        """Make changes in one commit.
+        """Make changes in one commit; return whether this call made them.
 
         ``make`` returns the changes. It is called again on each retry, because another commit may have come first.
         """
@@ -340,7 +340,7 @@ class HubPlace(LocalPlace):
         return any(is_here(path, files[path]) for files in sent for path in marks(files))
 
     def _landed_after_all(self, sent: Sequence[Changes]) -> bool:
-        """Check again after the last failure; False if the Hub is unreachable, as acceptance is then unknown."""
+        """Return whether a failed commit is in the repository after all; False also if the Hub cannot be reached."""
         try:
             self.refresh()
         except InvalidInput:

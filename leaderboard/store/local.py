@@ -64,7 +64,7 @@ class Listing(NamedTuple):
     is_private: bool
 
 
-class LocalPlace:
+class LocalFolder:
     """A local folder; created on the first write."""
 
     def __init__(self, root: Path) -> None:
@@ -278,7 +278,7 @@ class LocalPlace:
             self._write_new(new, content)
             if not _is_derived(path):
                 sync(new)
-        for name in new_entries:
+        for name in new_entries:  # a file's name is durable only once its folder is synced
             sync(scratch / name)
         moves |= new_entries
         for path in moves.values():
@@ -300,7 +300,7 @@ class LocalPlace:
             for folder in touched:
                 if (self.root / folder).is_dir():
                     sync(self.root / folder)
-            plan.unlink()
+            plan.unlink()  # only after the moves are durable: until then, the next holder of the lock repeats them
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     def _remove(self, paths: Iterable[str]) -> None:

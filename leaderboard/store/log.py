@@ -9,7 +9,7 @@ contains a salted digest. Erasing a person removes the name from the table and t
 all hashes stay valid. Events and their free text must not contain tokens, labels or visitors' addresses.
 
 The host's actions (hiding, renaming, notes, bans) are stored only here: ``Moderation`` is computed from the events. An
-event and its files are written in one step (``LocalPlace.add``), or in one commit on the Hub.
+event and its files are written in one step (``LocalFolder.add``), or in one commit on the Hub.
 """
 
 import hashlib

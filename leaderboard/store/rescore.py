@@ -19,7 +19,7 @@ from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput
 
 Ends = tuple[float, float] | None
-Place = tuple[str, str, str]
+IntervalKey = tuple[str, str, str]
 """Entry, shift (empty for a mean) and score."""
 _MEANS = {"mean_st": "mean ST", "average_drop": "average drop", "worst_td": "worst TD"}
 _OF_SHIFTS = {"st": "ST", "sd": "SD", "td": "TD"}
@@ -46,12 +46,12 @@ class IntervalChange:
     new_clear: int | None
 
 
-def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str, str], dict[Place, Ends]]:
+def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str, str], dict[IntervalKey, Ends]]:
     """Read interval bounds (None without an interval) from stored scores of any version, by data, subset and task.
 
     Unreadable scores are skipped.
     """
-    found: dict[tuple[str, str, str], dict[Place, Ends]] = {}
+    found: dict[tuple[str, str, str], dict[IntervalKey, Ends]] = {}
     for identity, content in contents:
         try:
             read = parse_json(content)
@@ -63,7 +63,7 @@ def read_intervals(contents: Iterable[tuple[str, bytes]]) -> dict[tuple[str, str
     return found
 
 
-def interval_changes(old: Mapping[Place, Ends], new: Mapping[Place, Ends]) -> tuple[IntervalChange, ...]:
+def interval_changes(old: Mapping[IntervalKey, Ends], new: Mapping[IntervalKey, Ends]) -> tuple[IntervalChange, ...]:
     """Compare the intervals of one board; scores whose intervals are unchanged, up to rounding, are omitted."""
     found = []
     for figure in (*_MEANS.values(), *_OF_SHIFTS.values()):
@@ -151,11 +151,15 @@ class Rescored:
 
 
 def rescore(store: Store, folders: Sequence[DatasetFolder], *, every: bool = False) -> Rescored:
-    """Score a store's entries under the current metric version, and compare with the newest other one.
+    """Score a store's entries under the current metric version, and compare with the newest other version in the store.
 
-    Entries that have current scores are kept unless ``every`` is set, and so are those on withheld labels, whose
-    released results never change. Entries for other data fail, with the reason. For a repository, the scores are
-    uploaded.
+    Entries on withheld labels are skipped, since their released results never change. Entries for other data fail, with
+    the reason. For a repository, the scores are uploaded.
+
+    Args:
+        store: the store.
+        folders: the datasets to score on.
+        every: rescore also entries that have current scores.
     """
     scored, kept, failed, names = [], [], {}, {}
     for identity in progress(store.ids(), desc="scoring", unit="entry"):

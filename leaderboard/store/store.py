@@ -54,8 +54,8 @@ from shiftbench.leaderboard.store.entries import (
     tombstone_path,
     validation_path,
 )
-from shiftbench.leaderboard.store.hub import HubPlace
-from shiftbench.leaderboard.store.local import Listed, Listing, LocalPlace
+from shiftbench.leaderboard.store.hub import HubRepository
+from shiftbench.leaderboard.store.local import Listed, Listing, LocalFolder
 from shiftbench.leaderboard.store.log import (
     ACCEPTED,
     CONFIGURED,
@@ -180,10 +180,10 @@ class Store:
     ``behind`` is the reason why that copy may be outdated; None if it is up to date.
     """
 
-    def __init__(self, root: Path | str, place: LocalPlace | None = None) -> None:
+    def __init__(self, root: Path | str, place: LocalFolder | None = None) -> None:
         self.root = Path(root)
         self.behind: str | None = None
-        self._place = place or LocalPlace(self.root)
+        self._place = place or LocalFolder(self.root)
         self.log = EventLog(self.root)
         self._noted: list[Draft] = []
         self._refused: Counter[tuple[str, str]] = Counter()
@@ -205,13 +205,20 @@ class Store:
         validation: Path | PredictionInput | None = None,
         ask_hub: Callable[[Card], HubFacts | None] = lambda _: None,
     ) -> tuple[Entry, bool]:
-        """Check and score a prediction file, and store it; ``card.data`` determines its dataset among ``folders``.
+        """Check and score a prediction file, and store it as an entry.
 
-        A submitter may send ``daily_quota`` entries per UTC day; None is unlimited. If ``score`` returns False, the
-        checked predictions are scored when ``scores`` is called. Those on withheld labels never are (see
-        ``shiftbench.leaderboard.release``). The entry stores ``validation`` predictions for forecasts, and the facts
-        about a new entry's model that ``ask_hub`` (``model_facts.read_hub_facts``) returns.
+        Predictions on withheld labels are stored without scores (see ``shiftbench.leaderboard.release``).
 
+        Args:
+            predictions: the prediction file.
+            card: its card; ``card.data`` determines the dataset.
+            folders: the available datasets.
+            submitter: the account.
+            daily_quota: maximum number of entries per submitter and UTC day; None: unlimited.
+            score: function of the checked predictions: whether to score them now; otherwise ``scores`` does it later.
+            checks: reads and checks the files; a server passes checks that run in another process.
+            validation: a file with predictions of the same models on validation rows, stored for forecasts.
+            ask_hub: function that returns facts about a new entry's model (``model_facts.read_hub_facts``).
         Returns: the entry, durable, and whether it is new (False for a file sent before, which costs no quota).
         Raises: InvalidInput with every problem; nothing is stored then.
         """
@@ -442,7 +449,8 @@ class Store:
     def trim_comparisons(self, max_bytes: int) -> int:
         """Delete the oldest cached comparisons if all take more than ``max_bytes``; return how many were deleted.
 
-        Anybody may compare any two entries, so only they grow without submissions. At most nine tenths are left.
+        Comparisons are the only files that grow without submissions, since anybody may compare any two entries. After
+        a deletion they take at most 90% of ``max_bytes``, so that not every new one causes another deletion.
         """
         sizes = self._place.stats(COMPARISONS)
         total = sum(each.size for each in sizes.values())
@@ -627,7 +635,7 @@ class Store:
         Raises: InvalidInput if there is not enough disk space.
         """
         saved = self.root.with_name(f"{self.root.name}.before-its-log.tar")
-        if self.log.head.n or isinstance(self._place, HubPlace) or saved.exists():
+        if self.log.head.n or isinstance(self._place, HubRepository) or saved.exists():
             return
         if self._place.ids() or self._place.records():
             back_up(self, saved)
@@ -766,7 +774,7 @@ def _open_repository(place: str, cache: Path, api: Any) -> Store:
         )
     if not sys.stderr.isatty():
         disable_progress_bars()
-    copy = HubPlace(named[1], cache / named[1].replace("/", "--"), api or HfApi())
+    copy = HubRepository(named[1], cache / named[1].replace("/", "--"), api or HfApi())
     store = Store(copy.root, copy)
     try:
         store.refresh()

@@ -306,7 +306,7 @@ def test_every_board_has_the_same_rows(written: Path) -> None:
 def test_the_index_cache_has_the_rows_that_are_read_without_it(written: Path) -> None:
     shutil.copytree("store", "uncached")
     shutil.rmtree(f"uncached/scores/{WRITTEN_METRIC_VERSION}/index")
-    if (index_cache.SHAPE, METRIC_VERSION) == WRITTEN_CACHE:
+    if (index_cache.ROWS_VERSION, METRIC_VERSION) == WRITTEN_CACHE:
         for file in [*Path("store/entries").rglob("*.parquet"), *Path("store/scores").glob("*/*.*")]:
             file.unlink()  # so that the cache alone has rows
     cached, read_again = (settled_index("data", "kinds", store=store) for store in ("store", "uncached"))

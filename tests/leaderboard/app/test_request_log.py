@@ -13,7 +13,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.app import request_log
 from shiftbench.leaderboard.app.config import Log
 from shiftbench.leaderboard.app.faults import FaultLog
-from shiftbench.leaderboard.app.request_log import HEADER, MAX_SLOW_A_MINUTE, RequestLog
+from shiftbench.leaderboard.app.request_log import HEADER, MAX_SLOW_PER_MINUTE, RequestLog
 from shiftbench.leaderboard.app.server import ServerSettings, create_app
 from shiftbench.leaderboard.store import Store
 
@@ -99,12 +99,12 @@ def test_slow_requests_are_written_and_no_more_than_some_a_minute(
     client.get("/slow")
     lines = [json.loads(line) for line in capfd.readouterr().err.splitlines()]
     assert [(line["event"], line["path"]) for line in lines if line["path"] == "/slow"] == [("slow request", "/slow")]
-    monkeypatch.setattr(request_log, "MAX_SLOW_A_MINUTE", 5)
+    monkeypatch.setattr(request_log, "MAX_SLOW_PER_MINUTE", 5)
     client = slow_app()
     for _ in range(8):
         client.get("/slow")
     assert 5 <= len(capfd.readouterr().err.splitlines()) <= 10  # a minute may end meanwhile
-    assert MAX_SLOW_A_MINUTE > 0
+    assert MAX_SLOW_PER_MINUTE > 0
 
 
 def test_a_fault_behind_another_is_written_whole_and_escaped(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from shiftbench.leaderboard.release.history import LOOKS_A_YEAR, numbers_a_year
+from shiftbench.leaderboard.release.history import LOOKS_PER_YEAR, scores_per_year
 from shiftbench.leaderboard.release.ladder import (
     MIN_STEP,
     Measured,
@@ -47,9 +47,9 @@ def gains(
         start = rng.integers(n_classes, size=n_texts)
         accounts = [
             Laddered(gold, rng, can_be_guessed=can_be_guessed, n_variants=n_variants)
-            for _ in range(-(-n_looks // LOOKS_A_YEAR))
+            for _ in range(-(-n_looks // LOOKS_PER_YEAR))
         ]
-        file = ATTACKS[attack](in_turn(accounts, LOOKS_A_YEAR), start, n_classes, n_looks, rng)
+        file = ATTACKS[attack](in_turn(accounts, LOOKS_PER_YEAR), start, n_classes, n_looks, rng)
         found.append(float((file == gold).mean()) - 1 / n_classes)
     return np.array(found)
 
@@ -145,7 +145,7 @@ def test_a_file_without_knowledge_is_told_nothing() -> None:
 @pytest.mark.parametrize("n_variants", [1, 3])
 def test_a_years_looks_gain_at_most_two_points(attack: str, n_variants: int) -> None:
     for case in CASES:
-        assert gains(500, case, LOOKS_A_YEAR, attack, 60, n_variants).mean() <= MAX_GAIN, case
+        assert gains(500, case, LOOKS_PER_YEAR, attack, 60, n_variants).mean() <= MAX_GAIN, case
 
 
 def ramp_gains(n_texts: int, n_numbers: int, n_times: int) -> NDArray[np.float64]:
@@ -167,8 +167,8 @@ def ramp_gains(n_texts: int, n_numbers: int, n_times: int) -> NDArray[np.float64
 
 def test_as_many_numbers_as_gain_two_points_where_labels_cannot_be_guessed() -> None:
     """Check twelve numbers of 500 texts, which would gain twice as much as is allowed."""
-    assert ramp_gains(500, LOOKS_A_YEAR, 40).mean() > 1.5 * MAX_GAIN
-    assert [numbers_a_year(2 * n, can_be_guessed=False) for n in (500, 1_000, 5_999, 9_000)] == [1, 2, 11, 12]
-    assert numbers_a_year(1_000, can_be_guessed=True) == LOOKS_A_YEAR
+    assert ramp_gains(500, LOOKS_PER_YEAR, 40).mean() > 1.5 * MAX_GAIN
+    assert [scores_per_year(2 * n, can_be_guessed=False) for n in (500, 1_000, 5_999, 9_000)] == [1, 2, 11, 12]
+    assert scores_per_year(1_000, can_be_guessed=True) == LOOKS_PER_YEAR
     assert ramp_gains(500, 1, 100).mean() <= MAX_GAIN
     assert ramp_gains(1_000, 2, 100).mean() <= MAX_GAIN

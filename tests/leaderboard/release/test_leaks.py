@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.submission import submit
-from shiftbench.leaderboard.release import LOOKS_A_YEAR, close_round, nominate
+from shiftbench.leaderboard.release import LOOKS_PER_YEAR, close_round, nominate
 from shiftbench.leaderboard.release.halves import MIN_TEXTS
 from shiftbench.leaderboard.store import Store
 from shiftbench.scoring.scores.score import checked_predictions, score_predictions
@@ -98,7 +98,9 @@ def test_binary_labels_three_domains_of_150_texts_one_account(small: DatasetFold
     assert again.answers == account.answers
 
 
-@pytest.mark.parametrize(("n_texts", "looks"), [(1_000, 2), pytest.param(1_150, LOOKS_A_YEAR, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("n_texts", "looks"), [(1_000, 2), pytest.param(1_150, LOOKS_PER_YEAR, marks=pytest.mark.long)]
+)
 def test_a_thousand_texts_three_classes_five_accounts(n_texts: int, looks: int, tmp_path: Path) -> None:
     """Test colluding accounts: they climb on the feedback half, but learn nothing of the ranking half before a round.
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.leaderboard.release import LOOKS_A_YEAR, TargetFeedback, feedback, looks, releases
+from shiftbench.leaderboard.release import LOOKS_PER_YEAR, TargetFeedback, feedback, looks, releases
 from shiftbench.leaderboard.release.halves import halves
-from shiftbench.leaderboard.release.history import History, ReceivedFigure
+from shiftbench.leaderboard.release.history import History, ReceivedScore
 from shiftbench.leaderboard.release.ladder import MIN_STEP
 from shiftbench.leaderboard.release.releases import records_of
 from shiftbench.leaderboard.store import Store
@@ -61,7 +61,7 @@ def test_the_number_is_the_score_on_the_feedback_half(asker: Asker) -> None:
         2 * np.sum((codes == label) & (said == label)) / (np.sum(codes == label) + np.sum(said == label))
         for label in range(3)
     ]
-    assert told == TargetFeedback(TASK, TARGET, told.best, is_new=True, looks_left=LOOKS_A_YEAR - 1)
+    assert told == TargetFeedback(TASK, TARGET, told.best, is_new=True, looks_left=LOOKS_PER_YEAR - 1)
     assert told.best == pytest.approx(np.mean(f1), abs=MIN_STEP / 2)
     assert told.best == round(told.best or 0, 2)
 
@@ -84,19 +84,19 @@ def test_the_same_file_gets_the_same_answer_and_costs_no_look(asker: Asker, gold
     # Another account has a Ladder and a count of its own.
     other = Asker(gold, asker.root, "bob")
     (told,) = other.ask(0.8, 1)
-    assert told.looks_left == LOOKS_A_YEAR - 1
+    assert told.looks_left == LOOKS_PER_YEAR - 1
 
 
 def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(LOOKS_A_YEAR):
+    for number in range(LOOKS_PER_YEAR):
         (told,) = asker.ask(0.9, number)
-        assert (told.looks_left, told.why_not) == (LOOKS_A_YEAR - 1 - number, "")
+        assert (told.looks_left, told.why_not) == (LOOKS_PER_YEAR - 1 - number, "")
     (told,) = asker.ask(0.0, 99)
     assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 scores of this year have been received")
     later = date(2031, 3, 1)
     monkeypatch.setattr(looks, "today", lambda: later)
     (told,) = asker.ask(0.0, 99)  # the file that received no number
-    assert (told.looks_left, told.is_new) == (LOOKS_A_YEAR - 1, True)
+    assert (told.looks_left, told.is_new) == (LOOKS_PER_YEAR - 1, True)
     # Setting the clock back gives no further figure.
     monkeypatch.setattr(looks, "today", releases.today)
     (told,) = asker.ask(0.1, 101)
@@ -108,7 +108,7 @@ def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder
     wider = build_gold(tmp_path / "wider", 1_150, classes=3)
     assert wider.content_hash != gold.content_hash
     asker = Asker(gold, tmp_path)
-    for number in range(LOOKS_A_YEAR - 1):
+    for number in range(LOOKS_PER_YEAR - 1):
         asker.ask(0.9, number)
     asker.folder = wider
     (told,) = asker.ask(0.9, 50)
@@ -124,7 +124,7 @@ def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder
     (first,) = asker.ask(0.5)
     asker.folder = wider
     (same,) = asker.ask(0.5)
-    assert (same.best, same.is_new, same.looks_left) == (first.best, False, LOOKS_A_YEAR - 2)
+    assert (same.best, same.is_new, same.looks_left) == (first.best, False, LOOKS_PER_YEAR - 2)
     (better,) = asker.ask(0.1, 2)
     assert better.is_new
     asker.folder = gold
@@ -136,7 +136,7 @@ def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
     """Test domains with few labels in common: figures are counted together, numbers are not compared."""
     keys = np.arange(1_000, dtype=np.uint64)
     place = ("data", "all", TASK, TARGET)
-    history = History([ReceivedFigure(place, "entry", 0.9, date(2026, 1, 1), keys)])
+    history = History([ReceivedScore(place, "entry", 0.9, date(2026, 1, 1), keys)])
     for first, shared in ((999, False), (951, False), (950, True), (0, True)):
         other = np.arange(first, first + 1_000, dtype=np.uint64)
         assert history.label_access_count(other, date(2025, 1, 1)) == 1
@@ -189,7 +189,7 @@ def test_many_unusable_outputs_or_few_texts_are_told_nothing(
 def test_two_servers_count_together(asker: Asker) -> None:
     """Run two servers on one store with sixteen files at once: twelve figures, no number released twice."""
     folder, entries = asker.folder, []
-    for number in range(LOOKS_A_YEAR + 4):
+    for number in range(LOOKS_PER_YEAR + 4):
         codes = with_errors(folder, 0.9, number)[TARGET]
         path = asker.root / f"{number}.parquet"
         entries.append(send(asker.store, folder, {TARGET: codes}, path, "ada", f"m{number}"))
@@ -205,9 +205,9 @@ def test_two_servers_count_together(asker: Asker) -> None:
     for thread in threads:
         thread.join(120)
     answered = [each.looks_left for each in told if not each.why_not]
-    assert sorted(answered) == list(range(LOOKS_A_YEAR))
-    assert len(told) == LOOKS_A_YEAR + 4
-    assert len(records_of(asker.store, "look", "ada")) == LOOKS_A_YEAR
+    assert sorted(answered) == list(range(LOOKS_PER_YEAR))
+    assert len(told) == LOOKS_PER_YEAR + 4
+    assert len(records_of(asker.store, "look", "ada")) == LOOKS_PER_YEAR
 
 
 def test_a_withdrawn_file_stays_what_the_next_must_be_better_than(asker: Asker) -> None:

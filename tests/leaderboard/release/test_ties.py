@@ -9,10 +9,10 @@ from shiftbench.leaderboard.release.ladder import MIN_STEP, Measured
 from shiftbench.leaderboard.release.ranking import (
     AnswersGiven,
     Cut,
-    answers_a_round,
+    answers_per_round,
     highest_gain,
-    places,
     propose_cuts,
+    rank_ranges,
     steps_between,
 )
 from shiftbench.leaderboard.release.releases import Released
@@ -27,7 +27,7 @@ def test_a_proposed_cut_has_entries_half_a_step_apart_on_both_sides(points: list
         assert cut.above
         assert cut.below
         assert min(scores[list(cut.above)]) > max(scores[list(cut.below)]) + step / 2000 - 1e-9
-    told = places(len(points), cuts)
+    told = rank_ranges(len(points), cuts)
     for (first, last), score in zip(told, scores, strict=True):
         # An entry that is told to be better has a higher score.
         assert first <= 1 + sum(other > score for other in scores)
@@ -48,7 +48,7 @@ def test_entries_between_two_groups_do_not_keep_them_from_being_told_apart() -> 
     assert 0 in cut.above
     assert 10 in cut.below
     assert len(cut.above) + len(cut.below) < 11
-    told = places(11, [cut])
+    told = rank_ranges(11, [cut])
     assert told[0] == (1, 11 - len(cut.below))
     assert told[10] == (1 + len(cut.above), 11)
     assert told[len(cut.above)] == (1, 11)
@@ -63,7 +63,7 @@ def test_the_bound_is_kept_by_the_best_use_of_one_answer() -> None:
         gained.append(abs(right.mean() - 0.5))
     assert np.mean(gained) == pytest.approx(1 / np.sqrt(2 * np.pi * 200), rel=0.05)
     assert np.mean(gained) < highest_gain(1, 200)
-    assert highest_gain(4 * answers_a_round(2_000), 2_000) == pytest.approx(0.0372, abs=1e-4)
+    assert highest_gain(4 * answers_per_round(2_000), 2_000) == pytest.approx(0.0372, abs=1e-4)
 
 
 def test_answers_count_where_labels_are_shared() -> None:
