@@ -178,7 +178,7 @@ class FigureCheck(pydantic.BaseModel, frozen=True):
     @pydantic.computed_field  # type: ignore[prop-decorator]
     @property
     def stands(self) -> bool:
-        """Return whether both name the same entry as better, or neither does."""
+        """Return whether claim and recomputation agree on which entry is better, if any."""
         return _better(self.claimed) == _better(self.found)
 
 

@@ -108,7 +108,7 @@ def _average(statistics: Sequence[Statistic]) -> Statistic:
 
 
 def _present(weights: Statistic | None, a: EntryTask, b: EntryTask) -> Statistic | None:
-    """Return the weights if both entries have all of their scores."""
+    """Return the weights if both entries have every score in them; None otherwise."""
     if weights is None or any((source, target) not in a.cells & b.cells for source, target, _ in weights):
         return None
     known = all(each.score(place).is_known for place in weights for each in (a, b))

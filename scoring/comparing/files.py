@@ -90,7 +90,7 @@ class Entrant:
 
 
 class _Matched(NamedTuple):
-    """A task of two entries with their shared shifts; one entry may be placed in the other's shifts."""
+    """A task of two entries with their shared shifts (see ``EntryTask.standing_in`` for entries without a source)."""
 
     a: EntryTask
     b: EntryTask

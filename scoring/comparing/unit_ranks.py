@@ -32,7 +32,7 @@ LEVEL = 0.05
 
 
 class Unit(StrEnum):
-    """The columns of a table, and the population of claims."""
+    """The kind of a table's columns, on which the population of its claims depends."""
 
     ITEMS = "items"
     TASKS = "tasks"

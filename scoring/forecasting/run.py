@@ -53,7 +53,7 @@ class Cell:
     own: Mapping[str, float | str]
 
     def involves(self, domains: Collection[str]) -> bool:
-        """Check whether one of these domains is its target or a part of its source."""
+        """Check whether one of these domains is the cell's target or a part of its source."""
         return bool({self.target, *source_parts(self.source)} & set(domains))
 
 
@@ -251,7 +251,7 @@ class Grid:
         )  # fmt: skip
 
     def _sets_interval(self, domain: str, target: str) -> bool:
-        """Check whether a labelled domain has a shift that does not involve a target."""
+        """Check whether a labelled domain can calibrate a target's interval: some shift into it must not involve it."""
         return any(cell.target == domain and not cell.involves({target}) for cell in self.cells)
 
     def _forecast_by(self, cell: Cell, method: str, level: float | None) -> Forecast:

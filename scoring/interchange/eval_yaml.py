@@ -55,7 +55,7 @@ def benchmark_tasks(manifest: Manifest) -> dict[str, TaskInfo]:
 
 
 def eval_yaml(manifest: Manifest, words: Callable[[str], Words]) -> str | None:
-    """Build the file.
+    """Build the content of ``eval.yaml``.
 
     Args:
         manifest: of the dataset folder.
@@ -106,7 +106,7 @@ def _test_domains(task: TaskInfo) -> list[str]:
 
 
 def _description(manifest: Manifest, tasks: dict[str, TaskInfo]) -> str:
-    """Describe the values, and what a run with Inspect measures."""
+    """Write the benchmark's description for the Hub: its tasks, what values mean, and what Inspect measures."""
     lines = [f"{manifest.title}: texts of several domains, for measuring how much accuracy models lose between them."]
     lines += [f"{config_name(name, task)}: {_headline(task)}." for name, task in tasks.items()]
     lines.append(

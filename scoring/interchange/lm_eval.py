@@ -59,7 +59,7 @@ class _Line(msgspec.Struct, gc=False):
 
 
 class _OwnId(msgspec.Struct, gc=False):
-    """An item's own id."""
+    """The field of an item that has its id in the data."""
 
     id: Any = None
 

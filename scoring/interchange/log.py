@@ -241,7 +241,7 @@ def _has_repeats(samples: pl.DataFrame) -> bool:
 
 
 def _finite(score: object) -> float | None:
-    """Return a score as a float; None if it is not a number or does not fit."""
+    """Return a score as a float; None if it is not a number, or too large for a float."""
     try:
         return float(score) if isinstance(score, int | float) else None
     except OverflowError:

@@ -326,7 +326,7 @@ def check_html(shown: CheckShown) -> Markup:
 
 
 def _items(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """List the items of a list, each with its command, or ``""``."""
+    """Pair each item of a list with the command that follows it; ``""`` without one."""
     following = [*lines[1:], ""]
     for line, after in zip(lines, following, strict=True):
         if not isinstance(line, Command):

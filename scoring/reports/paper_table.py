@@ -101,7 +101,7 @@ def _order(task: TaskScores) -> float:
 
 
 def _tests(pair: Comparison | None, *, has_average: bool) -> dict[str, Difference]:
-    """Return the tests behind the columns that were tested."""
+    """Return the difference from the best model for each column that was tested."""
     means = pair.means if pair is not None else ()
     tested = {"st": next((mean.difference for mean in means if mean.ranked), None)}
     if has_average:

@@ -136,7 +136,7 @@ class _TaskConfidences:
         self.figures = {cell: self.targets[cell[1]].figures(values.runs_of(cell)) for cell in sorted(values.rows)}
 
     def summary(self) -> Confidence:
-        """Summarise domains and shifts."""
+        """Compute the confidence metrics of domains and shifts, their means and curves."""
         own = [(domain, domain) for domain in self.values.domains if (domain, domain) in self.figures]
         shifts = self.values.shift_cells
         single = [cell for cell in shifts if cell[0] in self.values.domains] or shifts
@@ -422,7 +422,7 @@ class Parts:
         return difference(self.tt, self.adjusted)
 
     def estimated(self) -> LabelShift:
-        """Estimate the intervals."""
+        """Convert the parts to the score schema, with their intervals."""
         figures = {"adjusted": self.adjusted, "label_shift": self.label_shift, "rest": self.rest}
         return LabelShift(**estimates(figures), temperature=self.temperature)
 

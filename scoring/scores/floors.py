@@ -194,7 +194,7 @@ def ranked_shifts(task: TaskScores) -> list[Shift]:
 
 
 def _mean_floor(floors: Mapping[str, Floor], targets: Sequence[str]) -> Floor | None:
-    """Return the levels averaged over test sets; None if one has none."""
+    """Return the levels averaged over test sets; None if a test set has no levels."""
     if not targets or any(target not in floors for target in targets):
         return None
     chance, majority = np.mean([floors[target] for target in targets], axis=0)

@@ -75,7 +75,7 @@ class TestSet:
 
     @cached_property
     def class_groups(self) -> list[float]:
-        """Return the effective number of each class's gold groups."""
+        """Return, for each class, the effective number of groups with gold texts of it."""
         return [effective_size(sizes) * self.scale for sizes in self.class_sizes]
 
     @cached_property

@@ -237,7 +237,7 @@ def nothing_found(texts: Texts, reason: str) -> SlicesFound:
 def _is_apart(texts: Texts, fresh: Mask, seen: Mask, whole: float) -> bool:
     """Return whether a slice's texts that are in no earlier slice differ from the remaining texts.
 
-    The difference must be significant, and at least half of the slice's own.
+    The difference must be significant, and at least half as large as that of the complete slice.
     """
     left = ~seen
     if not seen.any():

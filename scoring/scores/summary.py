@@ -69,7 +69,7 @@ class Drops(NamedTuple):
 
 
 def available_figures(drops: Sequence[Drops], name: str) -> list[Figure]:
-    """List one of the figures for each shift that has it."""
+    """List the figure ``name`` of each shift that has it."""
     return [shift.figures[name] for shift in drops if shift.figures[name].is_known]
 
 
@@ -181,7 +181,7 @@ class IdModel:
 
     @property
     def basis(self) -> str:
-        """Return the basis of the summary."""
+        """Return ``Summary.basis`` for shifts of this model."""
         if self.source in OUTSIDE_BASES:
             return OUTSIDE_BASES[self.source]
         return ID_OOD if self.source in (self.id_domain, None) else "joined"
@@ -575,8 +575,8 @@ def id_figures(chosen: Sequence[Drops], scores: IdOod | None, *, complete: bool)
     """Summarise the shifts from the ID domain, with total intervals; values that need a square grid are null.
 
     Args:
-        chosen: those shifts.
-        scores: the model's scores; None for candidates, and without a model.
+        chosen: the shifts from the ID domain.
+        scores: the model's ID and OOD scores; None for candidates, and without a model.
         complete: whether no score is missing.
     """
     figures = summarise_shifts(chosen) | {"complete": complete}

@@ -83,7 +83,7 @@ class TaskValues:
         return [cell for cell in sorted(self.rows) if cell[1] not in source_parts(cell[0])]
 
     def put(self, metric: str, cell: Cell, scores: Floats) -> None:
-        """Add the scores of a metric's runs."""
+        """Store the scores of all runs of a cell, shape (n_runs,)."""
         self.scores.setdefault(metric, {})[cell] = scores
 
     def averaged_runs(self, source: str, target: str) -> list[int]:

@@ -199,7 +199,7 @@ def _source(path: Path, sources: Sequence[str], domain: str) -> str:
 
 
 def choose_reported(task: str, n_ood: int, id_: str | None = None) -> DatasetChoice:
-    """Select from the paper's tables.
+    """Select a task's ID and OOD data sets from the candidates in the paper's tables.
 
     Args:
         task: one of the paper's tasks.
@@ -230,7 +230,7 @@ def choose_measured(
     encoder: Encoder | None = None,
     predictions: Path | None = None,
 ) -> DatasetChoice:
-    """Select from a dataset folder.
+    """Select a task's ID and OOD data sets from the candidates in a dataset folder.
 
     Args:
         folder: the dataset.
