@@ -18,8 +18,8 @@ from shiftbench.baselines.runs import Fit, Results, WorkFolder, train_and_predic
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.cards import Card, card_path, write_card
 from shiftbench.validation.command_line import DataOption, PredictionOut, option, with_options
-from shiftbench.validation.notices import heard_notes
-from shiftbench.validation.output_files import check_place, refuse_folder, replace_file
+from shiftbench.validation.notices import notes_on_stderr
+from shiftbench.validation.output_files import check_output_path, refuse_folder, replace_file
 from shiftbench.validation.report import InvalidInput, Problem
 
 __all__ = [
@@ -161,7 +161,7 @@ def write_outputs(predictions: pl.DataFrame, card: Card, out: Path) -> Path:
 def check_out_path(out: Path) -> None:
     """Raise InvalidInput, before any training, if the suffix is not supported or the folder is not writable."""
     refuse_folder(out, "--out")
-    check_place(out)
+    check_output_path(out)
     if out.suffix not in (".parquet", ".jsonl", ".csv"):
         raise InvalidInput(
             Problem(
@@ -195,5 +195,5 @@ def typed_command() -> str:
 
 def run_alone(program: Callable[..., None]) -> None:
     """Run a program started from its own file: parse the command line, and show its log messages."""
-    with heard_notes():
+    with notes_on_stderr():
         typer.run(program)

@@ -14,7 +14,7 @@ import polars as pl
 import typer
 
 from shiftbench.cli.command import run_app
-from shiftbench.validation.command_line import JsonOption, answer, show, write_json
+from shiftbench.validation.command_line import JsonOption, print_results, show, write_json
 from shiftbench.validation.operating_system import peak_memory
 from shiftbench.validation.timing import Timing, timing_line
 
@@ -120,14 +120,16 @@ def coverage(
 
         draws = tasks or 2000
         found = attack(draws, seed, resume)
-        answer(attack_lines(found), {"draws": draws, "seed": seed, "cells": [asdict(row) for row in found]}, json_)
+        print_results(
+            attack_lines(found), {"draws": draws, "seed": seed, "cells": [asdict(row) for row in found]}, json_
+        )
         return
     from benchmarks.coverage import coverage_lines, measure_coverage
 
     n_tasks = tasks or 300
     rows = measure_coverage(n_tasks, int(seed, 16), names)
     content = {"tasks": n_tasks, "seed": seed, "coverage": [asdict(row) for row in rows]}
-    answer(coverage_lines(rows, n_tasks), content, json_)
+    print_results(coverage_lines(rows, n_tasks), content, json_)
 
 
 @app.command()
@@ -192,7 +194,7 @@ def advice(
     if not files:
         raise typer.BadParameter("no reference result fits these rows; build 'dr' or 'boss' as baselines/results says")
     rows = summarise(measure(files, repeats, seed, resume))
-    answer(advice_lines(rows, files, repeats), as_json(rows, len(files), repeats, seed), json_)
+    print_results(advice_lines(rows, files, repeats), as_json(rows, len(files), repeats, seed), json_)
 
 
 @app.command()
@@ -213,7 +215,7 @@ def load(
 
     tables = list(run_load(entries, readers, per_hour, minutes, servers, seed))
     with pl.Config(tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True, tbl_rows=-1, float_precision=3):
-        answer([str(table) for table in tables], {"tables": [table.to_dicts() for table in tables]}, json_)
+        print_results([str(table) for table in tables], {"tables": [table.to_dicts() for table in tables]}, json_)
 
 
 @app.command(name="time")
@@ -327,7 +329,7 @@ def ranks(
         show(method_lines(read_board([table], Reading()), seed))
         return
     cells = measure(pages, seed, resume)
-    answer(
+    print_results(
         [*rank_lines(cells), *component_lines(1000, seed)],
         {"seed": seed, "cells": [asdict(cell) for cell in cells]},
         json_,
@@ -357,7 +359,7 @@ def slices(
     placebos = list(placebo_cells(files, seed, sources))
     found = list(recoveries(repeats, seed, sources)) if sources else []
     content = {"placebos": [asdict(cell) for cell in placebos], "recovered": [asdict(cell) for cell in found]}
-    answer(slice_tables(placebos, found), {"files": files, "seed": seed} | content, json_)
+    print_results(slice_tables(placebos, found), {"files": files, "seed": seed} | content, json_)
 
 
 @app.command()
@@ -379,7 +381,7 @@ def labels(
     from benchmarks.labels import measure, tables
 
     cells, newcomers = measure(draws, seed, resume)
-    answer(tables(cells, newcomers), {"seed": seed, "cells": to_builtins([*cells, *newcomers])}, json_)
+    print_results(tables(cells, newcomers), {"seed": seed, "cells": to_builtins([*cells, *newcomers])}, json_)
 
 
 if __name__ == "__main__":

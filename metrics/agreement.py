@@ -39,7 +39,7 @@ def annotator_tables(votes: ArrayLike, gold: ArrayLike) -> AnnotatorTables:
     >>> tables = annotator_tables([[3, 0], [2, 1]], [0, 0])
     >>> tables.gold.round(3).tolist()  # one annotator of the second text differs from gold
     [[1.667, 0.333, 0.0], [0.0, 0.0, 0.0]]
-    >>> tables.others.round(3).tolist()  # and of the other two there either sees a tie
+    >>> tables.others.round(3).tolist()  # its other two annotators are each compared with a tied majority
     [[1.333, 0.333, 0.0], [0.333, 0.0, 0.0]]
     """
     counts = np.asarray(votes, dtype=np.float64)
@@ -55,7 +55,7 @@ def annotator_tables(votes: ArrayLike, gold: ArrayLike) -> AnnotatorTables:
     np.add.at(by_gold[:, :n_classes], codes, shares)
     for vote in range(n_classes):
         left = counts.copy()
-        left[:, vote] -= 1
+        left[:, vote] -= 1  # without one annotator of this class; texts without one have weight 0 below
         majority = left == left.max(axis=1, keepdims=True)
         share = shares[:, vote, None] * majority / majority.sum(axis=1, keepdims=True)
         others[:, vote] = share.sum(axis=0)

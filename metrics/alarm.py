@@ -36,7 +36,7 @@ _DROPS, _WEIGHTS, _CASH = (0.03, 0.06), (0.45, 0.45), 0.1
 _ERRORS = (1.5, 3.0)
 """Deviations for which the stakes on the reference are optimal, in its standard errors."""
 _HALF = 1.5
-"""Number of looks after which half of the mixture weight of later starting times is used."""
+"""Number of looks within which the starting times have half of the mixture weight."""
 _MOST = 0.75
 """Maximum fraction of the wealth that a single group can lose."""
 _GRID = np.linspace(-8.0, 5.0, 105)
@@ -78,6 +78,7 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
     seen = [PeriodMeans(*(each[..., :look] for each in after)) for look in range(after.means.shape[-1])]
     allowed = np.stack([_jitter(before, each) for each in seen], axis=-1)
     weights = reference.counts * reference.sizes
+    # Half an error and half a correct answer are added, so that the mean is never 0 or 1.
     middle = ((weights * reference.means).sum(axis=(-1, -2)) + 0.5) / (weights.sum(axis=(-1, -2)) + 1)
     own, largest = _in_largest(reference)
     spread = variance_of_texts(reference).sum(axis=-1) / largest**2
@@ -100,6 +101,7 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
         total = (groups.counts * groups.sizes).sum(axis=(-1, -2))
         noise = nulls * (1 - nulls) * (variance_of_texts(here)[..., 0] / largest**2)[..., None]
         noise = noise + ((total * allowed[..., look]) ** 2)[..., None]
+        # Weight of the bets that start at this look, and of those that start later: over all looks they sum to 1.
         start, left = np.log(_HALF / ((look + 1 + _HALF) * (look + _HALF))), _HALF / (look + 1 + _HALF)
         for number, drop in enumerate(_DROPS):
             stakes = np.minimum(drop * total[..., None] / noise, _MOST / (1 - nulls))
@@ -107,6 +109,7 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
             bets[number] = gained + np.logaddexp(bets[number], start)
         mixed = np.logaddexp.reduce(bets + np.log(_WEIGHTS).reshape(-1, *[1] * nulls.ndim), axis=0)
         of_later = np.logaddexp(mixed, np.log(_CASH * (1 - left) + left))
+        # The cap keeps overwhelming evidence finite.
         values.append(np.exp(np.minimum((of_later + log_reference).min(axis=-1), 500.0)))
     return Evidence(np.stack(values, axis=-1), allowed)
 

@@ -35,11 +35,11 @@ class Components:
     """Variance components of the score of one answer.
 
     Attributes:
-        items: between items.
-        prompts: between prompts; with one run per prompt it includes the variance between runs. None with fewer than 2
-            prompts.
-        seeds: between runs of a prompt; None with one run per prompt.
-        rest: residual of an item in one prompt and run.
+        items: variance between items.
+        prompts: variance between prompts; with one run per prompt it includes the variance between runs. None with
+            fewer than 2 prompts.
+        seeds: variance between runs of a prompt; None with one run per prompt.
+        rest: residual variance of an item in one prompt and run.
     """
 
     items: Component

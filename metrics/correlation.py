@@ -275,7 +275,7 @@ def _expit(values: Floats) -> Floats:
 
 
 def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
-    """Fit two least-squares lines joined at a knee; ``slants`` says which of them may have a slope."""
+    """Fit two least-squares lines joined at a knee; ``slants``: whether the left and the right one may have a slope."""
     best = _Bend(np.inf, (np.nan, np.nan), np.nan, np.nan)
     for knee in _candidate_knees(x, y, slants):
         away = x - knee

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 
 class Bounded(NamedTuple):
-    """An estimate with its 95% interval, in any unit; the ends may be infinite, and are NaN without an interval."""
+    """An estimate with its 95% interval, in the unit of its scale; ends may be infinite, and are NaN if unknown."""
 
     value: float
     low: float
@@ -120,11 +120,13 @@ def difficulty_verdict(
 
 
 def agreed(found: Explanation, at_home_shares: Explanation | None) -> Explanation:
-    """Return the verdict if it is the same after reweighting to the source's class proportions; else 'cannot tell'.
+    """Return the verdict if it is the same under the source's class prior; otherwise 'cannot tell'.
 
     Args:
         found: verdict on the domain as observed.
-        at_home_shares: verdict under the source's class proportions; None if it cannot be computed.
+        at_home_shares: verdict after reweighting the domain's classes to the source's class prior; None if it cannot be
+            computed.
+    Returns: ``found``, or 'cannot tell' with the reason.
     """
     if found.verdict is Verdict.CANNOT_TELL:
         return found

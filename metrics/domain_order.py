@@ -20,9 +20,11 @@ MIN_ORDERED = 6
 """Minimum number of labelled domains. With 4 only a perfect order is significant at 5%, and the best of several
 uninformative methods orders most pairs correctly."""
 _APART = 1.96
+"""Minimum difference of two domains' scores, in standard errors: a two-sided test at the 5% level."""
 _EXACT = 5040
 """Maximum number of permutations to enumerate: those of 7 domains."""
 _CHUNK = 256
+"""Number of permutations evaluated at once, to limit memory."""
 
 
 def separated(scores: ArrayLike, errors: ArrayLike) -> Indices:

@@ -64,7 +64,7 @@ def less_mean_error(value: float, known_values: ArrayLike, known_truths: ArrayLi
 
 
 def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:
-    """Forecast ``accuracy_S + mean_T max_k p - mean_S max_k p``.
+    """Forecast source accuracy plus the change of mean confidence: ``accuracy_S + mean_T max_k p - mean_S max_k p``.
 
     It assumes that a model is equally overconfident (or underconfident) on source and target.
 

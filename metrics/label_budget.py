@@ -20,7 +20,9 @@ PRIOR_SD, _PRIOR_DF = 0.1, 2.0
 LEAST_SHARE = 0.25
 """Fraction of the budget allocated evenly, so that wrong expectations are noticed."""
 _INSIDE = 0.02
+"""Minimum distance of an expected accuracy from 0 and 1, so that its variance is positive."""
 _STEPS = 50
+"""Number of steps in which a budget is allocated, each of at least one label."""
 
 
 class Anticipated(NamedTuple):
@@ -137,6 +139,11 @@ def spend_labels(
 
 def share_budget(sizes: Sequence[int], budget: int) -> list[int]:
     """Split a budget evenly over domains, capped at their sizes; the excess goes to the others.
+
+    Args:
+        sizes: number of texts per domain.
+        budget: total number of labels, at most the sum of sizes.
+    Returns: number of labels per domain, in the order of ``sizes``.
 
     >>> share_budget([10, 100, 100], 111)
     [10, 50, 51]

@@ -23,6 +23,7 @@ LEAST_FOR_CHANGE = 12
 _SIDE = 2
 """Minimum number of periods on either side of a change: a single outlying period is not a change."""
 _HALVINGS = 30
+"""Bisection steps, which determine a variance in [0, 1] to 1e-9."""
 _ALIKE = 0.1
 """Correlation within groups assumed if it cannot be estimated."""
 
@@ -84,9 +85,14 @@ class Change(NamedTuple):
 
 
 def period_means(groups: Groups) -> PeriodMeans:
-    """Compute the mean of each period over texts, and its sampling variance over groups, pooled over periods.
+    """Compute the mean score of each period over texts, and its sampling variance over groups.
 
-    If every period has a single group, the variance assumes a correlation of 0.1 within groups.
+    The variance between groups is pooled over periods, so that it does not depend on a period's score. If every period
+    has a single group, a correlation of 0.1 within groups is assumed.
+
+    Args:
+        groups: groups of the periods; every period needs at least one.
+    Returns: means and variances, each of shape (..., n_periods).
     """
     weights = groups.counts * groups.sizes
     whole = weights.sum(axis=-1)
@@ -105,9 +111,13 @@ def period_means(groups: Groups) -> PeriodMeans:
 
 
 def variance_of_texts(groups: Groups) -> Floats:
-    """Compute each period's variance of the sum of its texts relative to one text, for a correlation of 0.1 in groups.
+    """Compute the variance of the sum of each period's scores, in units of the variance of one score.
 
-    Returns: shape (..., n_periods).
+    Scores are assumed to have a correlation of 0.1 within groups and none between groups.
+
+    Args:
+        groups: groups of the periods; only sizes and counts are used.
+    Returns: variance ratios, the number of texts or more, shape (..., n_periods).
     """
     return np.asarray((groups.counts * groups.sizes * (1 + (groups.sizes - 1) * _ALIKE)).sum(axis=-1))
 
@@ -202,7 +212,7 @@ def change_point(values: ArrayLike, variances: ArrayLike, rng: np.random.Generat
     if k < LEAST_FOR_CHANGE:
         raise ValueError(f"a change point needs 12 periods or more, found {k}")
     roots = np.sqrt(1 / (own + between_variance(y, own, np.ones((k, 1)), k - 1)))
-    steps = (np.arange(k)[:, None] >= np.arange(1, k)).astype(np.float64) * roots[:, None]  # one column a place
+    steps = (np.arange(k)[:, None] >= np.arange(1, k)).astype(np.float64) * roots[:, None]  # one column per position
     inner = np.arange(_SIDE - 1, k - _SIDE)
     draws = np.vstack([y * roots, rng.standard_normal((n_draws, k))])
     shares = _explained(draws, roots[:, None], steps[:, inner])

@@ -49,15 +49,15 @@ def placebo_domains(groups: ArrayLike, splits: ArrayLike, n_domains: int, rng: n
                 "use fewer domains, or drop the "
                 "split"
             )
-    dealt = np.empty(distinct.size, dtype=np.int64)
+    assigned = np.empty(distinct.size, dtype=np.int64)
     for found_in in np.unique(sizes > 0, axis=0):
         members = np.flatnonzero(((sizes > 0) == found_in).all(axis=1))
         members = rng.permutation(members)  # equal sizes in random order
         members = members[np.argsort(-sizes[members].sum(axis=1), kind="stable")]
         rounds = -(-members.size // n_domains)
-        hands = rng.permuted(np.tile(np.arange(n_domains), (rounds, 1)), axis=1)
-        dealt[members] = hands.ravel()[: members.size]
-    domains = dealt[row_group]
+        orders = rng.permuted(np.tile(np.arange(n_domains), (rounds, 1)), axis=1)  # one random order per round
+        assigned[members] = orders.ravel()[: members.size]
+    domains = assigned[row_group]
     for column, split in enumerate(split_names.tolist()):
         empty = np.setdiff1d(np.arange(n_domains), domains[row_split == column])
         if empty.size:

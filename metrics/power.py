@@ -122,7 +122,11 @@ class Answers:
         return float(np.array(self.shares) @ (both * right * other_right + mixed + neither * wrong * other_wrong))
 
     def variance(self, recall: float) -> float:
-        """Compute the variance of a score under resampling of texts, per text."""
+        """Compute the variance of a model's score under resampling of texts, per text.
+
+        Args:
+            recall: the model's recall, in [0, 1].
+        """
         right, _, wrong_square = self._slopes(recall)
         return float(np.array(self.shares) @ (recall * right**2 + (1 - recall) * wrong_square))
 
@@ -154,7 +158,7 @@ class Answers:
 
 
 def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> float:
-    """Compute the expected effective number of groups that contain texts of a kind (e.g. errors).
+    """Compute the expected effective number of groups that contain a kind of text, such as misclassified ones.
 
     Args:
         probability: probability that a text is of the kind, in [0, 1].

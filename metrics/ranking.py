@@ -130,7 +130,16 @@ class RankedReplicates:
         training: ArrayLike | None = None,
         per_df: ArrayLike | None = None,
     ) -> None:
-        """Add entries; arguments and errors are those of ``rank_intervals``."""
+        """Add entries, and compare them with each other and with earlier ones.
+
+        Args:
+            points: as for ``rank_intervals``.
+            replicates: as for ``rank_intervals``; the same number of draws in every call.
+            df: as for ``rank_intervals``.
+            training: as for ``rank_intervals``.
+            per_df: as for ``rank_intervals``.
+        Raises: ValueError as ``rank_intervals``.
+        """
         scores = np.asarray(points, dtype=np.float64)
         drawn = np.asarray(replicates, dtype=np.float64)
         if scores.ndim != 1 or scores.size < 1 or drawn.ndim != 2 or len(drawn) != scores.size or drawn.shape[1] < 2:
@@ -145,6 +154,7 @@ class RankedReplicates:
             deviations += _training_noise(np.asarray(training, dtype=np.float64), deviations)
         known_by = np.zeros(scores.size) if per_df is None else np.asarray(per_df, dtype=np.float64)
         freedoms = np.broadcast_to(np.asarray(df, dtype=np.float64), scores.shape)
+        # Entries with identical replicates get the same code, so that rounding errors do not separate them.
         kinds = np.array([hash(row.tobytes()) for row in deviations])
         first = self._scores.size
         if first == 0:

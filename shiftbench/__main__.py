@@ -1,4 +1,7 @@
-"""Entry point of ``python -m shiftbench`` and ``shiftbench``; imports the command here, so Ctrl-C stops imports."""
+"""Entry point of ``python -m shiftbench`` and ``shiftbench``.
+
+The command is imported inside ``main``, so that Ctrl-C is also handled while its modules are loading.
+"""
 
 import sys
 
@@ -13,7 +16,7 @@ def main() -> None:
 
 
 def stop_while_loading() -> int:
-    """Print that no work had started, and return the exit code of an interrupted command."""
+    """Print that no work had started; return 130, the exit code of an interrupted command."""
     print("stopped before any work was done", file=sys.stderr)
     return 130
 

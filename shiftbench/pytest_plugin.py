@@ -1,7 +1,8 @@
 """The pytest fixture ``shift_report``; pytest finds it if shiftbench is installed.
 
     def test_no_site_falls_behind(shift_report):
-        report = shift_report("preds.csv", data="my.csv", columns="id=id", max_drop=5) assert report.passed, report
+        report = shift_report("preds.csv", data="my.csv", columns="id=id", max_drop=5)
+        assert report.passed, report
 
 shiftbench is not imported until the fixture's function is called.
 """

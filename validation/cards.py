@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 import yaml
 
-from shiftbench.validation.outside import ALL_LINES_SHOW, ALL_SHOWS, MAX_NAME, Count
+from shiftbench.validation.outside import MAX_NAME, VISIBLE_LINE, VISIBLE_LINES, Count
 from shiftbench.validation.plain_text import refuse_deceptive_host, refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
 from shiftbench.validation.versions import DataVersion
@@ -23,11 +23,13 @@ def _plain_link(url: str) -> str:
     return refuse_deceptive_host(refuse_invisible(url))
 
 
-Text = Annotated[str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME), ALL_SHOWS]
+Text = Annotated[
+    str, pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME), VISIBLE_LINE
+]
 LongText = Annotated[
     str,
     pydantic.StringConstraints(strip_whitespace=True, min_length=1, max_length=5000),
-    ALL_LINES_SHOW,
+    VISIBLE_LINES,
 ]
 Sha256 = Annotated[str, pydantic.StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Url = Annotated[
@@ -166,7 +168,10 @@ def card_beside(predictions: Path) -> tuple[Card | None, list[Problem]]:
 
 
 def find_card(predictions: Path) -> Path:
-    """Return the path of a prediction file's card; InvalidInput if either file is missing."""
+    """Return the path of a prediction file's card, after checking that both files exist.
+
+    Raises: InvalidInput if the prediction file or its card is missing.
+    """
     card = card_path(predictions)
     if not predictions.is_file():
         raise InvalidInput(Problem("there is no such prediction file", str(predictions), cure="check the path"))
@@ -202,7 +207,7 @@ def write_card(card: Card, path: Path) -> None:
     """Write a card as YAML, keys in the schema's order.
 
     Args:
-        card: the card; keys at their default are left out.
+        card: the card; keys at their default are omitted.
         path: the file, which is overwritten.
     """
     path.write_text(yaml.safe_dump(card.as_dict(), sort_keys=False, allow_unicode=True), encoding="utf-8")
@@ -232,6 +237,7 @@ def _problem(detail: Any, file: str) -> Problem:
     return Problem(detail["msg"], file, _SHORT.repr(detail["input"]), key=key)
 
 
+# An untrusted value may be long or deeply nested, so messages quote only its beginning.
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 200
 _SHORT.maxlevel = 2

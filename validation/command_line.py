@@ -41,19 +41,25 @@ def as_fraction(points: float | None) -> float | None:
 
 
 def writable(where: str | None) -> str | None:
-    """Check, before any work, that JSON can be written to a path; otherwise raise a usage error."""
+    """Check, before any work, that JSON can be written to a path; callback of ``--json``.
+
+    Args:
+        where: a path, or '-' for standard output; None if the option was not given.
+    Returns: the path, unchanged.
+    Raises: InvalidInput if the file cannot be written.
+    """
     if where is not None and where != "-":
         check_file(Path(where), "--json")
     return where
 
 
 def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
-    """Check, before any work, that a file can be written; otherwise raise a usage error.
+    """Check, before any work, that a file can be written; callback of options for output files.
 
     Args:
         path: the value of the option; None if it was not given.
         param: the option.
-    Returns: the path.
+    Returns: the path, unchanged.
     Raises: InvalidInput naming the option and the path.
     """
     if path is not None:
@@ -62,7 +68,14 @@ def writable_file(path: Path | None, param: typer.CallbackParam) -> Path | None:
 
 
 def writable_picture(path: Path | None, param: typer.CallbackParam) -> Path | None:
-    """Check as ``writable_file`` does, and that the extra 'pictures' is installed."""
+    """Check that a picture can be written: ``writable_file``, and the extra 'pictures' is installed.
+
+    Args:
+        path: the value of the option; None if it was not given.
+        param: the option.
+    Returns: the path, unchanged.
+    Raises: InvalidInput if the extra is missing or the file cannot be written.
+    """
     if path is not None:
         require("matplotlib", "pictures")
     return writable_file(path, param)
@@ -159,8 +172,13 @@ PortOption = Annotated[
 ]
 
 
-def sound_card(predictions: Path) -> "Card | None":
-    """Return the card of a prediction file; an invalid card is ignored with a warning."""
+def read_valid_card(predictions: Path) -> "Card | None":
+    """Read the card next to a prediction file.
+
+    Args:
+        predictions: the prediction file; the card is ``<name>.card.yaml`` in its folder.
+    Returns: the card; None if it is missing, or invalid, which causes a ``CardWarning``.
+    """
     from shiftbench.validation.cards import card_beside
 
     card, problems = card_beside(predictions)
@@ -212,7 +230,7 @@ def show(parts: "Iterable[str | RenderableType]", *, stderr: bool = False) -> No
     print_parts(parts, open_console(stderr=stderr))
 
 
-def answer(parts: "Iterable[str | RenderableType]", content: Any, where: str | None) -> None:
+def print_results(parts: "Iterable[str | RenderableType]", content: Any, where: str | None) -> None:
     """Print a command's results and write its JSON; with JSON on standard output nothing else is printed there.
 
     Args:
@@ -243,7 +261,7 @@ def option(default: Any, about: str, name: str | None = None, **more: Any) -> An
     Args:
         default: the default; ``MISSING`` if there is none.
         about: its line in ``--help``.
-        name: its name as typed, if it is not the field's.
+        name: the option, such as ``--out``. Default: the field's name with dashes.
         **more: further arguments of ``typer.Option``.
     """
     return field(default=default, metadata={"name": name, "help": about, **more})
@@ -253,6 +271,10 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Expand the dataclass parameters of a command into options, one per field.
 
     typer sees the fields as parameters of the command; the command itself receives the dataclass.
+
+    Args:
+        command: a typer command; parameters annotated with a dataclass are expanded.
+    Returns: a function with the same docstring, whose signature has one parameter per option.
     """
     own = inspect.signature(command).parameters.values()
     classes: dict[str, Any] = {
@@ -270,6 +292,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
+    # typer reads the signature and the annotations, not the parameters of ``run``.
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return run

@@ -24,7 +24,7 @@ BLOCK_BYTES = 4 * 2**20
 _CURE = "export it again as comma-separated UTF-8 text, without opening it in a spreadsheet"
 _BOM = b"\xef\xbb\xbf"
 # Quotes may surround a field, and are doubled within one (RFC 4180). Readers differ on anything else, so it is refused.
-_SOUND = {
+_WELL_FORMED = {
     separator: re.compile(rb'(?:(?:"(?:[^"]++|"")*+"|[^"%b\r\n]*+)(?:%b|\r?\n|\Z))*+' % (2 * (separator.encode(),)))
     for separator in (",", ";", "\t")
 }
@@ -70,7 +70,7 @@ def separator_of(header: str) -> str:
     >>> separator_of("id;text, short"), separator_of("id;text"), separator_of("id")
     (',', ';', ',')
     """
-    return next((separator for separator in _SOUND if separator in header), ",")
+    return next((separator for separator in _WELL_FORMED if separator in header), ",")
 
 
 def _open(path: Path) -> IO[bytes]:
@@ -80,9 +80,19 @@ def _open(path: Path) -> IO[bytes]:
 def csv_batches(
     path: Path, check_columns: Callable[[list[str]], None], nothing: Problem, caps: CsvCaps
 ) -> Iterator[pl.DataFrame]:
-    """Read a CSV file as one or more frames of a few megabytes; see ``csv_text``."""
+    """Read a CSV file as one or more frames of a few megabytes.
+
+    Args:
+        path: as for ``csv_text``.
+        check_columns: as for ``csv_text``.
+        nothing: as for ``csv_text``.
+        caps: limits of the file; a larger one is refused.
+    Returns: frames as for ``csv_text``.
+    Raises: as ``csv_text``; EOFError, zlib.error or BadGzipFile for a damaged gzip file.
+    """
     file = str(path)
     names, header, separator = _header(path, check_columns, nothing, caps)
+    # A first pass only counts rows, so that a file with too many is refused before any is parsed.
     check_row_count(sum(_n_rows(block) for block in _blocks(path, caps)) - 1, file, caps.rows)
     row = 0
     for number, block in enumerate(_blocks(path, caps)):
@@ -118,7 +128,7 @@ def _header(
     if "\r" in header:
         raise InvalidInput(_bare_returns(file, f"header {header[:80]!r}"))
     separator = separator_of(header)
-    if not _SOUND[separator].fullmatch(line.removeprefix(_BOM)):
+    if not _WELL_FORMED[separator].fullmatch(line.removeprefix(_BOM)):
         raise InvalidInput(_misplaced_quote(file, None))
     names = next(csv.reader([header], delimiter=separator), [])
     check_column_count(len(names), file)
@@ -161,6 +171,7 @@ def _n_rows(content: bytes) -> int:
 
 def _row_ends(content: bytes) -> npt.NDArray[np.intp]:
     letters = np.frombuffer(content, np.uint8)
+    # A line end is outside quotes if an even number of quotes precedes it; XOR accumulates the parity.
     outside = np.logical_not(np.bitwise_xor.accumulate(letters == ord('"')))
     return np.flatnonzero(outside & (letters == ord("\n")))
 
@@ -171,7 +182,7 @@ def _check_text(content: bytes, row: int, file: str, separator: str) -> None:
     except UnicodeDecodeError as error:
         raise InvalidInput(_not_utf8(content, error, row, file)) from error
     if b'"' in content:
-        if not _SOUND[separator].fullmatch(content):
+        if not _WELL_FORMED[separator].fullmatch(content):
             raise InvalidInput(_find_ragged_row(content, row, file, separator) or _misplaced_quote(file, row))
     elif content.count(b"\r") != content.count(b"\r\n"):
         raise InvalidInput(_find_ragged_row(content, row, file, separator) or _bare_returns(file, "one inside a row"))

@@ -1,4 +1,4 @@
-"""Class numbers instead of label names: reported with a table of both, or converted to names on request."""
+"""Class numbers given instead of label names: reported with the names, or converted to names on request."""
 
 from collections.abc import Sequence
 
@@ -39,7 +39,7 @@ class ClassNumbers:
 
     Args:
         file: the file's name, used in problems.
-        labels_by_index: labels are given by index, so any number left is out of range.
+        labels_by_index: whether labels are given by index; numbers that could not be converted are then out of range.
     """
 
     def __init__(self, file: str, *, labels_by_index: bool = False) -> None:

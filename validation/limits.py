@@ -16,6 +16,7 @@ MEAN_TEXT_BYTES = {
 }
 """Maximum mean bytes per prediction by task kind; a single one may be as long as ``MAX_CHARACTERS``."""
 SPARE_TEXT_BYTES = 2**20
+"""Bytes allowed in addition to the mean, so that a few long predictions in a small file are accepted."""
 MAX_LINE_BYTES = 2**20
 """Maximum bytes of one row of text, including quoted line ends."""
 MAX_CHARACTERS = {

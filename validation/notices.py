@@ -29,7 +29,13 @@ class FormerName(ShiftbenchWarning, FutureWarning):
 
 
 def warn(text: str, category: type[ShiftbenchWarning]) -> None:
-    """Warn at the caller's line outside shiftbench, from any depth of the call stack."""
+    """Issue a warning that points to the user's code: the innermost caller outside shiftbench.
+
+    Args:
+        text: the warning.
+        category: its category, by which users can filter it.
+    """
+    # Context managers of ours are entered through contextlib, so its frames are skipped, too.
     level, frame, inside = 2, sys._getframe(1), ("shiftbench", "contextlib")
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] in inside:
         level, frame = level + 1, frame.f_back
@@ -49,7 +55,7 @@ class _Lines(logging.Handler):
 
 
 @contextmanager
-def heard_notes() -> Iterator[None]:
+def notes_on_stderr() -> Iterator[None]:
     """Write log records and warnings of shiftbench as lines on standard error, as commands do."""
     log, lines, show = logging.getLogger("shiftbench"), _Lines(), warnings.showwarning
 

@@ -40,7 +40,7 @@ def peak_memory_of_children() -> int | None:
 
 
 def _peak(whose: int) -> int:
-    peak = resource.getrusage(whose).ru_maxrss
+    peak = resource.getrusage(whose).ru_maxrss  # bytes on macOS, KiB elsewhere
     return peak if sys.platform == "darwin" else peak * 1024
 
 
@@ -50,7 +50,11 @@ def reserved_memory() -> int:
 
 
 def limit_memory(most: int | None) -> None:
-    """Limit the address space of this process in bytes, None: to the hard limit; no effect except on Linux."""
+    """Limit the address space of this process; no effect except on Linux.
+
+    Args:
+        most: maximum number of bytes, at most the hard limit; None: the hard limit.
+    """
     if HAS_LIMITS and _STATM.exists():
         _limit(resource.RLIMIT_AS, most)
 
@@ -73,9 +77,11 @@ def refuse_file_content() -> None:
 
 
 def raise_open_files(wanted: int) -> int:
-    """Raise the limit of open files towards ``wanted``.
+    """Raise this process's limit of open files, as far as the hard limit allows.
 
-    Returns: the new limit; ``wanted`` if the system has none.
+    Args:
+        wanted: the desired limit; a higher limit is unchanged.
+    Returns: the resulting limit; ``wanted`` if the system has no limit.
     """
     if not HAS_LIMITS:
         return wanted
@@ -93,7 +99,12 @@ def _limit(what: int, most: int | None) -> None:
 
 
 def end_group(child: "subprocess.Popen[bytes]", *, kill: bool) -> None:
-    """Terminate or kill a session leader and its process group; without groups, only the process."""
+    """End a child process and its process group; on systems without groups, only the process.
+
+    Args:
+        child: a process started as a session leader (``start_new_session=True``).
+        kill: whether to kill the processes (SIGKILL), instead of asking them to terminate (SIGTERM).
+    """
     if _HAS_GROUPS:
         os.killpg(child.pid, signal.SIGKILL if kill else signal.SIGTERM)
     elif kill:
@@ -110,7 +121,12 @@ def kill_own_group() -> None:
 
 
 def ending_signal(code: int) -> str | None:
-    """Return the name of the signal that terminated a process, such as 'SIGKILL', from its exit status, or None."""
+    """Return the name of the signal that terminated a process, such as 'SIGKILL'.
+
+    Args:
+        code: exit status of the process as ``subprocess`` reports it: negative after a signal.
+    Returns: the name; None if the process exited by itself.
+    """
     return signal.Signals(-code).name if code < 0 else None
 
 
@@ -118,6 +134,9 @@ def end_with_pipe(lifeline: int) -> None:
     """Make the system terminate this process when the other end of a pipe closes.
 
     No effect on systems without SIGIO, where the process exits when it next reads its standard input.
+
+    Args:
+        lifeline: file descriptor of the reading end; the parent process has the writing end.
     """
     if not HAS_LIFELINES:
         return

@@ -41,7 +41,11 @@ def replace_file(path: Path, *, durable: bool = False, scratch: Path | None = No
 
 @contextmanager
 def replace_folder(out: Path) -> Iterator[Path]:
-    """Yield a temporary folder, which replaces ``out`` when the block succeeds."""
+    """Yield a temporary folder, which replaces ``out`` when the block succeeds.
+
+    Args:
+        out: the folder to write; missing parents are created. It is unchanged if the block fails.
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}-", dir=out.parent) as temporary:
         new = Path(temporary) / "new"
@@ -60,7 +64,13 @@ def replace_folder(out: Path) -> Iterator[Path]:
 
 
 def make_private(folder: Path) -> None:
-    """Restrict a folder and its files to their owner, except files with further hard links."""
+    """Restrict a folder and its files to their owner, except files with further hard links.
+
+    Such a file is shared with another folder (the public half of a build), whose permissions would change with it.
+
+    Args:
+        folder: the folder, with all of its sub-folders.
+    """
     for path in (folder, *folder.rglob("*")):
         if path.is_dir():
             path.chmod(PRIVATE_FOLDER)
@@ -94,7 +104,15 @@ def refuse_unwritable(what: str, where: str, cure: str) -> Iterator[None]:
 
 
 def check_folder(folder: Path, what: str, where: str, cure: str) -> None:
-    """Check that files can be created in a folder, which is created if missing; see ``refuse_unwritable``."""
+    """Check that files can be created in a folder, which is created if missing.
+
+    Args:
+        folder: the folder.
+        what: the problem to report, as for ``refuse_unwritable``.
+        where: the path, or the option that gave it.
+        cure: suggested fix.
+    Raises: InvalidInput if the folder or a file in it cannot be created.
+    """
     with refuse_unwritable(what, where, cure):
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -121,7 +139,12 @@ def check_file(path: Path, where: str) -> None:
 
 
 def refuse_folder(path: Path, where: str) -> None:
-    """Raise InvalidInput if the path of an output file is a folder."""
+    """Raise InvalidInput if the path of an output file is a folder.
+
+    Args:
+        path: the path.
+        where: the option that gave it.
+    """
     if path.is_dir():
         raise InvalidInput(Problem("this is a folder", where, str(path), "give the path of a file"))
 
@@ -134,16 +157,18 @@ def check_new_folder(path: Path, where: str) -> None:
         where: the option that gave it.
     Raises: InvalidInput when the path is a file or a non-empty folder, or is not writable.
     """
-    check_place(path)
+    check_output_path(path)
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise InvalidInput(
             Problem("the output folder is not empty", where, str(path), "choose an empty or a new folder")
         )
 
 
-def check_place(path: Path) -> None:
+def check_output_path(path: Path) -> None:
     """Check, before any work, that a file or folder can be created at a path; missing folders are not created.
 
+    Args:
+        path: the path.
     Raises: InvalidInput when a parent of the path is a file, or the path is not writable.
     """
     nearest = next(parent for parent in path.absolute().parents if parent.exists())

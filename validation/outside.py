@@ -23,13 +23,13 @@ def _refuse_invisible_lines(text: str) -> str:
     return refuse_invisible(text, allowed="\n\t")
 
 
-ALL_SHOWS = pydantic.AfterValidator(_refuse_invisible_line)
+VISIBLE_LINE = pydantic.AfterValidator(_refuse_invisible_line)
 """Validator of one-line texts: no invisible characters."""
-OutsideText = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), ALL_SHOWS]
+OutsideText = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), VISIBLE_LINE]
 """One line without invisible characters: a name, a label, a path, a sentence."""
-ALL_LINES_SHOW = pydantic.AfterValidator(_refuse_invisible_lines)
-OutsideLines = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), ALL_LINES_SHOW]
-"""Several such lines, which may be indented: a citation, a command."""
+VISIBLE_LINES = pydantic.AfterValidator(_refuse_invisible_lines)
+OutsideLines = Annotated[str, pydantic.StringConstraints(max_length=MAX_TEXT), VISIBLE_LINES]
+"""Several lines without invisible characters, which may be indented: a citation, a command."""
 # Strict: strings and booleans are not converted to counts.
 Count = Annotated[int, pydantic.Field(ge=0, le=MAX_COUNT, strict=True)]
 Change = Annotated[int, pydantic.Field(ge=-MAX_COUNT, le=MAX_COUNT, strict=True)]
@@ -47,7 +47,7 @@ def check_text(text: str, file: str, *, most: int = MAX_NAME, cure: str = "corre
         file: the file's name, used in problems.
         most: maximum number of characters.
         cure: suggested fix.
-        place: column, row or key for ``Problem``.
+        place: location of the name: ``column``, ``row`` or ``key`` of ``Problem``.
     Returns: the name.
     Raises: InvalidInput if it is too long or contains an invisible character.
     """

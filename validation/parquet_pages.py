@@ -14,10 +14,17 @@ DATA, INDEX, DICTIONARY, DATA_V2 = range(4)
 _DETAILS = {DATA: (5, 2), DICTIONARY: (7, 2), DATA_V2: (8, 4)}
 """By page type: field number of the type-specific header, and field number of the encoding within it."""
 _WINDOWS = (2**13, 2**20)
+"""Bytes read in search of a page header's end: first attempt, second attempt."""
 _MAX_NESTING = 12
 _WIDTHS = {1: 0, 2: 0, 3: 1, 7: 8}
 """Size in bytes by Thrift type: true and false (encoded in the type), byte, double."""
 _Fields = dict[int, "int | _Fields | list[_Fields]"]
+"""A parsed struct: values by field number."""
+
+# Field numbers below are those of the parquet format: in FileMetaData 4 are the row groups; in RowGroup 1 are the
+# columns and 3 is the number of rows; in ColumnChunk 1 is the path of another file and 3 the ColumnMetaData, with 7
+# total_compressed_size, 9 data_page_offset, 11 dictionary_page_offset; in PageHeader 1 to 3 are type, uncompressed and
+# compressed size.
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,7 @@ def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
         at += 1
         if head == 0:
             return fields, at
+        # Low bits: type (4 to 6 integers, 8 bytes, 9 list, 10 set, 12 struct). High bits: step from the last number.
         kind, step = head & 15, head >> 4
         if step:
             number += step

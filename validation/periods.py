@@ -81,21 +81,21 @@ class Timeline:
         if self.unit == OTHER:
             if not set(ends) <= set(names):
                 missing = next(end for end in ends if end not in names)
-                raise _no_range(typed, f"'{missing}' is none of them", names)
+                raise _invalid_range(typed, f"'{missing}' is none of them", names)
             chosen = names[names.index(ends[0]) : names.index(ends[1]) + 1]
         else:
             found = [_read(end) for end in ends]
             if None in found:
-                raise _no_range(typed, "not a date", names)
+                raise _invalid_range(typed, "not a date", names)
             (_, begin), (unit, end) = (each for each in found if each is not None)
             begins = {name: each[1] for name in names if (each := _read(name)) is not None}
             chosen = [name for name, day in begins.items() if begin <= day < _next(unit, end)]
         if not chosen:
-            raise _no_range(typed, "no period starts in it", names)
+            raise _invalid_range(typed, "no period starts in it", names)
         return tuple(chosen)
 
 
-def _no_range(typed: str, found: str, names: Sequence[str]) -> InvalidInput:
+def _invalid_range(typed: str, found: str, names: Sequence[str]) -> InvalidInput:
     cure = f"give the first and last period, such as {names[0]}{RANGE}{names[min(len(names) - 1, 5)]}"
     return InvalidInput(Problem("this is not a range of periods", "--reference", f"'{typed}': {found}", cure))
 

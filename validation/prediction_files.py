@@ -110,7 +110,14 @@ class PredictionFile:
             first += len(batch)
 
     def _fill_columns(self, part: pl.DataFrame, names: Sequence[str], seen: set[str], first: int) -> pl.DataFrame:
-        """Fill a part to the columns of the first part; in JSON lines, keys may be missing (``seen``: keys so far)."""
+        """Add columns that the part lacks but the first part has: in JSON lines, keys may be missing.
+
+        Args:
+            part: the rows.
+            names: columns of the first part.
+            seen: optional columns in any part so far; updated.
+            first: number of rows before these.
+        """
         for name in OPTIONAL:
             if name in part.columns and name not in seen:
                 self._add_missing(name, 0, first)
@@ -187,14 +194,14 @@ def _format(path: Path) -> str:
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     if start.startswith((b"{", b"[")):
         return "json"
-    kind = _no_table(start)
+    kind = _describe_other_format(start)
     if kind is not None:
         cure = "send predictions as a parquet, JSON lines or CSV file"
         raise InvalidInput(Problem("this is neither parquet, nor JSON lines, nor CSV", str(path), kind, cure))
     return "csv"
 
 
-def _no_table(start: bytes) -> str | None:
+def _describe_other_format(start: bytes) -> str | None:
     """Return a description of a file that is clearly not CSV; None if it may be CSV."""
     if start.startswith(b"version https://git-lfs"):
         return "a Git LFS pointer instead of the file: run 'git lfs pull'"

@@ -62,11 +62,11 @@ def _parse_lines(stream: BinaryIO, file: str) -> Iterator[tuple[dict[str, Any], 
         try:
             row = json_line(line, once=True)
         except ValueError as error:
-            raise InvalidInput(_no_object("this line is not JSON text", line, number, file)) from error
+            raise InvalidInput(_invalid_line("this line is not JSON text", line, number, file)) from error
         if not isinstance(row, dict):
-            raise InvalidInput(_no_object("this line is not a JSON object", line, number, file))
+            raise InvalidInput(_invalid_line("this line is not a JSON object", line, number, file))
         yield row, len(line)
 
 
-def _no_object(what: str, line: bytes, number: int, file: str) -> Problem:
+def _invalid_line(what: str, line: bytes, number: int, file: str) -> Problem:
     return Problem(what, file, repr(line[:80]), _CURE, row=number)

@@ -124,7 +124,7 @@ def convert_columns(batch: pl.DataFrame, first: int, faults: Faults) -> pl.DataF
     if PROBABILITIES in batch.columns:
         lists, faulty = read_lists(batch[PROBABILITIES])
         columns.append(lists)
-        _tell_no_probabilities(faulty, lambda row: batch[PROBABILITIES][row : row + 1].to_list()[0], first, faults)
+        _record_bad_probabilities(faulty, lambda row: batch[PROBABILITIES][row : row + 1].to_list()[0], first, faults)
     for name in _NUMBERS:
         if name in batch.columns:
             numbers, bad = _numbers(batch[name])
@@ -142,17 +142,17 @@ def convert_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Fault
     for name in REQUIRED:
         values = batch[name]
         if name == "prediction":
-            numbered = [row for row, value in enumerate(values) if _is_numbered(value)]
+            numbered = [row for row, value in enumerate(values) if _is_class_number(value)]
             if numbered:
                 faults.add_numbers(pl.Series(numbered, dtype=pl.Int64) + first)
             values = [_join_tags(value) for value in values]
-        _tell_no_texts(name, values, first, faults)
+        _record_non_texts(name, values, first, faults)
         texts = pl.Series(name, [value if isinstance(value, str) else None for value in values], dtype=pl.String)
         columns.append(_short_enough(texts, first, faults))
     if PROBABILITIES in batch:
         lists, faulty = read_values(PROBABILITIES, batch[PROBABILITIES])
         columns.append(lists)
-        _tell_no_probabilities(faulty, lambda row: batch[PROBABILITIES][row], first, faults)
+        _record_bad_probabilities(faulty, lambda row: batch[PROBABILITIES][row], first, faults)
     for name in _NUMBERS:
         if name in batch:
             number = _seed_number if name == "seed" else _fraction
@@ -164,7 +164,7 @@ def convert_values(batch: Mapping[str, Sequence[Any]], first: int, faults: Fault
     return pl.DataFrame(columns)
 
 
-def _is_numbered(value: object) -> bool:
+def _is_class_number(value: object) -> bool:
     """Return whether a value is a class number, or a list of class numbers (tags)."""
     if isinstance(value, list):
         return bool(value) and all(isinstance(item, int) and not isinstance(item, bool) for item in value)
@@ -172,7 +172,7 @@ def _is_numbered(value: object) -> bool:
 
 
 def _join_tags(value: Any) -> Any:
-    if _is_numbered(value):
+    if _is_class_number(value):
         return " ".join(map(str, value)) if isinstance(value, list) else str(value)
     return " ".join(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else value
 
@@ -194,7 +194,7 @@ def _fraction(value: object) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _tell_no_texts(name: str, values: Sequence[Any], first: int, faults: Faults) -> None:
+def _record_non_texts(name: str, values: Sequence[Any], first: int, faults: Faults) -> None:
     # Missing values and values of another type need different fixes, so they are separate faults.
     bad = [row for row, value in enumerate(values) if not isinstance(value, str)]
     for kind, rows in (
@@ -205,7 +205,7 @@ def _tell_no_texts(name: str, values: Sequence[Any], first: int, faults: Faults)
             faults.add(name, kind, first + rows[0], format_value(values[rows[0]]), len(rows))
 
 
-def _tell_no_probabilities(bad: Bad, value_of: Callable[[int], object], first: int, faults: Faults) -> None:
+def _record_bad_probabilities(bad: Bad, value_of: Callable[[int], object], first: int, faults: Faults) -> None:
     for kind, rows in bad.items():
         row = int(rows.arg_true()[0])
         faults.add(PROBABILITIES, kind, first + row, format_value(value_of(row)), int(rows.sum()))
@@ -217,7 +217,7 @@ def _is_missing(value: object) -> bool:
 
 def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
     name = column.name
-    if name == "prediction" and _holds_numbers(column.dtype):
+    if name == "prediction" and _has_integers(column.dtype):
         column = column.cast(pl.List(pl.String) if column.dtype == pl.List else pl.String)
         faults.add_numbers(pl.int_range(first, first + len(column), eager=True))
     if name == "prediction" and column.dtype in (pl.List(pl.String), pl.List(pl.Categorical)):
@@ -236,7 +236,7 @@ def _text(column: pl.Series, first: int, faults: Faults) -> pl.Series:
     return _short_enough(column, first, faults)
 
 
-def _holds_numbers(dtype: pl.DataType) -> bool:
+def _has_integers(dtype: pl.DataType) -> bool:
     """Return whether a column contains integers, or lists of integers (tags)."""
     return (dtype.inner if isinstance(dtype, pl.List) else dtype).is_integer()
 

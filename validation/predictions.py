@@ -72,7 +72,7 @@ def check_predictions(
     """
     keys = _Keys(tasks, str(file))
     values = _Values(tasks, file, keys)
-    return pl.concat(list(_sound_parts(iter([frame]), Faults(str(file)), [keys, values])))
+    return pl.concat(list(_valid_parts(iter([frame]), Faults(str(file)), [keys, values])))
 
 
 def check_prediction_file(
@@ -112,7 +112,7 @@ def checked_parts(
     keys = _Keys(tasks, str(given), versions)
     values = _Values(tasks, given, keys)
     if not parts.is_parquet:
-        yield from _sound_parts(parts.parts(), parts.faults, [keys, values])
+        yield from _valid_parts(parts.parts(), parts.faults, [keys, values])
         return
     problems = _problems_of(parts.parts(KEYS), parts.faults, [keys], KEYS)
     if problems and problems != parts.faults.columns:
@@ -121,7 +121,7 @@ def checked_parts(
         problems += _problems_of(again.parts(most_bytes=most), again.faults, [values])
         # Rows with unknown ids do not raise the limit, so "too much text" may be a consequence of other problems.
         raise InvalidInput(each for each in dict.fromkeys(problems) if each != too_much_text(str(given), most))
-    yield from _sound_parts(parts.parts(most_bytes=keys.most_bytes), parts.faults, [values])
+    yield from _valid_parts(parts.parts(most_bytes=keys.most_bytes), parts.faults, [values])
 
 
 def _problems_of(
@@ -129,7 +129,7 @@ def _problems_of(
 ) -> list[Problem]:
     """Check all parts, and list every problem."""
     try:
-        for _ in _sound_parts(parts, faults, checks, columns):
+        for _ in _valid_parts(parts, faults, checks, columns):
             pass
     except InvalidInput as error:
         return error.problems
@@ -146,7 +146,7 @@ def most_rows(tasks: Sequence[PredictionTask]) -> int:
     return min(MAX_ROWS, sum(len(task.test) * most_runs(task) for task in tasks))
 
 
-def _sound_parts(
+def _valid_parts(
     parts: Iterator[pl.DataFrame], faults: Faults, checks: "list[_Keys | _Values]", columns: Sequence[str] | None = None
 ) -> Iterator[pl.DataFrame]:
     """Yield valid parts with task and target added; checks that depend on an invalid value are skipped."""
@@ -161,7 +161,7 @@ def _sound_parts(
         if any(problem.row is None for problem in problems):
             raise InvalidInput(problems)
         bad_columns = {problem.column for problem in problems}
-        placed = known.add_places(part).with_row_index("row", offset=first + 1)
+        placed = known.locate_ids(part).with_row_index("row", offset=first + 1)
         numbers = (faults.take_numbers() + 1).implode()
         placed = placed.with_columns(is_number=pl.col("row").is_in(numbers))
         for check in checks:

@@ -160,7 +160,7 @@ def did_you_mean(word: str, choices: Sequence[str]) -> str:
 
 
 def format_size(n_bytes: int) -> str:
-    """Format a number of bytes with two or three digits and a decimal unit.
+    """Format a number of bytes with one to three significant digits and a decimal unit.
 
     >>> format_size(912), format_size(1_500_000), format_size(312_000_000_000)
     ('912 B', '1.5 MB', '312 GB')

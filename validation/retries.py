@@ -38,9 +38,10 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def draw_wait(tries: int, *, first: float, longest: float) -> float:
-    """Return an exponential backoff with jitter: half to all of a time that doubles with each try.
+    """Sample the waiting time before a retry: exponential backoff with jitter.
 
-    The jitter prevents clients that were refused at the same time from retrying at the same time.
+    The maximum doubles with each attempt, and the wait is uniform between half of it and all of it. The jitter prevents
+    clients that were refused at the same time from retrying at the same time.
 
     >>> 4.0 <= draw_wait(4, first=1, longest=60) <= 8.0, 30.0 <= draw_wait(2_000, first=1, longest=60) <= 60.0
     (True, True)
@@ -48,7 +49,8 @@ def draw_wait(tries: int, *, first: float, longest: float) -> float:
     Args:
         tries: number of attempts so far, from 1.
         first: maximum wait after the first attempt, in seconds.
-        longest: maximum wait, in seconds.
+        longest: upper limit of the maximum, in seconds.
+    Returns: seconds to wait.
     """
     most = min(longest, first * 2 ** min(tries - 1, _MOST_DOUBLINGS))
     return float(most * random.uniform(0.5, 1))

@@ -31,7 +31,7 @@ class KnownIds:
         """Count the ids."""
         return len(self.frame)
 
-    def add_places(self, part: pl.DataFrame) -> pl.DataFrame:
+    def locate_ids(self, part: pl.DataFrame) -> pl.DataFrame:
         """Add columns task, target and number to rows by their id; null for unknown ids."""
         return part.join(self.frame, on="id", how="left", maintain_order="left")
 
@@ -61,7 +61,12 @@ class RunLedger:
         return len(self._runs)
 
     def add(self, placed: pl.DataFrame) -> bool:
-        """Record rows with columns source, seed and number; return whether these rows contain a repeated id."""
+        """Record rows.
+
+        Args:
+            placed: columns source, seed and number (from ``KnownIds.locate_ids``).
+        Returns: whether an id occurs twice in a run within these rows; ``repeats`` also compares with earlier rows.
+        """
         runs = placed.select("source", "seed").unique(maintain_order=True)
         numbers = [self._runs.setdefault((source, seed), len(self._runs)) for source, seed in runs.iter_rows()]
         runs = runs.with_columns(run=pl.Series(numbers, dtype=pl.Int64))
@@ -106,7 +111,7 @@ class RunLedger:
         Returns: the first ``most`` runs by task, source, domain and seed, and the total number.
         """
         keys = np.sort(np.concatenate(self._parts))
-        keys = keys[np.diff(keys, prepend=keys[0] - 1) > 0]
+        keys = keys[np.diff(keys, prepend=keys[0] - 1) > 0]  # drops repeats from sorted keys
         bounds = np.concatenate([[0], self.known.ends])
         short = []
         for (source, seed), number in self._runs.items():

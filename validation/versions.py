@@ -5,7 +5,7 @@ from typing import NamedTuple
 HALF = 32
 """Number of digits of a settings hash for the tasks; the remaining ones are for the depth encoder."""
 NO_SETTINGS = "settings not compared: this older version did not record them"
-"""Message of commands that check a folder, card or claim without a settings hash."""
+"""Note printed when a folder, card or claim has no settings hash."""
 SETTINGS_CURE = "build it again with the same settings: kind, groups, --min-texts, subsets, pairing"
 
 

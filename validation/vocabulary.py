@@ -1,4 +1,4 @@
-"""Shared vocabulary: task kinds, splits, example ids, markers."""
+"""Names used throughout: task kinds, splits, example ids, special values of columns."""
 
 import re
 from dataclasses import dataclass

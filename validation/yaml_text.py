@@ -144,15 +144,17 @@ def _parse_yaml(text: str, thing: str, file: str) -> Any:
         return _content(loader.get_single_node())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        raise InvalidInput(_no_yaml(thing, file, error.problem, (mark.line, mark.column) if mark else None)) from error
+        raise InvalidInput(
+            _invalid_yaml(thing, file, error.problem, (mark.line, mark.column) if mark else None)
+        ) from error
     except ReaderError as error:
         before = text[: error.position]
         place = before.count("\n"), len(before) - before.rfind("\n") - 1
-        raise InvalidInput(_no_yaml(thing, file, "an invisible character", place)) from error
+        raise InvalidInput(_invalid_yaml(thing, file, "an invisible character", place)) from error
     except (ValueError, OverflowError) as error:
         # PyYAML does not check the range of escapes such as "\UFFFFFFFF", nor the digits of a version.
         reached = (loader.line, loader.column) if loader else None
-        raise InvalidInput(_no_yaml(thing, file, "an invalid character or number", reached)) from error
+        raise InvalidInput(_invalid_yaml(thing, file, "an invalid character or number", reached)) from error
 
 
 def _content(node: Any) -> Any:
@@ -203,7 +205,7 @@ def _scalar_text(node: Any) -> str:
         raise _Refused(None, None, "half of a surrogate pair, which is not valid text", node.start_mark) from error
 
 
-def _no_yaml(thing: str, file: str, found: str | None, place: tuple[int, int] | None) -> Problem:
+def _invalid_yaml(thing: str, file: str, found: str | None, place: tuple[int, int] | None) -> Problem:
     # The parser's message may quote the untrusted text, so it is truncated.
     where = f", line {place[0] + 1}, column {place[1] + 1}" if place else ""
     found = " ".join((found or "unexpected content").split())[:120].removeprefix("found ")

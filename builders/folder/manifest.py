@@ -9,7 +9,7 @@ import pydantic
 
 from shiftbench.builders.folder.publication import Publication
 from shiftbench.validation.json_text import parse_json
-from shiftbench.validation.outside import ALL_SHOWS, Change, Count, OutsideLines, OutsideText, Seed
+from shiftbench.validation.outside import VISIBLE_LINE, Change, Count, OutsideLines, OutsideText, Seed
 from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.versions import DataVersion
 from shiftbench.validation.vocabulary import SOURCE_JOINER, TaskKind
@@ -26,7 +26,7 @@ class _Facts(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
-_Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s])?$"), ALL_SHOWS]
+_Cell = Annotated[str, pydantic.StringConstraints(pattern=r"^[^|\s]([^|\n]*[^|\s])?$"), VISIBLE_LINE]
 
 
 class SplitFacts(_Facts):

@@ -51,7 +51,7 @@ from shiftbench.builders.writing.withhold import (
     withheld_folders,
     without_gold,
 )
-from shiftbench.validation.output_files import check_place, make_private, refuse_unwritable, replace_folder
+from shiftbench.validation.output_files import check_output_path, make_private, refuse_unwritable, replace_folder
 from shiftbench.validation.png import has_pictures
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput, Problem
@@ -89,7 +89,7 @@ def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
             "give another folder, or --withhold-labels for the pair",
         )
         raise InvalidInput(Problem(what, str(pair), cure=cure))
-    check_place(out)
+    check_output_path(out)
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     if not (out / MANIFEST).is_file() and withheld_folders(out) is None:

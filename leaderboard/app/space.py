@@ -18,7 +18,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from shiftbench.builders.hub_access import reaching_hub, writing_to_hub
-from shiftbench.validation.notices import heard_notes
+from shiftbench.validation.notices import notes_on_stderr
 from shiftbench.validation.report import InvalidInput, Problem
 
 ROOMS = ("validation", "metrics", "builders", "scoring", "leaderboard")
@@ -199,7 +199,7 @@ def run_space(file: Path) -> None:
         "server": config.server.model_copy(update=server),
         "submissions": config.submissions.model_copy(update={"sign_in": True}),
     }
-    with heard_notes():
+    with notes_on_stderr():
         serve_board(config.model_copy(update=tables))
 
 

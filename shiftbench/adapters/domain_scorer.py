@@ -1,8 +1,10 @@
 """A scikit-learn scorer by domain: the worst domain's score, the mean, or the drop from the source domain.
 
-from shiftbench.adapters.domain_scorer import domain_scorer
+Example:
+    from shiftbench.adapters.domain_scorer import domain_scorer
 
-cross_validate(pipeline, frame, labels, groups=frame["author"], scoring=domain_scorer("worst_st", column="site"))
+    scorer = domain_scorer("worst_st", column="site")
+    cross_validate(pipeline, frame, labels, groups=frame["author"], scoring=scorer)
 """
 
 from collections.abc import Callable

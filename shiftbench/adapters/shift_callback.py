@@ -1,6 +1,7 @@
 """A callback for transformers' Trainer that computes scores under shift on a dataset folder at each evaluation.
 
-trainer.add_callback(shift_callback(trainer, "build/dr", "nli", source="slate"))
+Example:
+    trainer.add_callback(shift_callback(trainer, "build/dr", "nli", source="slate"))
 """
 
 from pathlib import Path
@@ -46,6 +47,7 @@ def shift_callback(
 
     class ShiftCallback(TrainerCallback):
         def on_evaluate(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            # Our texts lack the columns that the Trainer's own collator may need, such as labels.
             before, trainer.data_collator = trainer.data_collator, DataCollatorWithPadding(trainer.processing_class)
             try:
                 codes = trainer.predict(texts).predictions.argmax(axis=-1)

@@ -26,7 +26,7 @@ from shiftbench.checking.found_domains import DomainSearch
 from shiftbench.checking.history import WITHOUT_TIME, Follower, TimeOptions, opened_history
 from shiftbench.checking.inputs import read_own_predictions
 from shiftbench.checking.opened_data import OwnFile
-from shiftbench.checking.step_commands import Again, StepFiles, step_command
+from shiftbench.checking.step_commands import CommandFormatter, StepFiles, step_command
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.check import CheckShown, check_html, with_evidence
 from shiftbench.scoring.reports.titles import domain_titles, rename_domains
@@ -47,8 +47,8 @@ Loader = Callable[[TaskInfo], LoadedModel]
 
 
 @dataclass(frozen=True)
-class Places:
-    """Files for predictions, on rows with and without labels, so that an interrupted check can be resumed."""
+class PredictionPaths:
+    """Files for the predictions on rows with and without labels, so that an interrupted check can be resumed."""
 
     predictions: Path
     unlabelled: Path
@@ -61,8 +61,8 @@ class Checked:
     Attributes:
         found: scores by domain, differences, verdicts.
         scores: the scores of the predictions.
-        predictions: predictions on rows with labels, by the file's own ids if it has a column of them.
-        unlabelled: predictions on rows of domains without labels; None if there are none.
+        predictions: predictions on rows with labels, with the file's ids if it has a column of ids.
+        unlabelled: predictions on rows of domains without labels; None if all domains have labels.
         forecasts: forecasts for the domains without labels; None if all domains have labels.
         doubts: warnings about the model, one sentence each.
         html: the report, a self-contained HTML page.
@@ -93,7 +93,7 @@ def run_check(
     model: Loader | PredictionInput,
     data: Path,
     own: OwnFile,
-    places: Places,
+    places: PredictionPaths,
     *,
     trained_on: str | None = None,
     task: str | None = None,
@@ -102,7 +102,7 @@ def run_check(
     encoder: Encoder | None = None,
     called: str | None = None,
     margin: float | None = None,
-    again: Again,
+    again: CommandFormatter,
     time: TimeOptions = WITHOUT_TIME,
     is_searched: bool = False,
     write_domains: Path | None = None,
@@ -123,9 +123,10 @@ def run_check(
         called: name of the data in the report; by default the name of the file or folder.
         margin: drop below which a domain is accepted, a fraction fixed beforehand; by default ``MARGIN``.
         again: formats the follow-up commands.
-        time: options for domains that are periods; their history is written last.
+        time: options for domains that are periods. The history is written last, so a failed check adds nothing to it.
         is_searched: whether to search for unnamed domains (slices); the file then needs no column of domains.
         write_domains: file for the rows with the domains found, if any; None writes none.
+    Returns: the results; predictions are also in the files of ``places``.
     Raises: InvalidInput listing every problem with the rows, the options, the model or the predictions.
     """
     margin = MARGIN if margin is None else margin

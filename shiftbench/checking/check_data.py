@@ -20,7 +20,7 @@ from shiftbench.builders.statistics.duplicates import input_text
 from shiftbench.builders.statistics.near_pairs import find_leaks
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.checking.own_data import TASK, check_own_predictions, dataset_ids
-from shiftbench.checking.unlabelled_rows import SetApart, UnlabelledRows, split_unlabelled
+from shiftbench.checking.unlabelled_rows import SplitTable, UnlabelledRows, split_unlabelled
 from shiftbench.scoring.scores.shape import Leaks
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.predictions import check_predictions
@@ -37,9 +37,9 @@ class CheckData:
 
     Attributes:
         folder: the dataset.
-        task: the task of it.
+        task: name of the checked task.
         home: name of the source domain; None if the model was trained on other data.
-        own_ids: the user's id for each of the dataset's ids, for display.
+        own_ids: the user file's id of a row by its id in the dataset, for display.
         leaks: test rows removed because they occur in the training texts; None without training texts.
         notes: notes on the rows, one sentence each.
         unlabelled: rows of domains without labels, for forecasts; None if all domains have labels.
@@ -99,7 +99,7 @@ class CheckData:
 
 @dataclass(frozen=True)
 class OwnIds:
-    """The rows of a user file by its own ids.
+    """The ids of a user file, mapped to those of the dataset built from it.
 
     Attributes:
         file: the file.
@@ -132,7 +132,12 @@ class SourceRows:
     others: tuple[str, ...]
 
     def columns_of(self, ids: pl.Series) -> pl.DataFrame:
-        """Return the columns without a role for the given dataset ids; repeated rows have those of the first."""
+        """Return the columns without a role.
+
+        Args:
+            ids: the dataset's ids of the rows wanted.
+        Returns: one row per id, in this order; for rows that the file repeats, those of the first.
+        """
         known = self.frame.select(self.ids.alias("_id"), *self.others).drop_nulls("_id")
         known = known.unique("_id", keep="first", maintain_order=True)
         return ids.to_frame("_id").join(known, on="_id", how="left", maintain_order="left").drop("_id")
@@ -154,7 +159,7 @@ def check_data(
     min_domains: int = 2,
     has_domains: bool = True,
 ) -> Iterator[CheckData]:
-    """Open the data of a check; temporary files are removed when the context ends.
+    """Open the data of a check, and yield it; temporary files are removed when the context ends.
 
     Args:
         data: a dataset folder, or a user file.
@@ -220,14 +225,14 @@ def _open_file(
             each if "domain" in each.frame.columns else replace(each, domain=each.domain or WHOLE_FILE)
             for each in tables
         ]
-    apart = SetApart(tables[0])
+    apart = SplitTable(tables[0])
     if len(tables) == 1:
         apart = split_unlabelled(tables[0], own.columns, own.kind)
     tables, unlabelled = [apart.table, *tables[1:]], apart.unlabelled
     try:
         rows = own_rows(tables, own.columns, own.kind, min_domains=min_domains if unlabelled is None else 1)
     except InvalidInput as error:
-        raise InvalidInput(map(_cured, error.problems)) from None
+        raise InvalidInput(map(_suggest_find_domains, error.problems)) from None
     names, _ = name_domains(rows.frame["domain"], str(data))
     if unlabelled is not None and trained_on in {*unlabelled.titles, *unlabelled.titles.values()}:
         what = "the model's source domain has no labels, so drops cannot be measured"
@@ -267,8 +272,8 @@ def _open_file(
     return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known, names, source)
 
 
-def _cured(problem: Problem) -> Problem:
-    """If the domain column is missing, also suggest ``--find-domains``."""
+def _suggest_find_domains(problem: Problem) -> Problem:
+    """Add the suggestion ``--find-domains`` to the problem of a missing domain column."""
     is_missing = problem.what == NO_COLUMN and problem.column == "domain"
     return (
         replace(problem, cure=f"{problem.cure}; or search for domains with --find-domains") if is_missing else problem
@@ -307,7 +312,8 @@ def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | Non
 def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.DataFrame, bool]:
     """Read the training texts: the input columns, and the gold column if there is one.
 
-    Columns have the names of those of the rows, or default names. Labels may be the model's, mapped by ``own``.
+    Its columns are named as in the data, or have default names. Labels are mapped by ``own``, as they may be the
+    model's.
 
     Returns: the rows, and whether they have labels.
     """

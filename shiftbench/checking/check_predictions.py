@@ -25,7 +25,7 @@ from shiftbench.validation.vocabulary import ELSEWHERE, TaskKind
 
 log = logging.getLogger(__name__)
 _SETTINGS, _COUNTS = "shiftbench.check", "shiftbench.counts"
-"""Metadata keys of the prediction file: the settings it was made with, and the counts of texts not read in full."""
+"""Metadata keys of the prediction file: settings of the run, and counts of texts that were not read in full."""
 
 
 def predict_rows(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFrame:
@@ -80,7 +80,12 @@ def _predict_or_reuse(
 
 
 def as_own_predictions(checked: pl.DataFrame, own_ids: Mapping[str, str]) -> pl.DataFrame:
-    """Return checked predictions with the file's own ids, the input format of ``score`` and ``gate``."""
+    """Return predictions in the input format of ``score`` and ``gate``, with the user file's ids.
+
+    Args:
+        checked: in the format of ``CHECKED_PREDICTIONS``.
+        own_ids: the user file's id by the dataset's; empty to keep the dataset's.
+    """
     return checked.drop("task", "target").sort("id").with_columns(pl.col("id").replace(own_ids))
 
 

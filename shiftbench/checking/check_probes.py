@@ -2,7 +2,7 @@
 
 If every domain has training rows, probes are trained on them. Otherwise, as with one CSV of test texts, a domain's
 texts are split by group into ``FOLDS`` folds, and each fold is predicted by a probe trained on the others. Each probe
-is trained ``TRAININGS`` times on resampled texts, so that verdicts do not depend on the luck of one training.
+is trained ``TRAININGS`` times on resampled texts, so that verdicts do not depend on a single training run.
 """
 
 import logging
@@ -92,7 +92,10 @@ def _draw(rows: pl.DataFrame, n: int, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Part], dict[str, str]]:
-    """Split the rows of every domain that a probe can be trained on; return the others with the reason."""
+    """Split the rows of each domain into training and test rows of probes.
+
+    Returns: the parts, and the reason for each domain on which no probe can be trained.
+    """
     info, folder = data.info, data.folder
     tested = {name: facts.splits for name, facts in info.domains.items() if "test" in facts.splits}
     has_train = all("train" in splits for splits in tested.values())
@@ -119,8 +122,8 @@ def _split_domains(data: CheckData, rng: np.random.Generator) -> tuple[list[_Par
 def _split_into_folds(rows: pl.DataFrame, rng: np.random.Generator) -> Iterator[_Part]:
     """Split a domain's rows by group into folds of similar size, each to be predicted from the others."""
     groups = rows["group"].unique().sort()
-    dealt = dict(zip(groups.to_list(), rng.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))
-    fold = rows["group"].replace_strict(dealt, return_dtype=pl.Int64)
+    fold_of = dict(zip(groups.to_list(), rng.permutation(np.arange(len(groups)) % FOLDS).tolist(), strict=True))
+    fold = rows["group"].replace_strict(fold_of, return_dtype=pl.Int64)
     for number in range(FOLDS):
         test = rows.filter(fold == number)
         if len(test):

@@ -13,7 +13,7 @@ from shiftbench.checking.opened_data import OpenedData, OwnFile
 from shiftbench.scoring.comparing.claims import Claim, ClaimedEntry, ShiftValues, make_claim, read_shift_values
 from shiftbench.scoring.comparing.files import Entrant, compare_first
 from shiftbench.scoring.scores.score import token_encoder
-from shiftbench.validation.command_line import sound_card
+from shiftbench.validation.command_line import read_valid_card
 from shiftbench.validation.report import InvalidInput, Problem
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class NamedFile(NamedTuple):
 
 def read_named_file(name: str, path: Path) -> NamedFile:
     """Return a prediction file with the tuning trials stated in its card."""
-    card = sound_card(path)
+    card = read_valid_card(path)
     return NamedFile(name, path, card.tuning_trials if card else None)
 
 
@@ -43,7 +43,7 @@ def claim_of_files(
     margin: float | None,
     entries: Sequence[ClaimedEntry] | None = None,
 ) -> Claim:
-    """Compare the first prediction file with each of the others, as a claim.
+    """Compare the first prediction file with each of the others, and return the results as a claim.
 
     Args:
         opened: the dataset.
@@ -52,6 +52,7 @@ def claim_of_files(
         task: compare only on this task; None: all tasks.
         margin: also test equivalence within this fraction.
         entries: the claim's record of the files; by default their paths and checksums.
+    Returns: a claim with one comparison per further file.
     Raises: InvalidInput if a file is invalid or no shift is shared.
     """
     encoder = token_encoder(opened.folder)
@@ -81,7 +82,7 @@ def claim_of_files(
 
 
 def claimed_own_file(claim: Claim) -> OwnFile:
-    """Return how a claim's user file was read; the default if the claim does not state it.
+    """Return the reading options of a claim's user file; default options if the claim does not state them.
 
     Raises: UnknownChoice if the claim's columns cannot be parsed.
     """
@@ -145,7 +146,7 @@ def find_files(claim: Claim, path: Path, folder: Path | None, store: "Store | No
             what = f"this is not the file that was compared as '{entry.name}'"
             cure = f"the claim states SHA-256 {entry.sha256[:12]}...; restore that file"
             problems.append(Problem(what, str(file), f"SHA-256 {checksum[:12]}...", cure))
-        card = card or sound_card(file)
+        card = card or read_valid_card(file)
         named_files.append(NamedFile(entry.name, file, card.tuning_trials if card else claimed_trials))
     if problems:
         raise InvalidInput(problems)
@@ -174,6 +175,7 @@ def repeat_claim(claim: Claim, opened: OpenedData, files: Sequence[NamedFile]) -
         claim: the claim.
         opened: the dataset that it names.
         files: its prediction files, in order (``find_files``).
+    Returns: the repeated claim, to be compared with ``claim``.
     Raises: InvalidInput if the data differs, or the files cannot be compared.
     """
     first = claim.comparisons[0]

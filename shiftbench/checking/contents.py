@@ -12,7 +12,7 @@ from shiftbench.validation.report import plural
 from shiftbench.validation.vocabulary import NO_SOURCE
 
 _NAMED = 12
-"""Most names listed; for more, the number of the others is added."""
+"""Maximum number of names listed; further names are only counted."""
 
 
 def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
@@ -24,7 +24,13 @@ def coverage_of(predictions: pl.DataFrame) -> dict[str, dict[str, list[Any]]]:
 
 
 def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: str = "all") -> Iterator[str]:
-    """Format what checked predictions cover, one line per task, and which parts of the dataset they lack."""
+    """Summarise the coverage of checked predictions: a line per task, and lines for missing domains and tasks.
+
+    Args:
+        predictions: in the format of ``CHECKED_PREDICTIONS``.
+        folder: the dataset.
+        subset: the subset that they cover.
+    """
     covered = coverage_of(predictions)
     for task, runs in covered.items():
         sources, targets = runs["sources"], runs["targets"]

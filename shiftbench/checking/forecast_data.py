@@ -51,7 +51,7 @@ class ForecastData:
 
 @contextmanager
 def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
-    """Use the file's names of domains in the errors of the block.
+    """Replace quoted domain names in errors of the block by the names used in the file.
 
     Args:
         titles: the file's names of its domains, by their names in the dataset.
@@ -68,7 +68,7 @@ def titled_problems(titles: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | None = None) -> Iterator[ForecastData]:
-    """Open the input of forecasts; temporary files are removed when the context ends.
+    """Open the input of forecasts, and yield it; temporary files are removed when the context ends.
 
     Args:
         predictions: the prediction file.

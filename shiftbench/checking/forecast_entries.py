@@ -26,7 +26,7 @@ from shiftbench.validation.vocabulary import PLACEBO
 
 
 class Entrant(NamedTuple):
-    """One model's checked predictions; ``model`` is its display name."""
+    """One model's checked predictions on test rows, and on validation rows if available; ``model``: display name."""
 
     model: str
     subset: str

@@ -44,7 +44,9 @@ REST = "rest"
 CLUSTERS = (4, 6, 9, 12)
 """Numbers of clusters, for few large sources and for many."""
 _DIMENSIONS = 50
+"""Dimensions that the n-gram counts are reduced to."""
 _NGRAMS = 20_000
+"""Number of most frequent character n-grams."""
 _FITTED = 20_000
 """Maximum texts that embeddings and clusters are fitted on; all texts are assigned."""
 _WORDS, _TEXTS, _LETTERS = 8, 3, 120
@@ -56,6 +58,7 @@ _VOCABULARY = 300
 _MOST_VALUES = 20
 """Number of most frequent values of a column that become candidates."""
 _BINS = 5
+"""Number of ranges that numbers are split into."""
 _PERIODS = 12
 """Maximum periods of a date column; the shortest span with no more periods is used."""
 _SURE = 5.0
@@ -166,7 +169,9 @@ class SearchedTexts:
         return cls(described, _distinct(_candidates(columns, described, encoder, least)), least)
 
     def find(self, texts: Texts, seed: int = 0) -> tuple[SlicesFound, tuple[Mask, ...]]:
-        """Test the candidates, and rules for texts that are misclassified more often, found on one half of the groups.
+        """Test the candidates, and rules that describe misclassified texts.
+
+        Rules are searched on one half of the groups and tested on the other, so that the search does not bias the test.
 
         Args:
             texts: their scores and groups.
@@ -186,7 +191,7 @@ def _json_text(cell: Any) -> str:
 
 
 def _refusal(texts: Texts, least: int) -> str:
-    """Return why no search is possible; "" if it is."""
+    """Return the reason why no search is possible; "" if one is possible."""
     n, n_groups = texts.scores.size, int(texts.groups.max()) + 1
     if n < 2 * least or n_groups < 2 * LEAST_GROUPS:
         return (
@@ -199,7 +204,12 @@ def _refusal(texts: Texts, least: int) -> str:
 
 
 def independent_groups(frame: pl.DataFrame) -> NDArray[np.int64]:
-    """Number the groups of rows (columns domain, group, text), merging groups that share exact or near duplicates."""
+    """Number the groups of rows, merging groups that share exact or near duplicates.
+
+    Args:
+        frame: columns domain, group and text; a group name may occur in several domains, as different groups.
+    Returns: group index of each row, consecutive from 0, shape (n,).
+    """
     names = pl.concat_str("domain", "group", separator="\0")
     groups = frame.select(names.rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     rows = frame.with_row_index("row")
@@ -220,7 +230,7 @@ class _Described:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> "_Described":
-        """Count the words of texts, and reduce their character n-grams to unit vectors."""
+        """Count the texts that contain each word, and reduce the character n-grams of texts to unit vectors."""
         from sklearn.decomposition import TruncatedSVD
         from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 

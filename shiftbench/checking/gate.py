@@ -46,9 +46,9 @@ _SETTINGS = ("tool", "shiftbench", "gate")
 
 
 class GateSettings(pydantic.BaseModel):
-    """Settings of a gate, written with dashes in ``pyproject.toml``:
+    """Settings of a gate: options of ``shiftbench gate``, with limits in points.
 
-    options of ``shiftbench gate``, limits in points.
+    In ``pyproject.toml`` their names have dashes instead of underscores.
     """
 
     model_config = pydantic.ConfigDict(
@@ -81,7 +81,7 @@ class GateSettings(pydantic.BaseModel):
         """Return columns as a list; a single one may be given as text."""
         return [value] if isinstance(value, str) else value
 
-    def with_todays_names(self) -> dict[str, Any]:
+    def with_current_names(self) -> dict[str, Any]:
         """Return the given settings, with former names replaced by current ones."""
         settings = self.model_dump(exclude_unset=True)
         former = {name: settings.pop(name) for name in _FORMER if name in settings}
@@ -132,12 +132,12 @@ def run_gate(
         predictions: the file.
         data: a dataset folder, or a user file.
         own: how to read the user file.
-        limits: fractions fixed beforehand.
+        limits: fractions, chosen before seeing the scores.
         baseline: predictions to compare with; ``limits.max_regression`` needs it.
         trained_on: the source domain, or several joined by ``+``; by default the source in the predictions.
         subset: the subset of a folder that predictions cover; None: inferred from their ids.
         task: the task, if the predictions are for several.
-        strict: whether limits not shown to be kept also fail.
+        strict: whether a limit also fails if its test is inconclusive.
     Returns: the decision, with the file's names of domains.
     Raises: InvalidInput listing every problem found.
     """
@@ -207,7 +207,7 @@ def read_gate_settings(project: Path | None = None) -> dict[str, Any]:
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(each, str(project)) for each in error.errors()]) from None
     paths = {"data", "baseline", "junit", "summary"}
-    given = settings.with_todays_names()
+    given = settings.with_current_names()
     return {name: str(project.parent / value) if name in paths else value for name, value in given.items()}
 
 
@@ -221,7 +221,7 @@ def run_gate_of_settings(predictions: "str | Path | Table", settings: Mapping[st
     """
     try:
         each = GateSettings.model_validate({name.replace("_", "-"): value for name, value in settings.items()})
-        each = each.model_copy(update=each.with_todays_names())
+        each = each.model_copy(update=each.with_current_names())
     except pydantic.ValidationError as error:
         raise InvalidInput([_setting_problem(one, "gate") for one in error.errors()]) from None
     if each.data is None:
@@ -254,7 +254,7 @@ def _select_task(rows: pl.DataFrame, file: str, task: str | None) -> pl.DataFram
 
 
 def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[pl.DataFrame, str]:
-    """Return the predictions of one source: the given one, or the only one."""
+    """Return the predictions of the given source, or of the only one, and its name."""
     sources = rows["source"].unique().sort().to_list()
     if wanted in sources:
         return rows.filter(source=wanted), str(wanted)

@@ -25,12 +25,13 @@ from shiftbench.validation.report import InvalidInput, Problem
 
 @dataclass(frozen=True)
 class TimeOptions:
-    """Options for time.
+    """Options of a check whose domains are periods of time.
 
     Attributes:
-        is_ordered: whether domains that are not dates are ordered.
-        reference: the range of periods that later ones are compared with; None without one.
-        history: the file that periods are appended to; None without one.
+        is_ordered: whether domains that are not dates are ordered, too.
+        reference: the range of periods that later ones are compared with, such as ``2025-01..2025-06``; None: no
+            comparison.
+        history: the file that periods are appended to; None: no history.
     """
 
     is_ordered: bool = False
@@ -39,7 +40,7 @@ class TimeOptions:
 
 
 WITHOUT_TIME = TimeOptions()
-"""No options for time; domains that are dates are tested nevertheless."""
+"""Default options; domains that are dates are still tested for a trend and a change."""
 
 
 class HistoryLine(PeriodGroups):
@@ -54,7 +55,7 @@ class Follower:
     """Tests of the periods of one check, and of those in its history.
 
     Attributes:
-        options: options for time.
+        options: reference, history and order of the periods.
         titles: the file's names of its domains, by their names in the dataset, in the file's order.
         labels: the task's labels, which all lines of a history must share.
         before: lines of the history.

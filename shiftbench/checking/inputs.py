@@ -49,14 +49,27 @@ _TABLES = "a polars or pandas DataFrame, a Dataset of datasets, a pyarrow Table,
 
 
 def as_path(place: Any, argument: str) -> Path:
-    """Return a path, which may be given as text; raise TypeError for other types."""
+    """Return a path, which may be given as text.
+
+    Args:
+        place: the path.
+        argument: name of the argument, for the error.
+    Raises: TypeError if it is neither str nor Path.
+    """
     if isinstance(place, str | Path):
         return Path(place)
     _refuse_type(place, argument, "a path as str or Path")
 
 
 def as_folder(data: Any, argument: str = "data", revision: str = "main") -> DatasetFolder:
-    """Open a dataset folder, local or on the Hub; return an opened one unchanged."""
+    """Open a dataset folder; an opened one is returned unchanged.
+
+    Args:
+        data: path of a local folder, ``ORG/NAME`` of one on the Hub, or an opened folder.
+        argument: name of the argument, for errors.
+        revision: branch, tag or commit on the Hub.
+    Raises: InvalidInput if there is no such folder; TypeError for another type.
+    """
     if isinstance(data, DatasetFolder):
         return data
     if not isinstance(data, str | Path):
@@ -167,14 +180,15 @@ _CHANCE = re.compile(r"prob(?:ability|abilities|s)?[_ ](?P<label>.+)", flags=re.
 
 
 _OF_TABLE = re.compile(r"\S*[/\\]shiftbench-\w+[/\\](\w+)(\.parquet)?")
+"""Path of a temporary file that a table was written to; its name is that of the argument."""
 
 
 def shown_name(text: str) -> str:
-    """Replace the names of temporary files of tables in a text by the names of the arguments."""
+    """Replace paths of temporary files in a text by the names of the arguments that were written to them."""
     return _OF_TABLE.sub(r"\1", text)
 
 
-def of_known_rows(
+def select_known_rows(
     frame: pl.DataFrame, known: pl.Series, file: str, ids_are: str, left_out: pl.Series | None = None
 ) -> pl.DataFrame:
     """Return the predictions of known rows.
@@ -248,7 +262,7 @@ def read_own_predictions(
             for name, cure in cures.items()
             if name not in names
         )
-    is_plain = names == own_names and has_source and not extra and not _may_hold_lists(path, names)
+    is_plain = names == own_names and has_source and not extra and not _may_contain_lists(path, names)
     is_plain &= not _has_numbers(path, names)
     if not own_names or is_slip or (is_plain and not columns.label_map):
         return read_predictions(file)
@@ -312,7 +326,7 @@ def _read_all(path: Path) -> pl.DataFrame:
     return csv_text(path, lambda _: None, Problem("the file contains no predictions", str(path)))
 
 
-def _may_hold_lists(path: Path, names: Sequence[str]) -> bool:
+def _may_contain_lists(path: Path, names: Sequence[str]) -> bool:
     """Return whether the first prediction in a CSV looks like a list."""
     if _is_parquet(path) or path.suffix.lower() == ".jsonl":
         return False
@@ -384,7 +398,7 @@ def is_own(data: Any) -> bool:
 
 @contextmanager
 def data_place(data: Any, argument: str = "data") -> Iterator[Path]:
-    """Return the path of data: a dataset folder's, a file's, or that of a temporary file written from a table.
+    """Yield the path of data: of a dataset folder, of a file, or of a temporary file written from a table.
 
     Problems found in the temporary file name the argument instead.
     """
@@ -404,7 +418,12 @@ def data_place(data: Any, argument: str = "data") -> Iterator[Path]:
 
 @contextmanager
 def renamed_problems(files: Mapping[str, str], columns: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Replace files and columns in problems by the names that the caller gave."""
+    """Replace names of files and columns in problems of the block by the names that the caller used.
+
+    Args:
+        files: the caller's name by path.
+        columns: the caller's column by the name of a column.
+    """
     try:
         yield
     except InvalidInput as error:

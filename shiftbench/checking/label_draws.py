@@ -90,6 +90,7 @@ def draw_texts(domains: Sequence[DomainPlan], plan: LabelPlan, seed: int, group_
         plan: the plan of sample sizes.
         seed: seed of the sampling.
         group_column: the data's name for the column of groups, for the record.
+    Returns: the record of the sample, with the ids of the sampled texts.
     """
     rng = np.random.default_rng(seed)
     drawn_domains: list[DomainDraw] = []

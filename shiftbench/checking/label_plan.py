@@ -31,7 +31,7 @@ class LabelPlan(BaseModel):
         shortfalls: mean calibrated confidence minus accuracy, for each labelled domain except the source.
         reference: the source domain if it has labels, otherwise a name for the mean accuracy of the labelled domains;
             None without labelled domains.
-        limit: accuracy threshold of the decision: the reference's minus the margin; None without labelled domains.
+        limit: accuracy threshold of the decision: reference accuracy minus margin; None without labelled domains.
         margin: drop from which a domain is not accepted, a fraction.
         within: target half-width of intervals, a fraction; None if a budget was given.
         design: design effect: variance of an accuracy relative to that of independent texts.
@@ -57,10 +57,7 @@ class DomainPlan(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """A labelled domain:
-
-    name, mean confidence, accuracy, its standard error, and the standard error for independent texts.
-    """
+    """A labelled domain: name, mean confidence, accuracy, its standard error, and that of independent texts."""
 
     domain: str
     confidence: float
@@ -82,6 +79,7 @@ def plan_labels(
         within: instead of a budget, the target half-width of each domain's interval, a fraction.
         margin: drop from the source domain (or else the mean of the labelled domains) from which a domain is not
             accepted.
+    Returns: the number of texts to label and the expected accuracy for each domain, and the plan as a whole.
     Raises: InvalidInput if the budget is too small or too large.
     """
     known = _known_domains(frame.filter(pl.col("label").is_not_null()))
@@ -175,6 +173,7 @@ def shift_mean(confidence: Floats, mean: float) -> Floats:
     def moved(offset: float) -> Floats:
         return np.where(free, 1 / (1 + np.exp(-(odds + offset))), confidence)
 
+    # The mean rises with the offset, so bisection finds it.
     low, high = -20.0, 20.0
     for _ in range(60):
         middle = (low + high) / 2

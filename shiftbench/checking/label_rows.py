@@ -12,7 +12,7 @@ from shiftbench.builders.building.own_dates import group_dates
 from shiftbench.builders.building.own_labels import respell, unite_spellings
 from shiftbench.builders.building.own_tables import OwnTable
 from shiftbench.builders.specs.transforms import as_texts
-from shiftbench.checking.inputs import of_known_rows, read_own_predictions
+from shiftbench.checking.inputs import read_own_predictions, select_known_rows
 from shiftbench.checking.unlabelled_rows import is_blank
 from shiftbench.metrics.priors import adjust_to_prior, fit_temperature
 from shiftbench.validation.notices import DataWarning, warn
@@ -141,7 +141,7 @@ def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
         missing.
     """
     frame = read_own_predictions(path, rows.columns)
-    frame = of_known_rows(frame, rows.frame["id"], str(path), f"column '{rows.names['id']}' of {rows.file}")
+    frame = select_known_rows(frame, rows.frame["id"], str(path), f"column '{rows.names['id']}' of {rows.file}")
     frame = frame.with_columns(respell(frame["prediction"], rows.labels))
     frame = _check_one_run(
         check_predictions(frame.drop("probabilities", strict=False), [rows.prediction_task(frame)], str(path)), path

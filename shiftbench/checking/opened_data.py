@@ -115,7 +115,7 @@ class OwnFile:
 
 
 def refuse_own(own: OwnFile) -> None:
-    """Raise UnknownChoice for options of files if ``--data`` is a dataset folder."""
+    """Raise UnknownChoice if reading options of files are given, because ``--data`` is a dataset folder."""
     given = "--min-texts" if own == replace(OwnFile(), min_texts=own.min_texts) else "--columns"
     if own != OwnFile():
         raise UnknownChoice(Problem("this is for a file, but --data is a dataset folder", given))

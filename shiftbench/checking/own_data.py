@@ -22,7 +22,7 @@ from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.builders.encoder import Encoder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.transforms import as_texts
-from shiftbench.checking.inputs import of_known_rows, read_own_predictions
+from shiftbench.checking.inputs import read_own_predictions, select_known_rows
 from shiftbench.checking.unlabelled_rows import split_unlabelled
 from shiftbench.scoring.reports.report_page import report_html
 from shiftbench.scoring.scores.score import score_predictions
@@ -88,7 +88,7 @@ class OwnData:
 
 @dataclass(frozen=True)
 class OwnScores(OwnData):
-    """Scores on user data, with the source of examples; removed when the context ends.
+    """Scores on user data, with the predictions that they are from; its files are removed when the context ends.
 
     Attributes:
         scores: the scores.
@@ -221,7 +221,7 @@ def _check_ids(frame: pl.DataFrame, predictions: Path | PredictionInput, columns
 
 
 def own_report(predictions: Path, csv: Path, scored: OwnScores, card: Card | None = None) -> str:
-    """Build the report of a prediction file for a CSV; must be called within the context of ``scored``."""
+    """Build the report of a prediction file for a CSV, while the context of ``scored`` is open."""
     title = f"{predictions.name} on {csv.name}"
     return report_html(title, scored.scores, scored.folder, scored.predictions, card=card, own_ids=scored.own_ids)
 
@@ -297,7 +297,7 @@ def check_own_predictions(
     frame = frame.with_columns(pl.col("source").replace_strict(sources, return_dtype=pl.String))
     if id_column:
         where = f"column '{id_column}' of {csv}"
-        frame = _map_ids(of_known_rows(frame, ids["own_id"], str(file), where, left_out), ids)
+        frame = _map_ids(select_known_rows(frame, ids["own_id"], str(file), where, left_out), ids)
     try:
         return check_predictions(frame, [facts], file)
     except InvalidInput as error:

@@ -115,8 +115,8 @@ def _rows_to_predict(
     return folder.test(task, subset).filter(pl.col("domain").is_in(chosen))
 
 
-def in_order(given: Any, data: Any, trained_on: str | None, columns: OwnColumns) -> tuple[Any, Any, OwnColumns]:
-    """Turn predictions given as a plain list, one per row of a table, into a table with ids.
+def add_row_ids(given: Any, data: Any, trained_on: str | None, columns: OwnColumns) -> tuple[Any, Any, OwnColumns]:
+    """Convert predictions given as a plain list, one per row of a table, to a table with ids.
 
     Args:
         given: a list, an array or a series, of labels or of dicts of all labels' probabilities; other types are

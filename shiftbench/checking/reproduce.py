@@ -46,7 +46,13 @@ def refuse_uncomputable(row: PaperRow) -> None:
 
 
 def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
-    """List the commands that compute a row, in order; empty if there is nothing to compute."""
+    """List the commands that reproduce a table or figure, in order; empty if there is nothing to compute.
+
+    Args:
+        row: the table or figure.
+        data: the dataset folder, for the commands.
+        out: the folder for results, for the commands.
+    """
     if row.state in (State.NEVER, State.NOTHING) or row.check in ("toy", "protocol"):
         return []
     encoder = "" if row.benchmark == "df1" or "divergence" in row.analysis else " --encoder none"
@@ -103,7 +109,7 @@ def _of_row(row: PaperRow, trials: "Sequence[Trial]") -> "list[Trial]":
 
 
 def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Iterator[ComparedNumber]:
-    """Run a row, and yield its results next to the paper's numbers.
+    """Reproduce a table or figure, and yield our values with the paper's.
 
     If only a part of a grid is available, that part is run; finished trials are not repeated.
 
@@ -222,6 +228,6 @@ def table_of(rows: Sequence[ComparedNumber]) -> list[Sequence[str]]:
     return [HEADER, *rows]
 
 
-def kept_of(row: PaperRow) -> list[ComparedNumber]:
-    """Return our stored results next to the paper's numbers; empty in a wheel, which does not include them."""
+def stored_comparison(row: PaperRow) -> list[ComparedNumber]:
+    """Return our stored results with the paper's values; empty in a wheel, which does not include the results."""
     return list(compare_stored(row)) if (RESULTS / "grids").is_dir() else []

@@ -21,7 +21,7 @@ from shiftbench.validation.report import InvalidInput, Problem
 from shiftbench.validation.vocabulary import TaskKind
 
 FEW = ENOUGH // 2
-"""Minimum errors and hits among the labelled texts; tuned intervals with fewer are marked."""
+"""Minimum errors and correct predictions among the labelled texts; intervals tuned on fewer are marked."""
 
 
 class SampledScore(BaseModel):
@@ -29,8 +29,9 @@ class SampledScore(BaseModel):
 
     Attributes:
         domain: its name in the data.
-        n_texts, n_labelled: unlabelled texts in the data, and the sampled and labelled ones.
-        n_errors: unweighted number of errors among them.
+        n_texts: number of texts in the data that were unlabelled when the sample was drawn.
+        n_labelled: number of sampled texts, all labelled.
+        n_errors: number of misclassified texts among them, unweighted.
         method: ``ppi++`` or ``wilson``.
         accuracy: a fraction.
         low, high: its 95% interval; None with fewer than 5 groups.
@@ -136,7 +137,7 @@ def _score_domain(
 
 
 def sampled_lines(scores: Sequence[SampledScore]) -> Iterator[RenderableType]:
-    """List accuracy by domain, in points, next to that of a random sample."""
+    """Format a table of accuracy by domain, in points, with the interval that a random sample would have."""
     heads = (
         "domain", "labelled", "errors", "accuracy", "95% interval", "at random", "narrower by", "expected", "method",
     )  # fmt: skip

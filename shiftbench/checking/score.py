@@ -10,7 +10,7 @@ from shiftbench.checking.own_data import own_report, score_own_data
 from shiftbench.scoring.reports.titles import domain_titles, rename_domains
 from shiftbench.scoring.scores.score import score_file, token_encoder
 from shiftbench.scoring.scores.shape import Scores
-from shiftbench.validation.command_line import sound_card, write_report
+from shiftbench.validation.command_line import read_valid_card, write_report
 from shiftbench.validation.prediction_files import PredictionInput
 from shiftbench.validation.report import InvalidInput, Problem
 
@@ -49,7 +49,7 @@ def run_score(
         if report is not None:
             from shiftbench.scoring.reports.report_page import folder_report
 
-            card = sound_card(predictions.path)
+            card = read_valid_card(predictions.path)
             write_report(report, lambda: folder_report(predictions, scores, data, card))
         return scores
     asked = {"subset": subset not in (None, "all"), "reference": reference is not None}
@@ -60,5 +60,5 @@ def run_score(
     with score_own_data(
         predictions, data, own.columns, kind=own.kind, min_texts=own.min_texts, encoder=vectors, margin=margin
     ) as scored:
-        write_report(report, lambda: own_report(predictions.path, data, scored, sound_card(predictions.path)))
+        write_report(report, lambda: own_report(predictions.path, data, scored, read_valid_card(predictions.path)))
         return rename_domains(scored.scores, domain_titles(scored.folder))

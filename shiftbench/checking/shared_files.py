@@ -1,7 +1,4 @@
-"""Implementation of ``shiftbench board share``:
-
-opens an entry or a file, and writes and sends its results in one format.
-"""
+"""Implementation of ``shiftbench board share``: open an entry or a file, write its results in a format, send them."""
 
 import logging
 from collections.abc import Mapping
@@ -48,7 +45,7 @@ def open_shared(
         card: card of a file; by default the one next to it.
         model: ``ORG/NAME``; by default from the card's ``model_url``.
         dataset: ``ORG/NAME``; by default ``data`` if it is a repository.
-        report: https URL.
+        report: https URL of a report on the results.
     Raises: InvalidInput if something is missing, invalid, or must not be shared.
     """
     published = dataset or (data if names_repository(data) else None)
@@ -86,7 +83,7 @@ def write_shared(
         to: eval-results, every-eval-ever or csv.
         out: an empty folder.
         organization: provider of the results, for every-eval-ever.
-        relationship: of the organization to the model's developers, as in ``every_eval_ever``.
+        relationship: relationship of the organization to the model's developers, as in ``every_eval_ever``.
     Returns: the files, by path in the target repository.
     """
     if to == "every-eval-ever":

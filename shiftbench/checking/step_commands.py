@@ -12,6 +12,7 @@ from shiftbench.scoring.scores.shape import DomainCheck, NextStep
 _ROWS = ("data", "task", "trained_on", "columns", "min_texts")
 """Options that ``check`` and ``gate`` share."""
 _WRITTEN = ("report", "json_")
+"""Options for output files, which a follow-up command must not overwrite."""
 
 
 class StepFiles(NamedTuple):
@@ -30,7 +31,7 @@ class StepFiles(NamedTuple):
     is_given: bool
 
 
-class Again(Protocol):
+class CommandFormatter(Protocol):
     """Formats a command with the options of the check.
 
     Args:
@@ -44,7 +45,7 @@ class Again(Protocol):
         """Return the command."""
 
 
-def step_command(step: NextStep, check: DomainCheck, again: Again, files: StepFiles) -> str | None:
+def step_command(step: NextStep, check: DomainCheck, again: CommandFormatter, files: StepFiles) -> str | None:
     """Format the follow-up command for a domain.
 
     Args:
@@ -70,20 +71,17 @@ def step_command(step: NextStep, check: DomainCheck, again: Again, files: StepFi
 
 
 def _limit(check: DomainCheck) -> Mapping[str, float]:
-    """Return the limit that preserves an accepted result:
-
-    the margin from the source, or the lowest score that every domain exceeds.
-    """
+    """Return the limit for ``gate``: the margin as largest drop, or without drops the lowest score's lower end."""
     if check.mean_drop is not None and check.margin is not None:
         return {"max_drop": round(100 * check.margin, 6)}
     return {"min_score": floor(min(100 * each.score.low for each in check.domains if each.score.low is not None))}
 
 
-def typed_again(context: typer.Context) -> Again:
+def shell_formatter(context: typer.Context) -> CommandFormatter:
     """Return a formatter of shell commands that repeat the options given to ``check``.
 
     Args:
-        context: context of the command.
+        context: typer's context of the running ``check``, with its options.
     """
 
     def write(command: str, first: str | None, kept: Sequence[str] | None = None, **more: Any) -> str:
@@ -109,7 +107,7 @@ def typed_again(context: typer.Context) -> Again:
     return write
 
 
-def called_again(given: Mapping[str, Any], columns: Mapping[str, Any], names: Mapping[str, str]) -> Again:
+def call_formatter(given: Mapping[str, Any], columns: Mapping[str, Any], names: Mapping[str, str]) -> CommandFormatter:
     """Return a formatter of Python calls; ``model``, ``predictions`` and ``data`` stand for the user's variables.
 
     Args:

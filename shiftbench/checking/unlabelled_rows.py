@@ -18,8 +18,8 @@ from shiftbench.validation.vocabulary import GOLD, TaskKind
 
 
 @dataclass(frozen=True)
-class SetApart:
-    """A table without its unlabelled rows.
+class SplitTable:
+    """A table split into labelled and unlabelled rows.
 
     Attributes:
         table: the rows with a label.
@@ -67,7 +67,7 @@ class UnlabelledRows:
         return Unlabelled(arranged, texts)
 
 
-def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -> SetApart:
+def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -> SplitTable:
     """Split a table into the rows of labelled domains and of unlabelled domains.
 
     In labelled domains, rows without a label are dropped.
@@ -81,15 +81,15 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
     Raises: InvalidInput if no row has a label, or a row of an unlabelled domain lacks a text or a unique id.
     """
     if (kind or table.kind or infer_kind(table.frame.columns)) is not TaskKind.CLASSIFICATION:
-        return SetApart(table)
+        return SplitTable(table)
     file_columns = FoundColumns(table, columns, TaskKind.CLASSIFICATION)
     names = file_columns.names
     if file_columns.problems or "domain" not in names:
-        return SetApart(table)
+        return SplitTable(table)
     label, domain = names[GOLD[TaskKind.CLASSIFICATION]], names["domain"]
     blank = table.frame.select(is_blank(label)).to_series()
     if not blank.any():
-        return SetApart(table)
+        return SplitTable(table)
     notes: list[str] = []
     if columns.domain_by is None:
         chosen, notes = unite_spellings(table.frame[domain], "domain")
@@ -110,7 +110,7 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
         left_out = mixed[names["own_id"]] if "own_id" in names else left_out
     known = replace(table, frame=labelled, numbers=(~blank).arg_true() + 1)
     if rows.is_empty():
-        return SetApart(known, None, left_out, tuple(notes))
+        return SplitTable(known, None, left_out, tuple(notes))
     titles = {name: text for text, name in name_domains(rows[domain], table.name, domain)[0].items()}
     kept = [name for name in ("domain", *file_columns.inputs, "own_id", "split") if name in names]
     frame = rows.select(pl.col(names[name]).alias(name) for name in kept)
@@ -125,11 +125,11 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
     frame = frame.with_columns(pl.col("domain").replace_strict(by_text, return_dtype=pl.String))
     here = set(frame["domain"].unique())  # a domain may have no test row
     kept_titles = {name: text for name, text in titles.items() if name in here}
-    return SetApart(known, UnlabelledRows(frame, file_columns.inputs, kept_titles), left_out, tuple(notes))
+    return SplitTable(known, UnlabelledRows(frame, file_columns.inputs, kept_titles), left_out, tuple(notes))
 
 
 def is_blank(column: str) -> pl.Expr:
-    """Build an expression: whether a cell of a text column is empty, null or white space."""
+    """Build an expression that is true where a cell of a text column is null, empty or white space."""
     return (pl.col(column).str.strip_chars() == "").fill_null(value=True)
 
 

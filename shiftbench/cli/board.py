@@ -36,7 +36,7 @@ from shiftbench.validation.command_line import (
     DataOption,
     JsonOption,
     PredictionsArgument,
-    answer,
+    print_results,
     writable_file,
     write_json,
 )
@@ -188,11 +188,13 @@ def log(
     if not verify:
         events = opened.log.events
         people = dict(opened.log.people)
-        answer((event_line(each, people) for each in events), {"events": to_builtins(events), "people": people}, json_)
+        print_results(
+            (event_line(each, people) for each in events), {"events": to_builtins(events), "people": people}, json_
+        )
         return
     found = verify_log(opened)
     lines = [*found.problems, f"{found.events:,} events, the last one {found.hash or 'none'}"]
-    answer(lines, {"events": found.events, "hash": found.hash, "problems": found.problems}, json_)
+    print_results(lines, {"events": found.events, "hash": found.hash, "problems": found.problems}, json_)
     if found.problems:
         raise typer.Exit(FAILED)
 
@@ -222,7 +224,7 @@ def rescore(
     if archive is not None:
         _fill(opened, archive, folders)
     rescored = rescore_store(opened, folders, every=every)
-    answer(rescored_lines(rescored), rescored.as_dict(), json_)
+    print_results(rescored_lines(rescored), rescored.as_dict(), json_)
 
 
 def _fill(store: "Store", archive: Path, folders: "list[DatasetFolder]") -> None:
@@ -350,7 +352,7 @@ def release_round(
             f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released the following",
             err=True,
         )
-    answer(round_lines(closed), closed.model_dump(mode="json"), json_)
+    print_results(round_lines(closed), closed.model_dump(mode="json"), json_)
 
 
 _TITLE = "Predictions and scores under domain shift"
@@ -603,7 +605,7 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
     tasks = prediction_tasks(folder)
     parts = PredictionFile(path, most_rows(tasks)).parts(["source", "id"])
     pairs = pl.concat([part.select("source", "id").unique() for part in parts]).unique()
-    given = KnownIds({facts.name: facts.test for facts in tasks}).add_places(pairs.select("id").unique().drop_nulls())
+    given = KnownIds({facts.name: facts.test for facts in tasks}).locate_ids(pairs.select("id").unique().drop_nulls())
     known = given.drop_nulls("task")
     if known.is_empty():
         what = "none of the ids is a test id of this dataset"

@@ -10,7 +10,7 @@ import typer
 from shiftbench.builders.specs.benchmarks import spec_files
 from shiftbench.cli.data_options import AcceptTermsOption, UpstreamOption
 from shiftbench.cli.fetch import fetch_files
-from shiftbench.cli.help import PLAIN, Command, Group, say_former
+from shiftbench.cli.help import PLAIN, Command, Group, print_former_note
 from shiftbench.validation.command_line import (
     OUTPUT,
     ColumnsOption,
@@ -122,7 +122,7 @@ class _Withholdable(_FromUpstream):
 
 
 class _Builds(Group):
-    """The group ``build``, which accepts the former version's ``--list`` and ``--check``."""
+    """The group ``build``, which also accepts ``--list`` and ``--check`` as the former version did."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Replace former options by current ones, with a line on standard error."""
@@ -134,8 +134,9 @@ class _Builds(Group):
                 [others[0], "--check", *others[1:]] if others[:1] and others[0] in _BENCHMARKS else ["check", *others]
             )
         if args != typed:
-            today = ["dr", "--check", *others] if args[0] == "check" else args  # and the same for the other benchmarks
-            say_former(ctx, [ctx.command_path, *typed], [ctx.command_path, *today])
+            # The former command checked all benchmarks; the line names the current command for one of them.
+            today = ["dr", "--check", *others] if args[0] == "check" else args
+            print_former_note(ctx, [ctx.command_path, *typed], [ctx.command_path, *today])
         rest: list[str] = super().parse_args(ctx, args)
         return rest
 
@@ -291,7 +292,7 @@ def own(
 
 
 def _refuse(given: Mapping[str, object], where: str) -> None:
-    """Raise an error for given options that would be ignored."""
+    """Raise a usage error for options that were given but would be ignored."""
     if names := [name for name, value in given.items() if value]:
         raise typer.BadParameter(f"these options do not apply {where}: {', '.join(names)}")
 

@@ -130,21 +130,23 @@ def check(
     is_searched = find_domains or write_domains is not None
     vectors = check_encoder(encoder, probes=probes, has_depth=has_depth, is_searched=is_searched)
     # Slow imports come after the checks of options.
-    from shiftbench.checking.check import Places, run_check
+    from shiftbench.checking.check import PredictionPaths, run_check
     from shiftbench.checking.history import TimeOptions
     from shiftbench.checking.inputs import given_predictions
-    from shiftbench.checking.step_commands import typed_again
+    from shiftbench.checking.step_commands import shell_formatter
     from shiftbench.scoring.reports.check import check_lines
 
     given = given_predictions(model)
     if given and (options.served_model or options.model_arg):
         raise typer.BadParameter("--model and --model-arg do not apply to a prediction file")
-    places = Places(*(report.with_name(f"{report.stem}.{what}.parquet") for what in ("predictions", "unlabelled")))
+    places = PredictionPaths(
+        *(report.with_name(f"{report.stem}.{what}.parquet") for what in ("predictions", "unlabelled"))
+    )
     own = own_file(columns, min_texts, options.label_map)
     checked = run_check(
         given or (lambda task: options.load(model, task)), data, own, places,
         trained_on=trained_on, task=task, train_file=train_file, probes=probes, encoder=vectors,
-        margin=as_fraction(margin), again=typed_again(context), time=TimeOptions(ordered, reference, history),
+        margin=as_fraction(margin), again=shell_formatter(context), time=TimeOptions(ordered, reference, history),
         is_searched=is_searched, write_domains=write_domains,
     )  # fmt: skip
     report.write_text(checked.html, encoding="utf-8")

@@ -55,14 +55,14 @@ def main() -> None:
 
 
 def run_app(program: typer.Typer) -> None:
-    """Run a command-line program, with one-line error messages.
+    """Run a command-line program, and exit. Errors are printed as one line each, without a traceback.
 
     Exit codes: 0 done; 1 refused input; 2 wrong usage; 3 a failed gate or claim; 130 Ctrl-C.
     """
-    from shiftbench.validation.notices import heard_notes
+    from shiftbench.validation.notices import notes_on_stderr
     from shiftbench.validation.plain_streams import plain_streams
 
-    with plain_streams(), heard_notes():
+    with plain_streams(), notes_on_stderr():
         _run(program)
 
 

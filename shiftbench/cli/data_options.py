@@ -122,9 +122,13 @@ NamesOption = Annotated[
 
 
 def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
-    """Return the display names of files: as given, or else the files' own.
+    """Return the display names of files.
 
-    Raises: InvalidInput if the names do not match the number of files, or repeat.
+    Args:
+        typed: the value of ``--names``, separated by commas; None: the names of the files without suffix (their paths,
+            if these names are equal).
+        files: the files.
+    Raises: InvalidInput if the number of names differs from that of the files, or a name repeats.
     """
     names = [path.stem for path in files] if typed is None else [name.strip() for name in typed.split(",")]
     if typed is None and len(set(names)) < len(names):
@@ -138,8 +142,12 @@ def parse_names(typed: str | None, files: Sequence[Path]) -> list[str]:
 
 
 def own_file(columns: Sequence[str] | None, min_texts: int | None, label_map: Sequence[str] | None = None) -> "OwnFile":
-    """Return how a user file is read, from ``--columns``, ``--min-texts`` and ``--label-map``.
+    """Return the reading options of a user file.
 
+    Args:
+        columns: the values of ``--columns``.
+        min_texts: the value of ``--min-texts``.
+        label_map: the values of ``--label-map``.
     Raises: UnknownChoice if the columns cannot be parsed.
     """
     from shiftbench.baselines.models.labels import parse_label_map

@@ -26,8 +26,8 @@ SHARED = (Path("../shared/data/whole"), Path("../shared/data/raw"))
 """Folders of upstream files next to a checkout."""
 
 
-class Door(StrEnum):
-    """What ``demo`` shows at the end."""
+class Variant(StrEnum):
+    """Variants of ``demo``."""
 
     BOARD = "board"
     CHECK = "check"
@@ -37,13 +37,13 @@ class Door(StrEnum):
 def demo(
     context: typer.Context,
     door: Annotated[
-        Door,
+        Variant,
         typer.Argument(
             metavar="[WHAT]",
             help="'board': baselines on a leaderboard; 'check': a MiniLM, fine-tuned on one domain, in a report; "
             "'results': the reference results of this checkout on leaderboards.",
         ),
-    ] = Door.BOARD,
+    ] = Variant.BOARD,
     raw: Annotated[
         list[Path] | None,
         typer.Option(
@@ -69,9 +69,9 @@ def demo(
 
     One model on a CSV, in a few minutes: shiftbench demo check
     """
-    run = _typed_into(context.find_root().command.main)
+    run = _command_runner(context.find_root().command.main)
     raw = raw or _shared_folders()
-    if door is Door.CHECK:
+    if door is Variant.CHECK:
         _demo_check(run, raw, out)
         return
     from shiftbench.builders.cache import check_cache
@@ -84,7 +84,9 @@ def demo(
         from shiftbench.leaderboard.app.server import usable_port
 
         port = usable_port("127.0.0.1", port)
-    data, store, results = _demo_results(raw, out) if door is Door.RESULTS else _demo_board(run, raw, out, whole=whole)
+    data, store, results = (
+        _demo_results(raw, out) if door is Variant.RESULTS else _demo_board(run, raw, out, whole=whole)
+    )
     for one in dict.fromkeys(scores.data for _, scores in results):
         entries = [result for result in results if result[1].data == one]
         show([*warning_lines([scores for _, scores in entries]), *paper_lines(paper_table(entries, {}))])
@@ -242,7 +244,7 @@ def _print_progress(line: str) -> None:
     typer.echo(line, err=True)
 
 
-def _typed_into(main: Callable[..., object]) -> Run:
+def _command_runner(main: Callable[..., object]) -> Run:
     """Return a function that runs commands in this process as if typed, because cards record the command line."""
 
     def run(arguments: list[str]) -> None:

@@ -23,9 +23,11 @@ class DemoFiles:
     """The files written.
 
     Attributes:
-        task, home: the task, and the domain to train a model on: the first one.
+        task: name of the task.
+        home: domain to train a model on: the first one with training and test rows.
         inputs: the CSV's text columns.
-        test, train: the CSV of all domains, and that of the training texts.
+        test: CSV with the test texts of all domains.
+        train: CSV with the training texts of ``home``.
     """
 
     task: str

@@ -52,10 +52,16 @@ def fetch_files(
     dry_run: bool = False,
     json_: str | None = None,
 ) -> bool:
-    """Fetch missing files of tasks into the first folder, and print what is fetched, what failed, and what to get
-    manually.
+    """Download missing upstream files, and print which were downloaded, which failed, and which to get by hand.
 
-    Returns: whether no fetchable file is missing.
+    Args:
+        benchmark: name of the benchmark, or a user benchmark; None for all.
+        task: a task or domain of it; None for all.
+        raws: folders of upstream files; new files are written to the first.
+        accepted: sources whose terms are accepted, or 'all'.
+        dry_run: only print what would be downloaded.
+        json_: the value of ``--json``.
+    Returns: whether every file that can be downloaded is present.
     """
     from shiftbench.builders.building.build import choose_tasks
     from shiftbench.builders.building.fetch_lines import (

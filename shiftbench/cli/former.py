@@ -21,12 +21,12 @@ COMMANDS = {
     "compare-logs": "logs compare",
     "import": "logs import",
 }
-"""New place of a command: a group, or a group with the command's new name."""
+"""By former name of a command: the group it moved to, or its full new name if the name changed, too."""
 
-GONE_COMMANDS = {"bench": "python -m benchmarks", "coverage": "python -m benchmarks coverage"}
-"""Removed commands that measure this project, and how to run them in a clone."""
+REMOVED_COMMANDS = {"bench": "python -m benchmarks", "coverage": "python -m benchmarks coverage"}
+"""Removed commands that measured this project's own performance, and the command that replaces them in a clone."""
 
-GONE_OPTIONS = {
+REMOVED_OPTIONS = {
     "--log-to": (
         ("check", "score", "grid", "train"), "log the output of --json with your tracker (docs/ci/libraries.md)"
     ),
@@ -128,7 +128,8 @@ def rewrite_arguments(command: str, typed: Sequence[str], known: Mapping[str, bo
     Args:
         command: the command's words.
         typed: its arguments.
-        known: the command's options; True for those with a value.
+        known: the command's current options; True for those with a value.
+    Returns: the arguments with current options, and the replaced options for the note on standard error.
     """
     kept: list[str] = []
     former: list[tuple[str, str | None]] = []
@@ -181,7 +182,7 @@ def _replace_options(former: Sequence[tuple[str, str | None]]) -> list[str]:
     return ["--columns", ",".join(columns), *words] if columns else words
 
 
-def todays_command(name: str) -> list[str] | None:
+def current_command(name: str) -> list[str] | None:
     """Return the current name of a former command, as words; None for other names."""
     if name not in COMMANDS:
         return None
@@ -198,11 +199,17 @@ def note_of(former: str, today: str) -> str:
     return f"'{former}' is now '{today}'; the old name works until {ENDS}"
 
 
-def gone_option(command: str, typed: Sequence[str], known: Mapping[str, bool]) -> tuple[str, str] | None:
-    """Return the first removed option among the typed words, with its replacement."""
+def removed_option(command: str, typed: Sequence[str], known: Mapping[str, bool]) -> tuple[str, str] | None:
+    """Return the first removed option among the typed words, with its replacement; None if there is none.
+
+    Args:
+        command: the command's words.
+        typed: its arguments.
+        known: the command's current options; True for those with a value.
+    """
     for word in typed[: typed.index("--")] if "--" in typed else typed:
         name = word.partition("=")[0]
-        commands, instead = GONE_OPTIONS.get(name, ((), ""))
+        commands, instead = REMOVED_OPTIONS.get(name, ((), ""))
         if name not in known and any(f"{command} ".startswith(f"{each} ") for each in commands):
             return name, instead
     return None

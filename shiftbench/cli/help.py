@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from shiftbench.cli.former import GONE_COMMANDS, gone_option, note_of, rewrite_arguments, todays_command
+from shiftbench.cli.former import REMOVED_COMMANDS, current_command, note_of, removed_option, rewrite_arguments
 from shiftbench.validation.command_line import LIMITS, MODEL, OUTPUT, OWN_FILE
 from shiftbench.validation.plain_text import escape_invisible
 
@@ -41,12 +41,12 @@ PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": 
 
 
 class _Helped:
-    """A command that rebuilds its cached help option if the context has other names for it."""
+    """Base class of commands and groups that makes ``-h`` work wherever ``--help`` does."""
 
     _help_option: Any
 
     def get_help_option(self, ctx: Any) -> Any:
-        """Return the help option; one cached by a context without a parent would only have the name ``--help``."""
+        """Return the help option, rebuilt if it was cached in a context that lacks the name ``-h``."""
         command: Any = super()
         option = command.get_help_option(ctx)
         if option is not None and set(option.opts) != set(command.get_help_option_names(ctx)):
@@ -62,12 +62,12 @@ class Command(_Helped, TyperCommand):
         """Parse arguments; each former option prints a line on standard error with the current one."""
         known = {name: _takes_value(param) for param in self.params for name in (*param.opts, *param.secondary_opts)}
         command = ctx.command_path.partition(" ")[2] or ctx.command_path
-        gone = gone_option(command, args, known)
+        gone = removed_option(command, args, known)
         if gone is not None and not ctx.resilient_parsing:
             ctx.fail(f"{gone[0]} was removed: {gone[1]}")
         args, former, today = rewrite_arguments(command, args, known)
         if former:
-            say_former(ctx, former, today or ["the default behaviour"])
+            print_former_note(ctx, former, today or ["the default behaviour"])
         rest: list[str] = super().parse_args(ctx, args)
         for param in self.params:
             is_typed = str(ctx.get_parameter_source(param.name)).endswith("COMMANDLINE")
@@ -126,22 +126,28 @@ class Group(_Helped, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Find a command; a former name prints a line, and an unknown one gets suggestions from all groups."""
-        today = todays_command(args[0]) if ctx.parent is None else None
+        today = current_command(args[0]) if ctx.parent is None else None
         if today is not None:
-            say_former(ctx, [ctx.command_path, args[0]], [ctx.command_path, *today])
+            print_former_note(ctx, [ctx.command_path, args[0]], [ctx.command_path, *today])
             args = [*today, *args[1:]]
         if ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
-        if ctx.parent is None and args[0] in GONE_COMMANDS:
-            command = " ".join([GONE_COMMANDS[args[0]], *(args[1:] or ["scores"] * (args[0] == "bench"))])
+        if ctx.parent is None and args[0] in REMOVED_COMMANDS:
+            command = " ".join([REMOVED_COMMANDS[args[0]], *(args[1:] or ["scores"] * (args[0] == "bench"))])
             ctx.fail(f"'{args[0]}' was removed; in a clone of the project, run {command}")
         if self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             ctx.fail(f"No such command '{args[0]}'.{_suggestions(args[0], self, ctx)}")
         return super().resolve_command(ctx, args)
 
 
-def say_former(ctx: Any, former: Sequence[str], today: Sequence[str]) -> None:
-    """Print the line with the current names, unless a shell is completing a command line."""
+def print_former_note(ctx: Any, former: Sequence[str], today: Sequence[str]) -> None:
+    """Print which former name was used and what replaces it, unless a shell is completing a command line.
+
+    Args:
+        ctx: context of the command.
+        former: the typed words.
+        today: the current words.
+    """
     if not ctx.resilient_parsing:
         typer.echo(note_of(*(" ".join(map(_quoted, words)) for words in (former, today))), err=True)
 

@@ -1,6 +1,6 @@
-"""The group ``logs``:
+"""The group ``logs``: compare logs of other evaluation tools, rank leaderboards, convert logs to predictions.
 
-compares logs of other evaluation tools, and turns them into predictions. Heavy imports are inside.
+Heavy imports are inside the functions.
 """
 
 import warnings
@@ -137,7 +137,7 @@ def compare_logs(
 
 
 class FirstOnly(StrEnum):
-    """What a gate on ranks may require to be decided."""
+    """Values of ``--fail-if-undecided``: the rank that must be decided."""
 
     FIRST = "first"
 
@@ -345,7 +345,7 @@ def import_logs(
 
 
 def _warn_of_partial_domains(imported: set[str], tests: set[str]) -> None:
-    """Warn of incomplete domains, as after a run with a limit: ``score`` refuses them."""
+    """Warn of incomplete domains, such as after a run with a limit on items, because ``score`` refuses them."""
     wanted, given = (Counter(str(ExampleId.parse(id_).domain) for id_ in ids) for ids in (tests, imported))
     for domain, n in sorted(given.items()):
         if n < wanted[domain]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from shiftbench.validation.command_line import DataOption, JsonOption, answer
+from shiftbench.validation.command_line import DataOption, JsonOption, print_results
 
 
 def plan(
@@ -43,4 +43,4 @@ def plan(
     given = parse_assumptions(assume or ())
     folder = DatasetFolder.open(data)
     detection = make_plan(folder, runs, given, like, task, token_encoder(folder) if like else None)
-    answer(plan_lines(detection), detection.model_dump(mode="json"), json_)
+    print_results(plan_lines(detection), detection.model_dump(mode="json"), json_)

@@ -25,8 +25,8 @@ from shiftbench.validation.command_line import (
     MinTextsOption,
     ReportOption,
     TableFormat,
-    answer,
     as_fraction,
+    print_results,
     show,
     write_json,
 )
@@ -150,7 +150,7 @@ def score(
         report=report,
     )  # fmt: skip
     titled = scores if isinstance(place, Path) else rename_domains(scores, domain_titles(place))
-    answer(score_lines(titled), scores.model_dump(mode="json"), json_)
+    print_results(score_lines(titled), scores.model_dump(mode="json"), json_)
 
 
 def _score_sampled(
@@ -161,7 +161,7 @@ def _score_sampled(
 
     more = [each.strip() for each in labels.split(",")] if labels else []
     estimates = score_sampled(predictions, data, own.columns, sampled, more, own.kind)
-    answer(sampled_lines(estimates), {"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
+    print_results(sampled_lines(estimates), {"sampled": [each.model_dump(mode="json") for each in estimates]}, json_)
 
 
 def _score_several(

@@ -47,7 +47,7 @@ def serve(
     Example: shiftbench serve --data build/dr --store store --port 7860
     """
     require("gradio", "app")
-    # Garbage collection would scan hundreds of imported modules in vain, which takes a sixth of the start-up time.
+    # During start-up, garbage collection frees nothing but scans all imported modules, for a sixth of the time.
     gc.disable()
     try:
         found = _effective(config, data, store, host, port)
@@ -59,7 +59,12 @@ def serve(
 
 
 def configured(file: Path | None) -> "BoardConfig":
-    """Read a configuration; without a file, return the defaults."""
+    """Read a leaderboard's configuration; without a file, return the defaults.
+
+    Args:
+        file: a TOML file, or None.
+    Raises: InvalidInput listing every problem in the file.
+    """
     require("gradio", "app")
     from shiftbench.leaderboard.app.config import BoardConfig, read_config
 

@@ -17,7 +17,7 @@ from shiftbench.validation.command_line import (
     OUTPUT,
     JsonOption,
     ReportOption,
-    answer,
+    print_results,
     require,
     show,
     writable_picture,
@@ -86,11 +86,11 @@ def protocol(
         choice = choose_measured(folder, task, n_ood, id_=id_, encoder=sentences, predictions=predictions)
     if picture is not None:
         picture.write_bytes(choice_picture(choice))
-    answer(choice_lines(choice), choice.model_dump(mode="json"), json_)
+    print_results(choice_lines(choice), choice.model_dump(mode="json"), json_)
 
 
 def _check_folder(out: Path) -> None:
-    """Check that a folder can be created: no file may have its path."""
+    """Raise InvalidInput if a file has the path of an output folder or of one of its parents."""
     taken = next((path for path in (out.absolute(), *out.absolute().parents) if path.exists()), None)
     if taken is not None and not taken.is_dir():
         raise InvalidInput(
@@ -153,7 +153,7 @@ def analyse(
     for analysis in progress(analyses, desc="drawing", unit=" figures"):
         write(analysis, out, notes)
     notes += left_out
-    answer(analysis_lines(analyses, out, notes), as_json(analyses, len(entries), out, notes), json_)
+    print_results(analysis_lines(analyses, out, notes), as_json(analyses, len(entries), out, notes), json_)
 
 
 ClaimDataOption = Annotated[
@@ -210,7 +210,7 @@ def verify(
     if is_ranking_claim(claim):
         differs = check_ranking_claim(read_ranking_claim(claim), claim, [data] if data else [])
         lines = [f"{line}." for line in differs] or ["The ranking holds: every rank and every pair is the same."]
-        answer(lines, {"holds": not differs, "differs": differs}, json_)
+        print_results(lines, {"holds": not differs, "differs": differs}, json_)
         if differs:
             raise typer.Exit(FAILED)
         return
@@ -227,7 +227,7 @@ def verify(
     if opened_store is not None and result.moved_by:
         contradicted = check_against_scores(claimed, read_recorded_values(claimed, opened_store))
         result = result.model_copy(update={"facts": (*result.facts, *contradicted)})
-    answer(claim_lines(claimed, result), result.model_dump(mode="json"), json_)
+    print_results(claim_lines(claimed, result), result.model_dump(mode="json"), json_)
     if not result.holds:
         raise typer.Exit(FAILED)
 
@@ -248,7 +248,9 @@ def artifact(
     from shiftbench.checking.artifact import write_artifact
 
     members = write_artifact(claim, out, data=data, files=files)
-    answer([f"wrote {out} ({len(members)} files); its README.md describes how to verify it"], {"files": members}, None)
+    print_results(
+        [f"wrote {out} ({len(members)} files); its README.md describes how to verify it"], {"files": members}, None
+    )
 
 
 def score_forecasts(
@@ -366,7 +368,14 @@ def reproduce(
     Finished trials are not run again, so the same command resumes after an interruption.
     """
     from shiftbench.baselines.results.papers import STATES, find_row, state_counts, state_rows
-    from shiftbench.checking.reproduce import kept_of, planned, refuse_uncomputable, run_row, steps_of, table_of
+    from shiftbench.checking.reproduce import (
+        planned,
+        refuse_uncomputable,
+        run_row,
+        steps_of,
+        stored_comparison,
+        table_of,
+    )
     from shiftbench.cli.help import imported_command
     from shiftbench.scoring.reports.plain_tables import PlainTable
 
@@ -374,14 +383,14 @@ def reproduce(
         head, *rows = state_rows()
         counts = {STATES[state]: n for state, n in state_counts().items()}
         line = ", ".join(f"{n} {state}" for state, n in counts.items())
-        answer([PlainTable("Tables and figures of the papers", head, rows, texts=head), line], counts, json_)
+        print_results([PlainTable("Tables and figures of the papers", head, rows, texts=head), line], counts, json_)
         return
     if gpu is not None and not dry_run:
         raise typer.BadParameter("--gpu needs --dry-run: a row runs on this machine")
     row = find_row(name)
     data, out = data or Path("build", row.benchmark), out or Path("build/reproduce", row.id)
     show([f"{row.name}: {row.title}", f"{STATES[row.state]}: {row.why}"], stderr=json_ == "-")
-    steps, kept = steps_of(row, data, out), kept_of(row)
+    steps, kept = steps_of(row, data, out), stored_comparison(row)
     content: dict[str, Any] = {"row": row.id, "state": row.state, "why": row.why, "steps": steps}
     if not dry_run:
         refuse_uncomputable(row)
@@ -400,7 +409,7 @@ def reproduce(
     beside = table_of(kept)
     parts: list[Any] = [*(["steps:", *(f"  {step}" for step in steps)] if steps and dry_run else [])]
     parts += [PlainTable("ours and the paper's", beside[0], beside[1:], n_names=2, texts=beside[0])] if kept else []
-    answer(parts, {**content, "beside": [each._asdict() for each in kept]}, json_)
+    print_results(parts, {**content, "beside": [each._asdict() for each in kept]}, json_)
 
 
 group = group_of(

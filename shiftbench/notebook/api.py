@@ -24,7 +24,7 @@ from shiftbench.checking.inputs import (
     prediction_file,
 )
 from shiftbench.checking.opened_data import OwnColumns, OwnFile, opened_data
-from shiftbench.checking.predicted import in_order
+from shiftbench.checking.predicted import add_row_ids
 from shiftbench.checking.score import run_score
 from shiftbench.leaderboard.store import find_folder
 from shiftbench.notebook.python_words import in_python_words
@@ -154,7 +154,7 @@ def score(
     with ExitStack() as stack:
         place: Path | DatasetFolder
         if is_own(data):
-            predictions, data, columns = in_order(predictions, data, trained_on, columns)
+            predictions, data, columns = add_row_ids(predictions, data, trained_on, columns)
             place = stack.enter_context(data_place(data))
         else:
             place = _folder_alone(data, columns)
@@ -171,7 +171,7 @@ def _score_sampled(
     """Estimate accuracy by domain from a labelled sample."""
     from shiftbench.checking.sampled_scores import score_sampled
 
-    predictions, data, columns = in_order(predictions, data, trained_on, columns)
+    predictions, data, columns = add_row_ids(predictions, data, trained_on, columns)
     own, drawn = OwnFile.of_names(**columns), as_path(sampled, "sampled")
     with prediction_file(predictions) as file, data_place(data) as place:
         return SampledResult(score_sampled(file, place, own.columns, drawn, labels, own.kind))
@@ -252,7 +252,7 @@ def _compare_own(
     """Compare predictions on user data."""
     given, rows, read = [], data, columns
     for each in entries.values():
-        ordered, rows, read = in_order(each, data, trained_on, columns)
+        ordered, rows, read = add_row_ids(each, data, trained_on, columns)
         given.append(ordered)
     with ExitStack() as stack:
         files = [stack.enter_context(prediction_file(each, name)) for name, each in zip(entries, given, strict=True)]

@@ -17,7 +17,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.encoders import check_encoder
 from shiftbench.checking.inputs import as_folder, data_place, given_predictions, prediction_file
 from shiftbench.checking.opened_data import OwnColumns, OwnFile
-from shiftbench.checking.predicted import in_order
+from shiftbench.checking.predicted import add_row_ids
 from shiftbench.notebook.python_words import in_python_words
 from shiftbench.notebook.results import CheckResult, ForecastResult, GateResult, LabelResult, PlanResult
 from shiftbench.scoring.scores.next_steps import MARGIN
@@ -88,16 +88,16 @@ def check(
     >>> [domain.domain for domain in found.found.domains]
     ['pub', 'shop']
     """
-    from shiftbench.checking.check import Loader, Places, run_check
+    from shiftbench.checking.check import Loader, PredictionPaths, run_check
     from shiftbench.checking.history import TimeOptions
-    from shiftbench.checking.step_commands import called_again
+    from shiftbench.checking.step_commands import call_formatter
 
     asked: dict[str, Any] = {"trained_on": trained_on, "task": task, "probes": probes, "encoder": encoder}
     asked |= {"served_model": served_model, "settings": settings, "margin": None if margin == MARGIN else margin}
     asked = {name: value for name, value in asked.items() if value is not None}
     with ExitStack() as stack:
         read = columns
-        predicted, data, columns = in_order(model, data, trained_on, columns)
+        predicted, data, columns = add_row_ids(model, data, trained_on, columns)
         place = stack.enter_context(data_place(data))
         loader: Loader | PredictionInput
         if isinstance(predicted, str | Path) and (given := given_predictions(predicted)) is not None:
@@ -120,7 +120,7 @@ def check(
         texts = stack.enter_context(data_place(train, "train")) if train is not None else None
         work = Path(stack.enter_context(TemporaryDirectory(prefix="shiftbench-")))
         has_depth = texts is not None and trained_on not in (None, ELSEWHERE)
-        places = Places(work / "predictions.parquet", work / "unlabelled.parquet")
+        places = PredictionPaths(work / "predictions.parquet", work / "unlabelled.parquet")
         names = {str(places.predictions): "found.predictions", str(places.unlabelled): "found.unlabelled"}
         if isinstance(loader, PredictionInput):
             names[str(loader)] = repr(str(model)) if isinstance(model, str | Path) else "predictions"
@@ -143,7 +143,7 @@ def check(
                 write_domains=None if write_domains is None else Path(write_domains),
                 called=_name(data, place),
                 margin=margin,
-                again=called_again(asked, read, names),
+                again=call_formatter(asked, read, names),
             )
         )
 
@@ -172,7 +172,7 @@ def gate(
         baseline: predictions to compare with, which ``max_regression`` needs.
         max_regression: largest allowed loss of a domain compared with the baseline.
         trained_on: the source domain; by default the predictions' only source.
-        strict: whether limits not shown to be kept also fail.
+        strict: whether a limit also fails if its test is inconclusive.
         task: the task, if the predictions are for several.
         **columns: how a table is read (``OwnColumns``).
     Returns: the decision: ``passed``, and a row for each limit and domain.
@@ -184,7 +184,7 @@ def gate(
 
     limits = Limits(as_fraction(max_drop), as_fraction(min_score), as_fraction(max_regression))
     with ExitStack() as stack:
-        predicted, data, columns = in_order(predictions, data, trained_on, columns)
+        predicted, data, columns = add_row_ids(predictions, data, trained_on, columns)
         file = stack.enter_context(prediction_file(predicted))
         before = stack.enter_context(prediction_file(baseline, "baseline")) if baseline is not None else None
         place, own = stack.enter_context(data_place(data)), OwnFile.of_names(**columns)

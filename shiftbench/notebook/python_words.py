@@ -1,4 +1,4 @@
-"""Error messages for Python: command-line options are replaced by arguments."""
+"""Error messages for the Python API, in which names of command-line options are replaced by those of arguments."""
 
 import re
 import shlex

@@ -72,7 +72,7 @@ class _Result:
 class _Words:
     """Base class of results made of sentences and tables, which are rendered as text, HTML, Markdown and LaTeX.
 
-    Subclasses return them as the command prints them.
+    Subclasses return these parts from ``_parts``; they are the output of the command of the same name.
     """
 
     def _parts(self) -> Iterable[RenderableType]:
@@ -84,9 +84,9 @@ class _Words:
 
     @property
     def tables(self) -> dict[str, pl.DataFrame]:
-        """Return the tables by title, as displayed:
+        """Return the displayed tables by title, with all cells as text and scores in points.
 
-        texts, in points; repeated headers get the name of the column before them.
+        A header that occurs more than once is prefixed with the name of the column before it.
         """
         shown = [part for part in self._lines_and_tables() if isinstance(part, PlainTable)]
         return {
@@ -212,7 +212,7 @@ class GateResult(_Words):
     """A gate's decision, returned by ``gate``: ``assert result.passed, result``.
 
     Attributes:
-        passed: whether no limit is broken and, in a strict gate, all are shown to be kept.
+        passed: whether no limit is significantly violated and, in a strict gate, no test is inconclusive.
         report: a verdict for each limit and domain (fractions).
     """
 

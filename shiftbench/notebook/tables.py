@@ -80,7 +80,7 @@ SUMMARY: Schema = {
 """One row per task; the columns are the fields of ``shiftbench.scoring.scores.shape.Summary``.
 
 The ends of ``next_domain_st`` and ``next_domain_drop`` are prediction intervals for one more target domain. The columns
-``home_advantage...`` and ``worst_..._posterior`` are null from metric version 7 on, and end with 0.4.
+``home_advantage...`` and ``worst_..._posterior`` are null from metric version 7 on, and are removed in 0.4.
 """
 IN_DOMAIN: Schema = {
     "task": pl.String,

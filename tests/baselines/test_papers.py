@@ -9,7 +9,7 @@ import pytest
 from shiftbench.baselines.results import papers
 from shiftbench.baselines.results.papers import State, find_row, paper_file, state_counts
 from shiftbench.builders.folder.reader import DatasetFolder
-from shiftbench.checking.reproduce import kept_of, run_row
+from shiftbench.checking.reproduce import run_row, stored_comparison
 from shiftbench.cli.help import imported_command
 from shiftbench.scoring.papers.analysis.figures import figures_of
 from shiftbench.scoring.scores.score import score_file
@@ -48,7 +48,7 @@ def test_the_dry_run_of_every_row_passes(name: str, tmp_path: Path) -> None:
     is_computed = row.state not in (State.NEVER, State.NOTHING)
     assert bool(content["steps"]) == (is_computed and row.check not in ("toy", "protocol"))
     assert (content.get("trials", 0) > 0) == (row.grid is not None)
-    assert [each["result"] for each in content["beside"]] == [each.result for each in kept_of(row)]
+    assert [each["result"] for each in content["beside"]] == [each.result for each in stored_comparison(row)]
 
 
 @pytest.mark.parametrize("name", [row.id for row in ROWS.values() if row.grid])

@@ -15,7 +15,7 @@ from shiftbench.checking.check_data import check_data
 from shiftbench.checking.check_probes import TRAININGS, run_probes
 from shiftbench.checking.opened_data import OwnFile
 from shiftbench.cli.command import app
-from shiftbench.validation.notices import heard_notes
+from shiftbench.validation.notices import notes_on_stderr
 from shiftbench.validation.report import InvalidInput
 from tests import wording
 from tests.leaderboard.conftest import Visible
@@ -35,7 +35,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, model: str = "own_words_model:classify", file: str = "mine.csv") -> Any:
-    with heard_notes():
+    with notes_on_stderr():
         return CliRunner().invoke(app, ["check", model, "--data", file, *OPTIONS, *arguments])
 
 

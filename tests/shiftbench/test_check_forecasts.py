@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from shiftbench.cli.command import app
-from shiftbench.validation.notices import heard_notes
+from shiftbench.validation.notices import notes_on_stderr
 from shiftbench.validation.report import InvalidInput
 from tests import wording
 
@@ -46,7 +46,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def check(*arguments: str) -> Any:
-    with heard_notes():
+    with notes_on_stderr():
         return CliRunner().invoke(app, ["check", "calibrated_model:classify", *OPTIONS, *arguments])
 
 

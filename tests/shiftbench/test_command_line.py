@@ -11,7 +11,7 @@ import typer
 from typer.main import get_command
 
 from shiftbench.cli.command import app
-from shiftbench.cli.former import COMMANDS, OPTIONS, rewrite_arguments, todays_command
+from shiftbench.cli.former import COMMANDS, OPTIONS, current_command, rewrite_arguments
 from tests.command_line import COMMAND, run
 from tests.listed_options import MOST_OPTIONS, counted_options, listed_commands
 
@@ -83,7 +83,7 @@ def test_every_former_option_has_one_of_today() -> None:
 
 @pytest.mark.parametrize("former", COMMANDS)
 def test_a_former_command_runs_with_one_line(former: str) -> None:
-    today = todays_command(former)
+    today = current_command(former)
     assert today is not None
     done = run(former, "--help")
     assert (done.returncode, done.stdout) == (0, run(*today, "--help").stdout)

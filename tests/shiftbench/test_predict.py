@@ -12,7 +12,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.cli import predict as predicting
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
-from shiftbench.validation.notices import heard_notes
+from shiftbench.validation.notices import notes_on_stderr
 from shiftbench.validation.report import InvalidInput
 from tests import wording
 from tests.baselines.kinds import build_kinds
@@ -30,7 +30,7 @@ def classifier(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def predict(model: object, folder: DatasetFolder, out: Path, **options: Any) -> pl.DataFrame:
-    with heard_notes():
+    with notes_on_stderr():
         predicting.predict(str(model), folder.path, out, **options)
     return pl.read_parquet(out)
 

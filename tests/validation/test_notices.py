@@ -16,7 +16,7 @@ from shiftbench.validation.notices import (
     FormerName,
     ModelWarning,
     ShiftbenchWarning,
-    heard_notes,
+    notes_on_stderr,
 )
 
 log = logging.getLogger("shiftbench.tests.notices")
@@ -47,7 +47,7 @@ def test_commands_hear_notes_and_warnings_on_standard_error(
 
 
 def test_a_level_silences_notes(capsys: pytest.CaptureFixture[str]) -> None:
-    with heard_notes():
+    with notes_on_stderr():
         logging.getLogger("shiftbench").setLevel(logging.WARNING)
         log.info("not heard")
         log.warning("heard")
@@ -62,7 +62,7 @@ def test_a_level_silences_notes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_each_category_can_be_left_out_by_itself(
     category: type[ShiftbenchWarning], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with heard_notes():
+    with notes_on_stderr():
         warnings.simplefilter("ignore", category)
         for each in CATEGORIES:
             warnings.warn(each.__name__, each, stacklevel=1)
@@ -71,21 +71,21 @@ def test_each_category_can_be_left_out_by_itself(
 
 
 def test_a_warning_can_be_made_an_error() -> None:
-    with heard_notes():
+    with notes_on_stderr():
         warnings.simplefilter("error", DataWarning)
         with pytest.raises(DataWarning, match="left out"):
             warnings.warn("rows were left out", DataWarning, stacklevel=1)
 
 
 def test_commands_say_the_same_thing_as_often_as_it_happens(capsys: pytest.CaptureFixture[str]) -> None:
-    with heard_notes():
+    with notes_on_stderr():
         for _ in range(2):
             warnings.warn("rows were left out", DataWarning, stacklevel=1)
     assert capsys.readouterr().err == 2 * "warning: rows were left out\n"
 
 
 def test_warnings_of_others_go_their_own_way(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.warns(UserWarning, match="of another package") as caught, heard_notes():
+    with pytest.warns(UserWarning, match="of another package") as caught, notes_on_stderr():
         warnings.warn("of another package", UserWarning, stacklevel=1)
     assert [each.category for each in caught] == [UserWarning]
     assert capsys.readouterr().err == ""
@@ -94,7 +94,7 @@ def test_warnings_of_others_go_their_own_way(capsys: pytest.CaptureFixture[str])
 def test_all_is_as_before_after_a_command_that_failed(capsys: pytest.CaptureFixture[str]) -> None:
     logger = logging.getLogger("shiftbench")
     before = (logger.level, list(logger.handlers), warnings.showwarning, list(warnings.filters))
-    with pytest.raises(KeyError), heard_notes():
+    with pytest.raises(KeyError), notes_on_stderr():
         raise KeyError
     assert (logger.level, list(logger.handlers), warnings.showwarning, list(warnings.filters)) == before
     log.info("not heard")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shiftbench.validation import output_files
-from shiftbench.validation.output_files import check_file, check_folder, check_place, replace_file
+from shiftbench.validation.output_files import check_file, check_folder, check_output_path, replace_file
 from shiftbench.validation.report import InvalidInput
 from tests import wording
 
@@ -122,12 +122,12 @@ def test_a_place_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(
         InvalidInput, match=r"a part of the output path is a file; found .*/thesis\.txt; choose another folder"
     ):
-        check_place(tmp_path / "thesis.txt/deeper/out")
-    check_place(tmp_path / "new/out")
+        check_output_path(tmp_path / "thesis.txt/deeper/out")
+    check_output_path(tmp_path / "new/out")
     assert contents(tmp_path) == {"thesis.txt": b"years of work"}
     monkeypatch.setattr(output_files.tempfile, "TemporaryFile", deny)
     with pytest.raises(InvalidInput, match="nothing can be written at the output path; found Permission denied"):
-        check_place(tmp_path / "new/out")
+        check_output_path(tmp_path / "new/out")
 
 
 def test_a_folder_is_made_or_refused(tmp_path: Path) -> None:

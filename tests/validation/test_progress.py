@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from shiftbench.validation.notices import heard_notes
+from shiftbench.validation.notices import notes_on_stderr
 from shiftbench.validation.progress import LINE_SECONDS, progress
 
 
@@ -35,7 +35,7 @@ def test_a_program_that_imports_is_quiet(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_command_shows_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with heard_notes():
+    with notes_on_stderr():
         assert walk() == [0, 1, 2]
     assert "reading: 100%" in terminal.getvalue()
     assert "3/3" in terminal.getvalue()
@@ -43,14 +43,14 @@ def test_a_command_shows_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bar_that_is_moved_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with heard_notes(), progress(total=2, desc="scoring", unit="entry") as bar:
+    with notes_on_stderr(), progress(total=2, desc="scoring", unit="entry") as bar:
         bar.update(2)
     assert "2/2" in terminal.getvalue()
 
 
 def test_a_level_silences_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with heard_notes():
+    with notes_on_stderr():
         logging.getLogger("shiftbench").setLevel(logging.WARNING)
         assert walk() == [0, 1, 2]
     assert terminal.getvalue() == ""
@@ -58,7 +58,7 @@ def test_a_level_silences_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_caller_can_leave_the_bar_out(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = open_terminal(monkeypatch)
-    with heard_notes():
+    with notes_on_stderr():
         assert walk(shown=False) == [0, 1, 2]
     assert terminal.getvalue() == ""
 
@@ -66,7 +66,7 @@ def test_a_caller_can_leave_the_bar_out(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_pipe_gets_no_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)
-    with heard_notes():
+    with notes_on_stderr():
         assert walk() == [0, 1, 2]
     assert pipe.getvalue() == ""
 
@@ -76,7 +76,7 @@ def test_a_pipe_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(sys, "stderr", pipe)
     clock = 1_000.0
     monkeypatch.setattr("tqdm.std.time", lambda: clock)
-    with heard_notes():
+    with notes_on_stderr():
         for _ in progress(range(100), desc="encoding", unit="text"):
             clock += 1
     lines = pipe.getvalue().splitlines()

@@ -24,7 +24,7 @@ def ledger_of(rows: Sequence[tuple[str, int, str]], cut: int) -> RunLedger:
     for part in (frame.head(cut), frame.slice(cut)):
         if len(part):
             known = part.filter(pl.col("id").is_in(list(DOMAIN)))
-            assert ledger.add(ledger.known.add_places(part)) == known.is_duplicated().any()
+            assert ledger.add(ledger.known.locate_ids(part)) == known.is_duplicated().any()
     return ledger
 
 
