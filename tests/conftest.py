@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import os
+import re
 import signal
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -71,14 +72,16 @@ def _few_pictures() -> Iterator[None]:
 
 
 @pytest.fixture
-def wording(snapshot: SnapshotAssertion, tmp_path: Path) -> SnapshotAssertion:
+def wording(snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> SnapshotAssertion:
     """Compare whole messages and pages with those last accepted (``__snapshots__``; ``pytest --snapshot-update``).
 
-    The folder of a test is written as TMP, so that a snapshot is the same on each machine.
+    The folder of a test is written as TMP, and those that tests share as SHARED, so that a snapshot is the same on
+    each machine.
     """
+    shared = re.compile(re.escape(str(tmp_path_factory.getbasetemp())) + r"/[^/\s]+")
 
     def without_folder(data: object, **_: object) -> object:
-        return data.replace(str(tmp_path), "TMP") if isinstance(data, str) else data
+        return shared.sub("SHARED", data.replace(str(tmp_path), "TMP")) if isinstance(data, str) else data
 
     return snapshot.with_defaults(matcher=without_folder)
 

@@ -126,20 +126,51 @@ def sender(tmp_path_factory: pytest.TempPathFactory) -> Sender:
     return tiny_sender(tmp_path_factory.mktemp("sender"))
 
 
+_INLINE = {"a", "abbr", "b", "code", "em", "i", "label", "small", "span", "strong", "sub", "sup"}
+_UNREAD = {"style", "script", "svg", "option"}
+
+
 class Visible(HTMLParser):
-    """Collector of the elements that a browser would make, and of the text that it would show."""
+    """Collector of the elements that a browser would make, and of the text that it would show.
+
+    Attributes:
+        text: all text, of pictures, too.
+        lines: text of the page's main part as it is read, a line a block, cells of a row separated by bars; without
+            pictures and lists to choose from.
+    """
 
     def __init__(self, markup: str) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.links: list[str] = []
         self.text = ""
+        self._read, self._unread = "", 0
         self.feed(str(markup))
+
+    @property
+    def lines(self) -> str:
+        main = self._read.partition("<main>")[2].partition("</main>")[0] or self._read
+        lines = (" ".join(line.split()).strip("| ") for line in main.splitlines())
+        return "\n".join(line for line in lines if line)
+
+    def _break(self, tag: str, cell: str) -> None:
+        if tag not in _INLINE:
+            self._read += cell if tag in {"td", "th"} else "\n"
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.links += [value or "" for name, value in attrs if name == "href"]
+        self._unread += tag in _UNREAD
+        self._break(tag, " | ")
+        self._read += "<main>" if tag == "main" else ""
         assert not any(name.startswith("on") for name, _ in attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unread -= tag in _UNREAD
+        self._break(tag, "")
+        self._read += "</main>" if tag == "main" else ""
 
     def handle_data(self, data: str) -> None:
         self.text += data
+        # A line break within a text is a space, as a browser shows it.
+        self._read += "" if self._unread else data.replace("\n", " ")

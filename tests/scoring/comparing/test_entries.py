@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store
@@ -20,6 +21,7 @@ from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.versions import DataVersion
 from tests.leaderboard.conftest import Filled, predict
+from tests.refusals import refusal
 
 
 def side(filled: Filled, name: str) -> ComparedEntry:
@@ -93,37 +95,39 @@ def test_what_cannot_be_compared_is_refused(filled: Filled, tmp_path: Path, chan
     assert not list(tmp_path.rglob("*.json"))
 
 
-def test_numbers_of_entries_and_shifts_that_are_not_shared(filled: Filled, tmp_path: Path) -> None:
+def test_entries_that_cannot_be_compared(filled: Filled, tmp_path: Path, wording: SnapshotAssertion) -> None:
     good = side(filled, "good")
-    for chosen in ([], [good], [good] * 5):
-        with pytest.raises(InvalidInput, match="this many entries cannot be compared"):
-            compare_with_first(chosen, filled.folder, Store(tmp_path))
-    with pytest.raises(InvalidInput, match="with itself"):
-        compare_with_first([good, good], filled.folder, Store(tmp_path))
     first, second, *_ = filled.folder.task("nli").domains
     apart = []
     for source, identity in ((first, "1" * 16), (second, "2" * 16)):
         path = tmp_path / f"{source}.parquet"
         predict(filled.folder, [source], 0.1).write_parquet(path)
         apart.append(dataclasses.replace(good, id=identity, predictions=path))
-    with pytest.raises(InvalidInput, match=f"{'1' * 16} and {'2' * 16}: the two files share no shift") as refused:
-        compare_with_first(apart, filled.folder, Store(tmp_path))
-    assert str(tmp_path) not in str(refused.value)
-    with pytest.raises(InvalidInput, match="share no shift of task 'sa'"):
-        compare_with_first(sides(filled, "good", "poor"), filled.folder, Store(tmp_path), "sa")
+    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
+    withheld = dataclasses.replace(filled.folder, manifest=manifest)
+    pair = sides(filled, "good", "poor")
+    messages = {
+        name: refusal(InvalidInput, compare_with_first, chosen, folder, Store(tmp_path), *task)
+        for name, chosen, folder, *task in (
+            ("none", [], filled.folder),
+            ("one", [good], filled.folder),
+            ("five", [good] * 5, filled.folder),
+            ("itself", [good, good], filled.folder),
+            ("no shared shift", apart, filled.folder),
+            ("no shared shift of a task", pair, filled.folder, "sa"),
+            ("withheld labels", pair, withheld),
+        )
+    }
+    assert str(tmp_path) not in str(messages)
+    assert {
+        name: message.replace(good.id, "GOOD").replace(pair[1].id, "POOR") for name, message in messages.items()
+    } == wording
 
 
 def test_names_that_are_the_same_get_the_first_digits_of_their_ids(filled: Filled) -> None:
     a, b, c = sides(filled, "good", "poor", "partial")
     same = dataclasses.replace(b, name=a.name)
     assert distinct_names([a, same, c]) == [f"{a.name} ({a.id[:6]})", f"{a.name} ({b.id[:6]})", c.name]
-
-
-def test_entries_on_withheld_labels_are_not_compared(filled: Filled, tmp_path: Path) -> None:
-    manifest = filled.folder.manifest.model_copy(update={"label_key": "0" * 64})
-    withheld = dataclasses.replace(filled.folder, manifest=manifest)
-    with pytest.raises(InvalidInput, match="entries on withheld labels are not compared"):
-        compare_with_first(sides(filled, "good", "poor"), withheld, Store(tmp_path))
 
 
 def test_mean_ood_scores_are_compared_where_a_task_has_an_id_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:

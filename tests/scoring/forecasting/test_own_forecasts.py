@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.scoring.forecasting.comparison import Forecasted, compare_methods
 from shiftbench.scoring.forecasting.own_forecasts import add_own_forecasts, read_own_forecasts
 from shiftbench.scoring.forecasting.shape import TaskForecast
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.refusals import refusal
 
 from .test_comparison import task
 
@@ -44,40 +45,34 @@ def test_ends_may_be_left_out(tmp_path: Path) -> None:
     assert read_own_forecasts(path).row(0) == ("t", "a", "b", 0, 0.5, None, None)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("task,source,target,value\nt,a,b,0.5\n", "a column is missing; found columns task, source, target, value"),
-        (f"{HEAD},note\nt,a,b,0,0.5,,,x\n", "unknown column"),
-        (f"{HEAD}\nt,a,b,0,71,,\n", "column 'value', row 1: a forecast is not between 0 and 1; found '71'"),
-        (f"{HEAD}\nt,a,b,0,high,,\n", "this is not a number"),
-        (f"{HEAD}\nt,a,b,0,,,\n", wording.VALUE_MISSING),
-        (f"{HEAD}\nt,a,b,0,0.5,0.4,\n", "an interval has only one end"),
-        (f"{HEAD}\nt,a,b,0,0.5,0.6,0.7\n", "the forecast is outside its interval"),
-        (f"{HEAD}\nt,a,b,0,0.5,,\nt,a,b,0,0.5,,\n", "column 'task', row 2: a run and target occur twice"),
-    ],
-)
-def test_faults_are_named_with_row_and_column(tmp_path: Path, text: str, words: str) -> None:
+def test_faults_are_named_with_row_and_column(tmp_path: Path, wording: SnapshotAssertion) -> None:
     path = tmp_path / "mine.csv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(InvalidInput) as refused:
-        read_own_forecasts(path)
-    assert words in str(refused.value)
+    messages = {}
+    for name, text in {
+        "a column missing": "task,source,target,value\nt,a,b,0.5\n",
+        "an unknown column": f"{HEAD},note\nt,a,b,0,0.5,,,x\n",
+        "points": f"{HEAD}\nt,a,b,0,71,,\n",
+        "a word": f"{HEAD}\nt,a,b,0,high,,\n",
+        "no value": f"{HEAD}\nt,a,b,0,,,\n",
+        "one end": f"{HEAD}\nt,a,b,0,0.5,0.4,\n",
+        "outside its interval": f"{HEAD}\nt,a,b,0,0.5,0.6,0.7\n",
+        "a run twice": f"{HEAD}\nt,a,b,0,0.5,,\nt,a,b,0,0.5,,\n",
+    }.items():
+        path.write_text(text, encoding="utf-8")
+        messages[name] = refusal(InvalidInput, read_own_forecasts, path)
+    assert messages == wording
 
 
-def test_nothing_is_scored_around(tmp_path: Path) -> None:
+def test_nothing_is_scored_around(tmp_path: Path, wording: SnapshotAssertion) -> None:
     made = task(3, 0)
-    found = [Forecasted("b/t", "model", made)]
     path = write(tmp_path, made)
     lines = path.read_text(encoding="utf-8").splitlines()
-    path.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match="missing or too many; found d1 to d2"):
-        add_own_forecasts(found, path)
-    path.write_text("\n".join([*lines, "t,d0,dd1,0,0.5,,"]) + "\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"no such shift among the predictions.*did you mean"):
-        add_own_forecasts(found, path)
-    path.write_text("\n".join([*lines, "u,d0,d1,0,0.5,,"]) + "\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match="no such task"):
-        add_own_forecasts(found, path)
-    with pytest.raises(InvalidInput, match="name of a method"):
-        add_own_forecasts(found, write(tmp_path, made, name="doc.csv"))
+    messages = {"a method's name": refusal(InvalidInput, add_own_forecasts, [], write(tmp_path, made, name="doc.csv"))}
+    for name, changed in {
+        "a shift missing": lines[:-1],
+        "an unknown domain": [*lines, "t,d0,dd1,0,0.5,,"],
+        "an unknown task": [*lines, "u,d0,d1,0,0.5,,"],
+    }.items():
+        path.write_text("\n".join(changed) + "\n", encoding="utf-8")
+        messages[name] = refusal(InvalidInput, add_own_forecasts, [Forecasted("b/t", "model", made)], path)
+    assert messages == wording

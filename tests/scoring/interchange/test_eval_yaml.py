@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.building.synthetic_grid import build_grid
@@ -45,13 +46,12 @@ def test_it_has_the_shape_that_the_hub_and_inspect_read(synthetic: DatasetFolder
         assert {scorer["name"] for scorer in task["scorers"]} <= SCORERS
 
 
-def test_the_prompt_shows_every_input_and_the_number_of_every_label(synthetic: DatasetFolder) -> None:
+def test_the_prompt_shows_every_input_and_the_number_of_every_label(
+    synthetic: DatasetFolder, wording: SnapshotAssertion
+) -> None:
     (nli,) = [task for task in read(synthetic)["tasks"] if task["id"] == "nli"]
     template = nli["solvers"][0]["args"]["template"]
-    shown = template.format(prompt="{A}", id="x", domain="y", hypothesis="B")
-    assert shown.endswith("Premise: {A}\nHypothesis: B")
-    assert "0 entailment, 1 neutral, 2 contradiction" in shown
-    assert "Reply with one of these labels" not in shown
+    assert template.format(prompt="{A}", id="x", domain="y", hypothesis="B") == wording
     assert nli["scorers"] == [{"name": "pattern", "args": {"pattern": ANSWER}}]
 
 
@@ -64,7 +64,7 @@ def test_what_no_scorer_of_inspect_computes_is_left_out(tmp_path: Path) -> None:
 
 def test_placebos_and_candidates_are_left_out(id_folder: DatasetFolder, tmp_path: Path) -> None:
     assert list(benchmark_tasks(id_folder.manifest)) == ["sa", "nli"]
-    assert "mean OOD" in read(id_folder)["description"]
+    assert "OOD" in read(id_folder)["description"]
     dealt = build_dealt_folder(tmp_path / "dealt", ["books", "films"])
     assert list(benchmark_tasks(dealt.manifest)) == ["moods"]
 

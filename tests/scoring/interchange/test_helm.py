@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.scoring.interchange.comparison import Joining, compare_logs
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.refusals import refusal
 from tests.scoring.interchange.logs import FIXTURES, completion, helm_state, helm_stats, write_helm
 
 RUNS = FIXTURES / "helm"
@@ -98,7 +99,7 @@ def test_a_pattern_that_could_be_searched_for_without_end(tmp_path: Path) -> Non
     endless = read_log(write_helm(tmp_path / "endless", states, [helm_stats(0)], output_mapping_pattern="(a+)+$"))
     assert endless.samples["answer"].to_list() == [None]
     for name, pattern in (("cut", "("), ("behind", "(?<=a)b"), ("large", "(a{1000}){1000}")):
-        with pytest.raises(InvalidInput, match="'output_mapping_pattern': the pattern"):
+        with pytest.raises(InvalidInput, match="'output_mapping_pattern'"):
             read_log(write_helm(tmp_path / name, states, [helm_stats(0)], output_mapping_pattern=pattern))
 
 
@@ -131,29 +132,18 @@ def test_perturbed_copies_are_other_items(tmp_path: Path) -> None:
     assert log.samples.select("answer", "score.exact_match").rows() == [("yes", 1.0)]
 
 
-def test_folders_that_are_not_whole_are_refused(tmp_path: Path) -> None:
+def test_folders_that_are_not_whole_are_refused(tmp_path: Path, wording: SnapshotAssertion) -> None:
     path = write_helm(tmp_path / "run", [helm_state(0, "yes"), helm_state(0, "yes")], [helm_stats(0)])
-    with pytest.raises(InvalidInput, match=rf"{wording.ITEM_OCCURS_TWICE_LOG}; found 'id0', epoch 1"):
-        read_log(path)
-    (path / "per_instance_stats.json").write_text("[]")
-    with pytest.raises(InvalidInput, match=r"an instance has no scores; found 'id0', trial 0"):
-        read_log(path)
-    (path / "per_instance_stats.json").write_text("[{")
-    with pytest.raises(InvalidInput, match=rf"per_instance_stats.json: {wording.FILE_NOT_JSON}; .*truncated"):
-        read_log(path)
-    (path / "scenario_state.json").write_text(json.dumps({"request_states": []}))
-    with pytest.raises(
-        InvalidInput,
-        match=r"state.json: the file does not match the format of .*; "
-        r".*adapter_spec",
+    messages = [refusal(InvalidInput, read_log, path)]
+    for name, content in (
+        ("per_instance_stats", "[]"),
+        ("per_instance_stats", "[{"),
+        ("scenario_state", '{"request_states": []}'),
+        ("scenario_state", ""),
     ):
-        read_log(path)
-    (path / "scenario_state.json").write_text("")
-    with pytest.raises(InvalidInput, match=rf"scenario_state.json: {wording.FILE_EMPTY}"):
-        read_log(path)
+        (path / f"{name}.json").write_text(content)
+        messages.append(refusal(InvalidInput, read_log, path))
     (path / "per_instance_stats.json").unlink()
-    (path / "scenario_state.json").write_text(
-        json.dumps({"adapter_spec": {"method": "", "model": "m"}, "request_states": []})
-    )
-    with pytest.raises(InvalidInput, match=r"per_instance_stats.json: the run folder lacks this file"):
-        read_log(path)
+    spec = {"method": "", "model": "m"}
+    (path / "scenario_state.json").write_text(json.dumps({"adapter_spec": spec, "request_states": []}))
+    assert [*messages, refusal(InvalidInput, read_log, path)] == wording

@@ -2,10 +2,11 @@ import json
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.scoring.interchange.reader import read_log
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.refusals import refusal
 from tests.scoring.interchange.logs import DATE, FIXTURES, digest, lm_eval_choice, lm_eval_text, write_lm_eval
 
 YES, NO = {"yes": -1.0, "no": -2.0}, {"yes": -3.0, "no": -0.5}
@@ -48,7 +49,7 @@ def test_one_filter_is_chosen_and_named(tmp_path: Path) -> None:
     assert (first.facts.filter, first.facts.filters) == ("strict", ("strict", "loose"))
     assert first.samples["answer"].to_list() == ["4", "4"]
     assert (named.facts.filter, named.samples["answer"].to_list()) == ("loose", ["x 4", "x 4"])
-    with pytest.raises(InvalidInput, match=r"no such filter; found 'lose'; did you mean 'loose'\?"):
+    with pytest.raises(InvalidInput, match=r"'lose'.*'loose'\?"):
         read_log(path, filter_name="lose")
 
 
@@ -64,9 +65,7 @@ def test_facts_come_from_the_results_file(tmp_path: Path) -> None:
     assert (facts.revision, facts.dtype, facts.batch_size, facts.engine) == ("abc", "bfloat16", "auto", "vllm")
 
     (tmp_path / f"results_{DATE}.json").write_text(json.dumps(results | {"lm_eval_version": "1.0.0"}))
-    with pytest.raises(
-        InvalidInput, match=r"this version of lm-eval is not supported; found '1\.0\.0'; use lm-eval 0\.4"
-    ):
+    with pytest.raises(InvalidInput, match=r"'1\.0\.0'"):
         read_log(path)
 
 
@@ -83,45 +82,36 @@ def test_what_python_writes_as_nan_is_nothing(tmp_path: Path) -> None:
     assert samples.select("id", "score.acc").rows() == [("a", None), ("q1", 1.0)]
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda text: text[:-40], rf"row 2: {wording.LINE_NOT_JSON}; .*{wording.TRUNCATED_OR_WAS_CHANGED}"),
-        (lambda text: text + text.splitlines()[1] + "\n", rf"{wording.ITEM_OCCURS_TWICE_LOG}; found '1', epoch 1;"),
-        (lambda text: "", r"the log has no samples; run the evaluation with samples logged"),
-        (lambda text: "[1]\n", r"row 1: .*lm-eval 0.4.* found Expected `object`"),
-        (
-            lambda text: text.replace('"doc_hash"', '"hash"'),
-            rf"row 1: {wording.LINE_DOES_NOT_MATCH} .*; found .*required field `doc_hash`",
-        ),
-        (lambda text: text.replace('"-2.0"', '"soon"'), r"row 1: .*lm-eval 0.4.*'soon'"),
-        (lambda text: text.replace(', ["-2.0", "False"]], "filter"', '], "filter"'), r"2 choices have 1 responses"),
-        (
-            lambda text: text.replace('"doc_id": 1', '"doc_id": "b"'),
-            rf"row 2: {wording.LINE_DOES_NOT_MATCH} .* at "
-            r"`\$.doc_id`",
-        ),
-        (lambda text: text.replace('"genre"', '"kind"'), r"row 1: an item has no such field; found 'genre'; use one"),
-        (lambda text: text.replace('["acc", "f1"]', "3"), rf"row 1: {wording.LINE_DOES_NOT_MATCH} .* at `\$.metrics`"),
-        (lambda text: text.replace('{"gen_args_0"', '{}, "b": {"gen_args_0"'), r"row 1: this line does not match"),
-    ],
-)
-def test_a_log_that_is_not_as_written_is_refused(tmp_path: Path, change: object, message: str) -> None:
+def test_a_log_that_is_not_as_written_is_refused(tmp_path: Path, wording: SnapshotAssertion) -> None:
     path = write_lm_eval(tmp_path, [lm_eval_choice(0, YES), lm_eval_choice(1, YES)])
-    path.write_text(change(path.read_text()))  # type: ignore[operator]
-    with pytest.raises(InvalidInput, match=message) as refused:
-        read_log(path, fields=["genre"])
-    assert len(refused.value.problems) == 1
+    text = path.read_text()
+    messages = {}
+    for name, changed in {
+        "cut off": text[:-40],
+        "an item twice": text + text.splitlines()[1] + "\n",
+        "empty": "",
+        "a list": "[1]\n",
+        "a key missing": text.replace('"doc_hash"', '"hash"'),
+        "a likelihood in words": text.replace('"-2.0"', '"soon"'),
+        "a response missing": text.replace(', ["-2.0", "False"]], "filter"', '], "filter"'),
+        "an id in words": text.replace('"doc_id": 1', '"doc_id": "b"'),
+        "a field missing": text.replace('"genre"', '"kind"'),
+        "metrics that are no list": text.replace('["acc", "f1"]', "3"),
+        "arguments without text": text.replace('{"gen_args_0"', '{}, "b": {"gen_args_0"'),
+    }.items():
+        path.write_text(changed)
+        messages[name] = refusal(InvalidInput, read_log, path, fields=["genre"])
+    assert messages == wording
 
 
-def test_other_files_are_none(tmp_path: Path) -> None:
+def test_other_files_are_none(tmp_path: Path, wording: SnapshotAssertion) -> None:
     (tmp_path / "notes.txt").write_text("hello")
-    with pytest.raises(InvalidInput, match=r"this is not a log of lm-eval, Inspect or HELM; give samples_\*\.jsonl"):
-        read_log(tmp_path / "notes.txt")
-    with pytest.raises(InvalidInput, match="there is no such log"):
-        read_log(tmp_path / "absent.jsonl")
-    with pytest.raises(InvalidInput, match="this is not a log of inspect; found a log of lm-eval"):
-        read_log(write_lm_eval(tmp_path, [lm_eval_choice(0, YES)]), tool="inspect")
+    log = write_lm_eval(tmp_path, [lm_eval_choice(0, YES)])
+    assert [
+        refusal(InvalidInput, read_log, tmp_path / "notes.txt"),
+        refusal(InvalidInput, read_log, tmp_path / "absent.jsonl"),
+        refusal(InvalidInput, read_log, log, tool="inspect"),
+    ] == wording
 
 
 def test_a_log_that_lm_eval_wrote() -> None:

@@ -9,6 +9,7 @@ from shiftbench.scoring.interchange.comparison import Joining, compare_logs, rea
 from shiftbench.scoring.reports.item_tables import item_lines
 from shiftbench.scoring.reports.plain_tables import as_markdown
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 from tests.scoring.interchange.logs import digest, lm_eval_choice, write_lm_eval
 
 N = 60
@@ -36,26 +37,22 @@ def compared(paths: list[Path], **more):
     return compare_logs(read_logs(paths, Joining()), Joining(), **more).report
 
 
-def test_with_5_prompts_an_order_may_survive(tmp_path):
+def test_with_5_prompts_an_order_may_survive(tmp_path, wording):
     report = compared(write_runs(tmp_path, 5))
     assert [model.name for model in report.comparison.models] == ["alpha", "beta"]
     (pair,) = report.runs.pairs
     assert (pair.crossed, pair.n_prompts, pair.survives) == (True, 5, "yes")
     assert pair.low > 0
-    text = as_markdown(item_lines(report))
-    assert "The ranking is stable under another prompt: yes" in text
-    assert "Scores are means over prompts, and runs of each: 5 and 1 of alpha, 5 and 1 of beta" in text
+    assert as_markdown(item_lines(report)) == wording
     spreads = report.runs.models[0].spreads
     assert spreads.seeds is None
     assert spreads.prompts.low <= spreads.prompts.value <= spreads.prompts.high
-    assert list(item_lines(report))
 
 
 def test_with_3_prompts_it_cannot_be_said(tmp_path):
     report = compared(write_runs(tmp_path, 3))
     assert report.runs.pairs[0].survives == "unknown"
-    text = as_markdown(item_lines(report))
-    assert "stable under another prompt: unknown (a model has only 3 prompts; 5 are needed)" in text
+    assert "(a model has only 3 prompts;" in as_markdown(item_lines(report))
 
 
 def test_prompts_that_contradict_each_other_are_a_no(tmp_path):
@@ -63,26 +60,25 @@ def test_prompts_that_contradict_each_other_are_a_no(tmp_path):
     assert report.runs.pairs[0].survives == "no"
 
 
-def test_own_prompts_are_not_crossed(tmp_path):
+def test_own_prompts_are_not_crossed(tmp_path, wording):
     report = compared(write_runs(tmp_path, 5, own=True))
     (pair,) = report.runs.pairs
     assert (pair.crossed, pair.spreads, pair.survives) == (False, None, "yes")
-    assert any("Models had different prompts" in note for note in report.notes)
+    assert report.notes == wording
 
 
 def test_named_logs_and_logs_of_one_model_are_compared_with_each_other(tmp_path):
     paths = write_runs(tmp_path, 2)
-    with pytest.raises(InvalidInput, match="the prompts differ"):
+    with pytest.raises(InvalidInput, match="prompts"):
         compared(paths, names=["a", "b", "c", "d"])
-    with pytest.raises(InvalidInput, match="the prompts differ"):
+    with pytest.raises(InvalidInput, match="prompts"):
         compared(paths[:2])
 
 
-def test_too_many_models_are_sent_to_ranks(tmp_path):
+def test_too_many_models_are_sent_to_ranks(tmp_path, wording):
     lines = [
         [lm_eval_choice(place, {"yes": -1.0, "no": -2.0}, acc=float(place > n)) for place in range(12)]
         for n in range(11)
     ]
     paths = [write_lm_eval(tmp_path / f"m{n}", each) for n, each in enumerate(lines)]
-    with pytest.raises(InvalidInput, match=r"found 11 models; rank them: shiftbench logs ranks"):
-        compared(paths)
+    assert refusal(InvalidInput, compared, paths) == wording

@@ -34,29 +34,14 @@ def refusal(folder: Path, text: str, how: Reading = PLAIN) -> str:
     return str(error.value)
 
 
-def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path):
+def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path, wording):
     table = read(tmp_path, BY_HAND)
     assert list(table.models) == ["alpha large", "beta", "gamma", "delta"]
     assert list(table.units) == ["Kettles", "Lamps", "Bicycles", "Tents"]
     nan = float("nan")
     expected = [[81.2, 79.5, 77.3, 80.1], [80.4, 78.8, nan, 79.0], [79.9, nan, 75.0, 78.2], [70.0, 70.0, -3.5, 70.0]]
     np.testing.assert_array_equal(table.scores, expected)
-    notes = "\n".join(table.notes)
-    for said in (
-        "1 empty line skipped",
-        "Columns are separated by ';'",
-        "rows shorter than the header",
-        "Spaces in model names normalised",
-        "Duplicate rows skipped: 'gamma'",
-        "Columns that are not scores of one task (averages, ranks, text) excluded: 'Rank', 'Org', 'Average'",
-        "Decimal commas converted to points in 2 cells",
-        "Marks (stars, footnotes, bold) ignored in 3 cells",
-        "Percent signs ignored in 1 cell",
-        "Spreads after a score (± ...) ignored in 1 cell",
-        "Placeholders for missing scores (n/a, -) treated as missing in 2 cells",
-        "Columns are interpreted as tasks, because scores are not all 0 or 1",
-    ):
-        assert said in notes
+    assert table.notes == wording
 
 
 @pytest.mark.parametrize(
@@ -85,7 +70,6 @@ def test_rows_may_be_tasks_and_markdown_is_a_table(tmp_path):
     table = read(tmp_path, text, name="board.md")
     assert (list(table.models), list(table.units), table.unit) == (["x", "y"], ["a", "b"], Unit.TASKS)
     assert table.scores.tolist() == [[1.5, 3.0], [2.0, 4.0]]
-    assert "Rows are tasks and columns are models" in table.notes
 
 
 LONG = {
@@ -112,16 +96,16 @@ def test_items_of_several_tasks_count_each_task_the_same_or_become_tasks():
     assert tasks.scores.tolist() == [[0.5, 1.0], [0.0, 1.0]]
 
 
-def test_of_dated_scores_the_newest_counts_and_undated_ones_are_refused():
+def test_of_dated_scores_the_newest_counts_and_undated_ones_are_refused(wording):
     twice = {"model": ["x", "x", "y"], "task": ["a", "a", "a"], "score": [0.1, 0.2, 0.3]}
-    with pytest.raises(InvalidInput, match="two scores on one unit; found 'x', 'a', rows 1 and 2"):
+    with pytest.raises(InvalidInput, match="'x', 'a'"):
         table_of_frame(pl.DataFrame(twice), PLAIN, "frame")
     dated = table_of_frame(pl.DataFrame(twice | {"date": ["2026-03-01", "2026-01-01", ""]}), PLAIN, "frame")
     assert dated.scores.tolist() == [[0.1], [0.3]]
-    assert any("1 older score skipped" in note for note in dated.notes)
+    assert dated.notes == wording
 
 
-def test_units_left_out_directions_and_families_are_as_said(tmp_path):
+def test_units_left_out_directions_and_families_are_as_said(tmp_path, wording):
     path = tmp_path / "families.csv"
     path.write_text("task,family\na,one\nb,one\nc,two\n")
     families = read_families(path)
@@ -129,10 +113,10 @@ def test_units_left_out_directions_and_families_are_as_said(tmp_path):
     table = table_of_frame(frame, Reading(lower=("b",), families=families), "frame")
     assert table.groups == ["one", "one", "two"]
     assert table.lower.tolist() == [False, True, False]
-    assert any("do not affect the ranking: 'c'" in note for note in table.notes)
-    with pytest.raises(InvalidInput, match="--without is not a unit of the table; found 'd'"):
+    assert table.notes == wording
+    with pytest.raises(InvalidInput, match=r"--without .*'d'"):
         table_of_frame(frame, Reading(without=("d",)), "frame")
-    with pytest.raises(InvalidInput, match="these tasks have no family; found 'c'"):
+    with pytest.raises(InvalidInput, match=r"family.*'c'"):
         table_of_frame(frame, Reading(families={"a": "one", "b": "one"}), "frame")
 
 

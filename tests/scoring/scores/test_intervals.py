@@ -13,10 +13,10 @@ from sklearn.metrics import f1_score
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.building.synthetic_grid import noisy_predictions
 from shiftbench.builders.folder.reader import DatasetFolder
+from shiftbench.scoring.scores.figures import Reason
 from shiftbench.scoring.scores.score import N_STORED, Scored, checked_predictions, score_predictions
 from shiftbench.scoring.scores.shape import Estimate, Scores
 from shiftbench.scoring.scores.values import task_values
-from tests import wording
 from tests.close_figures import assert_close
 
 
@@ -196,7 +196,7 @@ def test_few_groups_give_no_interval_and_no_replicates(
     assert into.st.value is not None
     for figure in (into.st, into.sd, into.td, task.summary.mean_st, task.summary.worst_sd):
         assert (figure.low, figure.high) == (None, None)
-        assert figure.no_interval == wording.FEWER_THAN_5_EFFECTIVE
+        assert figure.no_interval == Reason.FEW_GROUPS
     assert (elsewhere.sd.low is None, elsewhere.sd.no_interval) == (False, None)
     assert found.table.filter(task="nli", target="harbour", metric="macro_f1")["replicates"].null_count() == 4
     assert not into.resolved
@@ -216,7 +216,7 @@ def test_a_rare_class_gives_no_interval(synthetic: DatasetFolder, predictions: p
     nli, sa = found.scores.tasks
     shift = nli.shifts[0]
     assert shift.st.low is None
-    assert shift.st.no_interval == "a class has fewer than 5 effective gold groups"
+    assert shift.st.no_interval == Reason.RARE_CLASS
     # Depth F1 is a mean over texts, whatever their classes.
     assert shift.depth_f1["0"].low is not None
     assert sa.shifts[0].st.low is not None

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import analysed
@@ -14,8 +15,8 @@ from shiftbench.scoring.papers.analysis.entries import Result, series_of, state_
 from shiftbench.scoring.scores.shape import Estimate, Interval, Scores
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.leaderboard.shapes import labels_with_errors
+from tests.refusals import refusal
 
 from .conftest import DOMAINS, State, entry, write_entry
 
@@ -50,27 +51,22 @@ def test_what_a_store_has_scored_is_not_scored_again(
 
 
 def test_entries_for_other_data_are_left_out_and_counted(
-    dealt: DatasetFolder, boss: DatasetFolder, file: Path, tmp_path: Path
+    dealt: DatasetFolder, boss: DatasetFolder, file: Path, tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
     store = Store(tmp_path / "store")
     store.submit(file, read_card(file.with_suffix(".card.yaml")), [dealt])
-    with pytest.raises(InvalidInput, match="there is no entry to analyse; found 1 entry of the store: for other data"):
-        read_entries([], store, [boss])
+    assert refusal(InvalidInput, read_entries, [], store, [boss]) == wording
 
 
 def test_every_problem_of_every_file_is_told_before_any_is_scored(
-    dealt: DatasetFolder, file: Path, tmp_path: Path
+    dealt: DatasetFolder, file: Path, tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
     short = write_entry(
         dealt, tmp_path / "short.parquet", labels_with_errors(dealt, "moods", DOMAINS, 0.2).head(7), "B"
     )
     (tmp_path / "alone.parquet").write_bytes(file.read_bytes())
-    with pytest.raises(InvalidInput) as refused:
-        read_entries([file, short, tmp_path / "none.parquet", tmp_path / "alone.parquet"], None, [dealt])
-    told = str(refused.value)
-    assert "short.parquet" in told
-    assert f"none.parquet: {wording.NO_SUCH_PREDICTION_FILE}" in told
-    assert "alone.parquet: this prediction file has no card next to it; write alone.card.yaml" in told
+    files = [file, short, tmp_path / "none.parquet", tmp_path / "alone.parquet"]
+    assert refusal(InvalidInput, read_entries, files, None, [dealt]) == wording
 
 
 def test_results_have_names_of_their_own_and_their_placebo(dealt: DatasetFolder, good: Scores, partial: Scores) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board.analysed import find_results
@@ -29,8 +30,8 @@ def errors() -> dict[str, dict[str, float]]:
 def test_each_method_sees_the_shift_that_it_assumes(errors: dict[str, dict[str, float]]) -> None:
     for method in ("doc", "cot"):
         assert errors["subpopulation"][method] < 0.02
-    for method in ("doc", "cot", "source-accuracy"):
-        assert errors["label shift"][method] > 0.03
+    changed = errors["label shift"]
+    assert min(changed[method] for method in ("doc", "cot", "source-accuracy")) > 0.03
 
 
 def test_no_method_sees_concept_shift(errors: dict[str, dict[str, float]]) -> None:
@@ -41,7 +42,7 @@ def test_no_method_sees_concept_shift(errors: dict[str, dict[str, float]]) -> No
     assert min(seen.values()) > 0.15
 
 
-def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Scores) -> None:
+def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Scores, wording: SnapshotAssertion) -> None:
     rows = check_predictions(
         both_tasks(dealt, 0.15), [dealt.prediction_task(task) for task in dealt.manifest.tasks], "p"
     )
@@ -52,12 +53,14 @@ def test_entries_stand_beside_simulated_shifts(dealt: DatasetFolder, good: Score
     mine = found.rows.filter(cause=BOARDS)
     assert set(mine["entry"]) == {"Good"}
     assert {"source-accuracy", "mean-drop"} <= set(mine["method"])
-    assert any("1 entry for which no accuracy can be forecast" in line for line in found.left_out)
+    assert found.left_out == wording
     assert draw_forecasts(found.rows, ["A note."]).startswith(b"\x89PNG")
 
 
-def test_without_predictions_at_hand_there_is_no_figure(dealt: DatasetFolder, good: Scores) -> None:
+def test_without_predictions_at_hand_there_is_no_figure(
+    dealt: DatasetFolder, good: Scores, wording: SnapshotAssertion
+) -> None:
     found = find_forecasts(find_results([entry(dealt, good, "Bare")], [dealt]))
     assert found.rows.is_empty()
-    assert found.left_out[0].startswith("no entry has predictions")
+    assert found.left_out == wording
     assert found.rows.schema["truth"] == pl.Float64

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import stats
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.papers.protocol.choice import Facts, MeanWords, Probe, Study, choose
@@ -64,15 +65,14 @@ def test_without_an_id_nothing_is_chosen() -> None:
     assert (choice.id, choice.id_by_rule, choice.ood, choice.model) == (None, None, None, None)
 
 
-def test_who_settles_the_id(suite: DatasetFolder) -> None:
+def test_who_settles_the_id(suite: DatasetFolder, wording: SnapshotAssertion) -> None:
     large, small = study({}), study({}, train=5)
-    assert resolve_id_domain(large, suite, None) == ("Wide", "ID: Wide, as defined by the folder; the rule agrees.")
-    assert resolve_id_domain(large, suite, "law") == (
-        "Law",
-        "ID: Law, as given by --id; but the rule would choose Wide.",
-    )
-    assert resolve_id_domain(small, suite, None)[0] == "Wide"
     info = suite.task("nli").model_copy(update={"id_domain": None})
     free = replace(suite, manifest=suite.manifest.model_copy(update={"tasks": {"nli": info}}))
-    assert resolve_id_domain(large, free, None) == ("Wide", "ID: Wide, by the rule.")
-    assert resolve_id_domain(small, free, None)[0] is None
+    assert {
+        "the folder and the rule": resolve_id_domain(large, suite, None),
+        "the option": resolve_id_domain(large, suite, "law"),
+        "the folder": resolve_id_domain(small, suite, None),
+        "the rule": resolve_id_domain(large, free, None),
+        "nothing": resolve_id_domain(small, free, None),
+    } == wording

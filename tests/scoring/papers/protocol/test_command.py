@@ -6,13 +6,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.papers.protocol.choice import DatasetChoice
 from shiftbench.scoring.papers.protocol.report import choice_picture
 from shiftbench.scoring.papers.protocol.run import choose_measured, choose_reported
 from shiftbench.validation.report import InvalidInput
-from tests import command_line, wording
+from tests import command_line
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -22,7 +23,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_the_papers_tables(tmp_path: Path) -> None:
     result = run("nli", "--reported", "--picture", tmp_path / "nli.png", "--json", tmp_path / "nli.json")
     assert result.returncode == 0, result.stderr
-    assert "nli: MNLI -> ANLI, ContractNLI, WANLI" in result.stdout
+
     # No table is broken into lines at 120 columns.
     assert result.stdout.count("\u2500\u2500\u2500") > 0
     assert "\n ANLI         162,865    3,200 " in result.stdout
@@ -42,16 +43,13 @@ def test_json_alone_on_standard_output() -> None:
     assert (found.task, found.id, found.ood) == ("ner", "Few-NERD", ("E-NER", "WNUT"))
 
 
-def test_a_folder(suite: DatasetFolder, predictions: Path) -> None:
+def test_a_folder(suite: DatasetFolder, predictions: Path, wording: SnapshotAssertion) -> None:
     result = run("nli", "--data", suite.path, "--predictions", predictions, "--id", "wide")
     assert result.returncode == 0, result.stderr
-    assert "ID: Wide, as given by --id" in result.stdout
-    assert "source taken by Court" in result.stdout
-    assert "nli: Wide -> Hard, Law, Novel" not in result.stdout
-    assert "nli: Wide -> Hard, Court, Novel" in result.stdout
+    assert result.stdout == wording
     bare = run("nli", "--data", suite.path)
     assert bare.returncode == 0, bare.stderr
-    assert "nli: Wide -> ?" in bare.stdout
+    assert " -> ?" in bare.stdout
 
 
 @pytest.mark.parametrize(
@@ -69,18 +67,10 @@ def test_wrong_usage(arguments: tuple[str, ...], words: str) -> None:
     assert words in result.stderr
 
 
-def test_refused_input(tmp_path: Path) -> None:
-    result = run("nlj", "--reported")
-    assert result.returncode == 1
-    assert "error: --reported: the paper has no such task; found 'nlj'; did you mean 'nli'?" in result.stderr
-    result = run("nli", "--data", tmp_path)
-    assert result.returncode == 1
-    assert wording.NOT_DATASET_FOLDER in result.stderr
-
-
-def test_help() -> None:
-    result = run("--help")
-    assert "Example: shiftbench study protocol nli --reported" in result.stdout
+def test_refused_input(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    results = run("nlj", "--reported"), run("nli", "--data", tmp_path)
+    assert [result.returncode for result in results] == [1, 1]
+    assert [result.stderr for result in results] == wording
 
 
 def test_pictures(suite: DatasetFolder, predictions: Path) -> None:
@@ -92,5 +82,5 @@ def test_pictures(suite: DatasetFolder, predictions: Path) -> None:
     assert width(both) == 1200
     assert both == choice_picture(choose_reported("td", 3))
     assert width(choice_picture(choose_measured(suite, "nli", 2, predictions=predictions))) == 600
-    with pytest.raises(InvalidInput, match="there is nothing to plot; set SHIFTBENCH_ENCODER"):
+    with pytest.raises(InvalidInput, match="SHIFTBENCH_ENCODER"):
         choice_picture(choose_measured(suite, "nli", 2))

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders import boss
 from shiftbench.scoring.papers.protocol import reported
 from shiftbench.scoring.papers.protocol.choice import DatasetChoice, Decision
 from shiftbench.scoring.papers.protocol.run import choose_reported
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 SUITE = {
     "sa": ("Amazon", {"Dynasent", "SemEval", "SST"}),
@@ -118,13 +120,9 @@ def shared_reported() -> Path:
     return folder
 
 
-def test_refusals() -> None:
-    with pytest.raises(InvalidInput, match="the paper has no such task; found 'nil'; did you mean 'nli'"):
-        choose_reported("nil", 3)
-    with pytest.raises(InvalidInput, match=r"tested no model trained on this data set; found 'SNLI'.*trained on MNLI"):
-        choose_reported("nli", 3, "SNLI")
-    with pytest.raises(InvalidInput, match="did you mean 'MNLI'"):
-        choose_reported("nli", 3, "MNL")
+def test_refusals(wording: SnapshotAssertion) -> None:
+    cases = (("nil", 3), ("nli", 3, "SNLI"), ("nli", 3, "MNL"))
+    assert [refusal(InvalidInput, choose_reported, *arguments) for arguments in cases] == wording
     assert choose_reported("nli", 3, "MNLI").id == "MNLI"
 
 
