@@ -117,8 +117,9 @@ def drop_evidence(reference: Groups, later: Groups) -> Evidence:
 def _jitter(before: PeriodMeans, after: PeriodMeans) -> Floats:
     """Estimate the standard deviation between periods around separate means before and after; shape (...).
 
-    The sum of squared residuals is equated to less than its degrees of freedom, reduced by the squared ratio of the
-    normal to Student's 95% quantile, so that the estimate is conservative with few periods.
+    The estimate is the variance at which the standardised squared residuals sum to their degrees of freedom times the
+    squared ratio of the normal to Student's 95% quantile. With few periods this ratio is small, which raises the
+    estimate.
 
     Args:
         before: the reference's periods, at least one.

@@ -130,6 +130,7 @@ def squared_calibration_error(sizes: ArrayLike, differences: ArrayLike) -> Calib
     share = total / total.sum() / pairs
     apart = d - n * (summed / total)
     influences = 2 * apart @ (share * summed) + n @ (errors - value) / total.sum()
+    # Under perfect calibration the value is a sum over pairs of groups with mean 0 (a degenerate U-statistic).
     chance = 2 * float((np.outer(share, share) * (apart.T @ apart) ** 2).sum())
     return CalibrationError(value, influences, chance)
 

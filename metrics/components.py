@@ -167,7 +167,7 @@ def with_other_prompt(differences: ArrayLike, errors: ArrayLike, level: float = 
     Args:
         differences: mean difference with each prompt, shape (n_prompts,), finite.
         errors: standard error of each over items, shape (n_prompts,).
-        level: of the prediction interval, in (0, 1).
+        level: level of the prediction interval, in (0, 1).
     Returns: the interval. ``survives`` is False if two prompts have significant differences of opposite sign
         (Bonferroni over prompts), otherwise True if the interval excludes 0, otherwise None.
 
@@ -199,7 +199,7 @@ def other_prompts_of_each(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Ot
     Args:
         a: mean score of the first model with each of its prompts, finite.
         b: the same for the second model; the numbers of prompts may differ.
-        level: of the prediction interval, in (0, 1).
+        level: level of the prediction interval, in (0, 1).
     Returns: as ``with_other_prompt``; ``survives`` is never False because the prompts are not paired.
 
     >>> other_prompts_of_each([0.80, 0.81, 0.79, 0.80, 0.82], [0.50, 0.52, 0.51, 0.50, 0.49]).survives

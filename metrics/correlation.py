@@ -254,6 +254,7 @@ def _logit_line(x: Floats, y: Floats) -> _Bend:
 
     across = _on_axis(x, "logit", "id_scores")
     away = across - across.mean()
+    # The search starts from a line through logits, which scores of 0 and 1 do not have.
     inside = np.clip(y, 1e-3, 1 - 1e-3)
     level, slope = _straight(away, np.log(inside / (1 - inside)), True)
 

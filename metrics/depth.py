@@ -106,6 +106,7 @@ def least_deep(target_depth: ArrayLike, lambda_: float) -> NDArray[np.bool_]:
         raise ValueError(f"lambda is a percentage in [0, 100), got {lambda_}")
     if depths.size == 0:
         raise ValueError("no target texts")
+    # The tolerance keeps a rounding error of the percentage from raising the number by one.
     n_kept = max(1, int(np.ceil(depths.size * (100 - lambda_) / 100 - 1e-9)))
     return np.asarray(depths <= np.partition(depths, n_kept - 1)[n_kept - 1])
 

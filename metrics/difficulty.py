@@ -32,7 +32,7 @@ class Bounded(NamedTuple):
 
 
 class OnScale(NamedTuple):
-    """The parts of a drop on one scale.
+    """The parts of a drop on one scale, such as points or log odds.
 
     Attributes:
         difficulty: mean IDD of the probes.

@@ -188,6 +188,7 @@ def _order_board(board: Board, rng: np.random.Generator) -> tuple[Floats, int] |
     source_of = {int(target): row for row, target in enumerate(board.at) if target >= 0}
     found = []
     for part in _chunks(_permutations(k, rng)):
+        # A domain is permuted as target and as source: find the row that a source gets, -1 if that domain is not one.
         rows = np.tile(np.arange(n_sources), (len(part), 1))
         for row, target in enumerate(board.at):
             if target >= 0:

@@ -142,6 +142,7 @@ def transported_confidence(target: ArrayLike, source_prior: ArrayLike) -> float:
     prior = np.asarray(source_prior, dtype=np.float64)
     if prior.shape != (n_classes,) or np.any(prior < 0) or abs(prior.sum() - 1) > 1e-6:
         raise ValueError(f"source_prior must be {n_classes} probabilities that sum to 1, got {prior.tolist()}")
+    # Start from the most likely class of each text, then move texts from classes with too many at the least cost.
     given = np.zeros((n, n_classes))
     given[np.arange(n), table.argmax(axis=1)] = 1.0
     surplus = given.sum(axis=0) - n * prior / prior.sum()

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 _LETTERS_AND_DIGITS = b"abcdefghijklmnopqrstuvwxyz0123456789"
 _SEPARATED = bytes(byte if byte in _LETTERS_AND_DIGITS else ord(" ") for byte in range(256))
 _BLOCK_CELLS = 2**22
-"""Approximate maximum size of one BERTScore block: padded token vectors plus cosines."""
+"""Approximate maximum number of values in one block of BERTScore: padded token vectors and cosines."""
 
 
 @dataclass(frozen=True)

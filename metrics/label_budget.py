@@ -45,8 +45,8 @@ def anticipate(
     """Predict the accuracy of a domain from its mean confidence and from labelled domains.
 
     The mean is the confidence minus the mean overconfidence on labelled domains. The variance is that of the
-    overconfidence between domains (sampling variance subtracted), combined with a prior of 10 points that has the
-    weight of two domains, times ``1 + 1 / k`` for a new domain.
+    overconfidence between domains (sampling variance subtracted), combined with a prior standard deviation of 10 points
+    that has the weight of two domains, times ``1 + 1 / k`` for a new domain.
 
     Args:
         confidence: mean calibrated confidence, in [0, 1].

@@ -65,6 +65,7 @@ def draw_probabilities(
 
 def _capped(wanted: Floats, budget: int) -> Floats:
     """Scale weights to probabilities that sum to the budget, each at most 1."""
+    # Capping a probability at 1 raises the others, which may then exceed 1, too.
     certain = np.zeros(wanted.size, dtype=bool)
     shares = np.ones(wanted.size)
     while not certain.all():

@@ -67,6 +67,7 @@ Floats = NDArray[np.float64]
 LEVELS = ((9, 0.9), (4, 0.8))
 """Pairs (minimum number of domains with known errors, level of the intervals)."""
 _SLACK = 1e-9
+"""Tolerance for rounding errors."""
 
 
 def interval_level(n_domains: int) -> float | None:
@@ -153,6 +154,7 @@ MIN_DOMAINS = 6
 _EXACT = 14
 """Maximum number of domains for which all sign patterns are enumerated."""
 _DRAWS = 20_000
+"""Number of random sign patterns if there are more domains."""
 
 
 def mean_by_domain(values: ArrayLike, domains: ArrayLike) -> Floats:

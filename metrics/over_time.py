@@ -211,10 +211,11 @@ def change_point(values: ArrayLike, variances: ArrayLike, rng: np.random.Generat
     k = y.size
     if k < LEAST_FOR_CHANGE:
         raise ValueError(f"a change point needs 12 periods or more, found {k}")
+    # Rows are scaled by the roots of their weights, so that the fits below are ordinary least squares.
     roots = np.sqrt(1 / (own + between_variance(y, own, np.ones((k, 1)), k - 1)))
     steps = (np.arange(k)[:, None] >= np.arange(1, k)).astype(np.float64) * roots[:, None]  # one column per position
     inner = np.arange(_SIDE - 1, k - _SIDE)
-    draws = np.vstack([y * roots, rng.standard_normal((n_draws, k))])
+    draws = np.vstack([y * roots, rng.standard_normal((n_draws, k))])  # row 0 is observed, the others are null draws
     shares = _explained(draws, roots[:, None], steps[:, inner])
     best = int(shares[0].argmax())
     largest = shares.max(axis=1)

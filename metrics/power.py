@@ -76,7 +76,7 @@ def minimum_detectable(se: ArrayLike, dof: ArrayLike = np.inf, n_tests: int = 1)
 
 @dataclass(frozen=True)
 class Answers:
-    """A model of predictions on a test set, given a recall, and the resulting score.
+    """A model of the predictions on a test set, which relates a recall to the score and its variance.
 
     The recall is the same for every class, and errors are uniform over the other classes.
 

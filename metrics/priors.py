@@ -183,9 +183,11 @@ def _check_amounts(name: str, values: Floats) -> None:
 
 
 _LEAST = 1e-12
+"""Minimum probability whose logarithm is taken."""
 _COARSE = np.linspace(-3.0, 3.0, 25)
 """Initial grid of log temperatures, from 0.05 to 20."""
 _ROUNDS = 40
+"""Steps of the golden-section search for the temperature."""
 _GOLDEN = (np.sqrt(5) - 1) / 2
 
 

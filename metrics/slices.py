@@ -77,6 +77,7 @@ def search_rules(
     values, n = np.asarray(scores, dtype=np.float64), len(predicates)
     if n == 0 or predicates.shape[1] == 0:
         return []
+    # Element (i, j) is for the texts with predicates i and j; on the diagonal, with a single predicate.
     sizes, sums = np.zeros((predicates.shape[1],) * 2), np.zeros((predicates.shape[1],) * 2)
     for start in range(0, n, _ROWS):
         part = predicates[start : start + _ROWS].astype(np.float32)

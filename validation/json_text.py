@@ -10,7 +10,7 @@ def parse_json(content: str | bytes) -> Any:
     Args:
         content: the document; bytes in UTF-8.
     Returns: the parsed value.
-    Raises: ValueError when it is not JSON, or nests too deep.
+    Raises: ValueError when it is not JSON, or is nested too deeply.
 
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
@@ -27,7 +27,7 @@ def json_line(line: bytes, *, once: bool = False) -> Any:
         line: its bytes.
         once: refuse repeated keys of an object; otherwise the last value is used.
     Returns: the parsed value.
-    Raises: ValueError when it is not JSON in UTF-8, nests too deep, or contains an invalid string.
+    Raises: ValueError when it is not JSON in UTF-8, is nested too deeply, or contains an invalid string.
     """
     content = _decode(_ONCE if once else _ANY, line.decode().removeprefix("\ufeff"))
     # JSON escapes can encode half a surrogate pair, which is not valid text.

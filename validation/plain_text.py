@@ -44,6 +44,11 @@ def refuse_invisible(text: str, allowed: str = "") -> str:
 def escape_invisible(text: str, allowed: str = "\n\t") -> str:
     r"""Escape the characters of a text that ``refuse_invisible`` would refuse.
 
+    Args:
+        text: the text.
+        allowed: invisible characters to leave unchanged.
+    Returns: the text, with each other invisible character as a Python escape such as ``\u202e``.
+
     >>> escape_invisible("a\x1b[2J\u202eb")
     'a\\x1b[2J\\u202eb'
     """

@@ -19,7 +19,7 @@ _STYLE = {
     "axes.titlesize": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "text.parse_math": False,  # names may hold a dollar sign
+    "text.parse_math": False,  # names may contain a dollar sign
 }
 
 

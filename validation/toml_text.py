@@ -15,7 +15,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     Args:
         path: an existing file.
     Returns: its tables.
-    Raises: ValueError when it is not TOML in UTF-8, is too large or nests too deep.
+    Raises: ValueError when it is not TOML in UTF-8, is too large or nested too deeply.
     """
     if (size := path.stat().st_size) > MAX_BYTES:
         raise ValueError(f"{size:,} bytes, more than {MAX_BYTES:,}")

@@ -42,7 +42,7 @@ def parse_mapping(text: str, thing: str, file: str) -> dict[str, Any]:
         thing: what it should be, used in problems, such as ``card``.
         file: the file's name, used in problems.
     Returns: its content with text keys and JSON values.
-    Raises: InvalidInput with line and column if the text is neither JSON nor YAML, is too large, nests too deep,
+    Raises: InvalidInput with line and column if the text is neither JSON nor YAML, is too large or nested too deeply,
         repeats a key, or contains an alias, a tag, half a surrogate pair or a number with too many digits.
     """
     size = len(text.encode(errors="surrogatepass"))

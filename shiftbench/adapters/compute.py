@@ -39,7 +39,7 @@ def compute(
     labels = {label: code for code, label in enumerate(dict.fromkeys(gold))}
     tables = confusion_counts(
         [labels[label] for label in gold],
-        [labels.get(label, len(labels)) for label in predicted],
+        [labels.get(label, len(labels)) for label in predicted],  # other labels count as unusable output: wrong
         len(labels),
         cells=[names.index(place) for place in places],
         n_cells=len(names),

@@ -15,7 +15,7 @@ from shiftbench.version import __version__
 CLAIM, READ_ME, COMMAND = "claim.json", "README.md", "shiftbench study verify claim.json"
 _DATA, _PREDICTIONS = "data", "predictions"
 _DESCRIPTIONS = ("README.md", "croissant.json", "shiftbench.json")
-"""Files included of a dataset whose rows may not be redistributed: how to build it, and its hashes."""
+"""Files included instead of the rows if these may not be redistributed: how to build the dataset, and its hashes."""
 _DAY = (1980, 1, 1, 0, 0, 0)
 """Fixed date of every member, so that the same claim and files give the same bytes."""
 
@@ -27,8 +27,8 @@ def write_artifact(claim: Path, out: Path, *, data: Path | None = None, files: P
         claim: file written by ``compare --json``.
         out: the archive to write.
         data: the dataset folder or file; by default the one named in the claim, in the claim's folder.
-        files: folder of the prediction files; by default the claim's own.
-    Returns: the members' names.
+        files: folder of the prediction files; by default the claim's folder.
+    Returns: the names of the archive's members.
     Raises: InvalidInput if the claim cannot be reproduced exactly, or a file that it names is missing or differs.
     """
     claimed = read_claim(claim)
@@ -55,6 +55,7 @@ def write_artifact(claim: Path, out: Path, *, data: Path | None = None, files: P
         CLAIM: f"{moved.model_dump_json(indent=2)}\n",
         READ_ME: _read_me(moved, members, rows_included=rows_included),
     }
+    # Written under another name first, so that a failure leaves no incomplete archive.
     partial = out.with_name(f"{out.name}.part")
     with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in texts.items():

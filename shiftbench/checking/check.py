@@ -138,6 +138,7 @@ def run_check(
         source = _one_source(read_own_predictions(model, own.columns)["source"], str(model), trained_on)
         trained_on = trained_on or source
     has_depth = train_file is not None and trained_on not in (None, ELSEWHERE)
+    # With a history, a file may contain a single new period.
     vectors, least = encoder if has_depth else None, 2 if time.history is None else 1
     with (
         opened_history(time) as before,
@@ -150,6 +151,7 @@ def run_check(
         forecasts, away = None, None
         doubts: tuple[str, ...] = ()
         if isinstance(model, PredictionInput):
+            # Read again with the labels, which determine the order of probabilities.
             given = read_own_predictions(model, own.columns, rows.info.labels, is_again=True).filter(source=source)
             name, (frame, away) = model.path.name, rows.checked(given, model)
         else:

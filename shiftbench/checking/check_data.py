@@ -229,7 +229,7 @@ def _open_file(
     if len(tables) == 1:
         apart = split_unlabelled(tables[0], own.columns, own.kind)
     tables, unlabelled = [apart.table, *tables[1:]], apart.unlabelled
-    try:
+    try:  # to forecast other domains, one labelled domain is enough: the source
         rows = own_rows(tables, own.columns, own.kind, min_domains=min_domains if unlabelled is None else 1)
     except InvalidInput as error:
         raise InvalidInput(map(_suggest_find_domains, error.problems)) from None

@@ -113,6 +113,7 @@ def predict_unlabelled(model: LoadedModel, rows: CheckData, place: Path) -> pl.D
     Returns: checked predictions.
     """
     assert rows.unlabelled is not None
+    # The dataset's content hash does not include rows without labels.
     texts = sha256(rows.unlabelled.frame.write_json().encode()).hexdigest()
     settings = _settings_key(model, rows, unlabelled=texts)
     facts = rows.unlabelled.prediction_task(rows.folder)

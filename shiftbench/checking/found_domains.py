@@ -79,7 +79,7 @@ class DomainSearch:
     Attributes:
         rows: the data of the check.
         encoder: also embeds texts for the clusters; None: n-grams only.
-        row_slices: columns ``id`` (the dataset's) and ``slice``, set by the search; other rows are in ``REST``.
+        row_slices: columns ``id`` (the dataset's) and ``slice``, set by the search; ``REST`` for rows in no slice.
     """
 
     rows: CheckData
@@ -106,6 +106,7 @@ class DomainSearch:
         found, masks = SearchedTexts.of(frame["text"].to_list(), columns, self.encoder, least).find(texts)
         titles = {name: text for text, name in rows.in_order.items()}
         found = _with_domains(found, masks, frame["domain"], titles)
+        # Slices may overlap. They are assigned in reverse, so that the first one wins.
         named = np.full(len(frame), REST, dtype=object)
         for number, (each, mask) in reversed(list(enumerate(zip(found.slices, masks, strict=True), 1))):
             named[mask] = f"{number} {each.name}"[:_LONGEST]
@@ -147,7 +148,7 @@ class SearchedTexts:
 
     Attributes:
         described: their words and embeddings.
-        blind: the candidates, all with different texts.
+        blind: the candidates, no two with the same texts.
         least: minimum texts of a slice.
     """
 
@@ -213,6 +214,7 @@ def independent_groups(frame: pl.DataFrame) -> NDArray[np.int64]:
     names = pl.concat_str("domain", "group", separator="\0")
     groups = frame.select(names.rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     rows = frame.with_row_index("row")
+    # Near duplicates are searched among distinct texts only; each row is joined with the first one of its text.
     first = rows.select(pl.col("row").min().over("text"))["row"].to_numpy().astype(np.int64)
     places = np.unique(first)
     with TemporaryDirectory(prefix="slices-") as place:

@@ -44,7 +44,7 @@ WITHOUT_TIME = TimeOptions()
 
 
 class HistoryLine(PeriodGroups):
-    """A line of a history."""
+    """A period in a history file."""
 
     is_reference: bool
     settings: str
@@ -52,7 +52,7 @@ class HistoryLine(PeriodGroups):
 
 @dataclass
 class Follower:
-    """Tests of the periods of one check, and of those in its history.
+    """Tests over the periods of a check and of its history, to which ``save`` adds the new ones.
 
     Attributes:
         options: reference, history and order of the periods.

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     Table: TypeAlias = pl.DataFrame | pd.DataFrame | pa.Table | Mapping[str, Sequence[Any]]
 
 _HEAD = 1_000_000
+"""Maximum characters read in search of a file's header and first row."""
 _TABLES = "a polars or pandas DataFrame, a Dataset of datasets, a pyarrow Table, or a dict of columns"
 
 

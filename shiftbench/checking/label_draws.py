@@ -37,7 +37,7 @@ PROBABILITY = "draw_probability"
 
 
 class DomainDraw(BaseModel):
-    """How the texts of one domain were sampled.
+    """Record of how the texts of one domain were sampled.
 
     Attributes:
         domain: its name in the data.
@@ -98,8 +98,9 @@ def draw_texts(domains: Sequence[DomainPlan], plan: LabelPlan, seed: int, group_
     for part, share, expected in domains:
         confidence = shift_mean(part["confidence"].to_numpy(), expected.mean)
         groups = group_codes(part["group"])
-        tells = plan.correlation is None or plan.correlation > 0
-        tuned = tells and enough_expected(confidence, share * (groups.max() + 1) / len(part))
+        # Confidences that were uninformative on the labelled domains are not used.
+        is_informative = plan.correlation is None or plan.correlation > 0
+        tuned = is_informative and enough_expected(confidence, share * (groups.max() + 1) / len(part))
         chance = draw_probabilities(confidence, groups, share, UNIFORM_SHARE if tuned else 1)
         drawn = draw_groups(chance, groups, rng)
         probabilities |= dict(zip(part["id"].to_numpy()[drawn].tolist(), chance[drawn].tolist(), strict=True))

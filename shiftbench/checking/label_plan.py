@@ -129,6 +129,7 @@ def _known_domains(labelled: pl.DataFrame) -> list[_Known]:
         right = (part["label"] == part["prediction"]).cast(pl.Float64).to_numpy()
         groups = (part["group"].rank("dense").to_numpy() - 1).astype(np.int64)
         sums = sum_by_group((right - right.mean())[None], groups)[0]
+        # Cluster-robust: sums over groups, because outcomes may be correlated within a group.
         error = float(np.sqrt((sums**2).sum() * sums.size / max(sums.size - 1, 1))) / right.size
         alone = float(np.sqrt(right.var(ddof=1) / right.size))
         confidence = float(part["confidence"].to_numpy().mean())

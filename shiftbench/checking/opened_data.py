@@ -22,7 +22,7 @@ from shiftbench.validation.vocabulary import TaskKind
 
 
 class OwnColumns(TypedDict, total=False):
-    """How a user table is read, as keyword arguments of the Python API; not allowed for a dataset folder.
+    """Options for reading a user table, as keyword arguments of the Python API; not allowed for a dataset folder.
 
     Attributes:
         domain: the column of domains; by default ``domain``.
@@ -55,7 +55,7 @@ class OwnColumns(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class OwnFile:
-    """How a user file is read; the default if ``--data`` is a dataset folder.
+    """Options for reading a user file; the defaults if ``--data`` is a dataset folder.
 
     Attributes:
         columns: roles of its columns.
@@ -123,7 +123,7 @@ def refuse_own(own: OwnFile) -> None:
 
 @dataclass(frozen=True)
 class OpenedData:
-    """The opened ``--data``.
+    """Opened data: a dataset folder, or a user file as a temporary dataset.
 
     Attributes:
         folder: the dataset; for a file, the dataset built from its rows.
@@ -162,7 +162,7 @@ def opened_data(
     *,
     min_domains: int = 2,
 ) -> Iterator[OpenedData]:
-    """Open ``--data`` for the duration of the context.
+    """Open a dataset folder or a user file, and yield it; temporary files are removed when the context ends.
 
     Args:
         data: a dataset folder, or a user file.

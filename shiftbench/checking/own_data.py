@@ -50,7 +50,7 @@ class OwnData:
         csv: the file.
         columns: roles of its columns.
         names: the dataset's names of domains, by the names in the file.
-        ids: the dataset's id of every test row: id, own_id, first; empty without an id column.
+        ids: the dataset's id of every test row, from ``dataset_ids``; empty without an id column.
         own_ids: the file's ids by the dataset's; empty without an id column.
         opened_with: the prediction file that it was opened with, and its contents.
         left_out: the file's ids of the rows without a label.
@@ -244,7 +244,15 @@ def _task_name(predictions: pl.DataFrame, columns: Columns) -> str:
 
 
 def dataset_ids(rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder) -> pl.DataFrame:
-    """Return the dataset's id of every test row: columns id, own_id, first (first occurrence of identical rows)."""
+    """Match the test rows of a user file to those of the dataset built from it.
+
+    Args:
+        rows: the rows as read, with a column ``own_id``.
+        names: the dataset's names of domains, by the names in the file.
+        folder: the dataset.
+    Returns: one row per test row of the file: ``own_id``, ``id`` (the dataset's) and ``first``, whether it is the first
+        of identical rows, which the dataset contains once.
+    """
     task = next(iter(folder.manifest.tasks))
     info = folder.task(task)
     words, gold = dict(enumerate(info.labels)), pl.col(GOLD[info.kind])

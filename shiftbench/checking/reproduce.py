@@ -28,7 +28,7 @@ FEWSHOT_DOMAINS, FEWSHOT_ROWS = 3, 600
 
 
 def grid_file(row: PaperRow) -> Path:
-    """Return the grid file of a row.
+    """Return the path of the grid that computes a table or figure.
 
     Raises: InvalidInput if it is missing, as in a wheel.
     """
@@ -40,7 +40,7 @@ def grid_file(row: PaperRow) -> Path:
 
 
 def refuse_uncomputable(row: PaperRow) -> None:
-    """Raise InvalidInput if a row cannot be computed at all."""
+    """Raise InvalidInput for a table or figure that cannot be computed at all."""
     if row.state in (State.NEVER, State.NOTHING):
         raise InvalidInput(Problem(f"{row.name}: {STATES[row.state]}", row.id, row.why))
 
@@ -69,12 +69,12 @@ def steps_of(row: PaperRow, data: Path, out: Path) -> list[str]:
 
 
 def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Trial], Callable[[Trial], Any]]":
-    """Return the trials of a paper row's grid, and a function that counts a trial's data rows.
+    """Return the trials that a table or figure needs, and a function that counts the data rows of a trial.
 
     Rows are counted in the dataset if it is built, otherwise taken from the paper's sizes.
 
     Args:
-        row: the row of ``papers.toml``.
+        row: the table or figure, a row of ``papers.toml``.
         programs: the command whose sub-commands are the programs.
         data: the dataset folder, which may not exist.
     """
@@ -114,7 +114,7 @@ def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Ite
     If only a part of a grid is available, that part is run; finished trials are not repeated.
 
     Args:
-        row: a row that can be computed.
+        row: a table or figure that can be computed.
         programs: the command whose sub-commands are the programs.
         data: the dataset folder.
         out: a folder for the grid's results.

@@ -108,6 +108,7 @@ def split_unlabelled(table: OwnTable, columns: Columns, kind: TaskKind | None) -
         shown += f" and {len(counts) - MAX_SHOWN:,} more domains" if len(counts) > MAX_SHOWN else ""
         notes.append(f"skipped, because they have no label in column '{label}': {plural(len(mixed), 'row')} ({shown})")
         left_out = mixed[names["own_id"]] if "own_id" in names else left_out
+    # Problems found later must name the rows of the file, not of this part.
     known = replace(table, frame=labelled, numbers=(~blank).arg_true() + 1)
     if rows.is_empty():
         return SplitTable(known, None, left_out, tuple(notes))

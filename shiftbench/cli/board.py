@@ -558,6 +558,7 @@ def share(
 
 
 _GUESSED = ("name", "paradigm", "data", "settings", "subset")
+"""Keys of a card that are filled in from the predictions and the dataset."""
 
 
 def card(

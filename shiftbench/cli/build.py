@@ -415,7 +415,7 @@ def _build_from_upstream(
 
 
 def _print_all(out: Path, built: "Built", json_: str | None, *, withhold_labels: bool) -> None:
-    """Print what was built; InvalidInput explains what could not be built."""
+    """Print what was built, and raise InvalidInput with the problems of tasks that could not be built."""
     from shiftbench.validation.report import InvalidInput
 
     manifest, failed, without_files = built

@@ -85,7 +85,7 @@ def _run(program: typer.Typer) -> None:
         named = f"{failed.filename}: " if failed.filename else ""
         typer.echo(f"error: {named}{failed.strerror or failed}", err=True)
         sys.exit(1)
-    except sqlite3.DatabaseError as failed:
+    except sqlite3.DatabaseError as failed:  # caches of responses and embeddings are SQLite files
         from shiftbench.builders.cache import cache_folder
 
         typer.echo(f"error: {cache_folder()}: {failed}; free it, or set SHIFTBENCH_CACHE to another folder", err=True)

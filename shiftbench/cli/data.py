@@ -203,6 +203,7 @@ def _build_prompted_task(folder: "DatasetFolder", name: str, subset: str) -> "Pr
     rows = folder.test(name, subset)
     answers = [prompt.answer(row) for row in rows.iter_rows(named=True)]
     kept = rows.select("id", "domain", *info.inputs, GOLD[info.kind]).with_columns(pl.Series(GOLD_ANSWER, answers))
+    # All rows get the same limit on output tokens, so it must suffice for the one with the most tags.
     longest = max(rows.iter_rows(named=True), key=lambda row: len(row[TOKENS]) if info.kind is TaskKind.TAGGING else 0)
     request = prompt.request(longest, ())
     parts = kept.partition_by("domain", as_dict=True, maintain_order=True)

@@ -38,6 +38,7 @@ ENVIRONMENT = (
 """Environment variables that every command reads."""
 
 PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+"""Settings of every typer program: rich, which is slow to import, formats neither help nor tracebacks."""
 
 
 class _Helped:

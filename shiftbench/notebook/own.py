@@ -125,7 +125,7 @@ def check(
         if isinstance(loader, PredictionInput):
             names[str(loader)] = repr(str(model)) if isinstance(model, str | Path) else "predictions"
         elif isinstance(model, str | Path):
-            names[""] = repr(str(model))
+            names[""] = repr(str(model))  # "" stands for the first argument of the check
         is_searched = find_domains or write_domains is not None
         return CheckResult(
             run_check(

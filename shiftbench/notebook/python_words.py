@@ -57,6 +57,7 @@ def in_python_words(function: Callable[_Asked, _Answer]) -> Callable[_Asked, _An
                 )
                 for each in error.problems
             ]
+            # The exception's text was built from the original problems.
             error.args = ("\n".join(map(str, error.problems)),)
             raise
 
