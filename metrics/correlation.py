@@ -92,9 +92,9 @@ class IdOodShape:
             start, centre = (_on_axis(np.array([place]), "logit", "anchor") for place in (self.knee_value, self.anchor))
             x = _on_axis(np.asarray(id_scores, dtype=np.float64), "logit", "id_scores")
             return _expit(start + self.slopes[0] * (x - centre))
-        away = np.asarray(id_scores, dtype=np.float64) - self.anchor
+        offset = np.asarray(id_scores, dtype=np.float64) - self.anchor
         left, right = (self.slopes[0], self.slopes[-1]) if self.slopes else (0.0, 0.0)
-        return np.asarray(self.knee_value + np.where(away < 0, left, right) * away)
+        return np.asarray(self.knee_value + np.where(offset < 0, left, right) * offset)
 
 
 def id_ood_shape(id_scores: ArrayLike, ood_scores: ArrayLike) -> IdOodShape:
@@ -253,17 +253,17 @@ def _logit_line(x: Floats, y: Floats) -> _Bend:
     from scipy.optimize import least_squares
 
     across = _on_axis(x, "logit", "id_scores")
-    away = across - across.mean()
+    offset = across - across.mean()
     # The search starts from a line through logits, which scores of 0 and 1 do not have.
     inside = np.clip(y, 1e-3, 1 - 1e-3)
-    level, slope = _straight(away, np.log(inside / (1 - inside)), True)
+    level, slope = _straight(offset, np.log(inside / (1 - inside)), True)
 
     def misses(line: Floats) -> Floats:
-        return _expit(line[0] + line[1] * away) - y
+        return _expit(line[0] + line[1] * offset) - y
 
     def steepness(line: Floats) -> Floats:
-        expected = _expit(line[0] + line[1] * away)
-        return np.stack([np.ones_like(away), away], axis=1) * (expected * (1 - expected))[:, None]
+        expected = _expit(line[0] + line[1] * offset)
+        return np.stack([np.ones_like(offset), offset], axis=1) * (expected * (1 - expected))[:, None]
 
     fitted = least_squares(misses, (level, slope), jac=steepness, method="lm").x
     centre, value = _expit(np.array([across.mean(), fitted[0]]))
@@ -279,10 +279,10 @@ def _best_bend(x: Floats, y: Floats, slants: tuple[bool, bool]) -> _Bend:
     """Fit two least-squares lines joined at a knee; ``slants``: whether the left and the right one may have a slope."""
     best = _Bend(np.inf, (np.nan, np.nan), np.nan, np.nan)
     for knee in _candidate_knees(x, y, slants):
-        away = x - knee
+        offset = x - knee
         columns = [np.ones_like(x)]
         columns += [
-            part for part, slant in zip((np.minimum(away, 0), np.maximum(away, 0)), slants, strict=True) if slant
+            part for part, slant in zip((np.minimum(offset, 0), np.maximum(offset, 0)), slants, strict=True) if slant
         ]
         coefficients, rss = _least_squares(np.stack(columns, axis=1), y)
         if rss < best.rss:
@@ -314,8 +314,8 @@ def _candidate_knees(x: Floats, y: Floats, slants: tuple[bool, bool]) -> list[fl
 
 def _straight(x: Floats, y: Floats, slant: bool) -> tuple[float, float]:
     """Return intercept and slope of the least-squares line; without ``slant`` the mean and 0."""
-    away = x - x.mean()
-    slope = float((away * y).sum() / (away**2).sum()) if slant else 0.0
+    offset = x - x.mean()
+    slope = float((offset * y).sum() / (offset**2).sum()) if slant else 0.0
     return float(y.mean() - slope * x.mean()), slope
 
 
@@ -489,18 +489,21 @@ def effective_interval(line: BaselineLine, id_score: ArrayLike, ood_score: Array
     >>> [round(end, 2) for end in effective_interval(line, [0.7, 0.68, 0.72], [0.65, 0.63, 0.67])]
     [0.05, -0.1, 0.21]
     """
-    own, away = np.asarray(id_score, dtype=np.float64), np.asarray(ood_score, dtype=np.float64)
-    expected = line.expected(float(own[0]))
-    value = float(away[0]) - expected
-    if np.isnan([*own, *away]).any():
+    id_values, ood_values = np.asarray(id_score, dtype=np.float64), np.asarray(ood_score, dtype=np.float64)
+    expected = line.expected(float(id_values[0]))
+    value = float(ood_values[0]) - expected
+    if np.isnan([*id_values, *ood_values]).any():
         return Effective(value, float("nan"), float("nan"))
-    inside = np.clip(own[1:], 1e-9, 1 - 1e-9)
+    inside = np.clip(id_values[1:], 1e-9, 1 - 1e-9)
     moved = sorted(line.expected(float(end)) for end in inside)  # a negative slope swaps the ends
-    by_line = line.interval(float(own[0]))
+    by_line = line.interval(float(id_values[0]))
     # Independent errors: the lengths of the intervals add in quadrature.
     low = expected - float(np.hypot(expected - moved[0], expected - by_line[0]))
     high = expected + float(np.hypot(moved[1] - expected, by_line[1] - expected))
-    down, up = np.hypot(away[0] - away[1], high - expected), np.hypot(away[2] - away[0], expected - low)
+    down, up = (
+        np.hypot(ood_values[0] - ood_values[1], high - expected),
+        np.hypot(ood_values[2] - ood_values[0], expected - low),
+    )
     return Effective(value, value - float(down), value + float(up))
 
 
@@ -512,8 +515,8 @@ def against_others(id_scores: ArrayLike, ood_scores: ArrayLike) -> list[tuple[Ba
         ood_scores: OOD scores in the same format.
     Returns: the result of ``one_against_others`` for each model.
     """
-    own = np.asarray(id_scores, dtype=np.float64)
-    return [one_against_others(own, ood_scores, model) for model in range(len(own))]
+    id_values = np.asarray(id_scores, dtype=np.float64)
+    return [one_against_others(id_values, ood_scores, model) for model in range(len(id_values))]
 
 
 def one_against_others(
@@ -528,13 +531,13 @@ def one_against_others(
     Returns: the line of the others and the model's effective robustness. None if the model lacks a score strictly
         between 0 and 1, fewer than three others have both, or all others have the same ID score.
     """
-    own, away = np.asarray(id_scores, dtype=np.float64), np.asarray(ood_scores, dtype=np.float64)
-    usable = (own[:, 0] > 0) & (own[:, 0] < 1) & (away[:, 0] > 0) & (away[:, 0] < 1)
-    others = usable & (np.arange(len(own)) != model)
-    if not usable[model] or others.sum() < MIN_BASELINES or np.ptp(own[others, 0]) == 0:
+    id_values, ood_values = np.asarray(id_scores, dtype=np.float64), np.asarray(ood_scores, dtype=np.float64)
+    usable = (id_values[:, 0] > 0) & (id_values[:, 0] < 1) & (ood_values[:, 0] > 0) & (ood_values[:, 0] < 1)
+    others = usable & (np.arange(len(id_values)) != model)
+    if not usable[model] or others.sum() < MIN_BASELINES or np.ptp(id_values[others, 0]) == 0:
         return None
-    line = baseline_line(own[others, 0], away[others, 0])
-    return line, effective_interval(line, own[model], away[model])
+    line = baseline_line(id_values[others, 0], ood_values[others, 0])
+    return line, effective_interval(line, id_values[model], ood_values[model])
 
 
 def _logit(score: ArrayLike) -> Floats:

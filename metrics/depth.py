@@ -238,11 +238,11 @@ def rank_sum_test(
         return RankSumTest(u, u / (n * m), float("nan"))
     from scipy.special import ndtr
 
-    away = u - n * m / 2
+    offset = u - n * m / 2
     if alternative == "two-sided":
-        p_value = min(1.0, 2 * float(ndtr(-(abs(away) - 0.5) / np.sqrt(variance))))
+        p_value = min(1.0, 2 * float(ndtr(-(abs(offset) - 0.5) / np.sqrt(variance))))
     else:
-        p_value = float(ndtr((away + 0.5) / np.sqrt(variance)))
+        p_value = float(ndtr((offset + 0.5) / np.sqrt(variance)))
     return RankSumTest(u, u / (n * m), p_value)
 
 

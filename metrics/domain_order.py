@@ -82,15 +82,15 @@ def judge_order(forecasts: ArrayLike, signs: ArrayLike, rng: np.random.Generator
     k = len(known)
     if k < MIN_ORDERED or values.ndim != 2 or values.shape[1] != k or known.shape != (k, k):
         raise ValueError(f"need forecasts of {MIN_ORDERED} domains or more, got {values.shape} and {known.shape}")
-    said = np.sign(values[:, :, None] - values[:, None, :])
+    predicted = np.sign(values[:, :, None] - values[:, None, :])
     orders = _permutations(k, rng)
     found = [
-        _choose_apart(np.einsum("mab,pab->pma", said, known[part[:, :, None], part[:, None, :]]))
+        _choose_apart(np.einsum("mab,pab->pma", predicted, known[part[:, :, None], part[:, None, :]]))
         for part in _chunks(orders)
     ]
     scores = np.concatenate(found)
     n_pairs = int(np.abs(known).sum()) // 2
-    method = int(np.einsum("mab,ab->m", said, known).argmax())
+    method = int(np.einsum("mab,ab->m", predicted, known).argmax())
     return Order(method, float(scores[0] / 4 + n_pairs / 2), n_pairs, float((scores >= scores[0] - 1e-9).mean()))
 
 
@@ -203,10 +203,10 @@ def _order_board(board: Board, rng: np.random.Generator) -> tuple[Floats, int] |
         lost = np.where(named, np.nan_to_num(truths - np.where(np.isinf(lowest), 0, lowest))[:, None], 0).sum(axis=3)
         has_row = used.any(axis=3)
         regret = (lost / n_named).sum(axis=(0, 2)) / has_row.sum(axis=(0, 2))
-        said = np.sign(np.nan_to_num(values[..., :, None] - values[..., None, :]))
+        predicted = np.sign(np.nan_to_num(values[..., :, None] - values[..., None, :]))
         n_pairs = np.abs(signs).sum()
         right = (
-            (said * signs[:, None]).sum(axis=(0, 2, 3, 4)) / n_pairs / 2 + 0.5
+            (predicted * signs[:, None]).sum(axis=(0, 2, 3, 4)) / n_pairs / 2 + 0.5
             if n_pairs
             else np.full(len(part), np.nan)
         )

@@ -57,10 +57,10 @@ def less_mean_error(value: float, known_values: ArrayLike, known_truths: ArrayLi
     """
     if np.size(known_values) == 0:
         raise NoForecastError("no labelled shift between other domains")
-    said, came = _shares("known_values", known_values), _shares("known_truths", known_truths)
-    if said.shape != came.shape:
-        raise ValueError(f"forecasts and truths must share a shape, got {said.shape} and {came.shape}")
-    return float(np.clip(value - (said - came).mean(), 0.0, 1.0))
+    forecasts, truths = _shares("known_values", known_values), _shares("known_truths", known_truths)
+    if forecasts.shape != truths.shape:
+        raise ValueError(f"forecasts and truths must share a shape, got {forecasts.shape} and {truths.shape}")
+    return float(np.clip(value - (forecasts - truths).mean(), 0.0, 1.0))
 
 
 def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:
@@ -79,11 +79,11 @@ def difference_of_confidences(source: ArrayLike, correct: ArrayLike, target: Arr
     >>> round(difference_of_confidences([[0.9, 0.1], [0.7, 0.3]], [1, 0], [[0.6, 0.4]]), 6)
     0.3
     """
-    home, right = _probability_table("source", source), _shares("correct", correct)
-    if right.size != len(home):
-        raise ValueError(f"source and correct differ in length: {len(home)} and {right.size}")
-    away = _probability_table("target", target)
-    return float(np.clip(right.mean() + away.max(axis=1).mean() - home.max(axis=1).mean(), 0.0, 1.0))
+    source_table, right = _probability_table("source", source), _shares("correct", correct)
+    if right.size != len(source_table):
+        raise ValueError(f"source and correct differ in length: {len(source_table)} and {right.size}")
+    target_table = _probability_table("target", target)
+    return float(np.clip(right.mean() + target_table.max(axis=1).mean() - source_table.max(axis=1).mean(), 0.0, 1.0))
 
 
 def thresholded_confidence(source: ArrayLike, correct: ArrayLike, target: ArrayLike) -> float:
@@ -105,13 +105,13 @@ def thresholded_confidence(source: ArrayLike, correct: ArrayLike, target: ArrayL
     >>> thresholded_confidence([[0.9, 0.1], [0.6, 0.4]], [1, 0], [[0.5, 0.5], [0.8, 0.2]])
     0.5
     """
-    home, right = _probability_table("source", source), _shares("correct", correct)
-    if right.size != len(home):
-        raise ValueError(f"source and correct differ in length: {len(home)} and {right.size}")
+    source_table, right = _probability_table("source", source), _shares("correct", correct)
+    if right.size != len(source_table):
+        raise ValueError(f"source and correct differ in length: {len(source_table)} and {right.size}")
     n_wrong = round(float((1 - right).sum()))
     if not n_wrong:
         return 1.0
-    threshold = np.partition(home.max(axis=1), n_wrong - 1)[n_wrong - 1]
+    threshold = np.partition(source_table.max(axis=1), n_wrong - 1)[n_wrong - 1]
     return float((_probability_table("target", target).max(axis=1) >= threshold).mean())
 
 

@@ -148,17 +148,17 @@ def run_check(
     ):
         folder, titles = rows.folder, domain_titles(rows.folder)
         follower = Follower(time, {name: text for text, name in rows.in_order.items()}, rows.info.labels, before)
-        forecasts, away = None, None
+        forecasts, on_unlabelled = None, None
         doubts: tuple[str, ...] = ()
         if isinstance(model, PredictionInput):
             # Read again with the labels, which determine the order of probabilities.
             given = read_own_predictions(model, own.columns, rows.info.labels, is_again=True).filter(source=source)
-            name, (frame, away) = model.path.name, rows.checked(given, model)
+            name, (frame, on_unlabelled) = model.path.name, rows.checked(given, model)
         else:
             loaded = model(rows.info)
             name, frame = loaded.name, predict_rows(loaded, rows, places.predictions)
             doubts = model_doubts(loaded, rows, frame)
-            away = predict_unlabelled(loaded, rows, places.unlabelled) if rows.unlabelled else None
+            on_unlabelled = predict_unlabelled(loaded, rows, places.unlabelled) if rows.unlabelled else None
         scores = score_predictions(frame, folder, encoder=token_encoder(folder)).scores
         trained = None
         if probes or (probes is None and _is_probed(rows)):
@@ -168,7 +168,17 @@ def run_check(
         more = _unlabelled_texts(rows)
         search = DomainSearch(rows, encoder) if is_searched else None
         found = check_domains(
-            name, scores, frame, folder, rows.home, trained, titles, margin, list(more), follower.follow, search
+            name,
+            scores,
+            frame,
+            folder,
+            rows.source_domain,
+            trained,
+            titles,
+            margin,
+            list(more),
+            follower.follow,
+            search,
         )
         # Rows of a file without a column of ids have no names that the user knows.
         known = dict(rows.own_ids) if rows.own else {row: row for each in found.steps for row in each.rows}
@@ -188,8 +198,8 @@ def run_check(
             given_file is not None,
         )
         found = with_evidence(found, lambda step: step_command(step, found, again, files))
-        if away is not None:
-            forecasts = forecast_unlabelled(name, rows, frame, away)
+        if on_unlabelled is not None:
+            forecasts = forecast_unlabelled(name, rows, frame, on_unlabelled)
         shown = CheckShown(
             found,
             called or data.name,
@@ -200,7 +210,7 @@ def run_check(
             forecasts=forecasts,
         )
         named = as_own_predictions(frame, rows.own_ids)
-        unlabelled = None if away is None else as_own_predictions(away, {})
+        unlabelled = None if on_unlabelled is None else as_own_predictions(on_unlabelled, {})
         checked = Checked(found, scores, named, unlabelled, forecasts, doubts, check_html(shown))
         if search is not None and write_domains is not None:
             search.write(write_domains)
@@ -242,7 +252,7 @@ def _wrong_examples(
         file = Path(place) / "predictions.parquet"
         predictions.drop("task", "target").write_parquet(file)
         for domain in scores.tasks[0].domains:
-            wrong = wrong_examples(file, rows.folder, rows.task, rows.home or ELSEWHERE, domain)
+            wrong = wrong_examples(file, rows.folder, rows.task, rows.source_domain or ELSEWHERE, domain)
             own = [replace(each, id=rows.own_ids.get(each.id, each.id)) for each in wrong]
             examples[titles.get(domain, domain)] = own
     return examples

@@ -38,7 +38,7 @@ class CheckData:
     Attributes:
         folder: the dataset.
         task: name of the checked task.
-        home: name of the source domain; None if the model was trained on other data.
+        source_domain: name of the source domain; None if the model was trained on other data.
         own_ids: the user file's id of a row by its id in the dataset, for display.
         leaks: test rows removed because they occur in the training texts; None without training texts.
         notes: notes on the rows, one sentence each.
@@ -50,7 +50,7 @@ class CheckData:
 
     folder: DatasetFolder
     task: str
-    home: str | None
+    source_domain: str | None
     own_ids: Mapping[str, str] = field(default_factory=dict)
     leaks: Leaks | None = None
     notes: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class CheckData:
         Returns: predictions on rows with labels, and on rows without; None if there are no rows without labels.
         Raises: InvalidInput if they do not match the rows.
         """
-        frame = predictions.with_columns(source=pl.lit(self.home or ELSEWHERE))
+        frame = predictions.with_columns(source=pl.lit(self.source_domain or ELSEWHERE))
         if self.own is None:
             facts = replace(self.folder.prediction_task(self.task), sources=tuple(self.info.domains))
             return check_predictions(frame, [facts], file), None
@@ -84,17 +84,19 @@ class CheckData:
                     "predictions are matched to rows by a column of ids, which is missing", self.own.file, cure=cure
                 )
             )
-        away = None
+        on_unlabelled = None
         if self.unlabelled is not None:
-            is_away = pl.col("id").is_in(self.unlabelled.frame["id"].implode())
+            is_unlabelled = pl.col("id").is_in(self.unlabelled.frame["id"].implode())
             facts = self.unlabelled.prediction_task(self.folder)
-            away = (
-                check_predictions(frame.filter(is_away), [facts], file) if frame.select(is_away.any()).item() else None
+            on_unlabelled = (
+                check_predictions(frame.filter(is_unlabelled), [facts], file)
+                if frame.select(is_unlabelled.any()).item()
+                else None
             )
-            frame = frame.filter(~is_away)
+            frame = frame.filter(~is_unlabelled)
         known = (self.folder, self.own.ids, self.own_ids, self.own.names)
         where = (file, self.own.file, self.own.column, self.own.left_out)
-        return check_own_predictions(frame, *known, *where), away
+        return check_own_predictions(frame, *known, *where), on_unlabelled
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,8 @@ def check_data(
     Raises: InvalidInput listing every problem with the rows or the options.
     """
     if (data / "shiftbench.json").is_file():
-        said = {"--columns": replace(own, min_texts=MIN_TEXTS) != OwnFile(), "--train-file": train_file is not None}
-        yield _open_folder(DatasetFolder.open(data), trained_on, task, own, [name for name in said if said[name]])
+        given = {"--columns": replace(own, min_texts=MIN_TEXTS) != OwnFile(), "--train-file": train_file is not None}
+        yield _open_folder(DatasetFolder.open(data), trained_on, task, own, [name for name in given if given[name]])
         return
     if task is not None:
         raise InvalidInput(Problem("a file has only one task", "--task", task, "omit it"))
@@ -205,7 +207,7 @@ def _open_folder(
     tested = [name for name, facts in info.domains.items() if "test" in facts.splits]
     counting = replace(folder, manifest=folder.manifest.model_copy(update={"tasks": tasks}))
     names = {name: name for name in tested}
-    return CheckData(counting, chosen, _resolve_home(trained_on, names), in_order=names)
+    return CheckData(counting, chosen, _resolve_source_domain(trained_on, names), in_order=names)
 
 
 def _open_file(
@@ -238,8 +240,8 @@ def _open_file(
         what = "the model's source domain has no labels, so drops cannot be measured"
         cure = f"label its rows, or choose a domain with labels: {', '.join(sorted(names))}"
         raise InvalidInput(Problem(what, "--trained-on", f"'{trained_on}'", cure))
-    home = _resolve_home(trained_on, names)
-    if unlabelled is not None and home is None:
+    source_domain = _resolve_source_domain(trained_on, names)
+    if unlabelled is not None and source_domain is None:
         what = "domains without labels can only be forecast from a source domain"
         cure = "give the domain that the model was trained on with --trained-on, or drop these rows"
         raise InvalidInput(Problem(what, "--trained-on", ", ".join(unlabelled.titles.values()), cure))
@@ -252,11 +254,11 @@ def _open_file(
     if train_file is not None:
         train, labelled = _read_training_rows(train_file, own.columns, rows)
         every, leaks = _drop_leaks(rows, train)
-        if home is not None and labelled and encoder is not None:
-            every = _add_training_rows(every, train, {name: text for text, name in names.items()}[home])
+        if source_domain is not None and labelled and encoder is not None:
+            every = _add_training_rows(every, train, {name: text for text, name in names.items()}[source_domain])
             depths = encoder
         else:
-            why = "labels of the training texts" if home is not None else "a source domain (--trained-on)"
+            why = "labels of the training texts" if source_domain is not None else "a source domain (--trained-on)"
             notes.append(f"no scores by distance from the training texts: they need {why}")
     build_rows(TASK, every, tables, out, min_texts=own.min_texts, encoder=depths, rows_only=True)
     folder = DatasetFolder.open(out)
@@ -269,7 +271,7 @@ def _open_file(
         left_out = pl.concat([apart.left_out, leaked])
     known = OwnIds(str(data), own.columns.id, names, ids, left_out)
     source = _source_rows(tables, own, rows, names, folder)
-    return CheckData(folder, TASK, home, own_ids, leaks, tuple(notes), unlabelled, known, names, source)
+    return CheckData(folder, TASK, source_domain, own_ids, leaks, tuple(notes), unlabelled, known, names, source)
 
 
 def _suggest_find_domains(problem: Problem) -> Problem:
@@ -294,7 +296,7 @@ def _source_rows(
     return SourceRows(frame, row_ids, others)
 
 
-def _resolve_home(trained_on: str | None, names: Mapping[str, str]) -> str | None:
+def _resolve_source_domain(trained_on: str | None, names: Mapping[str, str]) -> str | None:
     """Return the name of the source domain, which may be given by its name in the file or in the dataset."""
     if trained_on is None or trained_on == ELSEWHERE:
         return None
@@ -367,12 +369,12 @@ def _drop_leaks(rows: OwnRows, train: pl.DataFrame) -> tuple[OwnRows, Leaks]:
     return replace(rows, frame=kept), Leaks(n_train=len(train), exact=by_domain("exact"), near=by_domain("near"))
 
 
-def _add_training_rows(rows: OwnRows, train: pl.DataFrame, home: str) -> OwnRows:
+def _add_training_rows(rows: OwnRows, train: pl.DataFrame, source_domain: str) -> OwnRows:
     """Add the training texts as training rows of the source domain, from which depths are measured."""
     here = train.filter(pl.col("label").is_in(rows.frame["label"].unique().implode())).unique(maintain_order=True)
-    more = here.with_columns(domain=pl.lit(home), split=pl.lit("train"))
+    more = here.with_columns(domain=pl.lit(source_domain), split=pl.lit("train"))
     more = more.with_columns(group=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))
     if "own_id" in rows.frame.columns:
         more = more.with_columns(own_id=pl.concat_str(pl.lit("train "), pl.int_range(pl.len()).cast(pl.String)))
-    others = rows.frame.filter(~((pl.col("domain") == home) & (pl.col("split") == "train")))
+    others = rows.frame.filter(~((pl.col("domain") == source_domain) & (pl.col("split") == "train")))
     return replace(rows, frame=pl.concat([others, more.select(others.columns)]))

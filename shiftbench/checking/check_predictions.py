@@ -45,7 +45,7 @@ def predict_rows(model: LoadedModel, data: CheckData, place: Path) -> pl.DataFra
 
 def _settings_key(model: LoadedModel, data: CheckData, **more: str) -> str:
     made_by = {"model": [model.name, model.version], "data": data.folder.content_hash, **more}
-    return json.dumps({**made_by, "task": data.task, "home": data.home}, sort_keys=True, default=str)
+    return json.dumps({**made_by, "task": data.task, "home": data.source_domain}, sort_keys=True, default=str)
 
 
 def _predict_or_reuse(
@@ -69,7 +69,7 @@ def _predict_or_reuse(
     if data.info.kind is TaskKind.TAGGING:
         prediction = prediction.list.join(" ")
     more = [pl.col(name) for name in ("confidence", "probabilities") if name in answers.columns]
-    source, seed = pl.lit(data.home or ELSEWHERE).alias("source"), pl.lit(0, pl.Int64).alias("seed")
+    source, seed = pl.lit(data.source_domain or ELSEWHERE).alias("source"), pl.lit(0, pl.Int64).alias("seed")
     frame = answers.select(source, rows["id"], prediction, seed, *more)
     checked = check_predictions(frame, [facts], model.name)
     with replace_file(place) as new:
@@ -120,14 +120,16 @@ def predict_unlabelled(model: LoadedModel, rows: CheckData, place: Path) -> pl.D
     return _predict_or_reuse(model, settings, rows.unlabelled.frame, facts, rows, place, {})
 
 
-def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, away: pl.DataFrame) -> Forecasts:
+def forecast_unlabelled(
+    name: str, rows: CheckData, predictions: pl.DataFrame, on_unlabelled: pl.DataFrame
+) -> Forecasts:
     """Forecast a model's accuracy on the rows without labels.
 
     Args:
         name: name of the model.
         rows: the data of the check, with unlabelled rows and a source domain.
         predictions: its checked predictions on the labelled rows.
-        away: its checked predictions on the unlabelled rows.
+        on_unlabelled: its checked predictions on the unlabelled rows.
     Returns: forecasts for the domains without labels, with the file's names.
     """
     assert rows.unlabelled is not None
@@ -135,7 +137,7 @@ def forecast_unlabelled(name: str, rows: CheckData, predictions: pl.DataFrame, a
         name,
         predictions,
         rows.folder,
-        unlabelled=rows.unlabelled.samples(away, rows.unlabelled.prediction_task(rows.folder).labels),
+        unlabelled=rows.unlabelled.samples(on_unlabelled, rows.unlabelled.prediction_task(rows.folder).labels),
         targets=list(rows.unlabelled.titles),
     )
     return rename_domains(forecasts, {**domain_titles(rows.folder), **rows.unlabelled.titles})

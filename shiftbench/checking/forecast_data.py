@@ -117,9 +117,9 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
             checked = opened.checked(preds)
             sources = frame["source"].unique().to_list()
             mapped = {text: opened.domain(text) for text in sources}
-            away = frame.filter(is_unlabelled).with_columns(pl.col("source").replace_strict(mapped))
+            on_unlabelled = frame.filter(is_unlabelled).with_columns(pl.col("source").replace_strict(mapped))
             facts = unlabelled.prediction_task(opened.folder)
-            more = unlabelled.samples(check_predictions(away, [facts], str(predictions)), facts.labels)
+            more = unlabelled.samples(check_predictions(on_unlabelled, [facts], str(predictions)), facts.labels)
             yield ForecastData(opened.folder, checked, None, more, {**opened.titles, **unlabelled.titles})
 
 

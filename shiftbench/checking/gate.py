@@ -150,12 +150,16 @@ def run_gate(
         raise InvalidInput(Problem(what, "gate", cure=cure))
     with opened_data(data, own, predictions, subset) as opened:
         opened.folder.refuse_withheld()
-        home = opened.domain(trained_on) if trained_on is not None else None
+        source_domain = opened.domain(trained_on) if trained_on is not None else None
         rows = _select_task(opened.checked(predictions), str(predictions), task)
-        rows, source = _select_source(rows, str(predictions), home)
-        homes = _home_domains(opened, rows, source, home, str(predictions)) if limits.max_drop is not None else ()
+        rows, source = _select_source(rows, str(predictions), source_domain)
+        source_domains = (
+            _source_domains(opened, rows, source, source_domain, str(predictions))
+            if limits.max_drop is not None
+            else ()
+        )
         name = str(rows["task"][0])
-        values, tests, left_out = _test_limits(opened, rows, source, homes, limits)
+        values, tests, left_out = _test_limits(opened, rows, source, source_domains, limits)
         if baseline is not None and limits.max_regression is not None:
             chosen = [domain for domain in rows["target"].unique().sort().to_list() if domain not in left_out]
             old = _select_task(opened.checked(baseline), str(baseline), name)
@@ -171,7 +175,7 @@ def run_gate(
             task=name,
             metric=opened.folder.task(name).metric,
             source=source,
-            home=tuple(homes),
+            home=tuple(source_domains),
             strict=strict,
             verdicts=decide(tests),
             left_out=left_out,
@@ -267,13 +271,15 @@ def _select_source(rows: pl.DataFrame, file: str, wanted: str | None) -> tuple[p
     return rows, str(sources[0])
 
 
-def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str | None, file: str) -> tuple[str, ...]:
+def _source_domains(
+    opened: OpenedData, rows: pl.DataFrame, source: str, source_domain: str | None, file: str
+) -> tuple[str, ...]:
     """Return the source domains; predictions must cover all of them."""
     info: TaskInfo = opened.folder.task(str(rows["task"][0]))
-    parts = tuple((home or source).split(SOURCE_JOINER))
+    parts = tuple((source_domain or source).split(SOURCE_JOINER))
     unknown = [part for part in parts if part not in info.domains]
     if unknown:
-        place = "--trained-on" if home is not None else "column 'source'"
+        place = "--trained-on" if source_domain is not None else "column 'source'"
         cure = "name the domain that the model was trained on with --trained-on; without one only --min-score and "
         cure += "--max-regression can be tested"
         found = (
@@ -293,15 +299,17 @@ def _home_domains(opened: OpenedData, rows: pl.DataFrame, source: str, home: str
 
 
 def _test_limits(
-    opened: OpenedData, rows: pl.DataFrame, source: str, homes: Sequence[str], limits: Limits
+    opened: OpenedData, rows: pl.DataFrame, source: str, source_domains: Sequence[str], limits: Limits
 ) -> tuple[TaskValues, list[LimitTest], dict[str, int]]:
     """Test the limits; return the scores, the tests, and the sizes of domains too small for a decision."""
     values = _values(opened, rows)
     targets = sorted({target for _, target in values.rows})
     left_out = small_domains(values.info, targets)
-    small_homes = [home for home in homes if home in left_out]
-    if small_homes:
-        found = ", ".join(f"{home} has {left_out[home]} test texts" for home in small_homes)
+    small_sources = [source_domain for source_domain in source_domains if source_domain in left_out]
+    if small_sources:
+        found = ", ".join(
+            f"{source_domain} has {left_out[source_domain]} test texts" for source_domain in small_sources
+        )
         raise InvalidInput(
             Problem(
                 "the source domain is too small to measure drops",
@@ -315,17 +323,17 @@ def _test_limits(
     if limits.min_score is not None:
         tests += score_tests(values, source, kept, limits.min_score)
     if limits.max_drop is not None:
-        low = any(_is_at_chance(opened, rows, values, source, home) for home in homes)
-        tests += drop_tests(values, source, homes, kept, limits.max_drop, at_chance=low)
+        low = any(_is_at_chance(opened, rows, values, source, source_domain) for source_domain in source_domains)
+        tests += drop_tests(values, source, source_domains, kept, limits.max_drop, at_chance=low)
     return values, tests, left_out
 
 
-def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, values: TaskValues, source: str, home: str) -> bool:
-    score = values.figure(values.info.metric, (source, home))
+def _is_at_chance(opened: OpenedData, rows: pl.DataFrame, values: TaskValues, source: str, source_domain: str) -> bool:
+    score = values.figure(values.info.metric, (source, source_domain))
     constant = constant_runs(rows, values.info.kind)
-    floor = task_floors(opened.folder, values.name, opened.subset).get(home)
+    floor = task_floors(opened.folder, values.name, opened.subset).get(source_domain)
     end = score.value if score.low is None else score.low
-    is_constant = all((source, home, seed) in constant for seed in values.seeds[source, home])
+    is_constant = all((source, source_domain, seed) in constant for seed in values.seeds[source, source_domain])
     return is_at_floor(end, floor, constant=is_constant)
 
 

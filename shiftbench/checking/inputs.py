@@ -282,9 +282,9 @@ def read_own_predictions(
         of_label = _chances_by_label(chances, columns, labels, str(path))
         numbers = [pl.col(name).cast(pl.Float64, strict=False) for name in of_label.values()]
         frame = frame.with_columns(pl.concat_list(numbers).alias(PROBABILITIES))
-        said = respell(frame["prediction"].cast(pl.String), of_label)
-        if "confidence" not in frame.columns and said.is_in([*of_label]).all():
-            own = [pl.when(said == label).then(number) for label, number in zip(of_label, numbers, strict=True)]
+        predicted = respell(frame["prediction"].cast(pl.String), of_label)
+        if "confidence" not in frame.columns and predicted.is_in([*of_label]).all():
+            own = [pl.when(predicted == label).then(number) for label, number in zip(of_label, numbers, strict=True)]
             frame = frame.with_columns(confidence=pl.coalesce(own))
     with TemporaryDirectory(prefix="shiftbench-") as place:
         kept = Path(place) / path.name

@@ -84,18 +84,18 @@ def plan_labels(
     """
     known = _known_domains(frame.filter(pl.col("label").is_not_null()))
     parts = unlabelled.partition_by("domain", maintain_order=True)
-    home = frame["source"][0]
-    others = [each for each in known if each.domain != home]
+    source = frame["source"][0]
+    others = [each for each in known if each.domain != source]
     columns = [
         [each.confidence for each in others],
         [each.accuracy for each in others],
         [each.error for each in others],
     ]
     expected = [anticipate(float(part["confidence"].to_numpy().mean()), *columns) for part in parts]
-    at_home = next((each for each in known if each.domain == home), None)
+    at_source = next((each for each in known if each.domain == source), None)
     reference, limit = None, None
-    if at_home is not None:
-        reference, limit = at_home.domain, Limit(at_home.accuracy - margin, at_home.error)
+    if at_source is not None:
+        reference, limit = at_source.domain, Limit(at_source.accuracy - margin, at_source.error)
     elif len(known) > 1:
         mean = float(np.mean([each.accuracy for each in known]))
         error = float(np.sqrt(np.square([each.error for each in known]).sum())) / len(known)

@@ -95,9 +95,9 @@ def read_rows(table: OwnTable, columns: Columns, kind: TaskKind | None = None) -
     if columns.domain_by is not None:
         frame = frame.with_columns(domain=group_dates(frame["domain"], columns.domain_by, table.name, names["domain"]))
     for word in ("domain", "label"):
-        chosen, said = unite_spellings(frame[word], word)
+        chosen, notes = unite_spellings(frame[word], word)
         frame = frame.with_columns(pl.col(word).replace(chosen))
-        for note in said:
+        for note in notes:
             warn(note, DataWarning)
     frame = frame.with_row_index("row", offset=1).with_columns(pl.when(~is_blank("label")).then("label"))
     if "split" in names:

@@ -122,17 +122,17 @@ def open_own_data(
         min_domains: minimum number of domains in the file.
     Raises: InvalidInput if a column is missing or ids repeat.
     """
-    tables, left_out, said = read_tables([csv]), pl.Series(dtype=pl.String), []
+    tables, left_out, notes = read_tables([csv]), pl.Series(dtype=pl.String), []
     if columns.id is not None and len(tables) == 1:  # without ids, rows are those of a build, where all have labels
         apart = split_unlabelled(tables[0], columns, kind)
-        tables, left_out, said = [apart.table, *tables[1:]], apart.left_out, list(apart.notes)
+        tables, left_out, notes = [apart.table, *tables[1:]], apart.left_out, list(apart.notes)
         if (more := apart.unlabelled) is not None:
-            said.append(f"domains without labels, not scored: {', '.join(more.titles.values())}")
+            notes.append(f"domains without labels, not scored: {', '.join(more.titles.values())}")
             left_out = pl.concat([left_out, more.frame["id"]])
     rows = own_rows(tables, columns, kind, min_domains)
     if columns.id is not None and "split" not in rows.frame.columns:
         rows = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-    for note in (*said, *rows.changes):
+    for note in (*notes, *rows.changes):
         warn(note, DataWarning)
     known = sorted(rows.frame["label"].unique()) if rows.kind is TaskKind.CLASSIFICATION else ()
     frame = read_own_predictions(predictions, columns, known)

@@ -121,8 +121,8 @@ def call_formatter(given: Mapping[str, Any], columns: Mapping[str, Any], names: 
         arguments |= columns if kept is None or "columns" in kept else {}
         domains = {"domains": more.pop("domain")} if command == "label" else {}
         out = more.pop("out", None)
-        said = [f"{name}={value!r}" for name, value in {**arguments, **more, **domains}.items()]
-        call = f"sb.{command}({', '.join([names.get(first or '', first or 'model'), 'data', *said])})"
+        words = [f"{name}={value!r}" for name, value in {**arguments, **more, **domains}.items()]
+        call = f"sb.{command}({', '.join([names.get(first or '', first or 'model'), 'data', *words])})"
         return f"{call}.write({out!r})" if out else call
 
     return write

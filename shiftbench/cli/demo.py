@@ -165,10 +165,10 @@ def _demo_check(run: Run, raw: list[Path], out: Path) -> None:
         data = out / "synthetic-rows"
         build_synthetic(data, overwrite=True)
     files = write_rows(DatasetFolder.open(data), place)
-    _print_progress(f"2/3 fine-tuning MiniLM on {files.home}, about two minutes on two cores")
+    _print_progress(f"2/3 fine-tuning MiniLM on {files.source}, about two minutes on two cores")
     models, trained = place / "models", place / "trained.parquet"
-    train = ["train", "finetune-classifier", files.task, "--data", str(data), "--source", files.home]
-    train += ["--target", files.home, "--epochs", "2", "--max-length", "64", "--eval-max-length", "128"]
+    train = ["train", "finetune-classifier", files.task, "--data", str(data), "--source", files.source]
+    train += ["--target", files.source, "--epochs", "2", "--max-length", "64", "--eval-max-length", "128"]
     run(
         [
             *train,
@@ -186,8 +186,8 @@ def _demo_check(run: Run, raw: list[Path], out: Path) -> None:
         ]
     )
     columns = ",".join(["domain=domain", "label=label", *(f"text={name}" for name in files.inputs)])
-    check = ["check", str(models / f"{files.home}-0"), "--data", str(files.test), "--columns", columns]
-    check += ["--trained-on", files.home, "--train-file", str(files.train)]
+    check = ["check", str(models / f"{files.source}-0"), "--data", str(files.test), "--columns", columns]
+    check += ["--trained-on", files.source, "--train-file", str(files.train)]
     check += ["--probes", "--report", str(place / "report.html")]
     _print_progress(f"3/3 shiftbench {' '.join(check)}")
     run(check)

@@ -24,14 +24,14 @@ class DemoFiles:
 
     Attributes:
         task: name of the task.
-        home: domain to train a model on: the first one with training and test rows.
+        source: domain to train a model on: the first one with training and test rows.
         inputs: the CSV's text columns.
         test: CSV with the test texts of all domains.
-        train: CSV with the training texts of ``home``.
+        train: CSV with the training texts of ``source``.
     """
 
     task: str
-    home: str
+    source: str
     inputs: tuple[str, ...]
     test: Path
     train: Path
@@ -80,7 +80,7 @@ def write_rows(folder: DatasetFolder, place: Path) -> DemoFiles:
     place.mkdir(parents=True, exist_ok=True)
     task = next(iter(folder.manifest.tasks))
     info = folder.task(task)
-    home = next(name for name, facts in info.domains.items() if {"train", "test"} <= set(facts.splits))
+    source = next(name for name, facts in info.domains.items() if {"train", "test"} <= set(facts.splits))
     names = dict(enumerate(info.labels))
     columns = ["domain", "group", *info.inputs, "label"]
 
@@ -93,5 +93,5 @@ def write_rows(folder: DatasetFolder, place: Path) -> DemoFiles:
         folder.split(task, name, "test").head(N_TEST) for name, facts in info.domains.items() if "test" in facts.splits
     ]
     test = write([rows.with_columns(pl.col("domain").cast(pl.String)) for rows in tests], "mine.csv")
-    train = write([folder.split(task, home, "train")], "train.csv")
-    return DemoFiles(task, home, info.inputs, test, train)
+    train = write([folder.split(task, source, "train")], "train.csv")
+    return DemoFiles(task, source, info.inputs, test, train)

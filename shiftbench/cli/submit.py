@@ -32,8 +32,8 @@ def submit(
     given, checked = PredictionInput(predictions, labels_by_index), read_card(card or find_card(predictions))
     sent = send(given, checked, to, folders, any_token=any_token, validation=validation)
     where = f"at {to}" if over_http else f"in store {to}"
-    said = f"accepted {where}" if sent["new"] else f"already {where}: the same file with the same card is one entry"
-    typer.echo(f"entry {sent['entry']}: {said}", err=True)
+    status = f"accepted {where}" if sent["new"] else f"already {where}: the same file with the same card is one entry"
+    typer.echo(f"entry {sent['entry']}: {status}", err=True)
     for line in answer_lines(sent, to, over_http=over_http):
         typer.echo(line, err=True)
     write_json(sent, json_)

@@ -20,8 +20,8 @@ def test_rows_become_a_csv_of_all_domains_and_one_of_training_texts(synthetic: D
     assert test.columns == train.columns == ["domain", "group", *info.inputs, "label"]
     assert set(test["domain"]) == set(info.domains)
     assert test.group_by("domain").len()["len"].max() <= N_TEST
-    assert train["domain"].unique().to_list() == [files.home]
-    assert len(train) == info.domains[files.home].splits["train"].rows
+    assert train["domain"].unique().to_list() == [files.source]
+    assert len(train) == info.domains[files.source].splits["train"].rows
     assert set(test["label"]) <= set(info.labels)
 
 
