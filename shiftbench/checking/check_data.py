@@ -286,6 +286,7 @@ def _source_rows(
     tables: Sequence[OwnTable], own: OwnFile, rows: OwnRows, names: Mapping[str, str], folder: DatasetFolder
 ) -> SourceRows:
     """Match the rows as read to the rows of the dataset, which are in the same order."""
+    # Row numbers in place of the file's ids, which it may lack.
     numbered = rows.frame.with_columns(own_id=pl.int_range(pl.len()).cast(pl.String))
     ids = dataset_ids(replace(rows, frame=numbered), names, folder)
     by_row = dict(ids.drop_nulls("id").select("own_id", "id").iter_rows())

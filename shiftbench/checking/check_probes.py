@@ -61,6 +61,7 @@ def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probe
     parts, without = _split_domains(data, rng)
     if not parts:
         return Probes((), without)
+    # Equal sizes, so that differences between domains are not due to the number of training texts.
     n_train = min(MAX_TEXTS, *(len(part.train) for part in parts))
     fits: dict[str, Fit] = {"TF-IDF + LR": lambda rows, seed: tfidf_lr.classifier(rows, info.inputs, seed)}
     if encoder is not None:

@@ -76,6 +76,7 @@ def claim_of_files(
     if opened.own is None:
         return made
     own = opened.own_file
+    # The reading options of the file, so that the claim can be repeated.
     read: dict[str, Any] = {"columns": columns_as_typed(own.columns), "kind": own.kind, "min_texts": own.min_texts}
     read["label_map"] = dict(own.columns.label_map) or None
     return made.model_copy(update=read)

@@ -96,6 +96,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
     for note in apart.notes:
         warn(note, DataWarning)
     frame = read_own_predictions(predictions, own.columns)
+    # Unlabelled rows of domains with labels are neither scored nor forecast.
     frame = frame.filter(~pl.col("id").is_in(apart.left_out.implode()))
     is_unlabelled = frame["id"].is_in(unlabelled.frame["id"].implode())
     if not is_unlabelled.any():

@@ -77,7 +77,7 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
                 (validation_file(Path(PREDICTIONS)).name, validation_file(joined)),
             ):
                 frames = [kept.predictions(trial, name) for trial in done if name in kept.files(trial)]
-                out.unlink(missing_ok=True)
+                out.unlink(missing_ok=True)  # left by the same model on another task
                 if frames:
                     pl.concat(frames).write_parquet(out)
             card = kept.card(done[0])

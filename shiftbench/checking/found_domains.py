@@ -370,7 +370,7 @@ def _distinct(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
     """Drop candidates with the same texts as another one, or its complement; the smaller side is kept."""
     by_texts: dict[bytes, Candidate] = {}
     for each in candidates:
-        side = ~each.members if each.members[0] else each.members
+        side = ~each.members if each.members[0] else each.members  # a set and its complement get the same key
         known = by_texts.get(key := np.packbits(side).tobytes())
         if known is None or each.members.sum() < known.members.sum():
             by_texts[key] = each

@@ -116,6 +116,7 @@ def as_frame(table: Any, argument: str, wanted: str = _TABLES) -> pl.DataFrame:
 
 def _of_dataset(table: Any) -> pl.DataFrame:
     """Read a Dataset of the library datasets; class codes are replaced by names."""
+    # Without a format, because one such as "torch" would return tensors.
     frame: pl.DataFrame = table.with_format(None).to_polars()
     names = {name: each.names for name, each in table.features.items() if type(each).__name__ == "ClassLabel"}
     return frame.with_columns(

@@ -227,6 +227,7 @@ def write_draw(draw: Draw, rows: LabelRows, out: Path) -> None:
     Raises: InvalidInput if a column of the data has the name of the probability column.
     """
     table = drawn_table(draw, rows)
+    # The record comes first, because labels without their record could not be used.
     with replace_file(draw_file(out)) as new:
         new.write_text(draw.model_dump_json(indent=1) + "\n", encoding="utf-8")
     with replace_file(out) as new:

@@ -143,6 +143,7 @@ def join_predictions(rows: LabelRows, path: Path) -> pl.DataFrame:
     frame = read_own_predictions(path, rows.columns)
     frame = select_known_rows(frame, rows.frame["id"], str(path), f"column '{rows.names['id']}' of {rows.file}")
     frame = frame.with_columns(respell(frame["prediction"], rows.labels))
+    # Probabilities are not used, and their number may differ from that of the labels in the file.
     frame = _check_one_run(
         check_predictions(frame.drop("probabilities", strict=False), [rows.prediction_task(frame)], str(path)), path
     )
@@ -188,4 +189,5 @@ def calibrate_confidences(rows: pl.DataFrame) -> NDArray[np.float64]:
     of_known = known["confidence"].to_numpy()
     wrong = (known["label"] != known["prediction"]).cast(pl.Int64).to_numpy()
     temperature = fit_temperature(np.column_stack([of_known, 1 - of_known]), wrong)
+    # With equal priors only the temperature is applied.
     return adjust_to_prior(np.column_stack([sure, 1 - sure]), _EVEN, _EVEN, temperature)[:, 0]

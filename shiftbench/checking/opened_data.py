@@ -109,7 +109,7 @@ class OwnFile:
     def with_defaults(self, other: "OwnFile") -> "OwnFile":
         """Fill settings that are not given from ``other``."""
         columns = {name: value or getattr(other.columns, name) for name, value in vars(self.columns).items()}
-        if self.columns.domain:
+        if self.columns.domain:  # the unit of time belongs to this column, not to the default one
             columns["domain_by"] = self.columns.domain_by
         return replace(self, columns=Columns(**columns), kind=self.kind or other.kind)
 

@@ -88,6 +88,7 @@ def planned(row: PaperRow, programs: "TyperGroup", data: Path) -> "tuple[list[Tr
         trials = list(read_plan(grid_file(row), programs, tasks, data=data).trials)
         return _of_row(row, trials), lambda trial: rows_of(trial, folder)
     sizes = {task: size for task, size in paper_file().sizes.items() if task.startswith(f"{row.benchmark}/")}
+    # Placeholder names: only the number of domains matters for the cost.
     sources = {name.partition("/")[2]: [f"d{k}" for k in range(size.domains)] for name, size in sizes.items()}
     trials = _of_row(row, read_without_data(grid_file(row), programs, sources, row.tasks))
     if row.benchmark == "dr":  # language models are tested on the subset of three domains

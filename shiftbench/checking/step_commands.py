@@ -92,6 +92,7 @@ def shell_formatter(context: typer.Context) -> CommandFormatter:
             name, value = str(each.name), context.params.get(str(each.name))
             if name in ("model", *_WRITTEN) or (kept is not None and name not in kept):
                 continue
+            # Repeat the options that were typed, not defaults.
             if value is None or context.get_parameter_source(name).name != "COMMANDLINE":  # type: ignore[union-attr]
                 continue
             option = max(each.opts, key=len)

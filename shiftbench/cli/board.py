@@ -604,6 +604,7 @@ def _sources_and_ids(path: Path, folder: "DatasetFolder") -> "tuple[set[str], pl
     from shiftbench.validation.runs import KnownIds
 
     tasks = prediction_tasks(folder)
+    # Only sources and ids are needed; the predictions may still have problems.
     parts = PredictionFile(path, most_rows(tasks)).parts(["source", "id"])
     pairs = pl.concat([part.select("source", "id").unique() for part in parts]).unique()
     given = KnownIds({facts.name: facts.test for facts in tasks}).locate_ids(pairs.select("id").unique().drop_nulls())

@@ -268,6 +268,7 @@ def own(
         return
     from shiftbench.builders.building.spec_tasks import open_spec
 
+    # A record covers all tasks of the benchmark, so it cannot be combined with the name of one.
     _refuse({"--columns": columns, "--min-texts": min_texts is not None, "NAME": record and name}, "to this --spec")
     bench = open_spec(spec)
     if fetch and out is None:

@@ -89,7 +89,7 @@ def compare(
                 margin=as_fraction(margin),
             )
             typer.echo(format_table(table, format_), nl=False)
-            if json_ is None and report is None:
+            if json_ is None and report is None:  # only these need the claim below
                 return
         from shiftbench.checking.claims import claim_of_files, read_named_file
 

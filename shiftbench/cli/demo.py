@@ -87,7 +87,7 @@ def demo(
     data, store, results = (
         _demo_results(raw, out) if door is Variant.RESULTS else _demo_board(run, raw, out, whole=whole)
     )
-    for one in dict.fromkeys(scores.data for _, scores in results):
+    for one in dict.fromkeys(scores.data for _, scores in results):  # one table per dataset
         entries = [result for result in results if result[1].data == one]
         show([*warning_lines([scores for _, scores in entries]), *paper_lines(paper_table(entries, {}))])
     if no_serve:

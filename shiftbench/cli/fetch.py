@@ -85,7 +85,7 @@ def fetch_files(
     if not dry_run:
         try:
             fetch_plan(leave_out_refused(plan, accepted), raws[0], accepted=accepted)
-        except UnknownChoice:
+        except UnknownChoice:  # a wrong value of --accept-terms is a usage error, not a failed download
             raise
         except InvalidInput as error:
             failed = error

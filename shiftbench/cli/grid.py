@@ -70,6 +70,7 @@ def grid(
     first, _, step = (part or "1/1").partition("/")
     if not (first.isdecimal() and step.isdecimal() and 1 <= int(first) <= int(step)):
         raise typer.BadParameter(f"--part must be K/N with K from 1 to N, such as 1/4; found '{part}'")
+    # Every Nth trial rather than a block: neighbouring trials have similar costs.
     own_part, place = slice(int(first) - 1, None, int(step)), out or plan.out
     trials = plan.trials[own_part]
 

@@ -73,7 +73,7 @@ def predict(
     """
     from shiftbench.baselines.models.loading import require_loader
 
-    require_loader(model)
+    require_loader(model)  # before slow imports
     from shiftbench.baselines.models.doubts import list_doubts
     from shiftbench.baselines.program import check_out_path, make_card, open_work_folder, write_outputs
     from shiftbench.baselines.prompting.task_prompt import TaskPrompt

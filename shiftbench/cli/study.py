@@ -389,6 +389,7 @@ def reproduce(
         raise typer.BadParameter("--gpu needs --dry-run: a row runs on this machine")
     row = find_row(name)
     data, out = data or Path("build", row.benchmark), out or Path("build/reproduce", row.id)
+    # With --json -, standard output is for JSON only.
     show([f"{row.name}: {row.title}", f"{STATES[row.state]}: {row.why}"], stderr=json_ == "-")
     steps, kept = steps_of(row, data, out), stored_comparison(row)
     content: dict[str, Any] = {"row": row.id, "state": row.state, "why": row.why, "steps": steps}

@@ -463,6 +463,7 @@ def build_own(
     options: dict[str, Any] = {"min_texts": min_texts, "seed": seed, "encoder": vectors}
     key = own_key(name, rows, tables, **options)[:16]
     folder = cache_folder() / "own" / key if out is None else as_path(out, "out")
+    # In the cache a folder's name is the hash of its rows and options, so an existing one is reused.
     if overwrite or out is not None or not folder.is_dir():
         check_out(folder, overwrite=overwrite, withhold=False)
         build_rows(name, rows, tables, folder, **options)

@@ -153,6 +153,7 @@ def _scenario_panel(axis: "Axes", task: TaskScores) -> None:
         for shift in of_scenario:
             _draw_cross(axis, shift, colour)
         if of_scenario:
+            # Without points, for the legend only.
             axis.plot([], [], "o", color=colour, label=f"{name} ({len(of_scenario)})")
     for line in (axis.axhline, axis.axvline):
         line(0, color="black", linewidth=0.6)
