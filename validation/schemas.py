@@ -4,14 +4,15 @@ Labels and tags in an example frame are integer codes into the task's label name
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandera.polars as pa
 import polars as pl
-from pandera.errors import SchemaErrors
 
 from shiftbench.validation.report import InvalidInput, Problem, and_more
 from shiftbench.validation.vocabulary import GOLD, TOKENS, TaskKind
+
+if TYPE_CHECKING:  # pandera imports pandas, half a second: paid by commands that check rows
+    import pandera.polars as pa
 
 ANSWERS = pl.Struct({"text": pl.List(pl.String), "answer_start": pl.List(pl.Int32)})
 """Accepted answers and their start characters, as in SQuAD; empty lists for unanswerable questions."""
@@ -20,7 +21,7 @@ MAY_BE_EMPTY = ("title",)
 """Inputs that may be empty: not every document has a title."""
 
 
-def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str]) -> pa.DataFrameSchema:
+def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str]) -> "pa.DataFrameSchema":
     """Build the schema of a split's rows.
 
     Columns, in this order, not null (except the gold column of a folder that withholds it):
@@ -38,6 +39,8 @@ def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str])
         labels: names of the labels or tags, which ``label`` and ``tags`` encode.
     Returns: a pandera schema; other columns are refused.
     """
+    import pandera.polars as pa
+
     columns: dict[str, Any] = {
         "id": pa.Column(pl.String, pa.Check.str_matches(r"^[^/]+/[^/]+/[^/]+/[^/]+/[0-9a-f]{12}$"), unique=True),
         "domain": pa.Column(pl.String, pa.Check.str_length(min_value=1)),
@@ -49,6 +52,8 @@ def example_schema(kind: TaskKind, inputs: Sequence[str], labels: Sequence[str])
 
 
 def _gold_column(kind: TaskKind, n_labels: int) -> Any:
+    import pandera.polars as pa
+
     if kind is TaskKind.CLASSIFICATION:
         return pa.Column(pl.Int64, pa.Check.in_range(0, n_labels - 1))
     if kind is TaskKind.TAGGING:
@@ -150,7 +155,7 @@ def _format_value(frame: pl.DataFrame, column: str, index: int) -> str:
     return repr(frame[column][index : index + 1].to_list()[0])[:200]
 
 
-def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -> pa.DataFrameSchema:
+def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -> "pa.DataFrameSchema":
     """Build the schema of a prediction file as read.
 
     Columns, in this order, not null except the last two; rows in file order:
@@ -168,6 +173,8 @@ def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -
         of: the columns that were read. Default: all.
     Returns: a pandera schema; other columns are refused.
     """
+    import pandera.polars as pa
+
     columns = {
         "source": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
         "id": pa.Column(pl.String, pa.Check.str_length(min_value=1), nullable=holes),
@@ -179,7 +186,7 @@ def prediction_schema(*, holes: bool = False, of: Sequence[str] | None = None) -
     return pa.DataFrameSchema({name: columns[name] for name in of or columns}, strict=True)
 
 
-def depth_schema() -> pa.DataFrameSchema:
+def depth_schema() -> "pa.DataFrameSchema":
     """Build the schema of a depth table.
 
     Columns, in this order, not null except ``weight``:
@@ -194,6 +201,8 @@ def depth_schema() -> pa.DataFrameSchema:
 
     Returns: a pandera schema; other columns are refused.
     """
+    import pandera.polars as pa
+
     return pa.DataFrameSchema(
         {
             "id": pa.Column(pl.String, unique=True),
@@ -206,7 +215,7 @@ def depth_schema() -> pa.DataFrameSchema:
 
 
 def check_rows(
-    frame: pl.DataFrame, schema: pa.DataFrameSchema, file: str, cures: dict[str, str] | None = None, first: int = 0
+    frame: pl.DataFrame, schema: "pa.DataFrameSchema", file: str, cures: dict[str, str] | None = None, first: int = 0
 ) -> None:
     """Check a frame against a schema.
 
@@ -218,6 +227,8 @@ def check_rows(
         first: number of rows of the file before these.
     Raises: InvalidInput with one problem per failing check: the first invalid row and the number of others.
     """
+    from pandera.errors import SchemaErrors
+
     try:
         schema.validate(frame, lazy=True)
     except SchemaErrors as error:

@@ -1,5 +1,6 @@
 """Write a dataset folder atomically, with the same bytes for the same rows and library versions."""
 
+import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -136,7 +137,8 @@ def write_folder(
         label_key: key of withheld labels: two folders are written in ``out``, one without test labels and one with them
             (see ``shiftbench.builders.writing.withhold``); None writes one folder.
         store: a folder for temporary files of statistics; None uses the system's.
-        rows_only: omit what scoring does not need: statistics, dataset card and Croissant. Not with a label key.
+        rows_only: omit what scoring test rows does not need: statistics, dataset card and Croissant. Not with a label
+            key.
     Returns: the manifest written; for two folders, that of the one with labels.
     """
     out = out.resolve()  # '.' and links cannot be renamed
@@ -191,7 +193,7 @@ def _write_whole(
         depths = {}
         if encoder is not None:
             for source, target, table in depth_tables(task, encoder):
-                _write_parquet(folder / depth_path(task.spec.name, source, target), table, _features(table.schema, ()))
+                _write_parquet(folder / depth_path(task.spec.name, source, target), table)
                 depths[source, target] = table
         if not (rows_only or task.spec.name.endswith(PLACEBO)):  # a placebo has the rows of the real task
             described = task_statistics(task.spec, task.domains, depths, store, task.annotators)
@@ -210,7 +212,7 @@ def _write_public(gold: Path, out: Path, manifest: Manifest) -> None:
         if place.parts[0] == "data" and place.name.startswith("test-"):
             task = manifest.tasks[place.parts[1]]
             rows = without_gold(pl.read_parquet(file, glob=False), GOLD[task.kind])
-            _write_parquet(out / place, rows, _features(rows.schema, task.labels))
+            _write_parquet(out / place, rows, task.labels)
         else:
             place_file(file, out / place)
     for name in manifest.tasks:
@@ -290,17 +292,16 @@ def write_ids(path: Path, ids: pl.DataFrame) -> None:
         path: the Parquet file.
         ids: the columns of ``shiftbench.builders.folder.reader.SUBSET_IDS`` or ``REPEATED_TESTS``.
     """
-    _write_parquet(path, ids, _features(ids.schema, ()))
+    _write_parquet(path, ids)
 
 
 def _write_rows(folder: Path, task: AssembledTask) -> None:
     for domain, splits in progress(task.domains.items(), desc=f"writing {task.spec.name}", unit="domain", leave=False):
         for split, rows in splits.items():
-            features = _features(rows.schema, task.spec.labels)
             bounds = _shard_bounds(rows)
             for number, (start, end) in enumerate(pairwise(bounds)):
                 name = f"{split}-{number:05}-of-{len(bounds) - 1:05}.parquet"
-                _write_parquet(folder / f"data/{task.spec.name}/{domain}/{name}", rows, features, start, end)
+                _write_parquet(folder / f"data/{task.spec.name}/{domain}/{name}", rows, task.spec.labels, start, end)
 
 
 def _shard_bounds(rows: Rows) -> list[int]:
@@ -319,20 +320,28 @@ def _arrow(frame: pl.DataFrame) -> Any:
     return frame.rechunk().to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def _features(schema: pl.Schema, labels: Sequence[str]) -> Any:
-    """Return the columns' types as ``datasets`` features, whose schema metadata contains the label names."""
-    from datasets import ClassLabel, Features, List, Value
+def _arrow_schema(schema: pl.Schema, labels: Sequence[str]) -> Any:
+    """Return the schema that ``datasets`` writes for these columns: its metadata has their features and label names.
 
-    def feature(name: str, dtype: pl.DataType) -> Any:
+    ``datasets`` itself would take longer to import than a small folder takes to write.
+    """
+
+    def feature(name: str, dtype: pl.DataType) -> tuple[dict[str, Any], pa.DataType]:
         if isinstance(dtype, pl.List):
-            return List(feature(name, dtype.inner))  # type: ignore[arg-type]
+            inner, stored = feature(name, dtype.inner)  # type: ignore[arg-type]
+            return {"feature": inner, "_type": "List"}, pa.list_(stored)
         if isinstance(dtype, pl.Struct):
-            return {part.name: feature(part.name, part.dtype) for part in dtype.fields}  # type: ignore[arg-type]
+            parts = {part.name: feature(part.name, part.dtype) for part in dtype.fields}  # type: ignore[arg-type]
+            return {part: inner for part, (inner, _) in parts.items()}, pa.struct(
+                [(part, stored) for part, (_, stored) in parts.items()]
+            )
         if name in ("label", "tags"):
-            return ClassLabel(names=list(labels))
-        return Value(_TYPES[type(dtype)])
+            return {"names": list(labels), "_type": "ClassLabel"}, pa.int64()
+        return {"dtype": _TYPES[type(dtype)], "_type": "Value"}, pa.type_for_alias(_TYPES[type(dtype)])
 
-    return Features({name: feature(name, dtype) for name, dtype in schema.items()})
+    columns = {name: feature(name, dtype) for name, dtype in schema.items()}
+    features = {"info": {"features": {name: inner for name, (inner, _) in columns.items()}}}
+    return pa.schema({name: stored for name, (_, stored) in columns.items()}, {"huggingface": json.dumps(features)})
 
 
 _TYPES: dict[type[pl.DataType], str] = {
@@ -344,10 +353,10 @@ _TYPES: dict[type[pl.DataType], str] = {
 }
 
 
-def _write_parquet(path: Path, rows: Rows, features: Any, start: int = 0, end: int | None = None) -> None:
+def _write_parquet(path: Path, rows: Rows, labels: Sequence[str] = (), start: int = 0, end: int | None = None) -> None:
     """Write rows ``start`` to ``end``, one row group at a time."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    schema = features.arrow_schema
+    schema = _arrow_schema(rows.schema, labels)
     end = len(rows) if end is None else end
 
     def tables() -> Iterator[Any]:

@@ -12,8 +12,6 @@ from enum import StrEnum
 from math import ceil
 from typing import NamedTuple
 
-from scipy.stats import norm
-
 from shiftbench.metrics.power import LEVEL, POWER
 from shiftbench.metrics.ranking import holm
 from shiftbench.scoring.scores.figures import Figure
@@ -178,9 +176,11 @@ def _labels(here: _Precision, home: _Precision | None, others: float, apart: flo
         apart: true distance from the tested value, a fraction; at 0 or below nothing can be shown.
         level: level of the one-sided test.
     """
+    from scipy.special import ndtri
+
     if apart <= 0:
         return Labels(None)
-    allowed = (apart / float(norm.ppf(1 - level) + norm.ppf(POWER))) ** 2
+    allowed = (apart / float(ndtri(1 - level) + ndtri(POWER))) ** 2
     most = _MOST * max(here.texts, home.texts if home else 0)
     if others <= allowed / 2 or (home is None and others < allowed):
         n_more = here.variance / (allowed - others) - here.texts

@@ -140,12 +140,14 @@ def open_own_data(
     names, _ = name_domains(rows.frame["domain"], str(csv))
     with TemporaryDirectory(prefix="shiftbench-own-") as place:
         out, task = Path(place) / "data", _task_name(frame, columns)
-        build_rows(task, rows, tables, out, min_texts=min_texts, encoder=encoder)
+        # Statistics take longer than scoring, and scores use them only where there are training rows.
+        only_tests = "split" in rows.frame.columns and bool((rows.frame["split"] == "test").all())
+        build_rows(task, rows, tables, out, min_texts=min_texts, encoder=encoder, rows_only=only_tests)
         folder = DatasetFolder.open(out)
         if "split" not in rows.frame.columns and not _has_ids(folder, frame):
             # Predictions on all rows come from a check, which tests on every row, whereas a build splits them.
             whole = replace(rows, frame=rows.frame.with_columns(split=pl.lit("test")))
-            build_rows(task, whole, tables, Path(place) / "whole", min_texts=min_texts, encoder=encoder)
+            build_rows(task, whole, tables, Path(place) / "whole", min_texts=min_texts, encoder=encoder, rows_only=True)
             of_all = DatasetFolder.open(Path(place) / "whole")
             rows, folder = (whole, of_all) if _has_ids(of_all, frame) else (rows, folder)
         warn_of_splits(folder)

@@ -52,9 +52,9 @@ class SmallInstall:
     python: Path
     place: Path
 
-    def run(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """Run a command in the folder."""
-        command = [str(self.python), "-m", "shiftbench", *words]
+    def run(self, *words: str, options: Collection[str] = ()) -> "subprocess.CompletedProcess[str]":
+        """Run a command in the folder, with options of Python."""
+        command = [str(self.python), *options, "-m", "shiftbench", *words]
         return subprocess.run(command, capture_output=True, text=True, check=False, cwd=self.place, timeout=300)
 
 
@@ -105,9 +105,12 @@ WORKS = {
 
 @pytest.mark.parametrize("words", WORKS.values(), ids=WORKS)
 def test_without_an_extra_it_works(words: tuple[str, ...], small: SmallInstall) -> None:
-    done = small.run(*words)
+    done = small.run(*words, options=("-X", "importtime"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
+    imported = {line.rsplit("| ", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "polars" in imported
+    assert words[0] in ("check", "build") or not {"datasets", "sklearn", "scipy.stats"} & imported  # two seconds
     if "--report" in words:
         assert "<html" in (small.place / words[-1]).read_text(encoding="utf-8")
 

@@ -8,12 +8,14 @@ import polars as pl
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from datasets import Features
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.cache import recall_folder
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.writing import writer
 from shiftbench.validation.report import InvalidInput
+from shiftbench.validation.schemas import ANSWERS
 from tests import wording
 
 
@@ -71,6 +73,13 @@ def test_parquet_files_carry_the_label_names(built: DatasetFolder) -> None:
     features = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
     assert features["label"] == {"names": ["negative", "positive"], "_type": "ClassLabel"}
     assert schema.names == ["id", "domain", "group", "text", "label"]
+
+
+@pytest.mark.parametrize("gold", [("label", pl.Int64()), ("tags", pl.List(pl.Int64)), ("answers", ANSWERS)])
+def test_the_schema_of_a_file_is_the_one_that_datasets_writes(gold: tuple[str, pl.DataType]) -> None:
+    columns = {"id": pl.String(), "tokens": pl.List(pl.String), "weight": pl.Float64(), "near": pl.Boolean()}
+    schema = writer._arrow_schema(pl.DataFrame(schema=[*columns.items(), gold]).schema, ("b", "a"))
+    assert schema.equals(Features.from_arrow_schema(schema).arrow_schema, check_metadata=True)
 
 
 def test_the_card_is_yaml_that_names_every_config(built: DatasetFolder) -> None:
