@@ -1,5 +1,6 @@
 """What labels spent by the advice of a check are worth, in small, on invented rows."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def test_advice_beats_an_even_spread_where_a_domain_is_lost_anyway() -> None:
     assert rows[150, "at random"].low < 0 < rows[150, "at random"].high
     assert rows[400, "by advice"].means.wrong < rows[150, "by advice"].means.wrong
     table = list(advice_lines(list(rows.values()), [invented()], 25))
-    assert "1 models, 3 target domains, of which 2 lose less than 5 points" in str(table[0])
+    assert re.findall(r"\d+", str(table[0]))[:3] == ["1", "3", "2"]
 
 
 def test_finished_models_are_read_again(tmp_path: Path) -> None:

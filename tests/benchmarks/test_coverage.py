@@ -44,7 +44,7 @@ def test_every_simulation_runs_and_is_printed(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_an_unknown_simulation_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="there is no such simulation"):
+    with pytest.raises(InvalidInput, match="edge"):
         measure_coverage(1, 1, ["edge"])
 
 

@@ -19,7 +19,7 @@ def test_placebo_files_name_no_slice() -> None:
     cells = list(placebo_cells(8, 1, {}))
     assert len(cells) == 4
     assert max(each.named.low for each in cells) <= 0.05
-    assert "Placebo files" in slice_tables(cells, [])[0].title
+    assert "Placebo" in slice_tables(cells, [])[0].title
 
 
 @pytest.mark.skipif(not (SHARED / "data/whole").is_dir(), reason="no whole real files at ../shared/data/whole")

@@ -62,5 +62,5 @@ def test_too_few_others_or_scores_without_a_logit_are_not_compared() -> None:
     found = against_others(unknown, unknown)[0]
     assert found is not None
     assert np.isnan(found[1].low)
-    with pytest.raises(ValueError, match="3 baselines or more"):
+    with pytest.raises(ValueError, match="3 baselines"):
         baseline_line([0.5, 0.6], [0.5, 0.6])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.metrics.label_sampling import (
     confidence_correlation,
@@ -18,8 +19,8 @@ from shiftbench.metrics.label_sampling import (
     sampled_accuracy,
 )
 from shiftbench.metrics.precision import student, wilson_limits
-from tests import wording
 from tests.metrics.sampled import Domain, simulate
+from tests.refusals import refusal
 
 N, N_LABELLED = 2000, 100
 
@@ -143,24 +144,22 @@ def test_expected_width_is_that_of_the_correlation_at_random() -> None:
     assert not enough_expected([0.9] * 5, 150)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: draw_probabilities([0.5], [0], 2), "budget must be from 1 to 1"),
-        (lambda: draw_probabilities([50.0], [0], 1), wording.DID_YOU_PASS_PERCENT),
-        (lambda: draw_probabilities([0.5, 0.5], [0, 2], 1), "consecutive codes"),
-        (lambda: draw_probabilities([0.5], [0], 1, 0), "uniform share"),
-        (lambda: draw_groups([0.5, 0.4], [0, 0], np.random.default_rng(0)), "same probability"),
-        (lambda: expected_width([0.5], [0.0]), r"probabilities in \(0, 1\]"),
-        (lambda: sampled_accuracy([2], [0.5], [0.5], [0], [0.5]), "must be 0 or 1"),
-        (lambda: sampled_accuracy([1], [0.5], [0.5], [0], []), "all_confidences"),
-        (lambda: sampled_accuracy([1, 0], [0.5], [0.5], [0], [0.5]), "share a shape"),
-        (lambda: sampled_accuracy([1], [0.5], [0.5], [0], [50]), wording.DID_YOU_PASS_PERCENT),
-    ],
-)
-def test_malformed_input_is_refused(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        call()
+def test_malformed_input_is_refused(wording: SnapshotAssertion) -> None:
+    said = {}
+    for case, call in {
+        "budget": lambda: draw_probabilities([0.5], [0], 2),
+        "confidence in percent": lambda: draw_probabilities([50.0], [0], 1),
+        "groups with gaps": lambda: draw_probabilities([0.5, 0.5], [0, 2], 1),
+        "no uniform share": lambda: draw_probabilities([0.5], [0], 1, 0),
+        "two probabilities in a group": lambda: draw_groups([0.5, 0.4], [0, 0], np.random.default_rng(0)),
+        "probability 0": lambda: expected_width([0.5], [0.0]),
+        "2 is no outcome": lambda: sampled_accuracy([2], [0.5], [0.5], [0], [0.5]),
+        "no confidences": lambda: sampled_accuracy([1], [0.5], [0.5], [0], []),
+        "shapes": lambda: sampled_accuracy([1, 0], [0.5], [0.5], [0], [0.5]),
+        "percent of all": lambda: sampled_accuracy([1], [0.5], [0.5], [0], [50]),
+    }.items():
+        said[case] = refusal(ValueError, call)
+    assert said == wording
 
 
 Right = Callable[[NDArray[np.float64]], NDArray[np.float64]]

@@ -5,9 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.stats import binom
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.metrics.alarm import ALARM, ASSUMED_JITTER, _log_wealth, drop_evidence
 from shiftbench.metrics.over_time import Groups
+from tests.refusals import refusal
 
 
 def texts(accuracies: list[float], n: int = 300) -> Groups:
@@ -85,9 +87,13 @@ def test_the_allowance_follows_the_scatter_before_the_look() -> None:
     assert drop_evidence(texts([0.86]), later).allowance[:2].tolist() == [ASSUMED_JITTER] * 2
 
 
-def test_what_is_no_mean_is_refused() -> None:
+def test_what_is_no_mean_is_refused(wording: SnapshotAssertion) -> None:
+    said = {}
     later = texts([0.8])
-    with pytest.raises(ValueError, match=r"means must lie in \[0, 1\]"):
-        drop_evidence(later, later._replace(means=later.means + 0.5))
-    with pytest.raises(ValueError, match="every period needs a group"):
-        drop_evidence(later._replace(counts=0 * later.counts), later)
+    said["what is no mean is refused 1"] = refusal(
+        ValueError, lambda: drop_evidence(later, later._replace(means=later.means + 0.5))
+    )
+    said["what is no mean is refused 2"] = refusal(
+        ValueError, lambda: drop_evidence(later._replace(counts=0 * later.counts), later)
+    )
+    assert said == wording

@@ -88,7 +88,7 @@ def test_without_a_drop_or_with_a_probe_at_chance_there_is_no_verdict() -> None:
 
 
 def test_no_scale_and_no_probe_are_refused() -> None:
-    with pytest.raises(ValueError, match="at least one scale"):
+    with pytest.raises(ValueError, match="scale"):
         difficulty_verdict(SHOWN, {}, SHOWN, is_probe_at_chance=False)
-    with pytest.raises(ValueError, match="at least one probe"):
+    with pytest.raises(ValueError, match="probe"):
         judged(parts(NONE, SHOWN, difficulties=[], rests=[]))

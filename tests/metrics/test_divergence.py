@@ -64,7 +64,7 @@ def test_malformed_counts(counts: object, message: str) -> None:
 
 
 def test_both_sides_count_the_same_words() -> None:
-    with pytest.raises(ValueError, match="the same words, got 2 and 3"):
+    with pytest.raises(ValueError, match="2 and 3"):
         js_divergence([1, 1], [1, 1, 1])
 
 
@@ -73,7 +73,7 @@ def test_frequent_words_pool_the_domains() -> None:
     assert frequent_words(counts, 2).tolist() == [0, 2]  # 9 and 4 + 4, before 6
     assert frequent_words(counts).tolist() == [0, 1, 2, 3]  # a word that nobody uses is no word
     assert frequent_words([[1, 1, 1]], 2).tolist() == [0, 1]
-    with pytest.raises(ValueError, match="at least 1, got 0"):
+    with pytest.raises(ValueError, match="got 0"):
         frequent_words(counts, 0)
 
 
@@ -112,7 +112,7 @@ def test_unknown_shifts_take_no_part() -> None:
 
 
 def test_divergence_must_fit_the_scores() -> None:
-    with pytest.raises(ValueError, match=r"shape \(3, 3\), as the scores"):
+    with pytest.raises(ValueError, match=r"shape \(3, 3\)"):
         divergence_correlations(np.eye(3), np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="base e, or as percentages"):
+    with pytest.raises(ValueError, match="percentages"):
         divergence_correlations(np.eye(2), [[0, 23], [23, 0]])

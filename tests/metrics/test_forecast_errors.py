@@ -44,5 +44,5 @@ def test_skill_and_means() -> None:
     assert skill(0.06, 0.04) == pytest.approx(-0.5)
     assert np.isnan(skill(0.01, 0.0))
     assert mean_by_domain([1, 2, 6], ["b", "a", "b"]).tolist() == [2.0, 3.5]
-    with pytest.raises(ValueError, match="upper end"):
+    with pytest.raises(ValueError, match="upper"):
         interval_score([0.5], [0.4], [0.5], 0.8)

@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.metrics import generation
 from shiftbench.metrics.generation import bert_score, rouge_l
-from tests import wording
+from tests.refusals import refusal
 
 WORDS = st.lists(st.sampled_from(["a", "B", "cat", "cat's", "12", "é", "İx", "!"]), max_size=14).map(" ".join)
 TEXT = st.one_of(WORDS, st.text(max_size=12))
@@ -34,7 +35,7 @@ def test_rouge_l_perfect_empty_and_malformed():
     assert rouge_l(["One two"], ["one, TWO!"]).f1.tolist() == [1.0]
     assert rouge_l(["", "x", "…"], ["x", "", "…"]).f1.tolist() == [0.0, 0.0, 0.0]
     assert rouge_l([], []).f1.shape == (0,)
-    with pytest.raises(ValueError, match="1 candidates but 2 references"):
+    with pytest.raises(ValueError, match="2 references"):
         rouge_l(["a"], ["a", "b"])
 
 
@@ -105,20 +106,18 @@ def test_bert_score_of_empty_and_unlike_texts():
     assert bert_score(np.zeros((0, 3)), [0, 0], [[1.0, 0, 0]], [0, 1]).f1.tolist() == [0.0]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (([[1.0]], [0, 1], [[1.0]], [0, 0, 1], [[0, 0]]), "reference 0 has no tokens"),
-        (([[0.0]], [0, 1], [[1.0]], [0, 1]), f"candidate token 0 {wording.ZERO_OR_NONFINITE} vector"),
-        (([[1.0]], [0, 1], [[np.nan]], [0, 1]), "reference token 0 is a zero"),
-        (([[1.0]], [0, 1], [[1.0, 0.0]], [0, 1]), "embedded by the same encoder"),
-        (([[1.0]], [1], [[1.0]], [0, 1]), "candidate_offsets must rise from 0"),
-        (([1.0], [0, 1], [[1.0]], [0, 1]), "candidate_tokens must have shape"),
-        (([[1.0]], [0, 1], [[1.0]], [0, 0, 1]), "1 candidates but 2 references; pass the pairs"),
-        (([[1.0]], [0, 1], [[1.0]], [0, 1], [[0, 1]]), "candidate indices below 1"),
-        (([[1.0]], [0, 1], [[1.0]], [0, 1], [0, 0]), r"pairs must have shape \(n, 2\)"),
-    ],
-)
-def test_malformed_token_embeddings_are_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        bert_score(*arguments)
+def test_malformed_token_embeddings_are_refused(wording: SnapshotAssertion) -> None:
+    said = {}
+    for case, arguments in {
+        "no tokens": ([[1.0]], [0, 1], [[1.0]], [0, 0, 1], [[0, 0]]),
+        "a zero vector": ([[0.0]], [0, 1], [[1.0]], [0, 1]),
+        "a missing number": ([[1.0]], [0, 1], [[np.nan]], [0, 1]),
+        "other encoders": ([[1.0]], [0, 1], [[1.0, 0.0]], [0, 1]),
+        "offsets": ([[1.0]], [1], [[1.0]], [0, 1]),
+        "no matrix": ([1.0], [0, 1], [[1.0]], [0, 1]),
+        "pairs": ([[1.0]], [0, 1], [[1.0]], [0, 0, 1]),
+        "indices": ([[1.0]], [0, 1], [[1.0]], [0, 1], [[0, 1]]),
+        "shape of pairs": ([[1.0]], [0, 1], [[1.0]], [0, 1], [0, 0]),
+    }.items():
+        said[case] = refusal(ValueError, bert_score, *arguments)
+    assert said == wording

@@ -31,9 +31,9 @@ def test_one_domain_of_many_shifts_counts_as_one() -> None:
 
 
 def test_a_level_that_so_few_domains_do_not_allow_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"3 domains allow levels up to 0\.750"):
+    with pytest.raises(ValueError, match=r"0\.750"):
         domain_quantile([[0.1], [0.2], [0.3]], 0.8)
-    with pytest.raises(ValueError, match="at least one known error"):
+    with pytest.raises(ValueError, match="known"):
         domain_quantile([[0.1], []], 0.5)
 
 

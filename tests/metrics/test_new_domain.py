@@ -29,7 +29,7 @@ def test_ends_and_refusals() -> None:
     assert high == 1.0
     assert low == pytest.approx(0.94 - 12.7062 * 0.0565685 * np.sqrt(1.5), abs=1e-4)
     assert np.isnan(next_domain([0.9])[1:]).all()
-    with pytest.raises(ValueError, match="finite value per domain"):
+    with pytest.raises(ValueError, match="finite"):
         next_domain([0.9, np.nan])
-    with pytest.raises(ValueError, match=r"95% is 0\.95"):
+    with pytest.raises(ValueError, match=r"0\.95"):
         next_domain([0.9, 0.8], level=95)

@@ -77,7 +77,7 @@ def test_a_single_odd_period_is_no_change() -> None:
 
 
 def test_too_few_periods_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 periods or more"):
+    with pytest.raises(ValueError, match="3 periods"):
         trend([0.8, 0.9], [1e-4, 1e-4], [0, 1])
-    with pytest.raises(ValueError, match="12 periods or more, found 11"):
+    with pytest.raises(ValueError, match=r"12 periods.*11"):
         change_point(np.full(11, 0.8), np.full(11, 1e-4), RNG(0))

@@ -88,7 +88,7 @@ def test_a_domain_without_a_row_of_a_split_is_refused() -> None:
             domains = deal(np.random.default_rng(seed))
         except ValueError:
             refused += 1
-            with pytest.raises(ValueError, match="got no row"):
+            with pytest.raises(ValueError, match="row"):
                 deal(np.random.default_rng(seed))
         else:
             assert {*domains[[0, 2]]} == {*domains[[1, 3]]} == {0, 1}

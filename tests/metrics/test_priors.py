@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import balanced_accuracy_score, f1_score
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.metrics.classification import accuracy, confusion_counts, macro_f1
 from shiftbench.metrics.priors import (
@@ -16,7 +17,7 @@ from shiftbench.metrics.priors import (
     prior_fixed_qa,
 )
 from shiftbench.metrics.robustness import target_drop
-from tests import wording
+from tests.refusals import refusal
 
 # Every class occurs in gold; a prediction of 3 is an unusable output.
 LABELS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=40).map(
@@ -99,38 +100,26 @@ def test_uniform_is_the_default_prior() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prior", "message"),
-    [
-        ([50.0, 50.0], wording.DID_YOU_PASS_PERCENT),
-        ([1.0], r"shape \(2,\), one probability per class"),
-        ([1.5, -0.5], "probabilities that sum to 1"),
-        ([np.nan, 1.0], "probabilities that sum to 1"),
-    ],
+    ("prior", "word"), [([50.0, 50.0], "percent"), ([1.0], "shape"), ([1.5, -0.5], "sum"), ([np.nan, 1.0], "sum")]
 )
-def test_malformed_priors(prior: list[float], message: str) -> None:
+def test_malformed_priors(prior: list[float], word: str) -> None:
     for score in (prior_fixed_accuracy, prior_fixed_macro_f1, counts_at_prior):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises(ValueError, match=word):
             score(np.ones((2, 3)), prior)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=word):
         prior_fixed_mean([1.0, 1.0], [2.0, 2.0], prior)
 
 
-def test_malformed_counts() -> None:
-    with pytest.raises(ValueError, match="for unusable outputs"):
-        counts_at_prior(np.ones((2, 2)))
-    with pytest.raises(ValueError, match=f"counts must be {wording.FINITE_NOT_NEGATIVE}"):
-        counts_at_prior([[1, -1, 0], [0, 1, 0]])
-    with pytest.raises(ValueError, match="share a shape"):
-        prior_fixed_mean([1.0, 1.0], [1.0])
-    with pytest.raises(ValueError, match=f"sizes must be {wording.FINITE_NOT_NEGATIVE}"):
-        prior_fixed_mean([1.0, 1.0], [1.0, -1.0])
-    with pytest.raises(ValueError, match="sums must be finite"):
-        prior_fixed_mean([1.0, np.nan], [1.0, 1.0])
-    with pytest.raises(ValueError, match="has_answer of n booleans"):
-        prior_fixed_qa([1.0, 0.0], [1, 0])
-    with pytest.raises(ValueError, match="percent"):
-        prior_fixed_qa([1.0], [True], no_answer=20)
-    with pytest.raises(ValueError, match=r"weights must have shape \(1,\)"):
-        prior_fixed_qa([1.0], [True], weights=[1.0, 2.0])
-    with pytest.raises(ValueError, match="weights must be finite"):
-        prior_fixed_qa([1.0], [True], weights=[-1.0])
+def test_malformed_input_is_refused(wording: SnapshotAssertion) -> None:
+    said = {
+        "malformed counts 1": refusal(ValueError, counts_at_prior, np.ones((2, 2))),
+        "malformed counts 2": refusal(ValueError, counts_at_prior, [[1, -1, 0], [0, 1, 0]]),
+        "malformed counts 3": refusal(ValueError, prior_fixed_mean, [1.0, 1.0], [1.0]),
+        "malformed counts 4": refusal(ValueError, prior_fixed_mean, [1.0, 1.0], [1.0, -1.0]),
+        "malformed counts 5": refusal(ValueError, prior_fixed_mean, [1.0, np.nan], [1.0, 1.0]),
+        "malformed counts 6": refusal(ValueError, prior_fixed_qa, [1.0, 0.0], [1, 0]),
+        "malformed counts 7": refusal(ValueError, prior_fixed_qa, [1.0], [True], no_answer=20),
+        "malformed counts 8": refusal(ValueError, prior_fixed_qa, [1.0], [True], weights=[1.0, 2.0]),
+        "malformed counts 9": refusal(ValueError, prior_fixed_qa, [1.0], [True], weights=[-1.0]),
+    }
+    assert said == wording

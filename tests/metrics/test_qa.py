@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.metrics.qa import normalise_answers, qa_scores
+from tests.refusals import refusal
 
 
 def plain_normalise(text):
@@ -114,12 +116,11 @@ def test_no_questions():
     assert qa_scores([], []).f1.shape == (0,)
 
 
-def test_malformed_input_is_refused():
-    with pytest.raises(ValueError, match="2 predictions but 1 lists"):
-        qa_scores(["a", "b"], [["a"]])
-    with pytest.raises(ValueError, match="row 1: no accepted answer"):
-        qa_scores(["a", "b"], [["a"], []], version=1)
-    with pytest.raises(ValueError, match="version must be 1 or 2"):
-        qa_scores(["a"], [["a"]], version=3)
-    with pytest.raises(TypeError, match="row 0: accepted answers must be a list of texts"):
-        qa_scores(["red"], ["red"])
+def test_malformed_input_is_refused(wording: SnapshotAssertion) -> None:
+    said = {
+        "malformed input is refused 1": refusal(ValueError, qa_scores, ["a", "b"], [["a"]]),
+        "malformed input is refused 2": refusal(ValueError, qa_scores, ["a", "b"], [["a"], []], version=1),
+        "malformed input is refused 3": refusal(ValueError, qa_scores, ["a"], [["a"]], version=3),
+        "malformed input is refused 4": refusal(TypeError, qa_scores, ["red"], ["red"]),
+    }
+    assert said == wording

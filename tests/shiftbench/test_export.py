@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import yaml
 from jinja2 import Environment, StrictUndefined
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.prompting.parsing import first_label
 from shiftbench.baselines.prompting.task_prompt import TaskPrompt
@@ -19,7 +20,6 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.metrics.classification import confusion_counts, macro_f1
 from shiftbench.scoring.interchange.task_files import GOLD_ANSWER, label_pattern
 from shiftbench.validation.vocabulary import TaskKind
-from tests import wording
 from tests.baselines.prompting.conftest import boss, grid
 from tests.command_line import run
 from tests.scoring.interchange.logs import lm_eval_text, write_lm_eval
@@ -133,11 +133,13 @@ def test_the_pattern_finds_the_label_that_we_find(answer: str) -> None:
     assert (found[0].casefold().replace(" ", "_") if found else None) == ours
 
 
-def test_nothing_is_written_over_what_is_there(synthetic: DatasetFolder, tmp_path: Path) -> None:
+def test_nothing_is_written_over_what_is_there(
+    synthetic: DatasetFolder, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     done = run("data", "export", synthetic.path, "--to", "inspect", "--out", tmp_path)
     assert (done.returncode, [path.name for path in tmp_path.iterdir()]) == (1, ["mine.txt"])
-    assert "--out: the output folder is not empty" in done.stderr
+    said = [done.stderr]
     done = run("data", "export", synthetic.path, "--to", "inspect", "--task", "snli", "--out", tmp_path / "new")
-    assert f"{wording.FOLDER_HAS_NO_SUCH}; found 'snli'; did you mean 'nli'?" in done.stderr
+    assert [*said, done.stderr] == wording
     assert not (tmp_path / "new").exists()

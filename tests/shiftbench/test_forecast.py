@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.baselines.grid.trial import Trial
@@ -19,11 +20,12 @@ from shiftbench.validation.cards import read_card
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput
 from tests.conftest import WordEncoder
+from tests.refusals import refusal
+from tests.shiftbench.checked import stable
 
 LABELS = ["neg", "pos"]
 ACCURACIES = {"Site A": 0.9, "Site B": 0.8, "Site C": 0.75, "Site D": 0.78, "Site E": 0.83, "Site F": 0.8}
 N = 150
-CONDITION = "Intervals: 80%, if new domains are exchangeable with these 4"
 
 
 def own_rows() -> tuple[pl.DataFrame, pl.DataFrame, float]:
@@ -85,13 +87,11 @@ def test_a_site_without_labels_is_forecast_with_an_interval(own: Path) -> None:
     errors = {each["method"]: each for each in task["errors"]}
     assert errors["doc"]["held"]["n_domains"] == 4
     page = (own / "f.html").read_text(encoding="utf-8")
-    assert "Forecast of Site F, accuracy" in page
-    assert "Forecast accuracy by domain" in page  # the picture
-    assert CONDITION in page
-    assert "concept shift" in page
+    assert "<svg" in page
+    assert "concept" in page
 
 
-def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(own: Path) -> None:
+def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(own: Path, wording: SnapshotAssertion) -> None:
     rows, _, truth = own_rows()
     rows.with_columns(label=pl.when(pl.col("site") == "Site A").then("label")).write_csv(own / "mine.csv")
     (task,) = run(own, "--target", "Site F")["tasks"]
@@ -99,7 +99,7 @@ def test_with_labels_at_home_alone_there_are_forecasts_without_intervals(own: Pa
     by_name = {each["method"]: each for each in task["shifts"][0]["forecasts"]}
     assert by_name["doc"]["value"] == pytest.approx(truth, abs=0.06)
     assert all(each["low"] is None for each in by_name.values())
-    assert "No other domain has labels, so there is no interval and no error estimate." in task["notes"]
+    assert task["notes"] == wording
 
 
 def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) -> None:
@@ -116,18 +116,15 @@ def test_labels_of_the_forecast_site_change_nothing_of_its_forecasts(own: Path) 
     assert after[0]["truth"] is not None
 
 
-def test_the_terminal_says_what_may_be_believed(own: Path) -> None:
+def test_the_terminal_says_what_may_be_believed(own: Path, wording: SnapshotAssertion) -> None:
     columns = ["--columns", "id=id,domain=site,label=label"]
     command = ["forecast", str(own / "preds.parquet"), "--data", str(own / "mine.csv"), *columns]
-    first = CliRunner().invoke(app, command, catch_exceptions=False).output
-    print("\n" + next(line for line in first.splitlines() if "Intervals: 80%" in line))
-    assert f"{CONDITION}; leave-one-out at 75%, they covered " in first
-    assert "source's class prior (COT), minus its mean error" in first
-    text = CliRunner().invoke(app, [*command, "--method", "doc"], catch_exceptions=False).output
-    assert f"{CONDITION}; leave-one-out at 75%, they covered " in text
-    assert "The forecast is the source score minus the decrease of the mean confidence (DoC)." in text
-    assert "No method without labels can detect a change" in text
-    assert "ATC" not in text
+    said = [
+        stable(CliRunner().invoke(app, [*command, *more], catch_exceptions=False).output)
+        for more in ((), ("--method", "doc"))
+    ]
+    assert said == wording
+    assert "ATC" not in said[1]
 
 
 @pytest.mark.parametrize(
@@ -174,24 +171,24 @@ def test_rows_without_a_label_where_others_have_one_are_left_out(own: Path) -> N
     rows, _, _ = own_rows()
     some = rows.with_columns(label=pl.when(pl.col("id").is_in(["B1", "B2", "D1"])).then(pl.lit(" ")).otherwise("label"))
     some.write_csv(own / "mine.csv")
-    with pytest.warns(DataWarning, match=r"no label in column 'label': 3 rows \(Site B: 2, Site D: 1\)"):
+    with pytest.warns(DataWarning, match=r"3 rows \(Site B: 2, Site D: 1\)"):
         (left,) = run(own)["tasks"]
     rows.filter(~pl.col("id").is_in(["B1", "B2", "D1"])).write_csv(own / "mine.csv")
-    with pytest.warns(DataWarning, match="3 predictions of rows that are not in"):
+    with pytest.warns(DataWarning, match="3 predictions"):
         (never_there,) = run(own)["tasks"]
     assert left == never_there
 
 
-def test_targets_and_methods_that_are_not_there_are_refused(own: Path) -> None:
-    assert "no such method" in refused(own, "--method", "magic")
-    assert "this method was removed" in refused(own, "--method", "gde")
+def test_targets_and_methods_that_are_not_there_are_refused(own: Path, wording: SnapshotAssertion) -> None:
+    assert {
+        " ".join(options): refused(own, *options)
+        for options in (("--method", "magic"), ("--method", "gde"), ("--target", "Site A"), ("--target", "Site X"))
+    } == wording
     gone = CliRunner().invoke(app, ["forecast", "p.csv", "--data", "d.csv", "--encoder", "wordllama"])
     assert gone.exit_code == 2
-    assert "the model was trained on this domain; found 'Site A'" in refused(own, "--target", "Site A")
-    assert "no such target" in refused(own, "--target", "Site X")
 
 
-def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
+def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path, wording: SnapshotAssertion) -> None:
     rows, predictions, _ = own_rows()
     copied = rows.filter(site="Site B").head(3).with_columns(id=pl.concat_str(pl.lit("t"), "id"), site=pl.lit("Site A"))
     unknown = rows.filter(site="Site F").head(2)
@@ -201,15 +198,10 @@ def test_test_texts_that_stand_in_the_train_texts_are_named(own: Path) -> None:
     pl.concat(splits).write_csv(own / "mine.csv")
     predictions.write_parquet(own / "preds.parquet")
     (task,) = run(own, "--columns", "split=split", "--method", "doc")["tasks"]
-    assert any(
-        "3 test texts of 'Site B' are exact duplicates of train texts of 'Site A'" in note for note in task["notes"]
-    )
-    assert any(
-        "2 test texts of 'Site F' are exact duplicates of train texts of 'Site A'" in note for note in task["notes"]
-    )
+    assert [note for note in task["notes"] if "duplicates" in note] == wording
 
 
-def test_one_label_alone_is_said(own: Path) -> None:
+def test_one_label_alone_is_said(own: Path, wording: SnapshotAssertion) -> None:
     _, predictions, _ = own_rows()
     at_f = pl.col("id").str.starts_with("F")
     sure = pl.lit([0.9, 0.1], dtype=pl.List(pl.Float64))
@@ -219,7 +211,7 @@ def test_one_label_alone_is_said(own: Path) -> None:
     )
     constant.write_parquet(own / "preds.parquet")
     (task,) = run(own)["tasks"]
-    assert any("Only one label is predicted on" in note for note in task["notes"])
+    assert task["notes"] == wording
 
 
 @pytest.fixture(scope="module")
@@ -236,23 +228,27 @@ def test_validation_rows_beside_the_file_are_read(folder: Path) -> None:
     dataset = DatasetFolder.open(folder / "data")
     splits = [facts.splits for facts in dataset.task("nli").domains.values()]
     assert task["n_validation"] == sum(each["validation"].rows for each in splits)
-    assert not any("There are no validation rows" in note for note in task["notes"])
 
 
-def test_validation_rows_of_another_task_are_refused(folder: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_forecast_is_refused(folder: Path, tmp_path: Path, wording: SnapshotAssertion) -> None:
+    def forecast() -> dict:
+        return run(tmp_path, data=str(folder / "data"))
+
     command = ["train", "majority", "sa", "--data", str(folder / "data"), "--validation", "--probabilities"]
     CliRunner().invoke(app, [*command, "--out", str(tmp_path / "preds.parquet")], catch_exceptions=False)
     pl.read_parquet(folder / "preds.parquet").write_parquet(tmp_path / "preds.parquet")
-    with pytest.raises(InvalidInput, match="are of other tasks; found sa"):
-        run(tmp_path, data=str(folder / "data"))
-
-
-def test_validation_rows_that_lack_a_row_are_refused(folder: Path, tmp_path: Path) -> None:
-    for name in ("preds.parquet", "preds.validation.parquet"):
-        pl.read_parquet(folder / name)[1:].write_parquet(tmp_path / name)
-    pl.read_parquet(folder / "preds.parquet").write_parquet(tmp_path / "preds.parquet")
-    with pytest.raises(InvalidInput, match="validation ids are missing"):
-        run(tmp_path, data=str(folder / "data"))
+    said = {"validation rows of another task": refusal(InvalidInput, forecast)}
+    pl.read_parquet(folder / "preds.validation.parquet")[1:].write_parquet(tmp_path / "preds.validation.parquet")
+    said["validation rows that lack a row"] = refusal(InvalidInput, forecast)
+    rows = [{"id": f"{site}{n}", "site": site, "tokens": "a b", "tags": "B-X O"} for site in "ab" for n in range(3)]
+    pl.DataFrame(rows).write_csv(tmp_path / "tags.csv")
+    predictions = [{"source": "a", "id": row["id"], "prediction": row["tags"]} for row in rows]
+    pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
+    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--columns", "id=id"]
+    command += ["--columns", "domain=site"]
+    message = refusal(InvalidInput, lambda: CliRunner().invoke(app, command, catch_exceptions=False))
+    _, said["a kind without accuracy"] = message.split(": ", 1)  # of a folder of its own
+    assert said == wording
 
 
 def test_a_folder_that_withholds_its_labels_is_forecast_from_validation_rows(tmp_path: Path) -> None:
@@ -263,23 +259,12 @@ def test_a_folder_that_withholds_its_labels_is_forecast_from_validation_rows(tmp
     (task,) = run(tmp_path, "--method", "doc", data="both/public")["tasks"]
     assert task["labelled"] == []
     assert task["errors"] == []
-    assert any("No other domain has labels" in note for note in task["notes"])
     doc = task["shifts"][0]["forecasts"][-1]
     assert doc["value"] is not None
     assert doc["low"] is None
     (tmp_path / "preds.validation.parquet").unlink()
-    with pytest.raises(InvalidInput, match=r"its validation rows to NAME\.validation"):
+    with pytest.raises(InvalidInput, match=r"NAME\.validation"):
         run(tmp_path, data="both/public")
-
-
-def test_what_has_no_accuracy_is_refused(tmp_path: Path) -> None:
-    rows = [{"id": f"{site}{n}", "site": site, "tokens": "a b", "tags": "B-X O"} for site in "ab" for n in range(3)]
-    pl.DataFrame(rows).write_csv(tmp_path / "tags.csv")
-    predictions = [{"source": "a", "id": row["id"], "prediction": row["tags"]} for row in rows]
-    pl.DataFrame(predictions).write_csv(tmp_path / "preds.csv")
-    command = ["forecast", str(tmp_path / "preds.csv"), "--data", str(tmp_path / "tags.csv"), "--columns", "id=id"]
-    with pytest.raises(InvalidInput, match="forecasts are of means over texts, and span F1 is not a mean over texts"):
-        CliRunner().invoke(app, [*command, "--columns", "domain=site"], catch_exceptions=False)
 
 
 def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Path) -> None:
@@ -306,10 +291,7 @@ def test_methods_are_compared_on_files_and_on_a_store(folder: Path, tmp_path: Pa
     assert by_name["doc"]["p"]["source-accuracy"] is None  # four domains cannot tell
     page = tmp_path / "page.html"
     (stored,) = compared("--store", str(tmp_path / "store"), "--method", "doc", "--report", str(page))["boards"]
-    text = page.read_text(encoding="utf-8")
-    assert "forecasts and true scores, 1 model" in text
-    assert "concept shift" in text
-    assert "Made with shiftbench study score-forecasts." in text
+    assert "concept" in page.read_text(encoding="utf-8")
     assert len(stored["models"]) == 1
     assert {each["method"] for each in stored["standings"]} == {"source-accuracy", "mean-drop", "doc"}
 
@@ -345,16 +327,16 @@ def test_a_folder_of_runs_is_a_model_with_its_seeds_and_constant_ones_are_left_o
     found = json.loads(CliRunner().invoke(app, command, catch_exceptions=False).stdout)
     (board,) = found["boards"]
     assert board["models"] == ["lr"]
-    assert found["left_out"] == [f"flat on synthetic/nli: {ONE_LABEL}"]
+    assert [each.endswith(ONE_LABEL) for each in found["left_out"]] == [True]
     doc = next(each for each in board["standings"] if each["method"] == "doc")
     assert (doc["n_models"], doc["n_shifts"]) == (1, len(dataset.task("nli").domains) - 1)
     (tmp_path / "empty").mkdir()
     command[2] = str(tmp_path / "empty")
-    with pytest.raises(InvalidInput, match="this folder contains no trials"):
+    with pytest.raises(InvalidInput, match="no trials"):
         CliRunner().invoke(app, command, catch_exceptions=False)
 
 
-def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
+def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path, wording: SnapshotAssertion) -> None:
     rng, rows, predictions = np.random.default_rng(4), [], []
     for site, chance in zip("abcdef", (0.9, 0.8, 0.7, 0.75, 0.8, 0.6), strict=True):
         for number in range(60):
@@ -374,10 +356,7 @@ def test_answers_have_the_methods_that_need_no_labels(tmp_path: Path) -> None:
     right = np.mean([each["prediction"].startswith("river") for each in predictions if each["id"].startswith("a")])
     assert by_name["source-accuracy"]["value"] == pytest.approx(right)
     assert by_name["mean-drop"]["low"] is not None
-    assert {by_name[name]["reason"] for name in ("doc", "atc", "cot", "cot-corrected")} == {
-        "the task's outputs are not labels"
-    }
-    assert any("Outputs are not labels" in note for note in task["notes"])
+    assert [task["notes"], *(by_name[name]["reason"] for name in ("doc", "atc", "cot", "cot-corrected"))] == wording
 
 
 def eight_sites(folder: Path, n_unlabelled: int) -> dict[str, float]:
@@ -405,20 +384,19 @@ def eight_sites(folder: Path, n_unlabelled: int) -> dict[str, float]:
     return right
 
 
-def test_domains_without_labels_stand_worst_first_with_what_shows_their_order(tmp_path: Path) -> None:
+def test_domains_without_labels_stand_worst_first_with_what_shows_their_order(
+    tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     right = eight_sites(tmp_path, 2)
     command = ["forecast", str(tmp_path / "preds.parquet"), "--data", str(tmp_path / "mine.csv")]
     command += ["--columns", "id=id,domain=site,label=label"]
     said = " ".join(CliRunner().invoke(app, command, catch_exceptions=False).output.split())
     worst, other = sorted(("Site H", "Site I"), key=right.__getitem__)
-    assert f"Worst of 2: {worst}, accuracy " in said
-    assert said.index(f"{worst} 400") < said.index(f"{other} 400")
-    assert "and is significantly better than chance: " in said
-    assert "of the 6 labelled domains with a significant difference are ordered correctly, " in said
+    assert said.index(f"Worst of 2: {worst}") < said.index(f"{worst} 400") < said.index(f"{other} 400")
+    printed = [said.split("Domains without labels:")[0]]
     order = run(tmp_path)["tasks"][0]["orders"][0]
     assert order["n_domains"] == 6
     assert order["p"] < 0.05
     eight_sites(tmp_path, 5)
     said = " ".join(CliRunner().invoke(app, command, catch_exceptions=False).output.split())
-    assert said.startswith("Do not rely on these numbers: there are 3 other domains with labels")
-    assert "its quality is unknown: 3 labelled domains, too few" in said
+    assert [stable(text) for text in (*printed, said.split("Domains without labels:")[0])] == wording

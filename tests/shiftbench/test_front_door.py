@@ -28,7 +28,7 @@ def test_every_public_name_is_there() -> None:
     assert set(sb.__all__) <= set(dir(sb))
     for name in sb.__all__:
         assert getattr(sb, name) is not None
-    with pytest.raises(AttributeError, match="attribute scores"):
+    with pytest.raises(AttributeError, match="scores"):
         _ = sb.scores
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from scipy.special import softmax
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -96,7 +97,7 @@ def test_a_model_is_named_without_the_folders_of_who_ran_it() -> None:
 
 def test_domains_that_are_not_there_whole_are_named(folder: DatasetFolder) -> None:
     n = folder.task("sa").domains["lamps"].splits["test"].rows
-    with pytest.warns(DataWarning, match=f"3 of {n} test rows of 'lamps'"):
+    with pytest.warns(DataWarning, match=f"3 of {n} "):
         _warn_of_partial_domains(set(folder.split("sa", "lamps", "test")["id"][:3]), set(folder.test("sa")["id"]))
 
 
@@ -140,7 +141,6 @@ def test_choices_that_helm_put(folder: DatasetFolder, tmp_path: Path) -> None:
     }
     card = read_card(tmp_path / "p.card.yaml")
     assert (card.base_model, card.shots, card.tokens) == ("invented/scripted", 0, 3075)
-    assert card.versions["helm"] == "not stated"
 
 
 def test_answers_are_read_by_our_rules(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
@@ -158,19 +158,17 @@ def test_the_subset_of_a_log_is_found_from_its_ids(few_folder: DatasetFolder, tm
         done = run(*words, "--out", tmp_path / out, *more)
         assert done.returncode == 0, done.stderr
         assert read_card(tmp_path / out.replace("csv", "card.yaml")).subset == "fewshot"
-        assert "complete domains only" not in done.stderr
-        assert ("--subset: removed in 0.4" in done.stderr) == bool(more)
+        assert ("--subset:" in done.stderr) == bool(more)
 
 
-def test_demonstrations_need_a_source(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+def test_demonstrations_need_a_source(
+    folder: DatasetFolder, ids: list[str], tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     log = write_lm_eval(tmp_path, [lm_eval_text(0, "positive", doc={"id": ids[0]})])
     results = {"lm_eval_version": "0.4.13", "model_name": "org/m", "config": {}, "n-shot": {"quiz": 4}}
     (tmp_path / f"results_{DATE}.json").write_text(json.dumps(results))
     out = tmp_path / "p.parquet"
-    assert "--source: the prompts in the log have demonstrations; found 4 shots" in refused(
-        "lm-eval", [log], folder, out
-    )
-    assert "did you mean 'tents'?" in refused("lm-eval", [log], folder, out, "--source", "tent")
+    assert {more: refused("lm-eval", [log], folder, out, *more) for more in ((), ("--source", "tent"))} == wording
     run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out, "--source", "tents", "--name", "Mine")
     card = read_card(tmp_path / "p.card.yaml")
     assert (card.name, card.base_model, card.paradigm, card.shots) == ("Mine", "org/m", "few-shot", 4)
@@ -193,41 +191,32 @@ def test_the_filter_that_is_read_is_named(folder: DatasetFolder, ids: list[str],
     lines = [lm_eval_text(0, text, name, doc={"id": ids[0]}) for name, text in (("strict", "?"), ("loose", "positive"))]
     log, out = write_lm_eval(tmp_path, lines), tmp_path / "p.parquet"
     done = run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out)
-    assert "1 answer of " in done.stderr
-    assert "by the generated text; filter 'strict', not 'loose'; 1 unparsed" in done.stderr
+    assert "'strict', not 'loose'" in done.stderr
     assert read_card(tmp_path / "p.card.yaml").run["filter"] == "strict"
     run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out, "--filter", "loose")
     assert pl.read_parquet(out)["prediction"].to_list() == ["positive"]
 
 
-def test_other_items_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
+def test_logs_that_do_not_fit_are_refused(
+    folder: DatasetFolder, ids: list[str], tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     out, other = tmp_path / "p.parquet", ids[0][:-12] + "0123456789ab"
 
     def log_of(name: str, *own: str) -> Path:
         return write_lm_eval(tmp_path / name, [lm_eval_text(n, "x", doc={"id": each}) for n, each in enumerate(own)])
 
-    error = refused("lm-eval", [log_of("a", "q0")], folder, out)
-    assert "the items do not have the ids of a dataset folder; found 'q0'; run the task" in error
-    error = refused("lm-eval", [log_of("b", ids[0], other)], folder, out)
-    assert f"not among the dataset's test rows; found '{other}'; run" in error
-    error = refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out)
-    assert "the log is for another dataset; found 'synthetic/qa/" in error
-
-
-def test_logs_of_two_runs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
-    out = tmp_path / "p.parquet"
     line = lm_eval_text(0, "positive", doc={"id": ids[0]})
     first, second = (write_lm_eval(tmp_path / "m", [line], task) for task in ("one", "two"))
-    assert f"an item occurs in two of the logs; found '{ids[0]}'" in refused("lm-eval", [first, second], folder, out)
-    third = write_lm_eval(tmp_path / "other", [line])
-    assert "the logs differ in their model; found 'other', where" in refused("lm-eval", [first, third], folder, out)
-
-
-def test_other_logs_are_refused(folder: DatasetFolder, ids: list[str], tmp_path: Path) -> None:
-    out = tmp_path / "p.parquet"
     log = write_eval(tmp_path / "log.eval", [inspect_sample(1, id=ids[0])])
-    assert "this is not a log of lm-eval; found a log of inspect" in refused("lm-eval", [log], folder, out)
-    assert "did you mean 'inspect'?" in refused("inspekt", [log], folder, out, code=2)
-    assert "only logs of lm-eval have filters" in refused("inspect", [log], folder, out, "--filter", "none")
+    said = {
+        "no ids": refused("lm-eval", [log_of("a", "q0")], folder, out),
+        "another row": refused("lm-eval", [log_of("b", ids[0], other)], folder, out),
+        "another dataset": refused("lm-eval", [log_of("c", ids[0].replace("/sa/", "/qa/"))], folder, out),
+        "an item in two logs": refused("lm-eval", [first, second], folder, out),
+        "two models": refused("lm-eval", [first, write_lm_eval(tmp_path / "other", [line])], folder, out),
+        "a log of inspect": refused("lm-eval", [log], folder, out),
+        "no such tool": refused("inspekt", [log], folder, out, code=2),
+        "no filters": refused("inspect", [log], folder, out, "--filter", "none"),
+    }
     log.write_bytes(log.read_bytes()[:-60])
-    assert "this is not a complete zip archive" in refused("inspect", [log], folder, out)
+    assert {**said, "truncated": refused("inspect", [log], folder, out)} == wording

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import shiftbench as sb
 from shiftbench.builders.folder.configs import subset_path
@@ -14,34 +15,27 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import find_subset
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.changed_folders import open_changed
 from tests.leaderboard.conftest import Filled
+from tests.refusals import refusal
 
 WRONG: list[Any] = [7, None, ["a.parquet"], object()]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: type(wrong).__name__)
-def test_a_wrong_type_is_told_what_would_be_right(wrong: Any, filled: Filled) -> None:
-    good, folder, found = filled.files["good"], filled.folder, f"found {type(wrong).__name__}; give"
-    for call, argument, right in (
-        (lambda: sb.score(wrong, folder), "predictions", "a path as str or Path, a polars or pandas DataFrame"),
-        (lambda: sb.validate(wrong, folder), "predictions", "a path as str or Path, a polars or pandas DataFrame"),
-        (lambda: sb.compare({"a": good, "b": wrong}, folder), "b", "a path as str or Path"),
-        (lambda: sb.compare(wrong, folder), "entries", "a dict of names and their predictions"),
-        (lambda: sb.score(good, wrong), "data", "ORG/NAME on the Hub"),
-        (lambda: sb.open_dataset(wrong), "place", "ORG/NAME on the Hub"),
-        (lambda: sb.submit(good, wrong, "store"), "card", "a Card, a dict of its keys, or the path"),
-        (lambda: sb.submit(good, filled.card("good"), wrong), "to", "a path as str or Path"),
-        (lambda: sb.build_own(wrong), "frame", "the path of a file, paths, a polars or pandas DataFrame"),
-    ):
-        if argument == "frame" and isinstance(wrong, list):
-            continue  # paths of several files
-        with pytest.raises(TypeError) as refused:
-            call()
-        said = str(refused.value)
-        assert said.startswith(f"{argument}: wrong type; {found}"), said
-        assert right in said
+def test_a_wrong_type_is_told_what_would_be_right(wrong: Any, filled: Filled, wording: SnapshotAssertion) -> None:
+    good, folder = filled.files["good"], filled.folder
+    assert [
+        refusal(TypeError, sb.score, wrong, folder),
+        refusal(TypeError, sb.validate, wrong, folder),
+        refusal(TypeError, sb.compare, {"a": good, "b": wrong}, folder),
+        refusal(TypeError, sb.compare, wrong, folder),
+        refusal(TypeError, sb.score, good, wrong),
+        refusal(TypeError, sb.open_dataset, wrong),
+        refusal(TypeError, sb.submit, good, wrong, "store"),
+        refusal(TypeError, sb.submit, good, filled.card("good"), wrong),
+        refusal(TypeError, sb.build_own, 7 if isinstance(wrong, list) else wrong),  # a list is one of paths
+    ] == wording
 
 
 @pytest.mark.parametrize(
@@ -76,12 +70,9 @@ def test_strings_work_wherever_paths_do(filled: Filled, tmp_path: Path) -> None:
     assert (again["entry"], again["new"]) == (answer["entry"], False)
 
 
-def test_a_dict_may_be_a_card(filled: Filled) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        sb.validate(filled.files["good"], filled.folder, card={"name": "x", "paradgm": "other"})
-    said = [str(problem) for problem in refused.value.problems]
-    assert any("unknown key; found 'paradgm'; did you mean 'paradigm'?" in line for line in said)
-    assert any("key 'data'" in line and wording.REQUIRED_KEY_MISSING in line for line in said)
+def test_a_dict_may_be_a_card(filled: Filled, wording: SnapshotAssertion) -> None:
+    card = {"name": "x", "paradgm": "other"}
+    assert refusal(InvalidInput, sb.validate, filled.files["good"], filled.folder, card=card) == wording
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +112,7 @@ def test_the_subset_is_found_from_the_ids(few_folder: DatasetFolder, ending: str
 def test_a_folder_without_named_subsets_costs_no_reading(tmp_path: Path) -> None:
     rows = {"domain": ["a", "b"] * 40, "label": ["x", "x", "y", "y"] * 20, "text": [f"text {n}" for n in range(80)]}
     folder = sb.build_own(rows, out=tmp_path / "data")
-    assert find_subset(tmp_path / "no such file", folder) == "all"
+    assert find_subset(tmp_path / "none", folder) == "all"
 
 
 def test_python_scores_what_the_file_covers(few_folder: DatasetFolder) -> None:
@@ -130,5 +121,5 @@ def test_python_scores_what_the_file_covers(few_folder: DatasetFolder) -> None:
     rows = {"source": first, "id": few["id"], "prediction": [label] * len(few)}
     assert sb.score(rows, few_folder).scores.subset == "fewshot"
     assert sb.validate(rows, few_folder)["n"].sum() == len(few)
-    with pytest.raises(InvalidInput, match=f"cover the subset 'fewshot', {wording.NOT_ALL_TEST_IDS}"):
+    with pytest.raises(InvalidInput, match="'fewshot'"):
         sb.score(rows, few_folder, "all")

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 import shiftbench as sb
 from shiftbench.cli.command import app
 from shiftbench.validation.notices import DataWarning
-from tests import wording
+from tests.refusals import refusal
 from tests.shiftbench.test_own_functions import assert_same
 
 NAMES: dict[str, Any] = {"domain": "Shop", "label": "Mood", "text": "Review text", "id": "Key"}
@@ -104,7 +105,7 @@ def test_a_messy_file_is_scored_as_the_clean_one_through_both_doors(files: Any) 
         more += ["--report", str(place / "r.html")] if command == "check" else []
         found, said = answer(place, command, str(place / "preds.csv"), *own, *more)
         ours = getattr(sb, command)
-        assert "skipped, because they have no label in column 'Mood': 6 rows" in said + json.dumps(found)
+        assert "'Mood': 6 rows" in said + json.dumps(found)
         assert "'INN' (" in said + json.dumps(found, ensure_ascii=False)
         assert_same(found, ours(predicted, messy(frame), **limits, **asked).to_json())
         if command == "gate":
@@ -137,22 +138,16 @@ def test_probabilities_follow_the_labels_of_the_rows(files: Any) -> None:
     one = sb.check(named, frame, prediction="said", label_map=MAP, **NAMES)
     other = sb.check(predicted, frame, prediction="said", label_map=MAP, **NAMES)
     assert one.predictions["probabilities"].to_list() == other.predictions["probabilities"].to_list()
-    with pytest.raises(sb.InvalidInput, match="the columns of probabilities do not match the labels"):
+    with pytest.raises(sb.InvalidInput, match="prob_fine"):
         sb.check(predicted.rename({"prob_pos": "prob_fine"}), frame, prediction="said", label_map=MAP, **NAMES)
 
 
-def test_what_predictions_lack_is_said_with_its_cure(files: Any) -> None:
+def test_what_predictions_lack_is_said_with_its_cure(files: Any, wording: SnapshotAssertion) -> None:
     _, frame, predicted = files
-    with pytest.raises(sb.InvalidInput) as refused:
-        sb.score(predicted.rename({"Key": "key"}), frame, **NAMES)
-    assert [str(problem) for problem in refused.value.problems] == [
-        "predictions, column 'id': a column is missing; found columns key, said, prob_pos, prob_neg, ms; name it 'id' "
-        "or 'Key', as in the data",
-        "predictions, column 'prediction': a column is missing; found columns key, said, prob_pos, prob_neg, ms; name "
-        "it 'prediction', or give prediction=NAME",
-    ]
-    with pytest.raises(sb.InvalidInput, match="column given for predictions is missing"):
-        sb.score(predicted, frame, prediction="sayd", **NAMES)
+    assert [
+        refusal(sb.InvalidInput, sb.score, predicted.rename({"Key": "key"}), frame, **NAMES),
+        refusal(sb.InvalidInput, sb.score, predicted, frame, prediction="sayd", **NAMES),
+    ] == wording
 
 
 def test_rows_are_called_as_in_the_file_where_some_are_left_out(files: Any) -> None:
@@ -161,11 +156,11 @@ def test_rows_are_called_as_in_the_file_where_some_are_left_out(files: Any) -> N
         Mood=pl.when(~pl.col("Key").is_in(["k0", "k4"])).then("Mood"),
         **{"Review text": pl.when(pl.col("Key") != "k9").then("Review text")},
     )
-    with pytest.raises(sb.InvalidInput, match=f"column 'Review text', row 10: {wording.VALUE_EMPTY}"):
+    with pytest.raises(sb.InvalidInput, match=", row 10:"):
         sb.check(["Good"] * len(frame), few, **NAMES)
     few = few.with_columns(**{"Review text": pl.col("Review text").fill_null("it k7")})
     found = sb.check(["Good"] * len(frame), few, **NAMES)
-    assert "texts that occur in more than one domain: rows 8, 10" in found.found.notes
+    assert any(note.endswith(" rows 8, 10") for note in found.found.notes)
 
 
 def test_training_texts_may_have_names_and_labels_of_their_own(files: Any) -> None:
@@ -175,21 +170,17 @@ def test_training_texts_may_have_names_and_labels_of_their_own(files: Any) -> No
     found = sb.check(predicted, frame, train=train, trained_on="inn", prediction="said", label_map=MAP, **NAMES)
     assert found.found.leaks is not None
     assert sum(found.found.leaks.exact.values()) == 5
-    with pytest.raises(
-        sb.InvalidInput, match="the column of training texts is missing; found columns body; name its text columns"
-    ):
+    with pytest.raises(sb.InvalidInput, match="columns body;"):
         sb.check(predicted, frame, train={"body": ["a"]}, prediction="said", label_map=MAP, **NAMES)
 
 
-def test_a_model_at_chance_gets_no_number_of_labels(files: Any) -> None:
+def test_a_model_at_chance_gets_no_number_of_labels(files: Any, wording: SnapshotAssertion) -> None:
     _, frame, _ = files
     found = sb.check(["Good"] * len(frame), frame, **NAMES)
     assert [(step.step, step.texts) for step in found.found.steps] == [("label", None)] * 3
-    assert repr(found).startswith(
-        "Nothing can be decided yet: the model is not significantly above chance on any domain."
-    )
+    assert repr(found).splitlines()[0] == wording
     empty = frame.with_columns(Mood=pl.when(pl.col("Shop") != "mill").then("Mood"))
-    with pytest.warns(DataWarning, match="domains without labels, not scored: mill"):
+    with pytest.warns(DataWarning, match="mill"):
         sb.score({"id": frame["Key"], "prediction": frame["Mood"]}, empty, **NAMES)
 
 
@@ -202,19 +193,19 @@ def test_what_a_notebook_holds_is_taken_as_it_is(files: Any) -> None:
     expected = sb.score(said, numbered, **asked).to_json()
     rows_of_hub = datasets.Dataset.from_polars(numbered)
     classes = rows_of_hub.class_encode_column("Mood")
-    with pytest.warns(DataWarning, match="^predictions: ignored columns: ms") as all_:
+    with pytest.warns(DataWarning, match="ms") as all_:
         assert_same(expected, sb.score(said.to_pandas(), classes, **asked).to_json())
-    assert {each.filename for each in all_} == {__file__}, "warnings point at the call"
+    assert {each.filename for each in all_} == {__file__}
     halves = said.to_pandas().astype({"Key": float})
     assert_same(expected, sb.score(halves, numbered, **asked).to_json())
-    with pytest.raises(sb.InvalidInput, match=r"a DatasetDict of train; choose one, such as data\['train'\]"):
+    with pytest.raises(sb.InvalidInput, match=r"data\['train'\]"):
         sb.score(said, datasets.DatasetDict({"train": classes}), **asked)
     found = sb.check(said, numbered, probes=False, **asked)
     assert sb.gate(found.predictions, numbered, min_score=40, **NAMES).passed
-    assert "sb.gate(predictions, data, " in repr(found)
+    assert "sb.gate(" in repr(found)
     by_model = sb.check(lambda texts: ["Good"] * len(texts), numbered, probes=False, **NAMES)
     assert by_model.predictions["id"].sort().to_list() == numbered["Key"].cast(pl.String).sort().to_list()
-    with pytest.raises(sb.InvalidInput, match=r"map them: label_map=\{'fine': '\?', 'poor': '\?'\}"):
+    with pytest.raises(sb.InvalidInput, match=r"label_map=\{'fine': '\?', 'poor': '\?'\}"):
         sb.check(lambda texts: ["fine", "poor"] * (len(texts) // 2), numbered, probes=False, **NAMES)
-    with pytest.raises(sb.InvalidInput, match="of data, such as"):
+    with pytest.raises(sb.InvalidInput, match="'a'"):
         sb.score({"id": ["a"] * 3, "prediction": ["Good"] * 3}, numbered, **NAMES)

@@ -28,7 +28,6 @@ from shiftbench.validation.plain_console import PlainConsole
 from shiftbench.validation.plain_streams import plain_streams
 from shiftbench.validation.plain_text import escape_in_json, escape_invisible, refuse_invisible
 from shiftbench.validation.report import InvalidInput, Problem
-from tests import wording
 from tests.scoring.interchange.logs import (
     DATE,
     helm_state,
@@ -157,7 +156,7 @@ def test_names_of_logs_are_refused(odd: str, tmp_path: Path) -> None:
     by_header = write_eval(tmp_path / "log.eval", [inspect_sample(0)], eval=about)
     by_adapter = write_helm(tmp_path / "helm", [helm_state(0)], [helm_stats(0, exact_match=1.0)], model=name)
     for path in (by_metric, by_model, by_header, by_adapter):
-        with pytest.raises(InvalidInput, match=r"an invisible character|an invalid name") as refused:
+        with pytest.raises(InvalidInput, match=r"invisible|invalid") as refused:
             read_log(path)
         assert_shown(str(refused.value))
 
@@ -171,7 +170,7 @@ def test_labels_and_domains_of_own_data_are_refused(odd: str, tmp_path: Path) ->
         changed = [*rows[:4], ",".join(cells), *rows[5:]]
         path = tmp_path / f"{column}.csv"
         path.write_text("text,label,domain\n" + "\n".join(changed) + "\n", encoding="utf-8")
-        with pytest.raises(InvalidInput, match=f"column '{column}', row 5: a name has an invisible character"):
+        with pytest.raises(InvalidInput, match=f"'{column}', row 5: "):
             build_own("own", path, tmp_path / "out")
 
 
@@ -184,7 +183,7 @@ def test_a_manifest_with_an_odd_value_is_refused(
 ) -> None:
     content = json.loads((synthetic.path / MANIFEST).read_text())
     (tmp_path / MANIFEST).write_text(json.dumps(content | {key: value}))
-    with pytest.raises(InvalidInput, match=wording.MANIFEST_DAMAGED):
+    with pytest.raises(InvalidInput, match=MANIFEST):
         Manifest.read(tmp_path)
 
 
@@ -215,5 +214,5 @@ def _leaves(schema: Any, where: str) -> list[tuple[str, Any]]:
 def test_joiners_that_are_spelling_stay() -> None:
     for word in ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0915\u094d\u200d\u0937"):
         assert check_text(word, "file") == escape_invisible(word) == word
-    with pytest.raises(InvalidInput, match="ZERO WIDTH NON-JOINER"):
+    with pytest.raises(InvalidInput, match="NON-JOINER"):
         check_text("a\u200cb", "file")

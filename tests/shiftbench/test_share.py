@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import yaml
 from huggingface_hub import HfApi
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -19,7 +20,6 @@ from shiftbench.scoring.interchange.every_eval_ever import DATASTORE
 from shiftbench.scoring.interchange.shared_entry import SharedEntry
 from shiftbench.validation.cards import Card, write_card
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.command_line import run
 from tests.hub.server import WRITE, LoopbackHub, running_hub
 from tests.hub.spaces import stored_model
@@ -101,8 +101,7 @@ def test_options_of_the_former_version_cost_a_line(filled: Filled, sent: Path, t
     former = ("--card", card, "--evaluator", "third_party")
     done = run("board", "share", sent, *to, "--out", tmp_path / "out", *former)
     assert done.returncode == 0, done.stderr
-    assert "--card: removed in 0.4: the card next to the file" in done.stderr
-    assert "--evaluator: removed in 0.4: --organization is the evaluator" in done.stderr
+    assert {"--card:", "--evaluator:"} <= set(done.stderr.split())
     (path,) = files(tmp_path / "out")
     assert '"evaluator_relationship": "third_party"' in (tmp_path / "out" / path).read_text()
     shown = run("board", "share", "--help").stdout
@@ -144,7 +143,7 @@ def test_a_pull_request_brings_the_file_to_the_model(
     (path,) = hub.stored.files(model, "refs/pr/1")
     assert path == ".eval_results/data.yaml"
     title = hub.stored.by_name[model].commit("refs/pr/1").title
-    assert title.startswith("Scores under domain shift on Synthetic demo")
+    assert "Synthetic" in title
 
 
 def test_results_go_to_the_datastore(filled: Filled, sent: Path, hub: LoopbackHub, here: None, tmp_path: Path) -> None:
@@ -161,7 +160,7 @@ def test_no_network_is_one_clear_message(good: SharedEntry, tmp_path: Path, wait
         free.bind(("127.0.0.1", 0))
         nowhere = HfApi(endpoint=f"http://127.0.0.1:{free.getsockname()[1]}", token=WRITE)
     (tmp_path / "a.yaml").write_text("[]")
-    with pytest.raises(InvalidInput, match=f"lab/model: {wording.HUB_CANNOT_BE_REACHED}"):
+    with pytest.raises(InvalidInput, match="lab/model"):
         send_shared(good, "eval-results", {"a.yaml": tmp_path / "a.yaml"}, nowhere)
 
 
@@ -172,40 +171,33 @@ def test_a_refused_pull_request_leaves_no_file(
     words = ("--data", filled.folder.path, *names, "--create-pr", "--out", tmp_path / "out")
     done = run("board", "share", *scored, "--to", "eval-results", *words)
     assert done.returncode == 1
-    assert "lab/none: there is no such repository, or the token has no access to it" in done.stderr
+    assert "lab/none:" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["0123456789abcdef", "--store", "{store}"], "the store has no such entry"),
-        (["good", "--store", "{store}"], "this is not the id of an entry"),
-        (["{tmp}/none.parquet"], wording.NO_SUCH_FILE),
-        (["{lonely}"], "results are shared with their card, which is missing"),
-        (["{card}", "--card", "{card}"], "unknown column"),
-        (["{broken}", "--card", "{card}"], "this file has no scores"),
-        (["{preds}", "--model", "model"], "this is not the name of a Hub repository"),
-        (["{preds}", "--report", "http://example.org"], "this is not an https URL"),
-        (["{preds}", "--out", "{tmp}"], "the output folder is not empty"),
-    ],
-)
 def test_bad_input_is_one_clear_message_and_no_file(
-    options: list[str], message: str, filled: Filled, sent: Path, tmp_path: Path
+    filled: Filled, sent: Path, tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
-    (tmp_path / "broken.json").write_text('{"benchmark": "dr"}')
-    lonely = shutil.copy(filled.files["good"], tmp_path / "lonely.parquet")
-    places = {
-        "store": filled.store.root, "tmp": tmp_path, "lonely": lonely, "broken": tmp_path / "broken.json",
-        "card": tmp_path / "preds.card.yaml", "preds": sent,
-    }  # fmt: skip
-    words = [word.format(**places) for word in options]
-    if "--out" not in words:
-        words += ["--out", str(tmp_path / "out")]
-    done = run("board", "share", *words, "--to", "csv", "--data", filled.folder.path)
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert not (tmp_path / "out").exists()
+    broken, card = tmp_path / "broken.json", tmp_path / "preds.card.yaml"
+    broken.write_text('{"benchmark": "dr"}')
+    said = {}
+    for name, words in {
+        "no such entry": ("0123456789abcdef", "--store", filled.store.root),
+        "no id": ("good", "--store", filled.store.root),
+        "no file": (tmp_path / "none.parquet",),
+        "no card": (shutil.copy(filled.files["good"], tmp_path / "lonely.parquet"),),
+        "a card": (card, "--card", card),
+        "no scores": (broken, "--card", card),
+        "no repository": (sent, "--model", "model"),
+        "no https": (sent, "--report", "http://example.org"),
+        "a full folder": (sent, "--out", tmp_path),
+    }.items():
+        out = () if "--out" in words else ("--out", tmp_path / "out")
+        done = run("board", "share", *words, *out, "--to", "csv", "--data", filled.folder.path)
+        assert done.returncode == 1, name
+        said[name] = done.stderr
+        assert not (tmp_path / "out").exists()
+    assert said == wording
 
 
 def test_a_withheld_board_is_refused(tmp_path: Path) -> None:

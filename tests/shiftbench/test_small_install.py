@@ -143,6 +143,6 @@ def test_what_needs_an_extra_is_refused_before_it_begins(
 ) -> None:
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     done = small.run(*words)
-    assert f"pip install 'shiftbench[{extra}]'" in done.stderr, done.stdout + done.stderr
+    assert f"'shiftbench[{extra}]'" in done.stderr, done.stdout + done.stderr
     assert done.returncode == 1
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 2  # under one where nothing else runs

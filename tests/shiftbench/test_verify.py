@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from click.testing import Result
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -18,10 +20,11 @@ from shiftbench.cli.command import app
 from shiftbench.scoring.comparing.claims import read_claim
 from shiftbench.scoring.scores.shape import METRIC_VERSION
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.leaderboard.conftest import Filled
+from tests.refusals import refusal
 from tests.scoring.comparing.test_files import predictions
 from tests.scoring.interchange.mutations import mutated_bytes, mutated_values
+from tests.shiftbench.checked import stable
 
 Change = Callable[[dict[str, Any]], None]
 
@@ -53,17 +56,23 @@ def verified(made: Path, tmp_path: Path, change: Change, *options: str) -> Resul
     return run("verify", str(path), "--files", str(made), "--data", data, *options)
 
 
+def disagreements(result: Result) -> list[str]:
+    """Return what was printed but for the figures that agree."""
+    lines = stable(result.stdout).splitlines()
+    return [line for line in lines if "agrees" not in line and not re.match(r"nli .*(over|->)", line)]
+
+
 def ranked(claim: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = next(each for each in claim["comparisons"][0]["means"] if each["ranked"])["difference"]
     return found
 
 
-def test_a_claim_states_all_that_it_takes_to_check_it(made: Path, synthetic: DatasetFolder) -> None:
+def test_a_claim_states_all_that_it_takes_to_check_it(
+    made: Path, synthetic: DatasetFolder, wording: SnapshotAssertion
+) -> None:
     claim = json.loads((made / "claim.json").read_text())
     (pair,) = claim["comparisons"]
-    assert claim["package"].startswith("shiftbench ")
-    (hypothesis,) = claim["hypothesis"]
-    assert "Good and Bad, these trained models, have the same mean ST" in hypothesis
+    assert claim["hypothesis"] == wording
     assert [len(entry["sha256"]) for entry in claim["entries"]] == [64, 64]
     assert (pair["data"], pair["n_swaps"], pair["seed"]) == (synthetic.content_hash, None, None)
     assert pair["depth_encoder"] == "word-encoder@1"
@@ -85,7 +94,7 @@ def test_a_true_claim_holds_wherever_its_files_are(made: Path, tmp_path: Path) -
 
     result = verified(made, tmp_path, forget, "--files", str(moved))
     assert result.exit_code == 0, result.output
-    assert "The claim holds. 41 figures: 41 as claimed; every conclusion is unchanged." in result.stdout
+    assert "41 figures: 41 " in result.stdout
 
 
 def changed_value(claim: dict[str, Any]) -> None:
@@ -112,41 +121,34 @@ def dropped_shift(claim: dict[str, Any]) -> None:
     del claim["comparisons"][0]["shifts"][3]
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (changed_value, "mean ST"),
-        (changed_p, "differs: different conclusion"),
-        (changed_hypothesis, "hypothesis differs: claimed Good is the better recipe."),
-        (changed_about, "tasks differs"),
-        (changed_size, "3000 texts"),
-        (dropped_shift, "missing"),
-    ],
-)
-def test_a_claim_that_was_changed_does_not_hold(made: Path, tmp_path: Path, change: Change, words: str) -> None:
-    result = verified(made, tmp_path, change)
-    assert result.exit_code == 3, result.output
-    assert words in result.stdout
-    assert "The claim does not hold" in result.stdout
+def test_a_claim_that_was_changed_does_not_hold(made: Path, tmp_path: Path, wording: SnapshotAssertion) -> None:
+    said = {}
+    for change in (changed_value, changed_p, changed_hypothesis, changed_about, changed_size, dropped_shift):
+        result = verified(made, tmp_path, change)
+        assert result.exit_code == 3, result.output
+        said[change.__name__] = disagreements(result)
+    assert said == wording
 
 
-def test_after_rescoring_figures_may_move_and_conclusions_must_stand(made: Path, tmp_path: Path) -> None:
+def test_after_rescoring_figures_may_move_and_conclusions_must_stand(
+    made: Path, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     def older(claim: dict[str, Any]) -> None:
         claim["comparisons"][0]["metric_version"] = "4"
         ranked(claim)["value"] -= 0.01
 
     result = verified(made, tmp_path, older)
     assert result.exit_code == 0, result.output
-    assert f"metric_version 4 -> {METRIC_VERSION}: values may change" in result.stdout
-    assert "41 figures: 40 as claimed, 1 moved; every conclusion is unchanged." in result.stdout
+    assert f"4 -> {METRIC_VERSION}:" in result.stdout
+    said = [disagreements(result)]
 
     def without_skill(claim: dict[str, Any]) -> None:
         older(claim)
         claim["comparisons"][0]["tasks"][0]["at_floor"] = "b"
 
     result = verified(made, tmp_path, without_skill)
-    assert result.exit_code == 0, "what shows no skill may move with the metric, too"
-    assert "tasks [{" in result.stdout
+    assert result.exit_code == 0  # what shows no skill may move with the metric, too
+    assert "[{" in result.stdout
 
     def reversed_(claim: dict[str, Any]) -> None:
         older(claim)
@@ -154,8 +156,7 @@ def test_after_rescoring_figures_may_move_and_conclusions_must_stand(made: Path,
 
     result = verified(made, tmp_path, reversed_)
     assert result.exit_code == 3
-    assert "moved: different conclusion" in result.stdout
-    assert "1 conclusion fallen" in result.stdout
+    assert [*said, disagreements(result)] == wording
 
 
 def test_entries_of_a_store_are_found_by_id(filled: Filled, tmp_path: Path) -> None:
@@ -167,14 +168,14 @@ def test_entries_of_a_store_are_found_by_id(filled: Filled, tmp_path: Path) -> N
     for entry, name in zip(claim["entries"], ("good", "poor"), strict=True):
         entry |= {"entry": filled.entries[name].id, "file": f"{name}.parquet"}
     path.write_text(json.dumps(claim))
-    with pytest.raises(InvalidInput, match="a file listed in the claim is missing"):
+    with pytest.raises(InvalidInput, match="missing"):
         run("verify", str(path), "--data", str(filled.folder.path))
     trials = [filled.entries[name].card.tuning_trials for name in ("good", "poor")]
     claim["comparisons"][0] |= {"tuning_trials_a": trials[0], "tuning_trials_b": 7}
     path.write_text(json.dumps(claim))
     result = run("verify", str(path), "--data", str(filled.folder.path), "--store", str(filled.store.root))
-    assert f"tuning_trials_b differs: claimed 7; found {trials[1]}" in result.stdout, "cards of entries are read"
-    assert "41 figures: 41 as claimed" in result.stdout
+    assert f"tuning_trials_b differs: claimed 7; found {trials[1]}" in result.stdout
+    assert "41 figures: 41 " in result.stdout
 
 
 def test_after_rescoring_the_scores_of_then_are_still_checked(filled: Filled, tmp_path: Path) -> None:
@@ -198,44 +199,37 @@ def test_after_rescoring_the_scores_of_then_are_still_checked(filled: Filled, tm
     shift = claim["comparisons"][0]["shifts"][0]
     shift["differences"][0]["value"] += 0.03
     path.write_text(json.dumps(claim))
-    assert run("verify", str(path), *data).exit_code == 0, "without the store nobody knows the scores of then"
+    assert run("verify", str(path), *data).exit_code == 0  # without the store nobody knows the scores of then
     result = run("verify", str(path), *data, "--store", str(store))
     assert result.exit_code == 3
-    assert f"ST of nli {shift['source']} -> {shift['target']}, Good - Poor differs: claimed 0." in result.stdout
-    assert "by scores of metric version 4" in result.stdout
+    assert f" {shift['source']} -> {shift['target']}, Good - Poor " in result.stdout
 
 
 def test_what_cannot_be_checked_is_refused(
-    made: Path, tmp_path: Path, synthetic: DatasetFolder, filled: Filled, monkeypatch: pytest.MonkeyPatch
+    made: Path, tmp_path: Path, synthetic: DatasetFolder, wording: SnapshotAssertion
 ) -> None:
     def renamed(claim: dict[str, Any]) -> None:
         claim["entries"][1]["name"] = "Worse"
 
-    with pytest.raises(InvalidInput, match="comparisons must be of the first entry"):
-        verified(made, tmp_path, renamed)
+    said = {"renamed": refusal(InvalidInput, verified, made, tmp_path, renamed)}
 
     def swapped(claim: dict[str, Any]) -> None:
         first, second = claim["entries"]
         first["file"], second["file"] = second["file"], first["file"]
 
-    with pytest.raises(InvalidInput) as error:
-        verified(made, tmp_path, swapped)
-    assert [problem.what for problem in error.value.problems] == [
-        f"this is not the file that was compared as '{name}'" for name in ("Good", "Bad")
-    ]
+    said["swapped"] = re.sub(r"[0-9a-f]{12,}", "SHA", refusal(InvalidInput, verified, made, tmp_path, swapped))
 
     def older_data(claim: dict[str, Any]) -> None:
         claim["comparisons"][0]["data"] = "0" * 64
 
-    with pytest.raises(InvalidInput, match="the claim refers to different data"):
+    with pytest.raises(InvalidInput, match="0000"):
         verified(made, tmp_path, older_data)
     cut = tmp_path / "cut.json"
     cut.write_text((made / "claim.json").read_text()[:900])
-    with pytest.raises(InvalidInput, match=f"{wording.NOT_CLAIM}: Invalid JSON"):
-        run("verify", str(cut))
+    said["cut"] = refusal(InvalidInput, run, "verify", str(cut))
     cut.write_text('{"comparisons": []}')
-    with pytest.raises(InvalidInput, match=f"key 'hypothesis': {wording.NOT_CLAIM}: Field required"):
-        run("verify", str(cut))
+    said["no keys"] = refusal(InvalidInput, run, "verify", str(cut))
+    assert said == wording
 
 
 def test_a_claim_leads_to_no_file_outside_its_folder(made: Path, tmp_path: Path) -> None:
@@ -252,14 +246,14 @@ def test_a_claim_leads_to_no_file_outside_its_folder(made: Path, tmp_path: Path)
         path = folder / "claim.json"
         path.write_text(json.dumps(content))
         for files in (None, folder):
-            with pytest.raises(InvalidInput, match="a file listed in the claim is missing") as refused:
+            with pytest.raises(InvalidInput, match="missing") as refused:
                 find_files(read_claim(path), path, files, None)
             assert "SHA-256" not in str(refused.value)
     content["data"] = str(secret)
     path.write_text(json.dumps(content))
     result = run("verify", str(path))
     assert result.exit_code == 2
-    assert "the claim does not refer to data in its own folder: give --data" in " ".join(result.output.split())
+    assert "--data" in result.output
 
 
 @pytest.mark.parametrize(
@@ -283,7 +277,7 @@ def test_a_claim_with_an_odd_value_is_refused_before_any_work(
     def change(claim: dict[str, Any]) -> None:
         claim["comparisons"][0][field] = value
 
-    with pytest.raises(InvalidInput, match=f"key 'comparisons.0.{field}': {wording.NOT_CLAIM}"):
+    with pytest.raises(InvalidInput, match=f"'comparisons.0.{field}'"):
         verified(made, tmp_path, change)
 
 
@@ -293,7 +287,7 @@ def test_former_options_are_accepted_and_change_nothing(made: Path, synthetic: D
     result = run("compare", *files, *options, "--swaps", "500", "--seed", "3", "--json", "-")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["comparisons"] == json.loads((made / "claim.json").read_text())["comparisons"]
-    assert f"--swaps: {wording.REMOVED_04_NO_RESAMPLING}" in result.stderr
+    assert "--swaps:" in result.stderr
 
 
 def test_a_claim_of_metric_version_6_is_read_and_its_figures_have_moved(made: Path, tmp_path: Path) -> None:
@@ -313,8 +307,7 @@ def test_a_claim_of_metric_version_6_is_read_and_its_figures_have_moved(made: Pa
 
     result = verified(made, tmp_path, older)
     assert result.exit_code == 0, result.output
-    assert f"metric_version 6 -> {METRIC_VERSION}: values may change" in result.stdout
-    assert "every conclusion is unchanged" in result.stdout
+    assert f"6 -> {METRIC_VERSION}:" in result.stdout
     assert "differs" not in result.stdout
 
 
@@ -362,7 +355,7 @@ def test_a_claim_about_a_file_says_how_it_was_read(tmp_path: Path) -> None:
         run("verify", str(claim))
     result = run("verify", str(claim), *options)
     assert result.exit_code == 0
-    assert "--columns: removed in 0.4" in result.stderr
+    assert "--columns:" in result.stderr
 
 
 def test_a_claim_about_a_folder_has_the_keys_of_former_versions(made: Path) -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.validation.cards import Card, card_schema, parse_card, read_card, write_card
 from shiftbench.validation.plain_text import refuse_invisible
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 HASH = "0123456789abcdef" * 4
 LEAST = {"name": "A model", "paradigm": "fine-tuned", "data": HASH}
@@ -44,30 +44,28 @@ def test_the_model_is_the_name_until_the_card_says_otherwise() -> None:
     assert (named.model_name, named.as_dict()["model"]) == ("M", "M")
 
 
-@pytest.mark.parametrize("key", ["name", "paradigm", "data"])
-def test_a_missing_key_is_named(key: str) -> None:
-    message = refusal(json.dumps({name: value for name, value in LEAST.items() if name != key}))
-    assert message.startswith(f"m.card.yaml, key '{key}': {wording.REQUIRED_KEY_MISSING}; add '{key}: ...'")
-
-
-def test_the_missing_hash_says_where_to_find_it() -> None:
-    assert "Content hash of the dataset folder, from its shiftbench.json" in refusal("name: a\nparadigm: other\n")
-    short = refusal(f"name: a\nparadigm: other\ndata: {HASH[:4]}\n")
-    assert "key 'data': this is not the content hash of a dataset" in short
-    assert "copy all 64 characters of 'content_hash' in shiftbench.json" in short
-
-
-def test_an_unknown_key_gets_a_suggestion() -> None:
-    assert "key 'license': unknown key; found 'license'; did you mean 'licence'?" in refusal(
-        LEAST_YAML + "license: MIT\n"
-    )
-
-
-def test_all_problems_come_at_once() -> None:
-    message = refusal("naem: a\nparadigm: finetuned\nseeds: 3\n")
-    assert len(message.splitlines()) == 5  # naem, seeds; name, data missing; paradigm
-    assert "did you mean 'name'?" in message
-    assert "'fine-tuned', 'few-shot', 'zero-shot', 'retrieval' or 'other'; found 'finetuned'" in message
+def test_refusals(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    texts = {f"no {key}": json.dumps({name: LEAST[name] for name in LEAST if name != key}) for key in LEAST}
+    texts |= {
+        "a short hash": f"name: a\nparadigm: other\ndata: {HASH[:4]}\n",
+        "an unknown key": LEAST_YAML + "license: MIT\n",
+        "five problems": "naem: a\nparadigm: finetuned\nseeds: 3\n",
+        "a key twice": LEAST_YAML + "name: Another\n",
+        "a key twice in JSON": json.dumps(LEAST)[:-1] + ', "name": "Another"}',
+        "an inner key twice": LEAST_YAML + "versions: {a: '1', a: '2'}\n",
+        "a surrogate": "name: \ud800",
+        "too large": "name: " + "ü" * 40_000,
+    }
+    texts |= {f"no mapping: {text}": text for text in ("", "- a\n- b\n", "just words", "3", "null")}
+    said = {name: refusal(text) for name, text in texts.items()}
+    card = tmp_path / "m.card.yaml"
+    with pytest.raises(InvalidInput) as refused:
+        read_card(card)
+    said["no file"] = str(refused.value)
+    card.write_bytes(LEAST_YAML.replace("A model", "Modèle").encode("latin-1"))
+    with pytest.raises(InvalidInput) as refused:
+        read_card(card)
+    assert {**said, "no UTF-8": str(refused.value)} == wording
 
 
 @pytest.mark.parametrize(
@@ -109,12 +107,6 @@ def test_markup_in_free_text_stays_text() -> None:
     assert parse_card(json.dumps({**LEAST, "extra_data": text})).extra_data == text
 
 
-@pytest.mark.parametrize("text", ["", "- a\n- b\n", "just words", "3", "null"])
-def test_what_is_no_mapping_is_refused(text: str) -> None:
-    assert "a card must be a mapping of keys to values; found " in refusal(text)
-    assert "start with 'name: ...'" in refusal(text)
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -128,7 +120,7 @@ def test_what_is_no_mapping_is_refused(text: str) -> None:
 )
 def test_broken_yaml_is_one_clear_line(text: str) -> None:
     message = refusal(text)
-    assert message.startswith("m.card.yaml: the card is not valid YAML or JSON; found ")
+    assert message.startswith("m.card.yaml: ")
     assert len(message.splitlines()) == 1
 
 
@@ -142,45 +134,20 @@ def test_aliases_that_unfold_without_end_are_refused(text: str) -> None:
     start = time.monotonic()
     message = refusal(text)
     assert time.monotonic() - start < 1
-    assert message.startswith(
-        "m.card.yaml: the card is not valid YAML or JSON; found an alias (*), which is not allowed h"
-    )
+    assert "(*)" in message
     assert len(message) < 300
-
-
-def test_a_key_given_twice_is_refused() -> None:
-    for text in (LEAST_YAML + "name: Another\n", json.dumps(LEAST)[:-1] + ', "name": "Another"}'):
-        assert "found a duplicate key, line " in refusal(text)
-    assert "found a duplicate key, line 4" in refusal(LEAST_YAML + "versions: {a: '1', a: '2'}\n")
 
 
 @pytest.mark.parametrize("letter", ["\x00", "\x1b", "\n", "\u202e", "\u2066", "\u2028", "\ud800"])
 def test_characters_that_do_not_show_are_refused_in_a_name(letter: str) -> None:
     message = refusal(json.dumps({**LEAST, "name": f"a{letter}b"}))
     assert message.startswith("m.card.yaml")
-    assert "key 'name'" in message or "not valid YAML" in message
+    assert "'name'" in message or "YAML" in message
     assert letter not in message
 
 
 def test_a_command_may_have_lines() -> None:
     assert parse_card(json.dumps({**LEAST, "command": "a \\\n\tb"})).command == "a \\\n\tb"
-
-
-def test_text_that_is_no_text_is_refused() -> None:
-    assert "not valid YAML" in refusal("name: \ud800")
-    assert "the card is too large; found " in refusal("name: " + "ü" * 40_000)
-
-
-def test_problems_with_the_file_itself(tmp_path: Path) -> None:
-    card = tmp_path / "m.card.yaml"
-    with pytest.raises(InvalidInput, match="there is no such card file; give the path of a YAML or JSON card"):
-        read_card(card)
-    card.write_text("name: " + "x" * 70_000)
-    with pytest.raises(InvalidInput, match=r"the card is too large; found 70,006 bytes; the limit is 64 KiB"):
-        read_card(card)
-    card.write_bytes(LEAST_YAML.replace("A model", "Modèle").encode("latin-1"))
-    with pytest.raises(InvalidInput, match=r"the card is not UTF-8 text; .*save it as UTF-8"):
-        read_card(card)
 
 
 def test_the_published_schema_is_closed_and_describes_every_required_key() -> None:

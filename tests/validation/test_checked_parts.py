@@ -5,33 +5,34 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.validation import csv_text
 from shiftbench.validation.limits import MEAN_TEXT_BYTES, SPARE_TEXT_BYTES
 from shiftbench.validation.predictions import check_prediction_file, check_predictions, most_runs
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
-from tests import wording
 from tests.validation.test_predictions import build_task, changed, grid, refusal
 
 
-def test_of_parquet_what_is_wrong_with_ids_and_with_texts_comes_at_once(tmp_path: Path) -> None:
+def test_of_parquet_what_is_wrong_with_ids_and_with_texts_comes_at_once(
+    tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     path = tmp_path / "p.parquet"
     frame = changed(grid(build_task()), 1, prediction="x" * 30_000)
-    for bad, words in (
-        (changed(frame, 4, source="zebra"), "row 4: unknown source; found 'zebra'"),
-        (changed(frame, 4, id="7"), "row 4: an id is malformed; found '7'"),
-        (frame.head(-1), "2 of 3 test ids of 'travel' for source 'travel', seed 0"),
-        (pl.concat([frame, frame.tail(1)]), "row 28: an id is repeated"),
-    ):
+    said = {}
+    for name, bad in {
+        "an unknown source": changed(frame, 4, source="zebra"),
+        "no id": changed(frame, 4, id="7"),
+        "a row missing": frame.head(-1),
+        "an id repeated": pl.concat([frame, frame.tail(1)]),
+        "a long text": frame,
+    }.items():
         bad.write_parquet(path)
         with pytest.raises(InvalidInput) as refused:
             check_prediction_file(path, [build_task()])
-        assert words in str(refused.value)
-        assert str(refused.value).count(wording.VALUE_TOO_LONG) == 1
-    frame.write_parquet(path)
-    with pytest.raises(InvalidInput, match=f"column 'prediction', row 1: {wording.VALUE_TOO_LONG}"):
-        check_prediction_file(path, [build_task()])
+        said[name] = str(refused.value)
+    assert said == wording
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -43,7 +44,7 @@ def test_texts_are_capped_by_the_kind_of_their_task(tmp_path: Path, suffix: str)
     path = tmp_path / f"p{suffix}"
     write = {".parquet": frame.write_parquet, ".csv": frame.write_csv}[suffix]
     write(path)
-    with pytest.raises(InvalidInput, match=f"contain more text than these tasks need; found more than {most:,} bytes"):
+    with pytest.raises(InvalidInput, match=f"{most:,}"):
         check_prediction_file(path, [answered])
     assert len(check_prediction_file(path, [replace(answered, kind=TaskKind.GENERATION)])) == len(frame)
 
@@ -54,10 +55,12 @@ def test_more_runs_than_any_experiment_has() -> None:
         len(check_predictions(grid(build_task(), ("slate",), tuple(range(most))), [build_task()], "p.csv")) == 9 * most
     )
     message = refusal(grid(build_task(), ("slate",), tuple(range(most + 1))))
-    assert f"there are too many runs of 'nli' (pairs of source and seed); found {most + 1} runs; the limit" in message
+    assert f" {most + 1} runs" in message
 
 
-def test_reading_stops_after_the_first_part_with_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_stops_after_the_first_part_with_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
     path = tmp_path / "p.csv"
     frame = grid(build_task(), seeds=tuple(range(4)))
     monkeypatch.setattr(csv_text, "BLOCK_BYTES", frame.head(20).write_csv().__len__())
@@ -65,18 +68,12 @@ def test_reading_stops_after_the_first_part_with_problems(tmp_path: Path, monkey
     with pytest.raises(InvalidInput) as refused:
         check_prediction_file(path, [build_task()])
     label, rest = refused.value.problems
-    assert (label.what, label.row) == ("unknown label", 5)
-    assert str(rest) == (
-        f"{path}: the rest of the file was not checked; found problems in the first 20 rows; "
-        "correct these problems and check the file again"
-    )
+    assert (label.column, label.row) == ("prediction", 5)
+    assert str(rest) == wording
     # Repeats and missing ids are found across parts.
     pl.concat([frame.head(-1), frame.head(1)]).write_csv(path)
     with pytest.raises(InvalidInput) as refused:
         check_prediction_file(path, [build_task()])
-    assert [(problem.what, problem.row) for problem in refused.value.problems] == [
-        (wording.ID_REPEATED, len(frame)),
-        ("test ids are missing", None),
-    ]
+    assert [problem.row for problem in refused.value.problems] == [len(frame), None]
     frame.write_csv(path)
     assert check_prediction_file(path, [build_task()]).equals(check_predictions(frame, [build_task()], "p.csv"))

@@ -27,7 +27,7 @@ def test_numbers_that_we_wrote_stay_numbers() -> None:
 
 
 def test_a_row_of_another_width_is_an_error() -> None:
-    with pytest.raises(ValueError, match="a row of 1 cells under a header of 2"):
+    with pytest.raises(ValueError, match="1 cells"):
         guarded_csv(["a", "b"], [["x"]])
 
 

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.validation import output_files
 from shiftbench.validation.output_files import check_file, check_folder, check_output_path, replace_file
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -97,20 +97,19 @@ def refusal(path: Path) -> str:
     return str(refused.value)
 
 
-def test_a_file_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert refusal(tmp_path) == f"--out: this is a folder; found {tmp_path}; give the path of a file"
-    assert refusal(tmp_path / "no/a") == f"--out: {wording.NO_SUCH_FOLDER}; found {tmp_path}/no; create it first"
+def test_a_file_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
+    said = [refusal(tmp_path), refusal(tmp_path / "no/a")]
     check_file(tmp_path / "a", "--out")
     check_file(Path(os.devnull), "--out")
     assert contents(tmp_path) == {}
     (tmp_path / "kept").write_text("kept")
     check_file(tmp_path / "kept", "--out")
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everything
-    assert refusal(tmp_path / "kept") == (
-        f"--out: the file cannot be written; found {tmp_path}/kept; choose another file"
-    )
+    said.append(refusal(tmp_path / "kept"))
     monkeypatch.setattr(output_files.tempfile, "TemporaryFile", deny)
-    assert refusal(tmp_path / "a") == "--out: the file cannot be written; found Permission denied; choose another file"
+    assert [*said, refusal(tmp_path / "a")] == wording
 
 
 def deny(**_: object) -> None:
@@ -118,15 +117,13 @@ def deny(**_: object) -> None:
 
 
 def test_a_place_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(
-        InvalidInput, match=r"a part of the output path is a file; found .*/thesis\.txt; choose another folder"
-    ):
+    (tmp_path / "thesis.txt").write_text("years")
+    with pytest.raises(InvalidInput, match="thesis"):
         check_output_path(tmp_path / "thesis.txt/deeper/out")
     check_output_path(tmp_path / "new/out")
-    assert contents(tmp_path) == {"thesis.txt": b"years of work"}
+    assert contents(tmp_path) == {"thesis.txt": b"years"}
     monkeypatch.setattr(output_files.tempfile, "TemporaryFile", deny)
-    with pytest.raises(InvalidInput, match="nothing can be written at the output path; found Permission denied"):
+    with pytest.raises(InvalidInput, match="denied"):
         check_output_path(tmp_path / "new/out")
 
 
@@ -134,6 +131,5 @@ def test_a_folder_is_made_or_refused(tmp_path: Path) -> None:
     check_folder(tmp_path / "a/b", "the cache cannot be written", "cache", "name another")
     assert (tmp_path / "a/b").is_dir()
     (tmp_path / "file").write_text("")
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, match=r"^cache: .*directory.*another$"):
         check_folder(tmp_path / "file/b", "the cache cannot be written", "cache", "name another")
-    assert str(refused.value) == "cache: the cache cannot be written; found Not a directory; name another"

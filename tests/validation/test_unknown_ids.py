@@ -14,4 +14,4 @@ def test_a_file_for_other_data_names_the_split_that_it_is_checked_against() -> N
         task = PredictionTask("dr", "nli", TaskKind.CLASSIFICATION, ("x",), ("a",), known, ("a",), split=split)
         strangers = pl.DataFrame({"id": [f"dr/nli/a/{split}/{'1' * 12}"], "row": [1]})
         (problem,) = unknown_ids(strangers, KnownIds({"nli": known}), [task], "p", "this folder has content 0")
-        assert problem.what.endswith(f"none of its ids is a {split} id here")
+        assert f" {split} " in problem.what

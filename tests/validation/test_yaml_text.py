@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.yaml_text import MAX_BYTES, MAX_DIGITS, MAX_NESTING, MAX_NODES, parse_mapping
@@ -63,33 +64,30 @@ def test_an_attack_is_refused_quickly(name: str) -> None:
     begun = time.monotonic()
     message = refusal(ATTACKS[name])
     seconds = time.monotonic() - begun
-    assert message.startswith("c: the card is ")
+    assert message.startswith("c: ")
     assert len(message) < 300
     assert message.isprintable()
     assert seconds < MAX_SECONDS
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("a: 1\nb: *x", "an alias (*), which is not allowed here, line 2, column 4"),
-        ("a: 1\nb: !!int '3'", "a tag (!), which is not allowed here, line 2, column 4"),
-        ("a: 1\nb: 1\na: 2", "a duplicate key, line 3, column 1"),
-        ('{"a": 1,\n "b": {"c": 1, "c": 2}}', "a duplicate key, line 2, column 16"),
-        ("a:\n  ? [b]\n  : c", "a key that is not text, line 2, column 5"),
-        ('a: b\nc: "\\ud800"', "half of a surrogate pair, which is not valid text, line 2, column 4"),
-        ('{"a": "\\udc00\\ud800"}', "half of a surrogate pair, which is not valid text, line 1, column 7"),
-        ("a: b\nc: d\x00", "an invisible character, line 2, column 5"),
-        ("a: b\nc: 'd", "unexpected end of stream, line 2, column 6"),
-        ('a: "\\UFFFFFFFF"', "an invalid character or number, line 1"),
-        (f"a: {'9' * (MAX_DIGITS + 1)}", f"a number of more than {MAX_DIGITS} digits, line 1, column 4"),
-        (f'{{"a": {"9" * (MAX_DIGITS + 1)}}}', f"a number of more than {MAX_DIGITS} digits, line 1, column 7"),
-        ("a: " + "[" * MAX_NESTING, f"values that nest too deep, line 1, column {MAX_NESTING + 3}"),
-        ("a: [" + "1," * MAX_NODES, f"more than {MAX_NODES:,} keys and values, line 1, column "),
-    ],
-)
-def test_a_fault_is_told_with_its_place(text: str, words: str) -> None:
-    assert f"c: the card is not valid YAML or JSON; found {words}" in refusal(text)
+def test_a_fault_is_told_with_its_place(wording: SnapshotAssertion) -> None:
+    texts = {
+        "alias": "a: 1\nb: *x",
+        "tag": "a: 1\nb: !!int '3'",
+        "key twice": "a: 1\nb: 1\na: 2",
+        "key twice in JSON": '{"a": 1,\n "b": {"c": 1, "c": 2}}',
+        "a list as a key": "a:\n  ? [b]\n  : c",
+        "half a letter": 'a: b\nc: "\\ud800"',
+        "half a letter in JSON": '{"a": "\\udc00\\ud800"}',
+        "invisible": "a: b\nc: d\x00",
+        "an open quote": "a: b\nc: 'd",
+        "no letter": 'a: "\\UFFFFFFFF"',
+        "digits": f"a: {'9' * (MAX_DIGITS + 1)}",
+        "digits in JSON": f'{{"a": {"9" * (MAX_DIGITS + 1)}}}',
+        "deep": "a: " + "[" * MAX_NESTING,
+        "many": "a: [" + "1," * MAX_NODES,
+    }
+    assert {name: refusal(text) for name, text in texts.items()} == wording
 
 
 @pytest.mark.parametrize(
