@@ -71,19 +71,31 @@ def _few_pictures() -> Iterator[None]:
         yield
 
 
+_VARYING = {
+    r"(\b|(?<=%3D))[0-9a-f]{12,64}\b": "ID",
+    r"\b20\d\d-\d\d-\d\d\b": "DATE",
+    r"(?<=year = \{)\d{4}": "YEAR",
+    r"(?<=127\.0\.0\.1:)\d+": "PORT",
+}
+
+
 @pytest.fixture
 def wording(snapshot: SnapshotAssertion, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> SnapshotAssertion:
     """Compare whole messages and pages with those last accepted (``__snapshots__``; ``pytest --snapshot-update``).
 
-    The folder of a test is written as TMP, and those that tests share as SHARED, so that a snapshot is the same on
-    each machine.
+    What differs between machines and runs is replaced: the folder of a test by TMP, those that tests share by SHARED,
+    ids and hashes by ID, days by DATE, and so on.
     """
-    shared = re.compile(re.escape(str(tmp_path_factory.getbasetemp())) + r"/[^/\s]+")
+    shared = re.escape(str(tmp_path_factory.getbasetemp())) + r"/[^/\s]+"
+    varying = {re.escape(str(tmp_path)): "TMP", shared: "SHARED", **_VARYING}
 
-    def without_folder(data: object, **_: object) -> object:
-        return shared.sub("SHARED", data.replace(str(tmp_path), "TMP")) if isinstance(data, str) else data
+    def stable(data: object, **_: object) -> object:
+        if isinstance(data, str):
+            for pattern, name in varying.items():
+                data = re.sub(pattern, name, data)
+        return data
 
-    return snapshot.with_defaults(matcher=without_folder)
+    return snapshot.with_defaults(matcher=stable)
 
 
 @pytest.fixture(scope="session")

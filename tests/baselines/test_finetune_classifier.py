@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines import finetune_classifier
 from shiftbench.baselines.models.loading import load_model
@@ -20,6 +21,7 @@ from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, save_llama, words_in
+from tests.refusals import refusal
 
 ASKED: dict[str, Any] = {"source": ["lamps"], "target": ["lamps", "tents"], "epochs": 4, "learning_rate": 5e-3}
 
@@ -132,7 +134,7 @@ def test_a_trained_model_is_saved_as_transformers_reads_it(
     assert len(both) == len(rows)
     assert (both["prediction"] == both["prediction_again"]).all()
     for other in ({"keep_state": [1]}, {"adapter": Adapter.LORA}):
-        with pytest.raises(InvalidInput, match="only a whole model at the end of its training is saved"):
+        with pytest.raises(InvalidInput, match="whole"):
             run(tmp_path / "q.parquet", synthetic, encoder, **{**options, **other})
 
 
@@ -172,10 +174,11 @@ def test_what_cannot_be_done_is_told_in_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_model_that_reads_from_left_to_right_takes_no_freelb(synthetic: DatasetFolder, tmp_path: Path) -> None:
+def test_a_model_that_reads_from_left_to_right_takes_no_freelb(
+    synthetic: DatasetFolder, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     llama = save_llama(tmp_path / "model", words_in(synthetic, "sa"))
-    with pytest.raises(InvalidInput, match=r"--method: this method is for encoders .*; found 'freelb' with llama"):
-        run(tmp_path / "p.parquet", synthetic, str(llama), method=["freelb"])
+    assert refusal(InvalidInput, run, tmp_path / "p.parquet", synthetic, str(llama), method=["freelb"]) == wording
 
 
 @pytest.mark.parametrize("pad", [None, pytest.param("[PAD]", marks=pytest.mark.long)])

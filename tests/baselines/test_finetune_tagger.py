@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from transformers import ByT5Tokenizer, T5Config
 
 from shiftbench.baselines import finetune_tagger
@@ -17,6 +18,7 @@ from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import WORDS
 from tests.baselines.tiny import save_bert
 from tests.baselines.tiny_models import save_roberta
+from tests.refusals import refusal
 
 
 @pytest.fixture(scope="module")
@@ -56,20 +58,19 @@ def test_low_rank_updates_are_all_that_is_trained(kinds: DatasetFolder, bert: st
     assert 0 < (card.tunable_parameters or 0) < 1_000
 
 
-def test_a_soft_prompt_is_refused(kinds: DatasetFolder, bert: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        InvalidInput, match="--adapter: a soft prompt would shift the positions of the labels; found prompt; give"
-    ):
-        run(kinds, tmp_path / "p.parquet", model=bert, adapter=Adapter.PROMPT)
+def test_a_soft_prompt_is_refused(kinds: DatasetFolder, bert: str, tmp_path: Path, wording: SnapshotAssertion) -> None:
+    assert refusal(InvalidInput, run, kinds, tmp_path / "p.parquet", model=bert, adapter=Adapter.PROMPT) == wording
 
 
-def test_a_tokenizer_that_cannot_tell_places_is_refused(kinds: DatasetFolder, tmp_path: Path) -> None:
+def test_a_tokenizer_that_cannot_tell_places_is_refused(
+    kinds: DatasetFolder, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     ByT5Tokenizer().save_pretrained(tmp_path)
     T5Config().save_pretrained(tmp_path)
-    with pytest.raises(
-        InvalidInput, match="--model: the tokenizer does not say which characters its pieces cover; found ByT5"
-    ):
-        finetune_tagger.TaggerFinetuner(kinds.task("tags"), TrainingOptions(model=str(tmp_path)))
+    assert (
+        refusal(InvalidInput, finetune_tagger.TaggerFinetuner, kinds.task("tags"), TrainingOptions(model=str(tmp_path)))
+        == wording
+    )
 
 
 def test_a_tokenizer_that_needs_spaces_before_words_gets_them(kinds: DatasetFolder, tmp_path: Path) -> None:
@@ -94,15 +95,18 @@ def test_a_perfect_tagger_of_nothing_scores_full(
     assert score(None) == 0.0
 
 
-def test_other_kinds_of_task_are_refused(kinds: DatasetFolder, bert: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="this baseline is for tagging tasks; found a task of kind 'generation'"):
-        finetune_tagger.main("copies", kinds.path, tmp_path / "p.parquet", model=bert)
+def test_other_kinds_of_task_are_refused(
+    kinds: DatasetFolder, bert: str, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
+    assert (
+        refusal(InvalidInput, finetune_tagger.main, "copies", kinds.path, tmp_path / "p.parquet", model=bert) == wording
+    )
 
 
 def test_methods_train_taggers(kinds: DatasetFolder, bert: str, tmp_path: Path) -> None:
     options = {"source": ["notes"], "target": ["notes"], "epochs": 1, "learning_rate": 5e-3, "train_size": 24}
     methods = ["smoothing", "focal", "freelb", "eda"]
     run(kinds, tmp_path / "p.parquet", model=bert, **options, method=methods, synonyms=SynonymSource.EMBEDDINGS)
-    assert read_card(tmp_path / "p.card.yaml").name == f"{Path(bert).name}, eda, focal, freelb, smoothing"
+    assert read_card(tmp_path / "p.card.yaml").name.split(", ") == [Path(bert).name, *sorted(methods)]
     (record,) = json.loads((tmp_path / "p.training.json").read_text(encoding="utf-8"))
     assert (record["train_rows"], record["examples"]) == (24, 48)

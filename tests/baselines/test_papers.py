@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.results import papers
 from shiftbench.baselines.results.papers import State, find_row, paper_file, state_counts
@@ -15,6 +16,7 @@ from shiftbench.scoring.papers.analysis.figures import figures_of
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
+from tests.refusals import refusal
 
 ROWS = {row.id: row for row in paper_file().rows}
 NUMBERS = {"dr": (12, 11), "boss": (4, 22), "df1": (4, 3)}
@@ -99,7 +101,7 @@ def test_all_rows_are_listed_with_their_states() -> None:
 
 
 def test_a_grid_that_is_run_is_set_beside_the_paper(
-    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
 ) -> None:
     """The way of a row of a GPU, on a grid of a quick model."""
     grid = tmp_path / "grid.toml"
@@ -117,10 +119,10 @@ def test_a_grid_that_is_run_is_set_beside_the_paper(
     before = {file: file.stat().st_mtime_ns for file in log}
     assert list(run_row(row, programs, synthetic.path, tmp_path / "out")) == found
     assert {file: file.stat().st_mtime_ns for file in before} == before  # nothing was run again
-    with pytest.raises(InvalidInput, match=r"none of the row's tasks; found nli, sa.*build df1 --raw RAW"):
-        list(run_row(ROWS["df1/table2"], programs, synthetic.path, tmp_path / "out"))
-    with pytest.raises(InvalidInput, match=r"none of the row's tasks; build them: shiftbench build df1 --raw RAW"):
-        list(run_row(ROWS["df1/figure2"], programs, synthetic.path, tmp_path / "out"))
+    assert [
+        refusal(InvalidInput, list, run_row(ROWS["df1/table2"], programs, synthetic.path, tmp_path / "out")),
+        refusal(InvalidInput, list, run_row(ROWS["df1/figure2"], programs, synthetic.path, tmp_path / "out")),
+    ] == wording
 
 
 @pytest.mark.long
@@ -146,8 +148,8 @@ def test_a_wheel_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch, tmp_pa
     for words in (["dr/table7"], ["dr/figure12", "--dry-run"]):
         done = run("study", "reproduce", *words)
         assert done.returncode == 1
-        assert "clone the repository" in " ".join(done.stderr.split())
+        assert "clone" in done.stderr
 
 
 def test_a_row_is_found_by_its_id() -> None:
-    assert find_row("boss/table5").name == "BOSS, Table 5"
+    assert find_row("boss/table5") is ROWS["boss/table5"]

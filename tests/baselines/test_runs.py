@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.runs import Results, Run, Trained, WorkFolder, train_and_predict
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
+from tests.refusals import refusal
 
 
 class Slow:
@@ -98,9 +100,13 @@ def test_a_run_whose_record_is_not_there_is_not_finished(synthetic: DatasetFolde
     assert slow.trained == [("kitchen", 1)]
 
 
-def test_a_program_refuses_other_kinds_of_task(synthetic: DatasetFolder, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="for tagging and generation tasks; found a task of kind 'classification'"):
-        train_and_predict(
+def test_a_program_refuses_other_kinds_of_task(
+    synthetic: DatasetFolder, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
+    assert (
+        refusal(
+            InvalidInput,
+            train_and_predict,
             Slow().fit,
             synthetic,
             "nli",
@@ -109,3 +115,5 @@ def test_a_program_refuses_other_kinds_of_task(synthetic: DatasetFolder, tmp_pat
             seeds=None,
             kinds=(TaskKind.TAGGING, TaskKind.GENERATION),
         )
+        == wording
+    )

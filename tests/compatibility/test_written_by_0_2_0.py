@@ -224,7 +224,7 @@ def test_claims_hold(written: Path) -> None:
 
 def test_what_has_no_settings_hash_fits_a_folder_that_has_one(written: Path) -> None:
     not_recorded = "settings not compared"
-    assert f"content b1d2570bda23; {not_recorded}" in run("validate", "data")
+    assert not_recorded in run("validate", "data")
     run("build", "dr", "--raw", "raw/nli", "--partial", "--encoder", "none", "--out", "again")
     assert f"entry.card.yaml: {not_recorded}" in run(
         "validate", "entry.parquet", "--data", "again", "--card", "entry.card.yaml"
@@ -285,7 +285,7 @@ def test_the_store_opens_with_its_entries(written: Path) -> None:
     assert len(store.ids()) == 4
     assert store.validation(store.entry(ENTRY)) is not None
     assert store.withdrawn_at(WITHDRAWN) is not None
-    with pytest.raises(InvalidInput, match="was withdrawn"):
+    with pytest.raises(InvalidInput, match="withdrawn"):
         store.entry(WITHDRAWN)
 
 

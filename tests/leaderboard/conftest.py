@@ -22,6 +22,7 @@ from .sending import Sender, tiny_sender
 
 SCRIPT = "<script>document.title='owned'</script>"
 """A name that runs as a program wherever it is not escaped."""
+GOOD, POOR, PARTIAL, ZERO_SHOT = "Good model", "Poor model", "Partial model", "Zero-shot model"
 
 
 def predict(folder: DatasetFolder, sources: Sequence[str], errors: float, task: str = "nli") -> pl.DataFrame:
@@ -88,11 +89,11 @@ def fill(folder: DatasetFolder, root: Path) -> Filled:
         "zero-shot": predict(folder, ["none"], 0.2),
     }
     facts: dict[str, dict[str, Any]] = {
-        "good": {"name": "Good model", "url": "https://example.org/good", "parameters": 22_700_000},
+        "good": {"name": GOOD, "url": "https://example.org/good", "parameters": 22_700_000},
         "script": {"name": SCRIPT, "family": SCRIPT, "command": SCRIPT, "contact": SCRIPT, "versions": {SCRIPT: "1"}},
-        "poor": {"name": "Poor model"},
-        "partial": {"name": "Partial model"},
-        "zero-shot": {"name": "Zero-shot model", "paradigm": "zero-shot"},
+        "poor": {"name": POOR},
+        "partial": {"name": PARTIAL},
+        "zero-shot": {"name": ZERO_SHOT, "paradigm": "zero-shot"},
     }
     store, entries, files = Store(root / "store"), {}, {}
     for name, frame in frames.items():

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.grid.estimate import (
     Rates,
@@ -67,17 +68,13 @@ def test_this_machine_is_timed(synthetic: DatasetFolder, programs: Any, tmp_path
 
 def test_a_model_that_cannot_be_trained_is_told(synthetic: DatasetFolder, programs: Any, tmp_path: Path) -> None:
     broken = trial(synthetic, "finetune-classifier", f"--model={tmp_path}")
-    with pytest.raises(InvalidInput, match="failed while it was timed"):
+    with pytest.raises(InvalidInput, match="timed"):
         estimate([broken], [broken], synthetic.path, programs, threads=1)
 
 
-def test_prompts_are_not_timed(synthetic: DatasetFolder, programs: Any) -> None:
+def test_prompts_are_not_timed(synthetic: DatasetFolder, programs: Any, wording: SnapshotAssertion) -> None:
     asked = trial(synthetic, "prompt-llm", "--model=m", source="none")
     found = estimate([asked], [asked], synthetic.path, programs, threads=1)
     assert found[0].seconds is None
     table, *lines = estimate_lines(found, at_once=2)
-    assert "not known" in list(table.columns[5].cells)  # type: ignore[union-attr]
-    assert lines[:2] == [
-        "0 s in all, one trial after the other (timed on this machine, 50 steps per model and task)",
-        "0 s with 2 trials at once",
-    ]
+    assert [*table.columns[5].cells, *lines[:2]] == wording  # type: ignore[union-attr]

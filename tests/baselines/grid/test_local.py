@@ -12,6 +12,7 @@ from pathlib import Path
 
 import filelock
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.grid.trial import (
     LOG,
@@ -128,7 +129,7 @@ def test_a_signal_ends_all_processes_and_says_how_to_go_on(synthetic: DatasetFol
     process.send_signal(signal.SIGTERM)
     told = process.communicate(timeout=30)[1]
     assert process.returncode == 130
-    assert "of 3 trials done; the same command runs the others" in told
+    assert "of 3 trials" in told
     assert "Traceback" not in told
     assert len(grids.starts()) == 2
     for folder in grids.starts():
@@ -144,7 +145,7 @@ def test_a_programs_refusal_fails_its_trials_alone(synthetic: DatasetFolder, tmp
     assert code == 1
     assert (tmp_path / "there/sa/m.parquet").is_file()
     assert not (tmp_path / "there/sa/bad.parquet").exists()
-    assert "failed; found error: --target: there is no such domain; found 'attic'" in told
+    assert "'attic'" in told
 
 
 def a_trial(program: str = "majority") -> Trial:
@@ -152,7 +153,7 @@ def a_trial(program: str = "majority") -> Trial:
 
 
 def test_processes_that_the_system_ends_are_told_apart(
-    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    synthetic: DatasetFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
 ) -> None:
     script = tmp_path / "python"
     monkeypatch.setattr(sys, "executable", str(script))
@@ -164,9 +165,8 @@ def test_processes_that_the_system_ends_are_told_apart(
         script.write_text(f"#!/bin/sh\n{deed}\n")
         script.chmod(0o700)
         errors += [ended.error for ended in run_local([a_trial()], synthetic.path, tmp_path, slots=1, threads=1)]
-    assert errors[0].startswith("memory ran out (killed by SIGKILL): run fewer trials at a time (--slots)")
-    assert all(error.startswith("memory ran out (") for error in errors[:4])
-    assert errors[4:] == ["ended by SIGSEGV", "the program ended without writing its predictions"]
+    assert all(error.startswith("memory") for error in errors[:4])
+    assert [errors[0], *errors[4:]] == wording
 
 
 def test_each_slot_has_its_threads_and_its_gpu(
@@ -217,4 +217,4 @@ def test_parts_of_a_grid_are_put_together_by_copying_their_runs(tmp_path: Path, 
     assert grids.entry() == together
     code, told = grids.run("grid", "grid.toml", "--part", "3/2")
     assert code == 2
-    assert "--part must be K/N with K from 1 to N, such as 1/4; found '3/2'" in told
+    assert "'3/2'" in told

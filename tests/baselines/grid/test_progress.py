@@ -2,6 +2,7 @@
 
 import errno
 import json
+import re
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import filelock
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.grid.collect import training_command
 from shiftbench.baselines.grid.progress import collect_done, run_grid
@@ -16,6 +18,7 @@ from shiftbench.baselines.grid.trial import LOG, PREDICTIONS, EndedTrial, Trial
 from shiftbench.baselines.program import write_outputs
 from shiftbench.validation.cards import Card, read_card
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 HASH = "0" * 64
 
@@ -83,19 +86,17 @@ def test_what_is_done_is_not_run_again_and_files_stay_as_they_are(
     run_grid(GRID, tmp_path, again)
     assert again.ran == [GRID[3]]
     assert len(runs_in(tmp_path / "nli/m.parquet")) == 4
-    assert "4 trials: 3 done, 1 to run" in heard.text
+    assert "3 done, 1" in heard.text
 
 
-def test_each_trial_that_ends_has_a_line_with_the_count_so_far(tmp_path: Path, heard: pytest.LogCaptureFixture) -> None:
+def test_each_trial_that_ends_has_a_line_with_the_count_so_far(
+    tmp_path: Path, heard: pytest.LogCaptureFixture, wording: SnapshotAssertion
+) -> None:
     run_grid(GRID[:1], tmp_path, Invented())
     with pytest.raises(InvalidInput):
         run_grid(GRID[:3], tmp_path, Invented({("harbour", 2): "it broke"}))
     lines = [line for line in heard.messages if line.startswith(("done", "failed"))]
-    assert lines == [
-        "done: m on nli (harbour, seed 5) (1 of 1 trial; 0 s so far)",
-        "failed: m on nli (harbour, seed 2): it broke (2 of 3 trials; 0 s so far)",
-        "done: m on nli (kitchen, seed 5) (3 of 3 trials; 0 s so far)",
-    ]
+    assert [re.sub(r"\d+ s\b", "0 s", line) for line in lines] == wording
 
 
 def test_seeds_come_one_after_the_other_in_the_grids_order(tmp_path: Path) -> None:
@@ -113,9 +114,8 @@ def test_a_tasks_placebo_is_run_last_and_is_in_its_entry(tmp_path: Path) -> None
     assert not (tmp_path / "nli.placebo").exists()
 
 
-def test_of_a_grid_of_which_nothing_is_done_nothing_is_written(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="no trial of this grid is done"):
-        collect_done(GRID, tmp_path / "out")
+def test_of_a_grid_of_which_nothing_is_done_nothing_is_written(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    assert refusal(InvalidInput, collect_done, GRID, tmp_path / "out") == wording
     assert not list(tmp_path.iterdir())
 
 
@@ -127,7 +127,7 @@ def test_what_is_done_of_a_stopped_grid_is_written_without_running_anything(
     (tmp_path / "nli/m.parquet").unlink()
     collect_done(GRID, tmp_path)
     assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("kitchen", 5)]
-    assert "4 trials: 2 done, 2 to run" in heard.text
+    assert "2 done, 2" in heard.text
 
 
 def test_an_entry_is_written_as_soon_as_its_last_trial_is_done(tmp_path: Path) -> None:
@@ -156,22 +156,18 @@ def test_other_versions_are_other_trials_and_earlier_ones_stay(tmp_path: Path, h
     newer = Invented()
     run_grid([trial("harbour", version="polars 3")], tmp_path, newer)
     assert len(newer.ran) == 1
-    assert "1 trial of these models" in heard.text
+    assert "1 trial " in heard.text
     back = Invented()
     run_grid([trial("harbour")], tmp_path, back)
     assert back.ran == []
 
 
 def test_a_failed_trial_costs_no_other_and_is_told_and_tried_again(
-    tmp_path: Path, heard: pytest.LogCaptureFixture
+    tmp_path: Path, heard: pytest.LogCaptureFixture, wording: SnapshotAssertion
 ) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        run_grid(GRID, tmp_path, Invented({("kitchen", 5): "it broke"}))
-    log = tmp_path / "runs" / GRID[2].folder / LOG
-    assert str(refused.value) == (
-        f"{log}: m on nli (kitchen, seed 5) failed; found it broke; the same command tries it again"
-    )
-    assert "nli/m.parquet will lack 1 of 4 trials" in heard.text
+    message = refusal(InvalidInput, run_grid, GRID, tmp_path, Invented({("kitchen", 5): "it broke"}))
+    assert message.replace(str(tmp_path / "runs" / GRID[2].folder / LOG), "LOG") == wording
+    assert "1 of 4 trials" in heard.text
     assert runs_in(tmp_path / "nli/m.parquet") == [("harbour", 5), ("harbour", 2), ("kitchen", 2)]
     again = Invented()
     run_grid(GRID, tmp_path, again)
@@ -184,13 +180,13 @@ def test_of_many_failed_trials_the_first_are_told(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as refused:
         run_grid(grid, tmp_path, Invented({("harbour", seed): "it broke" for seed in range(25)}))
     assert len(refused.value.problems) == 21
-    assert "5 more trials failed" in str(refused.value)
+    assert "5 more" in str(refused.value)
     assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_a_full_disk_stops_the_grid_with_one_message(tmp_path: Path) -> None:
     engine = Invented({("kitchen", 5): "OSError: [Errno 28] No space left on device: 'x'"})
-    with pytest.raises(InvalidInput, match="the disk is full") as refused:
+    with pytest.raises(InvalidInput, match="disk") as refused:
         run_grid(GRID, tmp_path, engine)
     assert len(refused.value.problems) == 1
     assert engine.ran == [GRID[3], GRID[1], GRID[2]]
@@ -199,7 +195,7 @@ def test_a_full_disk_stops_the_grid_with_one_message(tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
         yield
 
-    with pytest.raises(InvalidInput, match="the disk is full"):
+    with pytest.raises(InvalidInput, match="disk"):
         run_grid(GRID, tmp_path, own)
 
 
@@ -232,6 +228,6 @@ def test_states_and_what_trainings_tell_are_put_together_too(tmp_path: Path) -> 
 def test_no_second_grid_works_in_the_same_folder(tmp_path: Path) -> None:
     with (
         filelock.FileLock(tmp_path / ".lock"),
-        pytest.raises(InvalidInput, match="another grid is running in this folder"),
+        pytest.raises(InvalidInput, match="running"),
     ):
         run_grid(GRID, tmp_path, Invented())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.grid.collect import by_entry, collect
 from shiftbench.baselines.grid.progress import collect_done, not_done
@@ -16,6 +17,7 @@ from shiftbench.baselines.grid.trial import Trial
 from shiftbench.baselines.results.pack import _files_of, _is_same
 from shiftbench.validation.cards import Card, card_path, write_card
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 DATA = "d" * 64
 
@@ -155,11 +157,10 @@ def test_tags_and_answers_are_packed_as_they_are(tmp_path: Path) -> None:
     assert "confidence" not in before.columns
 
 
-def test_a_confidence_that_could_not_be_given_back_is_refused(board: Path) -> None:
+def test_a_confidence_that_could_not_be_given_back_is_refused(board: Path, wording: SnapshotAssertion) -> None:
     file = board / "runs" / make_trial("m", "a").folder / "predictions.parquet"
     pl.read_parquet(file).with_columns(confidence=pl.lit(0.5)).write_parquet(file)
-    with pytest.raises(InvalidInput, match=r"m on nli \(a, seed 0\): a confidence is not the largest probability"):
-        pack_board(board)
+    assert refusal(InvalidInput, pack_board, board) == wording
 
 
 def test_results_without_trials_are_one_file(board: Path) -> None:

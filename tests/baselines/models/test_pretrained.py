@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from safetensors.torch import load_file, save_file
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.models.loaded import RowFailure
 from shiftbench.baselines.models.loading import load_model
@@ -15,6 +16,7 @@ from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import save_classifier, save_with_head
 from tests.baselines.tiny import save_bert
 from tests.baselines.tiny_models import save_t5
+from tests.refusals import refusal
 
 TEXT = pl.DataFrame({"text": ["red cup", "", "blue " * 31, "blue " * 30, "boat"]})
 
@@ -52,12 +54,11 @@ def test_its_probabilities_are_those_of_the_librarys_own_pipeline(classifier: st
         assert row == pytest.approx([by_name[name] for name in ("yes", "no", "maybe")], abs=1e-5)
 
 
-def test_pairs_are_read_as_pairs(classifier: str) -> None:
+def test_pairs_are_read_as_pairs(classifier: str, wording: SnapshotAssertion) -> None:
     rows = pl.DataFrame({"text1": ["red cup", "red"], "text2": ["boat", "cup boat"]})
     found = load(classifier, inputs=["text1", "text2"]).predict(rows)["probabilities"].to_list()
     assert found[0] != pytest.approx(found[1])
-    with pytest.raises(InvalidInput, match="column 'text2': an input column is missing"):
-        load(classifier, inputs=["text1", "text2"]).predict(rows.drop("text2"))
+    assert refusal(InvalidInput, load(classifier, inputs=["text1", "text2"]).predict, rows.drop("text2")) == wording
 
 
 def test_a_row_that_gives_nan_is_named_and_those_before_it_are_kept(tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_a_row_that_gives_nan_is_named_and_those_before_it_are_kept(tmp_path: Pa
     weights["bert.embeddings.word_embeddings.weight"][8] = float("nan")  # 'cup'
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     rows = pl.DataFrame({"text": ["red", "boat", "the cup", "blue"]})
-    with pytest.raises(RowFailure, match="m, row 3: the model's output is not a number; found NaN") as refused:
+    with pytest.raises(RowFailure, match=r"m, row 3: .*NaN") as refused:
         load(str(folder)).predict(rows)
     assert refused.value.row == 2
     assert len(refused.value.done) == 2
@@ -97,7 +98,7 @@ def test_answers_are_spans_and_none_where_the_model_may_abstain(tmp_path: Path) 
     load(spec, TaskKind.EXTRACTIVE_QA, **options, settings=ModelSettings(may_abstain=True)).predict(rows)
 
 
-def test_an_encoder_decoder_writes_texts_and_labels(tmp_path: Path) -> None:
+def test_an_encoder_decoder_writes_texts_and_labels(tmp_path: Path, wording: SnapshotAssertion) -> None:
     from transformers import AutoConfig, AutoTokenizer, T5ForConditionalGeneration
 
     folder = save_t5(tmp_path / "t5", ["yes", "no", "maybe"])
@@ -114,16 +115,18 @@ def test_an_encoder_decoder_writes_texts_and_labels(tmp_path: Path) -> None:
         "maybe",
         "__unparsed__",
     }
-    with pytest.raises(InvalidInput, match="--model-arg form: the form names no input column"):
-        load(folder, TaskKind.GENERATION, labels=[], settings=ModelSettings(form="summarize:"))
+    assert (
+        refusal(InvalidInput, load, folder, TaskKind.GENERATION, labels=[], settings=ModelSettings(form="summarize:"))
+        == wording
+    )
 
 
-def test_what_cannot_be_used_is_told_with_its_cure(classifier: str, tmp_path: Path) -> None:
+def test_what_cannot_be_used_is_told_with_its_cure(classifier: str, tmp_path: Path, wording: SnapshotAssertion) -> None:
     encoder = str(save_bert(tmp_path / "encoder", ["red"]))
-    with pytest.raises(InvalidInput, match="encoder: the model is for another kind of task; found BertModel"):
-        load(encoder)
-    with pytest.raises(InvalidInput, match="found BertForSequenceClassification for a task of kind 'tagging'"):
-        load(classifier, TaskKind.TAGGING, inputs=["tokens"])
+    assert [
+        refusal(InvalidInput, load, encoder),
+        refusal(InvalidInput, load, classifier, TaskKind.TAGGING, inputs=["tokens"]),
+    ] == wording
     folder = Path(save_classifier(tmp_path / "headless", "yes", "no", "maybe"))
     weights = load_file(folder / "model.safetensors")
     save_file(
@@ -131,16 +134,16 @@ def test_what_cannot_be_used_is_told_with_its_cure(classifier: str, tmp_path: Pa
         folder / "model.safetensors",
         {"format": "pt"},
     )
-    with pytest.raises(InvalidInput, match=r"no trained weights for its answers; found no classifier\.bias"):
-        load(str(folder))
+    assert refusal(InvalidInput, load, str(folder)) == wording
     (tmp_path / "notes.txt").write_text("a kettle", encoding="utf-8")
-    with pytest.raises(InvalidInput, match=r"this file holds no model; found the ending '\.txt'; give"):
-        load(str(tmp_path / "notes.txt"))
-    with pytest.raises(InvalidInput, match=r"\./no-model: there is no such model; give a folder or Hub id"):
-        load("./no-model")
-    with pytest.raises(InvalidInput, match="the model reads one text or a pair"):
-        load(classifier, inputs=["a", "b", "c"])
+    assert [
+        refusal(InvalidInput, load, str(tmp_path / "notes.txt")),
+        refusal(InvalidInput, load, "./no-model"),
+        refusal(InvalidInput, load, classifier, inputs=["a", "b", "c"]),
+    ] == wording
     names = dict(enumerate(("yes", "no", "maybe")))
     many: dict[str, Any] = {"problem_type": "multi_label_classification", "id2label": names}
-    with pytest.raises(InvalidInput, match="the model does not choose one of several labels; found multi_label"):
-        load(save_with_head(tmp_path / "many", "BertForSequenceClassification", **many))
+    assert (
+        refusal(InvalidInput, load, save_with_head(tmp_path / "many", "BertForSequenceClassification", **many))
+        == wording
+    )

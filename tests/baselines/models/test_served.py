@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 from fastapi.responses import JSONResponse
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.models.doubts import list_doubts
 from shiftbench.baselines.models.loading import load_model
@@ -13,6 +14,7 @@ from shiftbench.baselines.models.settings import ModelSettings
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.prompting.chat_server import ChatServer, completion, running_chat_server
+from tests.refusals import refusal
 
 
 @pytest.fixture
@@ -42,24 +44,19 @@ def test_rows_are_asked_once_and_answers_parsed(server: ChatServer) -> None:
     assert server.asked[-1]["messages"][0]["content"] == "Is it good? Say one of negative, positive"
 
 
-def test_words_of_its_own_are_mapped(server: ChatServer) -> None:
+def test_words_of_its_own_are_mapped(server: ChatServer, wording: SnapshotAssertion) -> None:
     server.reply = lambda body: "It is pos." if "kettle" in body["messages"][-1]["content"] else "neg"
     rows = pl.DataFrame({"text": ["a fine kettle", "a lamp"]})
     model = load(server.url, label_map={"POS": "Positive", "neg": "__unparsed__"})
     assert model.predict(rows)["prediction"].to_list() == ["positive", "__unparsed__"]
-    with pytest.raises(InvalidInput, match="the task has no such label; found 'fine'"):
-        load(server.url, label_map={"pos": "fine"})
+    assert refusal(InvalidInput, load, server.url, label_map={"pos": "fine"}) == wording
 
 
-def test_a_model_none_of_whose_answers_can_be_read_is_refused_at_once(server: ChatServer) -> None:
+def test_a_model_none_of_whose_answers_can_be_read_is_refused_at_once(
+    server: ChatServer, wording: SnapshotAssertion
+) -> None:
     server.reply = lambda _: "pos"
-    with pytest.raises(InvalidInput) as refused:
-        load(server.url).predict(pl.DataFrame({"text": ["a", "b", "c"]}))
-    assert str(refused.value) == (
-        "chatty: no answer of this model names a label of the task; found 'pos' of 3 answers; the task's labels are "
-        "'negative', 'positive'; ask in other words: --model-arg instruction=TEXT; or map its words: "
-        "--label-map 'pos=?'"
-    )
+    assert refusal(InvalidInput, load(server.url).predict, pl.DataFrame({"text": ["a", "b", "c"]})) == wording
     server.reply = lambda _: "pos, or rather Positive"
     assert load(server.url).predict(pl.DataFrame({"text": ["d"]}))["prediction"].to_list() == ["positive"]
 
@@ -71,17 +68,18 @@ def test_tags_are_lists(server: ChatServer) -> None:
     assert found["prediction"].to_list() == [["O", "B-x"], ["__unparsed__"]]
 
 
-def test_what_goes_with_a_server_and_what_does_not(server: ChatServer, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="a server may have several models; name the one to use with --model"):
-        load(server.url, served_model=None)
-    with pytest.raises(InvalidInput, match="--model: this is for a server; found chatty"):
-        load(str(tmp_path))
-    with pytest.raises(InvalidInput, match="the address holds a password"):
-        load("http://me:secret@localhost/v1")
+def test_what_goes_with_a_server_and_what_does_not(
+    server: ChatServer, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
+    assert [
+        refusal(InvalidInput, load, server.url, served_model=None),
+        refusal(InvalidInput, load, str(tmp_path)),
+        refusal(InvalidInput, load, "http://me:secret@localhost/v1"),
+    ] == wording
 
 
 def test_how_answers_ended_is_told_and_a_missing_one_refused(
-    server: ChatServer, monkeypatch: pytest.MonkeyPatch
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
 ) -> None:
     def reply(body: Any) -> Any:
         answer = completion("positive")
@@ -93,10 +91,8 @@ def test_how_answers_ended_is_told_and_a_missing_one_refused(
     assert model.server._options["timeout"] == 9
     gold = pl.Series([1, 1])
     found = model.predict(pl.DataFrame({"text": ["a fine kettle", "a lamp"]}))["prediction"]
-    assert "of 2 answers not all ended by themselves: 1 truncated" in list_doubts(
-        model, gold, found, ["negative", "positive"]
-    )
+    assert list_doubts(model, gold, found, ["negative", "positive"]) == wording
     monkeypatch.setattr("shiftbench.baselines.prompting.server.LONGEST_WAIT", 0.01)
     server.reply = lambda _: JSONResponse(completion("x") | {"choices": []})
-    with pytest.raises(InvalidInput, match="chatty: 1 of 2 requests stayed without an answer; found text 2"):
-        model.predict(pl.DataFrame({"text": ["a fine kettle", "a tent"]}))
+    message = refusal(InvalidInput, model.predict, pl.DataFrame({"text": ["a fine kettle", "a tent"]}))
+    assert message == wording

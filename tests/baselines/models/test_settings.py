@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.models.loading import load_model
 from shiftbench.baselines.models.settings import (
@@ -16,6 +17,7 @@ from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
 from tests.baselines.models.saved import save_classifier
 from tests.command_line import run
+from tests.refusals import refusal
 
 
 def test_each_setting_is_read_by_its_name() -> None:
@@ -43,24 +45,22 @@ def test_what_is_no_setting_is_refused(typed: str, words: str) -> None:
     assert words in str(refused.value)
 
 
-def test_a_setting_twice_is_refused_and_python_is_held_to_the_range() -> None:
-    with pytest.raises(InvalidInput, match="a setting is given twice; found 'form'"):
-        parse_model_args(["form=a", "form=b"])
-    with pytest.raises(InvalidInput, match="max_target is a whole number from 2; found '1'"):
-        ModelSettings(max_target=1)
+def test_a_setting_twice_is_refused_and_python_is_held_to_the_range(wording: SnapshotAssertion) -> None:
+    assert [
+        refusal(InvalidInput, parse_model_args, ["form=a", "form=b"]),
+        refusal(InvalidInput, ModelSettings, max_target=1),
+    ] == wording
 
 
-def test_a_kind_of_model_names_each_setting_that_it_does_not_read(tmp_path: Path) -> None:
+def test_a_kind_of_model_names_each_setting_that_it_does_not_read(tmp_path: Path, wording: SnapshotAssertion) -> None:
     ModelSettings(max_length=64, revision="v1").refuse_unread("judge", TRANSFORMERS, HUB)
     spec = save_classifier(tmp_path / "judge", "yes", "no")
     asked = {"kind": TaskKind.CLASSIFICATION, "inputs": ["text"], "labels": ["yes", "no"]}
-    with pytest.raises(InvalidInput) as refused:
-        load_model(spec, **asked, settings=ModelSettings(max_target=4, revision="v1", max_length=16))  # type: ignore[arg-type]
-    assert [problem.what for problem in refused.value.problems] == [
-        "revision is for models on the Hub", "max_target is for models that write texts",
-    ]  # fmt: skip
-    with pytest.raises(InvalidInput, match="concurrency is for models on a server; found 'json:dumps'; leave it out"):
-        load_model("json:dumps", **asked, settings=ModelSettings(concurrency=2))  # type: ignore[arg-type]
+    unread = ModelSettings(max_target=4, revision="v1", max_length=16)
+    assert [
+        refusal(InvalidInput, load_model, spec, **asked, settings=unread),
+        refusal(InvalidInput, load_model, "json:dumps", **asked, settings=ModelSettings(concurrency=2)),
+    ] == wording
 
 
 @pytest.mark.parametrize("command", ["predict", "check"])
@@ -68,6 +68,6 @@ def test_former_options_say_the_setting_of_today(command: str) -> None:
     words = [command, "x.pkl"]
     more = ["--out", "p.parquet"] if command == "predict" else []
     done = run(*words, *more, "--data", "nowhere", "--trust-pickle", "--max-length", "7")
-    assert "--model-arg trust_pickle=yes --model-arg max_length=7'; the old name works until 0.4" in done.stderr
-    assert "error: --model-arg: max_length is a whole number from 8; found '7'" in done.stderr
+    assert "--model-arg trust_pickle=yes --model-arg max_length=7'" in done.stderr
+    assert "error: --model-arg: max_length " in done.stderr
     assert done.returncode == 1

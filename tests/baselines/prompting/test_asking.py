@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from tqdm import tqdm
 
 from shiftbench.baselines.prompting.asking import Asker, Budget, Prices
 from shiftbench.baselines.prompting.cache import AnswerStore, answer_key
 from shiftbench.baselines.prompting.models import Ending, KeepAnswer, ModelAnswer, Request
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 
 class Echo:
@@ -95,7 +97,7 @@ def test_a_disk_that_fails_is_told(tmp_path: Path) -> None:
         store._connection.execute("DROP TABLE answers")
         store.put(b"b", ModelAnswer("B"))
         for act in (store.flush, lambda: store.put(b"c", ModelAnswer("C"))):
-            with pytest.raises(sqlite3.OperationalError, match="no such table"):
+            with pytest.raises(sqlite3.OperationalError, match="table"):
                 act()
         store._written = Future()
         store._written.set_result(None)
@@ -134,15 +136,13 @@ def test_no_more_requests_than_allowed(tmp_path: Path) -> None:
     for left in ("3 requests", "1 request "):
         with AnswerStore(tmp_path) as store:
             limited = asker(model, store, budget=Budget(requests=2))
-            with pytest.raises(
-                InvalidInput, match=f"--max-requests: the allowed number of requests is used up; found {left}"
-            ):
+            with pytest.raises(InvalidInput, match=f"--max-requests: .* {left}"):
                 ask(limited, "a", "b", "c", "d", "e")
     assert len(model.asked) == 4
     with AnswerStore(tmp_path) as store:
         limited = asker(model, store, budget=Budget(requests=2))
         assert len(ask(limited, "a", "b", "c", "d", "e")) == 5
-        with pytest.raises(InvalidInput, match="1 request or more to go"):
+        with pytest.raises(InvalidInput, match="1 request "):
             ask(limited, "f", "g")
 
 
@@ -150,23 +150,23 @@ def test_no_more_is_spent_than_allowed(tmp_path: Path) -> None:
     model, prices = Echo(), Prices(1.0, 4.0)  # 0.005 dollars an answer
     with AnswerStore(tmp_path) as store:
         limited = asker(model, store, prices, Budget(cost=0.01))
-        with pytest.raises(InvalidInput, match=r"--max-cost: the allowed cost is reached; found \$0.0100"):
+        with pytest.raises(InvalidInput, match=r"--max-cost: .*\$0.0100"):
             ask(limited, "a", "b", "c", "d")
         assert len(model.asked) == 2
     with AnswerStore(tmp_path) as store:
         free = asker(model, store, prices, Budget(cost=1))
         ask(free, "a", "b", "c", "d")
         assert free.cost == pytest.approx(0.02)
-        assert free.account.endswith("; $0.0200, $0.0100 of it now")
+        assert "; $0.0200, $0.0100 " in free.account
 
 
-def test_tokens_that_are_not_known_make_no_cost(tmp_path: Path) -> None:
+def test_tokens_that_are_not_known_make_no_cost(tmp_path: Path, wording: SnapshotAssertion) -> None:
     with AnswerStore(tmp_path) as store:
         unknown = asker(Echo(tokens=None), store, Prices(1.0, 1.0))
         ask(unknown, "a")
         assert unknown.tokens is None
         assert unknown.cost is None
-        with pytest.raises(InvalidInput, match="the server does not count tokens"):
-            ask(asker(Echo(tokens=None), store, Prices(1.0, 1.0), Budget(cost=5)), "b")
-        with pytest.raises(InvalidInput, match="--max-cost: the cost cannot be limited without prices"):
-            asker(Echo(), store, Prices(1.0), Budget(cost=5))
+        assert [
+            refusal(InvalidInput, ask, asker(Echo(tokens=None), store, Prices(1.0, 1.0), Budget(cost=5)), "b"),
+            refusal(InvalidInput, asker, Echo(), store, Prices(1.0), Budget(cost=5)),
+        ] == wording

@@ -3,9 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.prompting.demonstrations import random_demonstrations
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 TRAIN = pl.DataFrame({"domain": ["a"] * 40, "label": [0] * 34 + [1] * 4 + [2] * 2})
 ROWS = pl.DataFrame({"id": [f"b/t/d/test/{number:012x}" for number in range(60)]})
@@ -44,6 +46,5 @@ def test_a_draw_hangs_on_seed_and_id_alone() -> None:
     assert len({tuple(places) for places in drawn.values()}) > 50
 
 
-def test_more_shots_than_rows_are_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"--shots: a has too few train rows .* found 41 shots, 40 train rows"):
-        random_demonstrations(41)(TRAIN, ROWS, 0)
+def test_more_shots_than_rows_are_refused(wording: SnapshotAssertion) -> None:
+    assert refusal(InvalidInput, random_demonstrations(41), TRAIN, ROWS, 0) == wording

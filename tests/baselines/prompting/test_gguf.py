@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.prompting.local import LocalModel, find_gguf
 from shiftbench.baselines.prompting.models import ModelAnswer, Request
 from shiftbench.baselines.prompting.scored_labels import LabelScores
 from shiftbench.baselines.training.options import Precision
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 LABELS = ("positive", "negative")
 ASKED = Request(({"role": "user", "content": "Text: it broke"},), 4, LABELS)
@@ -96,19 +98,18 @@ def test_half_precision_is_another_answer_with_logits_in_full(tiny: Path) -> Non
     assert model(torch.tensor([[1, 2]])).logits.dtype == torch.float32
 
 
-def test_names_that_stand_for_no_file_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_that_stand_for_no_file_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
     assert find_gguf("org/model") is None
     assert find_gguf(str(tmp_path)) is None
-    with pytest.raises(InvalidInput, match=r"none\.gguf: there is no such file; check the path"):
-        find_gguf(str(tmp_path / "none.gguf"))
+    assert refusal(InvalidInput, find_gguf, str(tmp_path / "none.gguf")) == wording
     for name in ("a.gguf", "b.gguf"):
         (tmp_path / name).write_bytes(b"GGUF")
-    with pytest.raises(InvalidInput, match=r"several models; found a\.gguf, b\.gguf; give the path of one"):
-        find_gguf(str(tmp_path))
+    assert refusal(InvalidInput, find_gguf, str(tmp_path)) == wording
     absent = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "gguf" else absent(name))
-    with pytest.raises(InvalidInput, match=r"gguf: this needs a package .* pip install 'shiftbench\[gguf\]'"):
-        find_gguf(str(tmp_path / "a.gguf"))
+    assert refusal(InvalidInput, find_gguf, str(tmp_path / "a.gguf")) == wording
     (tmp_path / "config.json").write_text("{}")
     assert find_gguf(str(tmp_path)) is None
 
@@ -116,7 +117,7 @@ def test_names_that_stand_for_no_file_are_told(tmp_path: Path, monkeypatch: pyte
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("gguf", reason="the extra 'gguf' is not installed")
     (tmp_path / "a.gguf").write_bytes(b"not this")
-    with pytest.raises(InvalidInput, match="the model cannot be loaded"):
+    with pytest.raises(InvalidInput, match="loaded"):
         ask(LocalModel(str(tmp_path / "a.gguf")))
 
 

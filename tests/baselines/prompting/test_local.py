@@ -203,7 +203,7 @@ def test_prompt_llm_on_a_local_model(plain: Path, synthetic: DatasetFolder, tmp_
 
 
 def test_what_is_no_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"the model cannot be loaded; found .*; give the folder of a causal"):
+    with pytest.raises(InvalidInput, match="causal"):
         ask(LocalModel(str(tmp_path)), requests(1))
 
 

@@ -44,7 +44,7 @@ def test_the_nearest_texts_are_shown_nearest_last(
     frame = pl.read_parquet(out)
     assert frame["prediction"].to_list() == [by_text[text][-1][1] for text in rows["text"]]
     card = read_card(out.with_name("p.card.yaml"))
-    assert (card.paradigm, card.shots, card.name) == ("retrieval", 3, "RAG: m, 3 nearest texts")
+    assert (card.paradigm, card.shots) == ("retrieval", 3)
     score_file(out, synthetic)
 
 

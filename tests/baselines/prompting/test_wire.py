@@ -75,7 +75,7 @@ def test_a_prompt_that_asks_by_itself_is_left_open() -> None:
 def test_the_wrong_way_to_ask_is_told_with_the_other(api: Api, said: str, cure: str, server: ChatServer) -> None:
     server.reply = lambda _: refusal(400, said)
     model = ModelServer("m", base_url=server.url, api_key="k", api=api)
-    with pytest.raises(InvalidInput, match=f"the server refuses the request; found .*; give {cure}"):
+    with pytest.raises(InvalidInput, match=f"give {cure}"):
         model.answer([ASKED], lambda place, answer: None)
     assert len(server.asked) == 1
 
@@ -131,9 +131,7 @@ def test_a_server_that_does_not_score_is_told_with_the_cure(api: Api, reply: Any
         read_answer(json.dumps(reply), ASKED, api, scores_labels=True)
     server.reply = lambda _: JSONResponse(reply)
     model = ModelServer("m", base_url=server.url, api_key="k", api=api, scores_labels=True)
-    with pytest.raises(
-        InvalidInput, match=r"does not return the log-probabilities .*; give --api .* --score-labels out"
-    ):
+    with pytest.raises(InvalidInput, match=r"--api .* --score-labels"):
         model.answer([ASKED], lambda place, answer: None)
 
 

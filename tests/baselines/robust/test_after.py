@@ -38,7 +38,7 @@ def test_dfr_gives_each_label_in_each_domain_as_much_weight() -> None:
     learnt = [weights[1] - weights[0] for weights in (plain, balanced)]
     assert learnt[0][1] > 3 * learnt[0][0]
     assert abs(learnt[1][1]) < 0.2 * learnt[1][0]
-    with pytest.raises(InvalidInput, match=r"validation rows lack a label.*; found labels \[2\]"):
+    with pytest.raises(InvalidInput, match=r"labels \[2\]"):
         fit_balanced_layer(features.astype(np.float32), labels, domains, 3, np.random.default_rng(0))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 from transformers import T5Config, T5ForConditionalGeneration
 
 from shiftbench.baselines import finetune_classifier
@@ -19,6 +20,7 @@ from shiftbench.validation.cards import read_card
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.tiny import save_bert, save_llama, words_in
 from tests.baselines.training.tiny_tokenizers import t5_tokenizer
+from tests.refusals import refusal
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +137,8 @@ def test_methods_that_lack_what_they_need_are_refused(
         trained(synthetic, tmp_path / "p.parquet", encoder, methods, **options)
 
 
-def test_a_decoder_takes_no_method_of_features(synthetic: DatasetFolder, tmp_path: Path) -> None:
+def test_a_decoder_takes_no_method_of_features(
+    synthetic: DatasetFolder, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     llama = str(save_llama(tmp_path / "model", words_in(synthetic, "nli")))
-    with pytest.raises(InvalidInput, match="--method: this method is for encoders; found 'coral' with llama"):
-        trained(synthetic, tmp_path / "p.parquet", llama, ["coral"])
+    assert refusal(InvalidInput, trained, synthetic, tmp_path / "p.parquet", llama, ["coral"]) == wording

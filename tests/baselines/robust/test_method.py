@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
+from syrupy.assertion import SnapshotAssertion
 from transformers import BertForSequenceClassification
 
 from shiftbench.baselines.robust import method as method_module
@@ -17,6 +18,7 @@ from shiftbench.baselines.training.models import Device
 from shiftbench.baselines.training.options import Hyperparameters
 from shiftbench.baselines.training.trainer import train
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 WORDS = ("ferry", "spoon", "crane", "apple", "chisel", "anchor")
 
@@ -154,29 +156,27 @@ def stop_at(model: torch.nn.Module, step: int) -> None:
 
 @pytest.mark.parametrize("other", ["focal", "smoothing"])
 def test_losses_of_two_models_and_of_one_do_not_go_together(other: str) -> None:
-    with pytest.raises(InvalidInput, match=f"each of these replaces the loss; found 'ensemble' with '{other}'; leave"):
+    with pytest.raises(InvalidInput, match=f"'ensemble' .*'{other}'"):
         Robustness.of([other, "ensemble", "eda"])
 
 
-def test_methods_of_classifiers_are_not_for_taggers() -> None:
-    with pytest.raises(InvalidInput, match="--method: this method is for classifiers; found 'coral'; leave it out"):
-        Robustness.of(["focal", "coral"], of_words=True)
+def test_methods_of_classifiers_are_not_for_taggers(wording: SnapshotAssertion) -> None:
+    assert refusal(InvalidInput, Robustness.of, ["focal", "coral"], of_words=True) == wording
 
 
-def test_an_adapter_and_the_ensemble_do_not_go_together(rows: pl.DataFrame, bert: Any) -> None:
+def test_an_adapter_and_the_ensemble_do_not_go_together(
+    rows: pl.DataFrame, bert: Any, wording: SnapshotAssertion
+) -> None:
     adapted = get_peft_model(bert, LoraConfig(task_type="SEQ_CLS"))
     robustness = Robustness.of(["ensemble"])
     prepared = prepare(robustness, rows)
-    with pytest.raises(
-        InvalidInput, match="a stopped training would lose what 'ensemble' learns; leave one of them out"
-    ):
-        robustness.objective(prepared, adapted)
+    assert refusal(InvalidInput, robustness.objective, prepared, adapted) == wording
 
 
 def test_lacking_synonyms_are_told_before_any_training(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr("nltk.data.path", [])
-    with pytest.raises(InvalidInput, match="WordNet is not on this machine"):
+    with pytest.raises(InvalidInput, match="WordNet"):
         Robustness.of(["eda"])
     assert Robustness.of(["eda"], SynonymSource.EMBEDDINGS).synonyms == "embeddings"
     assert Robustness.of(["focal"]).methods.keys() == {"focal"}

@@ -2,12 +2,14 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from shiftbench.baselines.robust.synonyms import nearest_pieces, wordnet
 from shiftbench.builders.encoder import DEFAULT_ENCODER, offline_weights
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 WORDS = ["quay", "pier", "dock", "spoon", "ladle"]
 VECTORS = torch.tensor(
@@ -61,11 +63,11 @@ def test_a_pretrained_models_neighbours_are_near_in_meaning() -> None:
     assert "inexpensive" in synonyms("cheap")
 
 
-def test_wordnet_that_is_not_there_is_refused_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wordnet_that_is_not_there_is_refused_with_its_cure(
+    monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
     monkeypatch.setattr("nltk.data.path", [])
-    with pytest.raises(InvalidInput) as refused:
-        wordnet()
-    assert "--synonyms: WordNet is not on this machine; python -m nltk.downloader wordnet" in str(refused.value)
+    assert refusal(InvalidInput, wordnet) == wording
 
 
 def test_wordnets_lemmas_are_synonyms_in_a_fixed_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.training.models import (
     add_low_rank_updates,
@@ -16,6 +17,7 @@ from shiftbench.baselines.training.models import (
     padding_token,
 )
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 
 def test_other_weights_in_the_same_folder_are_another_version(tiny_bert: Path, tmp_path: Path) -> None:
@@ -27,7 +29,9 @@ def test_other_weights_in_the_same_folder_are_another_version(tiny_bert: Path, t
     assert model_version(str(folder)) != before
 
 
-def test_a_tokenizer_without_padding_gets_its_end_of_text_or_unknown_token(tiny_bert: Path) -> None:
+def test_a_tokenizer_without_padding_gets_its_end_of_text_or_unknown_token(
+    tiny_bert: Path, wording: SnapshotAssertion
+) -> None:
     tokenizer = load_tokenizer(str(tiny_bert))
     assert padding_token(tokenizer, "bert") == 0
     tokenizer.pad_token, tokenizer.eos_token = None, "[SEP]"
@@ -35,11 +39,10 @@ def test_a_tokenizer_without_padding_gets_its_end_of_text_or_unknown_token(tiny_
     tokenizer.pad_token = tokenizer.eos_token = None
     assert padding_token(tokenizer, "bert") == 1
     tokenizer.pad_token = tokenizer.unk_token = None
-    with pytest.raises(InvalidInput, match="--model: the model's tokenizer has no padding token"):
-        padding_token(tokenizer, "bert")
+    assert refusal(InvalidInput, padding_token, tokenizer, "bert") == wording
 
 
-def test_low_rank_updates_go_where_they_are_asked_for(tiny_bert: Path) -> None:
+def test_low_rank_updates_go_where_they_are_asked_for(tiny_bert: Path, wording: SnapshotAssertion) -> None:
     def updated(targets: list[str] | None) -> set[str]:
         model = load_model("AutoModelForSequenceClassification", str(tiny_bert), 0)
         names = dict(add_low_rank_updates(model, "SEQ_CLS", 2, targets).named_parameters())
@@ -47,12 +50,7 @@ def test_low_rank_updates_go_where_they_are_asked_for(tiny_bert: Path) -> None:
 
     assert updated(None) == {"query", "value"}
     assert updated(["key", "dense"]) == {"key", "dense"}
-    with pytest.raises(InvalidInput) as refused:
-        updated(["key", "q_proj"])
-    assert str(refused.value) == (
-        "--lora-targets: low-rank updates do not fit the model; found no layer is called 'q_proj'; name layers with "
-        "--lora-targets; this model has query, key, value, dense, classifier"
-    )
+    assert refusal(InvalidInput, updated, ["key", "q_proj"]) == wording
 
 
 def test_determinism_is_kept_where_asked_and_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,15 +65,14 @@ def test_determinism_is_kept_where_asked_and_left_as_it_was(monkeypatch: pytest.
     with pytest.raises(InvalidInput, match=words), determinism(asked=True):
         raise RuntimeError("x_cuda does not have a deterministic implementation, but you set ...")
     assert not torch.are_deterministic_algorithms_enabled()
-    with pytest.raises(RuntimeError, match="something else"), determinism(asked=True):
-        raise RuntimeError("something else")
+    with pytest.raises(RuntimeError, match="other"), determinism(asked=True):
+        raise RuntimeError("other")
 
 
-def test_a_folder_of_weights_alone_is_refused(tiny_bert: Path, tmp_path: Path) -> None:
+def test_a_folder_of_weights_alone_is_refused(tiny_bert: Path, tmp_path: Path, wording: SnapshotAssertion) -> None:
     for name in ("config.json", "model.safetensors"):
         shutil.copy(tiny_bert / name, tmp_path)
-    with pytest.raises(InvalidInput, match="--model: the model has no tokenizer"):
-        load_tokenizer(str(tmp_path))
+    assert refusal(InvalidInput, load_tokenizer, str(tmp_path)) == wording
 
 
 def test_weights_that_are_cut_short_are_told_in_one_line(tiny_bert: Path, tmp_path: Path) -> None:
@@ -83,5 +80,5 @@ def test_weights_that_are_cut_short_are_told_in_one_line(tiny_bert: Path, tmp_pa
     shutil.copytree(tiny_bert, folder)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:500])
-    with pytest.raises(InvalidInput, match="--model: the model cannot be loaded"):
+    with pytest.raises(InvalidInput, match=r"--model: .* loaded"):
         load_model("AutoModel", str(folder), 0)

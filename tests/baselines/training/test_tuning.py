@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 from torch import nn
 
 from shiftbench.baselines.runs import Predict, Run, Trained
@@ -13,6 +14,7 @@ from shiftbench.baselines.training.options import Hyperparameters, TrainingOptio
 from shiftbench.baselines.training.trainer import Trajectory
 from shiftbench.baselines.training.tuning import cut_rows, train_candidates
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 ROWS = pl.DataFrame({"id": [str(n) for n in range(100)], "label": [n % 3 for n in range(100)]})
 CANDIDATES = [Hyperparameters(learning_rate=rate) for rate in (0.1, 0.4, 0.3, 0.4)]
@@ -67,9 +69,8 @@ def test_a_stopped_sweep_trains_no_candidate_again(fail_at: int, tmp_path: Path)
     assert found.predict(ROWS.head(1))[0] == [0.4]
 
 
-def test_a_sweep_needs_validation_rows(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="--sweep: source 'a' has no validation rows to choose by"):
-        Lab().sweep(run(tmp_path, None))
+def test_a_sweep_needs_validation_rows(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    assert refusal(InvalidInput, Lab().sweep, run(tmp_path, None)) == wording
 
 
 def test_smaller_draws_are_part_of_larger_ones() -> None:
@@ -80,11 +81,8 @@ def test_smaller_draws_are_part_of_larger_ones() -> None:
     assert cut_rows(ROWS, TrainingOptions(), 3) is ROWS
 
 
-def test_shots_are_of_each_label() -> None:
+def test_shots_are_of_each_label(wording: SnapshotAssertion) -> None:
     found = cut_rows(ROWS, TrainingOptions(shots=4), 3)
     assert found["label"].value_counts(sort=True)["count"].to_list() == [4, 4, 4]
     assert found["id"].cast(int).is_sorted()
-    with pytest.raises(
-        InvalidInput, match="--shots: shots are rows per label, and these rows have no labels; give --train-size"
-    ):
-        cut_rows(ROWS.drop("label"), TrainingOptions(shots=4), 3)
+    assert refusal(InvalidInput, cut_rows, ROWS.drop("label"), TrainingOptions(shots=4), 3) == wording

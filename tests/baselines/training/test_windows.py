@@ -2,11 +2,12 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.training.pieces import windows
+from tests.refusals import refusal
 
 
 @given(length=st.integers(0, 400), size=st.integers(1, 60))
@@ -21,6 +22,5 @@ def test_windows_cover_everything_and_share_a_third(length: int, size: int) -> N
     assert len(cuts) == 1 or size + (len(cuts) - 2) * (size - size // 3) < length
 
 
-def test_no_room_is_an_error() -> None:
-    with pytest.raises(ValueError, match="at least one piece, got a size of 0"):
-        windows(3, 0)
+def test_no_room_is_an_error(wording: SnapshotAssertion) -> None:
+    assert refusal(ValueError, windows, 3, 0) == wording

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -37,7 +38,7 @@ def test_check_previews_and_keeps_nothing(index: Index, filled: Filled, card_tex
     assert (answer["ok"], answer["entry"], answer["new"], answer["problems"]) == (True, None, False, [])
     task = answer["summary"]["tasks"][0]
     assert task["mean_st"]["value"] == index.scores(filled.entries["good"].id).tasks[0].summary.mean_st.value
-    assert answer["summary"]["missing"] == ["sa: no predictions for this task"]
+    assert len(answer["summary"]["missing"]) == 1
     assert not (tmp_path / "store").exists()
     assert f"{100 * task['mean_st']['value']:.1f}" in answer_html(answer)
 
@@ -49,42 +50,38 @@ def test_what_takes_minutes_is_not_previewed(
     monkeypatch.setattr(submission, "is_slow_to_score", lambda frame, folder: len(frame) > 0)
     answer = check(index, str(filled.files["good"]), card_text)
     assert (answer["ok"], answer["summary"]) == (True, {})
-    assert "takes minutes" in answer_html(answer)
+    assert "minutes" in answer_html(answer)
 
 
-def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path) -> None:
+def test_submit_keeps_it_once(filled: Filled, card_text: str, tmp_path: Path, wording: SnapshotAssertion) -> None:
     index = Index([filled.folder], Store(tmp_path / "store"))
     first = submit(index, str(filled.files["good"]), card_text, sender=lambda: "local", daily_quota=None)
     again = submit(index, str(filled.files["good"]), card_text, sender=lambda: "local", daily_quota=None)
     assert (first["ok"], first["new"], again["new"]) == (True, True, False)
     assert first["entry"] == again["entry"]
     assert index.store.ids() == [first["entry"]]
-    assert "Accepted as" in answer_html(first)
-    assert "already submitted" in answer_html(again)
+    assert [Visible(answer_html(each)).lines.splitlines()[0] for each in (first, again)] == wording
 
 
-def test_who_is_not_ranked_is_told_what_is_missing(filled: Filled, card_text: str, tmp_path: Path) -> None:
+def test_who_is_not_ranked_is_told_what_is_missing(
+    filled: Filled, card_text: str, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     index = Index([filled.folder], Store(tmp_path / "store"))
     whole = pl.read_parquet(filled.files["good"])
     sources = whole["source"].unique().sort()
     part = tmp_path / "part.parquet"
     whole.filter(pl.col("source") == sources[0]).write_parquet(part)
     answer = submit(index, str(part), card_text, sender=lambda: "local", daily_quota=None)
-    listed, *missing = list(answer_lines(answer, "http://127.0.0.1:1/", over_http=True))[1:]
-    assert listed.startswith(
-        "listed but not ranked on the board synthetic/nli: http://127.0.0.1:1/?board=synthetic/nli"
-    )
-    assert f"  missing: {sources[1]}: no predictions of a model trained on it" in missing
-    assert len(missing) <= 6
+    assert list(answer_lines(answer, "http://127.0.0.1:1/", over_http=True)) == wording
 
 
 def test_an_unknown_sender_is_refused_before_anything_is_read(index: Index) -> None:
     def nobody() -> str:
-        raise InvalidInput(Problem("not signed in", "submit"))
+        raise InvalidInput(Problem("unknown", "submit"))
 
     answer = submit(index, "/no/such/file", "", sender=nobody, daily_quota=None)
     assert not answer["ok"]
-    assert answer["problems"] == ["submit: not signed in"]
+    assert answer["problems"] == ["submit: unknown"]
 
 
 def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path: Path) -> None:
@@ -93,7 +90,7 @@ def test_who_sent_an_entry_withdraws_it(filled: Filled, card_text: str, tmp_path
     entry = str(sent["entry"])
     board = next(board for board in index.boards() if board.task == "nli")
     theirs = withdraw(index, entry, sender=lambda: "bob")
-    assert "only the submitter of an entry may withdraw it" in theirs["problems"][0]
+    assert "submitter" in theirs["problems"][0]
     assert index.frame(board).height == 1
     assert withdraw(index, f" {entry} ", sender=lambda: "ada")["ok"]
     assert index.frame(board).height == 0
@@ -115,7 +112,9 @@ def test_no_more_than_the_days_quota(filled: Filled, tmp_path: Path) -> None:
     assert "quota" in send("three")["problems"][0]
 
 
-def test_scores_on_withheld_labels_are_not_previewed(tmp_path: Path, word_encoder: Any) -> None:
+def test_scores_on_withheld_labels_are_not_previewed(
+    tmp_path: Path, word_encoder: Any, wording: SnapshotAssertion
+) -> None:
     build_synthetic(tmp_path / "out", encoder=word_encoder, withhold_labels=True)
     gold = DatasetFolder.open(tmp_path / "out" / "gold")
     index = Index([gold], Store(tmp_path / "store"))
@@ -124,33 +123,24 @@ def test_scores_on_withheld_labels_are_not_previewed(tmp_path: Path, word_encode
     card = json.dumps({"name": "x", "paradigm": "other", "data": gold.content_hash})
     answer = check(index, str(path), card)
     assert (answer["ok"], answer["summary"]) == (True, {})
-    assert "withheld" in answer["note"]
     sent = submit(index, str(path), card, sender=lambda: "ada", daily_quota=3)
-    assert {(each["best"], each["why_not"]) for each in sent["summary"]["feedback"]} == {
-        (None, "fewer than 500 texts in a half of the test set")
-    }
-    assert "fewer than 500 texts" in answer_html(sent)
+    assert {each["best"] for each in sent["summary"]["feedback"]} == {None}
     theirs = nominate_entry(index, str(sent["entry"]), "", sender=lambda: "bob")
-    assert "only the submitter of an entry may nominate it" in theirs["problems"][0]
     mine = nominate_entry(index, f" {sent['entry']} ", "nli", sender=lambda: "ada")
-    assert f"Entry {sent['entry']} is nominated for synthetic/nli" in mine["note"]
+    assert [answer["note"], Visible(answer_html(sent)).lines, theirs["problems"], mine["note"]] == wording
 
 
-def test_every_problem_at_once(index: Index, filled: Filled, tmp_path: Path) -> None:
+def test_every_problem_at_once(index: Index, filled: Filled, tmp_path: Path, wording: SnapshotAssertion) -> None:
     upload = tmp_path / "upload" / "my predictions.parquet"
     upload.parent.mkdir()
     frame = pl.read_parquet(filled.files["good"])
     frame.rename({"prediction": "predicton"}).write_parquet(upload)
     # A wrong card and a wrong file: both are reported.
     answer = check(index, str(upload), "name: x\nparadigm: magic\ncolour: red\n")
-    told = "\n".join(answer["problems"])
-    for words in ("key 'data': required key", "key 'paradigm'", "'colour'", "did you mean 'prediction'?"):
-        assert words in told
-    assert str(tmp_path) not in told
-    assert "my predictions.parquet" in told
+    assert str(tmp_path) not in str(answer["problems"])
     shown = Visible(answer_html(answer))
     assert shown.tags.count("li") == len(answer["problems"]) >= 4
-    assert f"{len(answer['problems'])} problems. Nothing was stored." in shown.text
+    assert shown.lines == wording
 
 
 def test_a_wrong_card_hides_no_fault_of_the_file(index: Index, filled: Filled, tmp_path: Path) -> None:
@@ -161,19 +151,11 @@ def test_a_wrong_card_hides_no_fault_of_the_file(index: Index, filled: Filled, t
     assert "repeated" in told
 
 
-def test_nothing_given(index: Index) -> None:
-    told = check(index, None, "  ")["problems"]
-    assert len(told) == 2
-    assert "there is no prediction file" in told[0]
-    assert "there is no card" in told[1]
-
-
-def test_a_card_for_other_data(index: Index, filled: Filled) -> None:
+def test_nothing_given_and_a_card_for_other_data(index: Index, filled: Filled, wording: SnapshotAssertion) -> None:
     card = filled.card("good").model_copy(update={"data": "0" * 64})
-    told = check(index, str(filled.files["good"]), json.dumps(card.as_dict()))["problems"]
-    assert len(told) == 1
-    assert "another version of the data" in told[0]
-    assert filled.folder.content_hash[:12] in told[0]
+    other = check(index, str(filled.files["good"]), json.dumps(card.as_dict()))["problems"]
+    assert filled.folder.content_hash[:12] in other[0]
+    assert [check(index, None, "  ")["problems"], other] == wording
 
 
 def test_no_path_of_the_server_in_a_message(index: Index, filled: Filled, tmp_path: Path) -> None:
@@ -202,9 +184,9 @@ def test_too_large(index: Index, filled: Filled, card_text: str, monkeypatch: py
     monkeypatch.setattr(submission, "MAX_UPLOAD_BYTES", 1024)
     told = check(index, str(filled.files["good"]), card_text)["problems"]
     assert len(told) == 1
-    assert "the file is too large" in told[0]
+    assert "large" in told[0]
     told = check(index, str(filled.files["good"]), "name: " + "x" * 70_000)["problems"]
-    assert ["too large" in line for line in told] == [True, True]
+    assert ["large" in line for line in told] == [True, True]
 
 
 def test_a_long_list_of_problems_is_cut_and_counted(index: Index, card_text: str, tmp_path: Path) -> None:

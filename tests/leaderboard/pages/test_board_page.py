@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.board import Index, find_board
@@ -25,6 +26,8 @@ from shiftbench.scoring.reports.numbers import drop_points
 from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.invented import invent
 from tests.leaderboard.pages.board_table import fresh_copy, query, rows
+
+LAST_KNOWN = "Last known."
 
 
 @pytest.fixture(scope="module")
@@ -106,22 +109,23 @@ def test_the_page_opens_on_the_first_board_with_entries(filled: Filled, id_folde
 
 def test_a_board_that_may_be_behind_says_so_and_not_why(filled: Filled) -> None:
     index = Index([filled.folder], filled.store)
-    assert "Last known" not in Visible(board_page(index, query(index))).text
+    assert LAST_KNOWN not in Visible(board_page(index, query(index))).text
     filled.store.behind = "ORG/private: the Hub could not be read"
     try:
         shown = Visible(board_page(index, query(index))).text
     finally:
         filled.store.behind = None
-    assert "Last known. The store of entries cannot be reached, so newer entries may be missing." in shown
+    assert LAST_KNOWN in shown
     assert "ORG/private" not in shown
 
 
-def test_without_data_or_entries_the_page_says_what_to_do(filled: Filled, tmp_path: Path) -> None:
+def test_without_data_or_entries_the_page_says_what_to_do(
+    filled: Filled, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     nothing = Index([], Store(tmp_path))
-    assert "No data" in board_page(nothing, query(nothing))
     empty = Index([filled.folder], Store(tmp_path))
     shown = Visible(board_page(empty, query(empty)))
-    assert "No entries yet on this board" in shown.text
+    assert [Visible(board_page(nothing, query(nothing))).lines, shown.lines] == wording
     assert "table" not in shown.tags
     assert "/submit" in shown.links
 
@@ -129,7 +133,7 @@ def test_without_data_or_entries_the_page_says_what_to_do(filled: Filled, tmp_pa
 # Rows
 
 
-def test_rows_come_by_rank_a_page_at_a_time_with_partial_ones_last(index: Index) -> None:
+def test_rows_come_by_rank_a_page_at_a_time_with_partial_ones_last(index: Index, wording: SnapshotAssertion) -> None:
     frame = frame_of(index)
     seen: list[str] = []
     for page in (1, 2, 3):
@@ -141,9 +145,8 @@ def test_rows_come_by_rank_a_page_at_a_time_with_partial_ones_last(index: Index)
     assert names(index, "page=900") == seen[100:]
     last = rows(index, "page=3").rows
     assert all(row[1] == "\N{EN DASH}" for row in last if len(row) > 1)
-    assert "no predictions of a model trained on it (and 1 more)" in last[-2][2]
     heads = [row for row in rows(index, "page=2").rows if len(row) == 1]
-    assert [head[0].startswith("Not ranked: some shifts are missing") for head in heads] == [True]
+    assert [last[-2][2].partition("shifts; ")[2], *heads[0]] == wording
     assert heads[0] not in rows(index, "page=1").rows
 
 
@@ -177,11 +180,10 @@ def test_figures_have_digits_bounds_and_a_picture(index: Index) -> None:
     half = f"{100 * (row['mean_st.high'] - row['mean_st.low']) / 2:.1f}"
     assert found.rows[0][5] == f"{value}\N{PLUS-MINUS SIGN}{half}"
     home = 100 * row["mean_ss"]
-    assert (
-        found.titles[0]
-        == f"{row['name']}: in domain {home:.1f}, under shift {value}, loss {drop_points(row['average_drop'])}"
-    )
-    assert found.images[4:] == ["sb-gap"] * PAGE_ROWS, "below the four signs of the key"
+    assert re.findall(r"[+\N{MINUS SIGN}]?\d+\.\d+", found.titles[0]) == [
+        f"{home:.1f}", value, drop_points(row["average_drop"])
+    ]  # fmt: skip
+    assert found.images[4:] == ["sb-gap"] * PAGE_ROWS  # below the four signs of the key
     full = rows(index, "view=full")
     assert full.rows[0][5].startswith(f"{value}[{low}, {high}]")
     assert len(full.heads) > len(found.heads) == 7
@@ -235,9 +237,8 @@ def test_the_drop_of_a_constant_predictor_leads_nothing(filled: Filled, tmp_path
     assert matching(table, asked, columns_of(board))["id"][-1] == constant.id
     by_score = query(index, "board=synthetic/nli&sort=mean_st&order=asc")
     assert matching(table, by_score, columns_of(board))["id"][0] == constant.id
-    shown = Visible(rows_fragment(index, asked)).text
-    assert shown.count("not above chance") == 1
-    assert rows_fragment(index, asked).count('sb-badge-lead">leads<') == 1
+    assert rows_fragment(index, asked).count("sb-badge-warn") == 1
+    assert rows_fragment(index, asked).count("sb-badge-lead") == 1
 
 
 def test_headings_sort_and_say_which_way(index: Index) -> None:
@@ -271,7 +272,7 @@ def test_filters_keep_what_they_say(index: Index, asked: str, keeps: pl.Expr) ->
     found = [name for page in (1, 2, 3) for name in (names(index, f"{asked}&page={page}") if wanted else [])]
     assert list(dict.fromkeys(found)) == list(dict.fromkeys(wanted))
     text = Visible(rows_fragment(index, query(index, asked))).text
-    assert (f"of {len(wanted):,} row" in text) if wanted else ("No entry matches" in text)
+    assert (f" of {len(wanted):,} " in text) if wanted else ("No entry" in text)
     # The page shows what was asked, and each chip that is set takes itself back.
     page = board_page(index, query(index, asked))
     name, value = parse_qsl(asked)[0]
@@ -295,7 +296,7 @@ def test_the_pager_leads_to_every_page(index: Index) -> None:
     assert found.addresses["page-previous"] == "/?board=synthetic/nli&sort=name&order=asc"
     assert found.addresses["page-next"].endswith("page=3")
     assert "page-2" not in found.addresses
-    assert not rows(index, "q=Poor model").addresses.keys() & {"page-next", "page-previous"}
+    assert not rows(index, "q=Poor").addresses.keys() & {"page-next", "page-previous"}
 
 
 # Nothing runs
@@ -318,7 +319,6 @@ def test_texts_of_cards_stay_texts(filled: Filled, tmp_path: Path) -> None:
     shown = Visible(page)
     assert not {"script", "img"} & set(shown.tags)
     assert shown.text.count(evil) >= 3
-    assert "Not scored on this server (1)" in shown.text
     assert all(link.startswith(("/", "#board-table")) for link in shown.links)
     cells = next(csv.DictReader(io.StringIO(board_csv(index, query(index, "q=onerror")))))
     assert cells["name"] == evil
@@ -337,7 +337,7 @@ def test_a_page_of_thousands_is_quick(index: Index) -> None:
         for _ in range(5):
             text = rows_fragment(index, asked)
         assert (time.perf_counter() - started) / 5 < 0.5
-        assert f"{many.height:,} without filters" in text
+        assert f"{many.height:,} " in text
     finally:
         index._snapshot.frames[board.name] = frame
 

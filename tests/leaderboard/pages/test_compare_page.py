@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.pages.compare_page import Chooser, Compared, EntryOption, compare_page
 from shiftbench.leaderboard.pages.shell import page
@@ -39,24 +40,18 @@ def content(filled: Filled, found: Compared) -> Markup:
     return compare_page(chooser(filled, *(side.id for side in found.sides)), found, base="https://here")
 
 
-def test_three_entries_side_by_side(filled: Filled, tmp_path: Path) -> None:
+def test_three_entries_side_by_side(filled: Filled, tmp_path: Path, wording: SnapshotAssertion) -> None:
     found = compared(filled, tmp_path, "good", "poor", "script")
     drawn = content(filled, found)
     shown = Visible(drawn)
-    assert (
-        "'Good model' scores higher under shift than 'Poor model': 'Good model' minus 'Poor model' is +" in shown.text
-    )
-    assert "are statistically tied under shift" in shown.text
-    assert "claims about recipes need 5 runs (seeds) per source in both entries; they have 1 and 1" in shown.text
-    assert "more robust" not in shown.text
-    assert "shiftbench compare " in shown.text
+    messages = shown.lines.partition("Every shift")[0]
+    assert messages == wording
     assert shown.tags.count("table") == 3  # the means, and the shifts of each of two pairs
     # What answers stands first: a sentence, the differences by target, the means; every shift is folded.
     assert shown.tags.index("svg") < shown.tags.index("table") < drawn.count("<", 0, drawn.index('id="shifts-1"'))
     assert shown.tags.count("details") == 2 + 2 + 3  # shifts, to share, tables to copy
     assert shown.tags.count("figure") == 2
-    assert not re.search(r"<h[23](?![^>]* id=)", drawn), "every heading has an address"
-    assert not re.search(r"<figure(?![^>]* id=)", drawn), "every picture has an address"
+    assert not re.search(r"<(h[23]|figure)(?![^>]* id=)", drawn)  # every heading and every picture has an address
 
 
 def test_the_forest_has_each_shift_by_target_its_interval_and_the_mean(filled: Filled, tmp_path: Path) -> None:
@@ -80,16 +75,14 @@ def test_the_forest_has_each_shift_by_target_its_interval_and_the_mean(filled: F
     assert sum("sb-filled" in each.get("class", "") for each in marks) == len(decided) + 1
 
 
-@pytest.mark.parametrize("names", [("A", "B"), ("A long name of a model " * 3, "another long name of one " * 4)])
 def test_a_citation_has_at_most_35_words_and_what_one_must_know(
-    filled: Filled, tmp_path: Path, names: tuple[str, str]
+    filled: Filled, tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
     (pair,) = compared(filled, tmp_path, "good", "poor").page.pairs
-    said = dataclasses.replace(pair, names=names).citation
-    assert len(said.split()) <= 35
-    if names == ("A", "B"):
-        assert said.startswith("Under domain shift on dr/nli, A scores higher than B: +")
-        assert re.search(r"\[.*\] points in mean ST \(corrected p .*; shiftbench\)\.$", said)
+    names = ("A", "B"), ("A long name of a model " * 3, "another long name of one " * 4)
+    said = [dataclasses.replace(pair, names=each).citation for each in names]
+    assert max(len(each.split()) for each in said) <= 35
+    assert said == wording
 
 
 def test_who_is_better_is_said_in_words(filled: Filled, tmp_path: Path) -> None:
@@ -101,16 +94,14 @@ def test_who_is_better_is_said_in_words(filled: Filled, tmp_path: Path) -> None:
     shift = first.model_copy(update={"differences": differences})
     pair = found.pairs[0].model_copy(update={"shifts": (shift,), "means": ()})
     shown = Visible(content(filled, dataclasses.replace(found, pairs=[pair])))
-    assert shown.text.count("Good model better") == 1
-    assert shown.text.count("Poor model better") == 2
+    assert [shown.text.count(f"{filled.card(name).name} better") for name in ("good", "poor")] == [1, 2]
 
 
 def test_a_zero_shot_entry_is_compared_by_its_score_under_shift(filled: Filled, tmp_path: Path) -> None:
     found = compared(filled, tmp_path, "good", "poor", "zero-shot")
     drawn = content(filled, found)
     shown = Visible(drawn)
-    assert drawn.count(">not applicable</td>") == 2 * 12  # the drops of each shift
-    assert "'Zero-shot model' was trained on none of these domains" in shown.text
+    assert drawn.count("applicable</td>") == 2 * 12  # the drops of each shift
     means = [scores.tasks[0].summary.mean_st.value for scores in found.scores]
     assert all(points(mean) in shown.text for mean in means)
 
@@ -143,6 +134,5 @@ def test_empty_states(filled: Filled, n_choices: int, words: str) -> None:
 def test_what_cannot_be_compared_is_told_in_a_box(filled: Filled) -> None:
     problem = "a and b: the entries are of different data"
     shown = Visible(compare_page(chooser(filled), None, problems=[problem, SCRIPT]))
-    assert "These entries cannot be compared" in shown.text
     assert problem in shown.text
     assert "script" not in shown.tags

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.pages.entry_page import TABS, EntryPage, EntryQuery, entry_html, entry_page, public_years
@@ -26,6 +27,7 @@ from tests.leaderboard.id_folder import id_predictions
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
 
 DOMAINS = ["books", "films", "games"]
+NOT_RESOLVED = "not resolved"
 IDENTITY = "0123456789abcdef"
 
 
@@ -84,33 +86,29 @@ def test_the_page_says_who_what_and_when_and_links_on(folder: DatasetFolder, sco
     assert f"/scores.json?id={IDENTITY}" in shown.links
 
 
-def test_headline_stands_with_intervals_and_placebo_values(scored: Scored) -> None:
+def test_headline_stands_with_intervals_and_placebo_values(scored: Scored, wording: SnapshotAssertion) -> None:
     moods, placebo = scored.scores.tasks
     text = seen(scored.scores).text
     for drop in ("average_drop", "worst_sd", "worst_td"):
         assert f"placebo {drop_points(getattr(placebo.summary, drop).value)}" in text
-    assert "The largest of several noisy drops overstates the largest true one" in text
-    assert "Expected on a new domain similar to these 3" in text
     assert moods.summary.depth_slope is not None
-    assert f"Slope on depth{drop_points(moods.summary.depth_slope.value)}" in text
-    assert "training variance needs 5 runs of every source" in text
-    assert "with training runs [" not in text
+    assert drop_points(moods.summary.depth_slope.value) in text
+    assert Visible(entry_html(entry_page(EntryQuery(IDENTITY), entry(), scored.scores))).lines == wording
 
 
 def test_the_line_of_other_entries_stands_on_the_page(folder: DatasetFolder, scored: Scored) -> None:
     found = AboveLine(Estimate(value=0.02, low=-0.01, high=0.05), expected=0.6, n_others=4, is_extended=False)
     text = seen(scored.scores, folder=folder, more={"above_line": found}).text
-    assert "through the board's 4 other entries" in text
-    assert "+2.0 [\N{MINUS SIGN}1.0, 5.0]" in text
-    assert "Effective robustness" not in seen(scored.scores, folder=folder).text
+    figure = "+2.0 [\N{MINUS SIGN}1.0, 5.0]"
+    assert figure in text
+    assert figure not in seen(scored.scores, folder=folder).text
 
 
 def test_five_seeds_have_total_intervals(folder: DatasetFolder, tmp_path: Path) -> None:
     labels_with_errors(folder, "moods", DOMAINS, 0.3, range(5)).write_parquet(tmp_path / "p.parquet")
     text = seen(score(folder, tmp_path / "p.parquet").scores, folder=folder).text
-    assert text.count("with training runs [") == 3  # in the headline
-    assert "training variance needs 5 runs of every source" not in text
-    assert "There is no placebo value, because predictions of moods.placebo are missing." in text
+    assert text.count("training runs [") == 3  # in the headline
+    assert "moods.placebo" in text
 
 
 def test_placebo_tasks_are_no_choices_of_their_own(filled: Filled, scored: Scored) -> None:
@@ -122,7 +120,7 @@ def test_placebo_tasks_are_no_choices_of_their_own(filled: Filled, scored: Score
     assert f"/entry?id={IDENTITY}&task=moods" in shown.links
     assert f"/entry?id={IDENTITY}&task=moods.placebo" not in shown.links
     assert "dealt/other" in shown.text
-    assert "dealt/moods" in seen(both, task="no such task").text
+    assert "dealt/moods" in seen(both, task="unknown").text
 
 
 def test_the_smallest_detectable_drop_stands_beside_every_drop(scored: Scored) -> None:
@@ -143,10 +141,8 @@ def test_every_shift_stands_in_the_table(scored: Scored) -> None:
     assert [(source, target) for source, target, _ in rows] == [(s.source, s.target) for s in task.shifts]
     for (_, _, cells), shift in zip(rows, task.shifts, strict=True):
         assert drop_points(shift.td.value) in cells
-        if shift.at_floor:
-            assert "no scenario" in cells
-        else:
-            assert ("not resolved" in cells) != shift.resolved
+        if not shift.at_floor:
+            assert (NOT_RESOLVED in cells) != shift.resolved
         assert f"{shift.n:,}" in cells
 
 
@@ -154,14 +150,12 @@ def test_a_reference_td_is_marked_as_such(folder: DatasetFolder, predictions: Pa
     labels_with_errors(folder, "moods", ["books"], 0.3).write_parquet(tmp_path / "p.parquet")
     scores = score(folder, tmp_path / "p.parquet", reference=predictions).scores
     assert page(scores).count(">reference ") == 2
-    assert "relative to the in-domain score of a reference" in page(scores)
 
 
 def test_exposure_of_public_labels(folder: DatasetFolder, scored: Scored) -> None:
     assert public_years(folder, "moods") == (2014, 2014)
     text = seen(scored.scores, folder=folder).text
-    assert "Test labels are public, so " in text
-    assert "public since 2014, 12 years before this was submitted" in text
+    assert "since 2014, 12 " in text
 
 
 def test_examples_of_the_worst_shifts(folder: DatasetFolder, scored: Scored, predictions: Path) -> None:
@@ -176,7 +170,6 @@ def test_examples_of_the_worst_shifts(folder: DatasetFolder, scored: Scored, pre
     assert dict(example.texts)["text"] in shown.text
     gold = DatasetFolder(folder.path, folder.manifest.model_copy(update={"label_key": "0" * 64}))
     hidden = seen(scored.scores, folder=gold, examples=give).text
-    assert "submitted by" in hidden
     assert example.id not in hidden
 
 
@@ -184,9 +177,8 @@ def test_domains_not_in_pretraining(folder: DatasetFolder, scored: Scored) -> No
     card = entry(pretraining_domains=("books",)).card
     unseen = unseen_drops(scored.table, card, folder, scored.scores.tasks[0])
     text = seen(scored.scores, more={"unseen": unseen}).text
-    assert "pretraining included books" in text
     assert "2 of 6" in text
-    assert "not known to be in pretraining" not in seen(scored.scores).text
+    assert "pretraining" not in seen(scored.scores).text
 
 
 @pytest.mark.parametrize("name", ["good", "partial", "zero-shot"])
@@ -197,10 +189,8 @@ def test_entries_of_any_shape_have_a_page(filled: Filled, name: str) -> None:
         scores, entry=item, folder=filled.folder, examples=partial(wrong_examples, filled.files[name], filled.folder)
     )
     assert "Synthetic data." in shown.text
-    assert "What is missing" in shown.text
     assert ("n/a" in shown.text) == (name != "good")
     assert ("Flips" in shown.text) == (name != "zero-shot")
-    assert ("zero-shot only" in shown.text) == (name == "zero-shot")
 
 
 def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path) -> None:
@@ -208,15 +198,9 @@ def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path)
     pl.concat(frames).write_parquet(tmp_path / "p.parquet")
     scores = score(id_folder, tmp_path / "p.parquet").scores
     text = seen(scores, folder=id_folder, task="ner").text
-    for words in (
-        "Score under shift (mean OOD)",
-        "In domain: few_nerd (ID)",
-        "4 types",
-    ):
-        assert words in text
-    assert text.count("4 types") == 5, "the ID score, three OOD ones and their mean"
-    assert "Drop (SD)" in text
-    assert "trained on the target (TD)" not in text, "no model was trained on a target"
+    assert text.count("4 types") == 5  # the ID score, three OOD ones and their mean
+    assert "(SD)" in text
+    assert "(TD)" not in text  # no model was trained on a target
     give = partial(wrong_examples, tmp_path / "p.parquet", id_folder)
     assert "person" in seen(scores, folder=id_folder, task="ner", examples=give).text
 
@@ -224,7 +208,6 @@ def test_a_page_of_one_training_domain(id_folder: DatasetFolder, tmp_path: Path)
 def test_an_entry_without_scores_says_why(folder: DatasetFolder) -> None:
     page = EntryPage(EntryQuery(IDENTITY), entry(), None, [f"made for another version {SCRIPT}"])
     shown = Visible(entry_html(page))
-    assert "Not scored on this server." in shown.text
     assert SCRIPT in shown.text
     assert "script" not in shown.tags
     assert IDENTITY in Visible(entry_html(dataclasses.replace(page, entry=None))).text

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.board.forecasts import ForecastsFound
@@ -57,79 +58,48 @@ def shown(index: Index) -> Shown:
     return Shown(next(board for board in boards if board.task == "nli"), boards, index.benchmarks())
 
 
-def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown) -> None:
-    page = Visible(forecast_page(shown, found(9)))
-    assert CONCEPT_SHIFT in page.text
-    lead = "Difference of confidences has the smallest mean error: 2.4 points over 9 target domains"
-    assert f"{lead} (source accuracy 10.4 and mean drop 5.4)." in page.text
-    beaten = (
-        "Significantly better than a baseline (p < 0.05, corrected over all methods and both baselines): "
-        "difference of confidences."
-    )
-    assert beaten in page.text
-    # 7 domains of one sign are 2 of 128 patterns, and the page makes 4 tests.
-    assert "No method is significantly better than a baseline" in Visible(forecast_page(shown, found(7))).text
-    heads = (
-        "Mean error",
-        "Bias",
-        "Interval score",
-        "Held",
-        "Skill, source",
-        "Skill, drop",
-        "Regret",
-        "Domains",
-    )
+def test_the_page_says_what_errs_least_and_explains_every_figure(shown: Shown, wording: SnapshotAssertion) -> None:
     markup = str(forecast_page(shown, found(9)))
-    for head in (*heads, "Pairs"):
-        assert re.search(f'<th scope="col" class="sb-num" title="[^"]+">{re.escape(head)}</th>', markup)
-    assert "p 0.0039" in page.text
-    assert "+0.77" in page.text  # saves 8 of 10.4 points
+    page = Visible(markup)
+    assert CONCEPT_SHIFT in page.text
+    # 7 domains of one sign are 2 of 128 patterns, and the page makes 4 tests; with 5, no test can tell.
+    pages = {n: Visible(forecast_page(shown, found(n))).lines.splitlines() for n in (7, 5)}
+    assert page.lines == wording
+    assert {f"{n} domains": [line for line in lines if line not in page.lines] for n, lines in pages.items()} == wording
+    assert len(re.findall('<th scope="col" class="sb-num" title="[^"]+">', markup)) >= 9
     assert "owned" not in page.tags
     assert "script" not in page.tags
-
-
-def test_with_few_domains_no_test_can_tell(shown: Shown) -> None:
-    page = Visible(forecast_page(shown, found(5)))
-    assert "cannot tell" in page.text
-    assert "cannot be tested: at least 6 target domains" in page.text
-    assert "p 0." not in page.text
 
 
 def test_domains_are_put_in_order_from_two_on(shown: Shown) -> None:
     orders = [[each.order for each in found(n).compared.boards[0].standings] for n in (1, 2)]
     assert orders[0] == [None, None, None]
     assert [each is not None for each in orders[1]] == [False, False, True]
-    assert "by chance" in Visible(forecast_page(shown, found(2))).text
 
 
-def test_an_empty_page_says_what_fills_it(shown: Shown) -> None:
+def test_an_empty_page_says_what_fills_it(shown: Shown, wording: SnapshotAssertion) -> None:
     page = Visible(forecast_page(shown, found(0)))
-    assert "No forecasts yet" in page.text
-    assert "--validation preds.validation.parquet" in page.text
     assert "/submit" in page.links
-    waiting = Visible(forecast_page(shown, found(0, waiting=3))).text
-    assert "3 of 4 entries have no forecasts yet" in waiting
-    reasons = Visible(forecast_page(shown, found(2, left_out=["2 of 3 entries: <b>no</b>"])))
-    assert "2 of 3 entries: <b>no</b>." in reasons.text
+    waiting = Visible(forecast_page(shown, found(0, waiting=3)))
+    assert [page.lines, waiting.lines] == wording
+    reasons = Visible(forecast_page(shown, found(2, left_out=["2 of 3: <b>no</b>"])))
+    assert "2 of 3: <b>no</b>." in reasons.text
 
 
-def test_a_withheld_board_shows_no_forecast(tmp_path: Path) -> None:
+def test_a_withheld_board_shows_no_forecast(tmp_path: Path, wording: SnapshotAssertion) -> None:
     gold = build_gold(tmp_path / "gold", 40)
     index = Index([gold], Store(tmp_path / "store"))
     board = index.boards()[0]
     page = Visible(forecast_page(Shown(board, [board], index.benchmarks()), found(7)))
-    assert "Test labels of this board are withheld" in page.text
-    assert "table" not in page.tags
-    assert "svg" not in page.tags
+    assert not {"table", "svg"} & set(page.tags)
     every = Visible(forecast_page(Shown(None, [board], index.benchmarks()), found(0)))
-    assert "Test labels of all boards are withheld. Forecasts compared with true scores" in every.text
-    assert "--validation" not in every.text
+    assert [page.lines, every.lines] == wording
 
 
-def test_all_boards_together_name_the_assumption(shown: Shown) -> None:
+def test_all_boards_together_name_the_assumption(shown: Shown, wording: SnapshotAssertion) -> None:
+    one = Visible(forecast_page(shown, found(7))).lines.splitlines()
     page = Visible(forecast_page(shown._replace(board=None), found(7)))
-    assert "assume that methods perform similarly" in page.text
-    assert "all boards" in page.text
+    assert [line for line in page.lines.splitlines() if line not in one] == wording
 
 
 def test_the_csv_has_every_forecast_beside_the_truth() -> None:
@@ -147,12 +117,9 @@ def test_an_entry_shows_forecasts_beside_the_truth_or_why_there_are_none(filled:
         return Visible(entry_html(dataclasses.replace(entry_page(query, item, scores, filled.folder), forecast=found)))
 
     page = page_with(EntryForecast("dr/nli", task(5)))
-    assert "Forecasts and true scores" in page.text
-    assert "home to site 0" in page.text
-    assert "60.0" in page.text
-    assert "There are no validation rows." in page.text
-    assert CONCEPT_SHIFT in page.text
+    for part in ("60.0", task(5).notes[0], CONCEPT_SHIFT):
+        assert part in page.text
     assert "/forecast?board=dr/nli" in page.links
     none = page_with(EntryForecast("dr/nli", None, SCRIPT))
-    assert f"No forecast: {SCRIPT}." in none.text
+    assert f": {SCRIPT}." in none.text
     assert "script" not in none.tags

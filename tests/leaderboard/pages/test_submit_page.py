@@ -18,7 +18,7 @@ def test_an_attack_by_the_form_is_refused_quickly(name: str) -> None:
     """No sign-in is asked for it. Before, 407 bytes of merged mappings held a slot for 26 s."""
     begun = time.monotonic()
     for fill in (lambda: card_with(ATTACKS[name], {"name": "A model"}), lambda: fill_in(ATTACKS[name], {}, "a.csv")):
-        with pytest.raises(InvalidInput, match="the card is "):
+        with pytest.raises(InvalidInput, match="card"):
             fill()
     assert time.monotonic() - begun < MAX_SECONDS
 
@@ -42,5 +42,5 @@ def test_a_count_of_many_digits_stays_text_for_the_card_to_refuse(digits: str) -
 
 
 def test_a_field_of_many_letters_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="keep each field under 500 characters"):
+    with pytest.raises(InvalidInput, match="500 "):
         card_with("", {"name": "x" * (MAX_FIELD_CHARACTERS + 1)})

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.release import LOOKS_PER_YEAR, TargetFeedback, feedback, looks, releases
@@ -28,6 +29,7 @@ from tests.leaderboard.release.gold import (
     send,
     with_errors,
 )
+from tests.refusals import refusal
 
 TARGET = DOMAINS[0]
 
@@ -87,12 +89,13 @@ def test_the_same_file_gets_the_same_answer_and_costs_no_look(asker: Asker, gold
     assert told.looks_left == LOOKS_PER_YEAR - 1
 
 
-def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion) -> None:
     for number in range(LOOKS_PER_YEAR):
         (told,) = asker.ask(0.9, number)
         assert (told.looks_left, told.why_not) == (LOOKS_PER_YEAR - 1 - number, "")
     (told,) = asker.ask(0.0, 99)
-    assert (told.is_new, told.looks_left, told.why_not) == (False, 0, "all 12 scores of this year have been received")
+    assert (told.is_new, told.looks_left) == (False, 0)
+    why_not = told.why_not
     later = date(2031, 3, 1)
     monkeypatch.setattr(looks, "today", lambda: later)
     (told,) = asker.ask(0.0, 99)  # the file that received no number
@@ -100,7 +103,7 @@ def test_twelve_looks_a_year(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> N
     # Setting the clock back gives no further figure.
     monkeypatch.setattr(looks, "today", releases.today)
     (told,) = asker.ask(0.1, 101)
-    assert told.why_not == "all 12 scores of this year have been received"
+    assert told.why_not == why_not == wording
 
 
 def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder, tmp_path: Path) -> None:
@@ -114,7 +117,7 @@ def test_looks_follow_a_label_to_another_version_of_the_data(gold: DatasetFolder
     (told,) = asker.ask(0.9, 50)
     assert (told.looks_left, told.why_not) == (0, "")
     (told,) = asker.ask(0.9, 51)
-    assert told.why_not == "all 12 scores of this year have been received"
+    assert (told.is_new, told.looks_left) == (False, 0)
 
 
 def test_what_a_file_must_be_better_than_follows_a_label_too(gold: DatasetFolder, tmp_path: Path) -> None:
@@ -145,17 +148,16 @@ def test_texts_of_which_few_are_shared_have_ladders_of_their_own() -> None:
     assert history.label_access_count(keys, date(2026, 1, 1)) == 0  # a year later
 
 
-def test_few_looks_where_labels_cannot_be_guessed(asker: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_looks_where_labels_cannot_be_guessed(
+    asker: Asker, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
     """Check one figure for every thousand labels, here one; the first number has no hurdle, and is in steps."""
     monkeypatch.setattr(looks, "can_be_guessed", lambda _: False)
     (told,) = asker.ask(0.7)
     assert (told.is_new, told.looks_left) == (True, 0)
     (again,) = asker.ask(0.1, 1)
-    assert (again.best, again.is_new, again.why_not) == (
-        told.best,
-        False,
-        "the only score of this year has been received",
-    )
+    assert (again.best, again.is_new) == (told.best, False)
+    assert again.why_not == wording
 
 
 def test_looks_left_tell_no_half(asker: Asker, gold: DatasetFolder) -> None:
@@ -169,7 +171,7 @@ def test_looks_left_tell_no_half(asker: Asker, gold: DatasetFolder) -> None:
 
 
 def test_many_unusable_outputs_or_few_texts_are_told_nothing(
-    asker: Asker, small: DatasetFolder, tmp_path: Path
+    asker: Asker, small: DatasetFolder, tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
     folder = asker.folder
     rows = folder.split(TASK, TARGET, "test").sort("id")
@@ -179,11 +181,9 @@ def test_many_unusable_outputs_or_few_texts_are_told_nothing(
     card = Card(name="few", paradigm="other", data=folder.content_hash)
     entry, _ = asker.store.submit(tmp_path / "few.parquet", card, [folder], "ada")
     (told,) = feedback(asker.store, entry, folder)
-    assert (told.best, told.looks_left, told.why_not) == (None, 12, "more than 1% of its outputs are unusable")
-    poor = Asker(small, tmp_path, "poor")
-    (told,) = poor.ask(0.0)
-    assert (told.best, told.looks_left) == (None, 12)
-    assert told.why_not == "fewer than 500 texts in a half of the test set"
+    (few,) = Asker(small, tmp_path, "poor").ask(0.0)
+    assert [(each.best, each.looks_left) for each in (told, few)] == [(None, 12)] * 2
+    assert [told.why_not, few.why_not] == wording
 
 
 def test_two_servers_count_together(asker: Asker) -> None:
@@ -222,14 +222,14 @@ def test_a_damaged_record_tells_nothing(asker: Asker) -> None:
     (path,) = (asker.store.root / "records").glob("look-*")
     path.write_bytes(b"{")
     asker.store = Store(asker.store.root)
-    with pytest.raises(InvalidInput, match="a record of the store is damaged"):
+    with pytest.raises(InvalidInput, match="record"):
         asker.ask(0.1, 1)
 
 
-def test_records_are_never_written_over(asker: Asker) -> None:
+def test_records_are_never_written_over(asker: Asker, wording: SnapshotAssertion) -> None:
     asker.ask(0.5)
     (name,) = (path.name for path in (asker.store.root / "records").glob("look-*"))
-    with pytest.raises(InvalidInput, match="records never change"):
-        asker.store.add_records(lambda: {name: releases.record_bytes({})}, Draft("answered"))
-    with pytest.raises(InvalidInput, match="this is not a record's name"):
-        asker.store.add_records(lambda: {"../entries/x.json": b""}, Draft("answered"))
+    assert [
+        refusal(InvalidInput, asker.store.add_records, lambda: {name: releases.record_bytes({})}, Draft("answered")),
+        refusal(InvalidInput, asker.store.add_records, lambda: {"../entries/x.json": b""}, Draft("answered")),
+    ] == wording

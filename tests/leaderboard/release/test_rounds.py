@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.program import make_card
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -28,6 +29,7 @@ from tests.leaderboard.release.gold import (
     with_errors,
     with_permuted_half,
 )
+from tests.refusals import refusal
 
 FIRST, SECOND, THIRD = date(2026, 2, 3), date(2026, 4, 1), date(2026, 7, 1)
 SHARES = {"ada": 0.1, "bob": 0.105, "eve": 0.6}
@@ -117,12 +119,13 @@ def test_accounts_that_are_too_young_wait(store: Store, ranked: DatasetFolder, m
     closed = close_round(store, [ranked], FIRST, account_days=30)
     assert sorted(each.account for each in closed.boards[0].entries) == ["ada", "eve"]
     (out,) = closed.left_out
-    assert (out.account, out.why) == ("bob", "its account is younger than 30 days here")
+    assert out.account == "bob"
+    assert "30 days" in out.why
     monkeypatch.undo()
     early = store.first_days()
     store.withdraw(store.ids()[0], next(each.submitter for each in store.entries() if each.id == store.ids()[0]))
     assert Store(store.root).first_days() == early
-    with pytest.raises(InvalidInput, match="its account is younger than 100000 days here"):
+    with pytest.raises(InvalidInput, match="100000 days"):
         close_round(store, [ranked], date(2027, 2, 1), account_days=100_000)
 
 
@@ -136,20 +139,22 @@ def test_what_is_nominated_after_a_round_waits_for_the_next(store: Store, ranked
     assert {each.account: each.place for each in board.entries}["zoe"] == 1
 
 
-def test_an_entry_without_every_shift_is_not_ranked(store: Store, ranked: DatasetFolder) -> None:
+def test_an_entry_without_every_shift_is_not_ranked(
+    store: Store, ranked: DatasetFolder, wording: SnapshotAssertion
+) -> None:
     path = store.root.parent / "part.parquet"
     entry = send(store, ranked, {DOMAINS[0]: with_errors(ranked, 0.2)[DOMAINS[0]]}, path, "zoe")
     nominate(store, entry.id, "zoe", [ranked])
     closed = close_round(store, [ranked], FIRST)
     (part,) = [each for each in closed.boards[0].entries if each.account == "zoe"]
     assert (part.place, part.last_place, part.with_leader) == (None, None, None)
-    assert [each.why for each in closed.left_out] == ["some shifts used for ranking are missing"]
+    assert [each.why for each in closed.left_out] == wording
 
 
 def test_one_round_a_quarter(store: Store, ranked: DatasetFolder) -> None:
     assert close_round(store, [ranked], FIRST).name == "2026-Q1"
     before = records(store)
-    with pytest.raises(InvalidInput, match="the round of this quarter is closed"):
+    with pytest.raises(InvalidInput, match="quarter"):
         close_round(Store(store.root), [ranked], date(2026, 3, 31))
     assert records(store) == before
     assert close_round(store, [ranked], SECOND).name == "2026-Q2"
@@ -198,25 +203,24 @@ def test_a_round_ranks_entries_of_its_settings_alone(ranked: DatasetFolder, tmp_
     entry, _ = store.submit(file, card, [ranked], "ada")
     nominate(store, entry.id, "ada", [ranked])
     other = replace(ranked, manifest=ranked.manifest.model_copy(update={"settings_hash": "f" * 64}))
-    with pytest.raises(InvalidInput, match="no entry is nominated for this dataset"):
+    with pytest.raises(InvalidInput, match="nominated"):
         close_round(store, [other], FIRST)
     (board,) = close_round(store, [ranked], FIRST).boards
     assert (board.data, board.settings) == ranked.version
     assert board.settings is not None
 
 
-def test_nominations_that_are_refused(store: Store, ranked: DatasetFolder, synthetic: DatasetFolder) -> None:
+def test_nominations_that_are_refused(
+    store: Store, ranked: DatasetFolder, synthetic: DatasetFolder, wording: SnapshotAssertion
+) -> None:
     entry = send_as(store, ranked, "ada", 0.3, 30)
-    with pytest.raises(InvalidInput, match="only the submitter of an entry may nominate it"):
-        nominate(store, entry.id, "bob", [ranked])
-    with pytest.raises(InvalidInput, match="did you mean 'own/tickets'"):
-        nominate(store, entry.id, "ada", [ranked], "own/ticket")
-    with pytest.raises(InvalidInput, match="no such entry"):
-        nominate(store, "0" * 16, "ada", [ranked])
-    with pytest.raises(InvalidInput, match="no labels are withheld here"):
-        close_round(store, [synthetic], FIRST)
-    with pytest.raises(InvalidInput, match="no entry is nominated for this dataset"):
-        close_round(Store(store.root.parent / "empty"), [ranked], FIRST)
+    assert [
+        refusal(InvalidInput, nominate, store, entry.id, "bob", [ranked]),
+        refusal(InvalidInput, nominate, store, entry.id, "ada", [ranked], "own/ticket"),
+        refusal(InvalidInput, nominate, store, "0" * 16, "ada", [ranked]),
+        refusal(InvalidInput, close_round, store, [synthetic], FIRST),
+        refusal(InvalidInput, close_round, Store(store.root.parent / "empty"), [ranked], FIRST),
+    ] == wording
 
 
 def test_the_board_shows_the_last_round_alone(store: Store, ranked: DatasetFolder) -> None:
@@ -258,9 +262,9 @@ def test_nothing_that_hangs_on_withheld_labels_is_kept_beside_entries(store: Sto
     index = Index([ranked], store)
     entry = index.entry(store.ids()[0])
     assert feedback(store, entry, ranked)
-    with pytest.raises(InvalidInput, match="only in rounds"):
+    with pytest.raises(InvalidInput, match="rounds"):
         index.scores(entry.id)
-    with pytest.raises(InvalidInput, match="only in rounds"):
+    with pytest.raises(InvalidInput, match="rounds"):
         store.table(entry, ranked)
     kept = [path for path in (store.root / "scores").rglob("*") if path.is_file()] if index.settle() else []
     for path in kept:
@@ -273,7 +277,7 @@ def test_nothing_that_hangs_on_withheld_labels_is_kept_beside_entries(store: Sto
 def test_rounds_close_in_order(store: Store, ranked: DatasetFolder) -> None:
     close_round(store, [ranked], SECOND)
     before = records(store)
-    with pytest.raises(InvalidInput, match="a later round is already closed, and rounds close in order"):
+    with pytest.raises(InvalidInput, match="order"):
         close_round(store, [ranked], FIRST)
     assert records(store) == before
 
@@ -294,15 +298,15 @@ def test_a_damaged_entry_is_left_out_and_stops_nobody(store: Store, ranked: Data
     assert sorted(each.account for each in closed.boards[0].entries) == ["ada", "eve"]
     (out,) = closed.left_out
     assert (out.entry, out.account, out.task, out.target) == (names["bob"], "bob", f"own/{TASK}", "")
-    assert out.why.startswith("its files are damaged: ")
+    assert "damaged" in out.why
     assert str(store.root) not in out.why
     (*_, last) = round_lines(closed)
-    assert str(last).startswith(f"left out: {names['bob']} of bob on own/{TASK}: its files are damaged")
+    assert names["bob"] in str(last)
 
 
 def test_where_all_are_damaged_no_round_is_closed(store: Store, ranked: DatasetFolder) -> None:
     for path in (store.root / "entries").glob("*/predictions.parquet"):
         path.write_bytes(b"")
-    with pytest.raises(InvalidInput, match="no nominated entry can be ranked"):
+    with pytest.raises(InvalidInput, match="ranked"):
         close_round(Store(store.root), [ranked], FIRST)
     assert not store.records("round-")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from huggingface_hub import HfApi
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.archive.open_archive import write_archive
 from shiftbench.leaderboard.board import Index
@@ -33,27 +34,30 @@ def names_on(index: Index) -> list[tuple[str, int | None]]:
     return list(zip(frame["name"].to_list(), frame["rank"].to_list(), strict=True))
 
 
-def test_a_hidden_entry_leaves_boards_ranks_claims_and_archives_at_once(own: Filled, tmp_path: Path) -> None:
+def test_a_hidden_entry_leaves_boards_ranks_claims_and_archives_at_once(
+    own: Filled, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     index, good = Index([own.folder], own.store), own.entries["good"]
     before = names_on(index)
     assert store_notes(index) == []
     host = Store(own.store.root)  # another process
-    assert perform(host, Order(Act.HIDE, good.id, "an advertisement"), "hal") == f"Entry {good.id} is hidden."
+    said = perform(host, Order(Act.HIDE, good.id, "an advertisement"), "hal")
     index.refresh()
-    assert "Good model" not in [name for name, _ in names_on(index)]
-    assert dict(names_on(index))["Poor model"] == dict(before)["Poor model"] - 1  # type: ignore[operator]
-    assert store_notes(index)[0][1] == "Entries: 1 hidden by the host. Ranks exclude these entries."
+    assert good.card.name not in [name for name, _ in names_on(index)]
+    poor = own.card("poor").name
+    assert dict(names_on(index))[poor] == dict(before)[poor] - 1  # type: ignore[operator]
+    assert [said, store_notes(index)[0][1]] == wording
     for ask in (
         lambda: index.entry(good.id),
         lambda: index.refuse_unknown([good.id], None),
         lambda: host.entry(good.id),
     ):
-        with pytest.raises(InvalidInput, match="this entry was hidden by the leaderboard's host"):
+        with pytest.raises(InvalidInput, match="hidden"):
             ask()
     assert index.hidden_at(good.id)
     assert good.id not in index.scored_ids()
     assert good not in host.entries()
-    with pytest.raises(InvalidInput, match="no entry of the store may be shared"):
+    with pytest.raises(InvalidInput, match="shared"):
         write_archive(host, [own.folder], tmp_path / "archive", lambda *_: {})
     n_events = len(host.log.events)
     perform(host, Order(Act.HIDE, good.id, "once more"), "hal")
@@ -64,18 +68,21 @@ def test_a_hidden_entry_leaves_boards_ranks_claims_and_archives_at_once(own: Fil
     assert verify(host).problems == ()
 
 
-def test_a_copycat_is_renamed_on_its_board_its_page_and_the_overall_board(own: Filled) -> None:
+def test_a_copycat_is_renamed_on_its_board_its_page_and_the_overall_board(
+    own: Filled, wording: SnapshotAssertion
+) -> None:
     index, poor = Index([own.folder], own.store), own.entries["poor"]
-    perform(Store(own.store.root), Order(Act.RENAME, poor.id, "posed as another", "A copy of BERT"), "hal")
+    name = "A copy of BERT"
+    perform(Store(own.store.root), Order(Act.RENAME, poor.id, "posed as another", name), "hal")
     index.refresh()
-    assert "A copy of BERT" in dict(names_on(index))
-    assert "Poor model" not in dict(names_on(index))
-    assert "A copy of BERT" in index.overall(index.benchmarks()[0])["model"].to_list()
-    assert index.entry(poor.id).card.name == "A copy of BERT"
-    assert index.host_notes(poor.id) == ["The leaderboard's host gave this entry its name."]
+    assert name in dict(names_on(index))
+    assert poor.card.name not in dict(names_on(index))
+    assert name in index.overall(index.benchmarks()[0])["model"].to_list()
+    assert index.entry(poor.id).card.name == name
+    assert index.host_notes(poor.id) == wording
     assert own.store.checked_rows(poor.id, own.folder).height  # the id is that of what was sent
     again = Index([own.folder], Store(own.store.root))  # from the tables that were kept under the former name
-    assert "A copy of BERT" in dict(names_on(again))
+    assert name in dict(names_on(again))
 
 
 def test_a_note_is_on_the_board_and_the_entrys_page_until_it_is_taken_away(own: Filled) -> None:
@@ -87,7 +94,7 @@ def test_a_note_is_on_the_board_and_the_entrys_page_until_it_is_taken_away(own: 
         perform(own.store, Order(Act.ANNOTATE, good.id, "as asked", note), "hal")
         index.refresh()
         page = str(board_page(index, BoardQuery.parse([("board", index.boards()[0].name)], index)))
-        assert ("note of the host" in page) is shown
+        assert ("note of" in page) is shown
         assert script not in page
         assert index.host_notes(good.id) == ([script] if shown else [])
 
@@ -98,7 +105,7 @@ def test_a_banned_account_submits_nothing_more_until_that_is_lifted(sender: Send
     first, _ = sender.send(store, "first", "ada")
     perform(store, Order(Act.BAN, "ada", "advertisements"), "hal")
     for name in ("ada", "eve"):
-        with pytest.raises(InvalidInput, match="banned this account"):
+        with pytest.raises(InvalidInput, match="banned"):
             sender.send(Store(store.root), "second", name)
     assert store.ids() == [first.id]
     perform(store, Order(Act.UNBAN, "ada", "a mistake"), "hal")
@@ -132,15 +139,15 @@ def test_an_erased_account_is_in_no_file_and_its_entries_stay_as_tombstones(own:
     assert mine.id not in index.scored_ids()
     assert index.settle()
     assert files_with(store.root, account) == []
-    with pytest.raises(InvalidInput, match="this entry was erased"):
+    with pytest.raises(InvalidInput, match="erased"):
         index.entry(mine.id)
-    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
+    with pytest.raises(InvalidInput, match="withdrawn"):
         store.submit(own.files["partial"], own.card("partial"), [folder], account)
     assert store.submit(own.files["good"], own.card("good"), [folder], account)[1]  # may come back
     assert set(store.ids()) >= {each.id for each in own.entries.values()}
 
 
-def test_words_that_go_without_an_erasure_are_found(sender: Sender, tmp_path: Path) -> None:
+def test_words_that_go_without_an_erasure_are_found(sender: Sender, tmp_path: Path, wording: SnapshotAssertion) -> None:
     import msgspec
 
     store = Store(tmp_path / "store")
@@ -149,7 +156,7 @@ def test_words_that_go_without_an_erasure_are_found(sender: Sender, tmp_path: Pa
     path = store.root / "log" / "000001.jsonl"
     stripped = [event.without_words() for event in store.log.events]
     path.write_bytes(b"".join(msgspec.json.encode(event, order="sorted") + b"\n" for event in stripped))
-    assert verify(Store(store.root)).problems == ("log/000001.jsonl, line 3: its text is missing, but was not erased",)
+    assert verify(Store(store.root)).problems == wording
 
 
 @pytest.mark.parametrize(

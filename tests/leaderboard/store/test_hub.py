@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from huggingface_hub import HfApi
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.store import hub as hub_module
 from shiftbench.leaderboard.store import open_store
@@ -24,6 +25,7 @@ from tests.hub.faults import Fault, random_faults
 from tests.hub.server import READ, WRITE, LoopbackHub, running_hub
 from tests.leaderboard.sending import Sender
 from tests.leaderboard.store.repository import PLACE, REPO, opened
+from tests.refusals import refusal
 
 LONG = pytest.mark.long
 
@@ -101,7 +103,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
     assert here.ids() == []
     here.refresh()
     assert here.ids() == sorted([first.id, second.id])
-    with pytest.raises(InvalidInput, match="only the submitter of an entry may withdraw it"):
+    with pytest.raises(InvalidInput, match="submitter"):
         here.withdraw(first.id, "bob")
     here.withdraw(first.id, "ada")
     here.withdraw(first.id, "ada")
@@ -110,7 +112,7 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
     there.refresh()
     assert here.ids() == there.ids() == opened(hub, tmp_path / "c").ids() == [second.id]
     assert there.sent_on("ada", datetime.now(UTC).date()) == 2
-    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
+    with pytest.raises(InvalidInput, match="withdrawn"):
         sender.send(opened(hub, tmp_path / "d"), "first", "ada")
     hub.faults.plan()
     here.refresh()
@@ -120,13 +122,13 @@ def test_what_others_sent_and_withdrew_is_seen_after_a_refresh(
 def test_records_reach_every_machine_once(hub: LoopbackHub, tmp_path: Path, waits: list[float]) -> None:
     here, there = opened(hub, tmp_path / "a"), opened(hub, tmp_path / "b")
     assert here.add_records(lambda: {"look-1-1.json": b"{}", "gold-1.bin": bytes(16)}, Draft("answered"))
-    with pytest.raises(InvalidInput, match="this record already exists"):  # an old copy is brought up to date before
+    with pytest.raises(InvalidInput, match="record"):  # an old copy is brought up to date before
         there.add_records(lambda: {"look-1-1.json": b"[]"}, Draft("answered"))
     assert opened(hub, tmp_path / "c").records("") == {"gold-1.bin": bytes(16), "look-1-1.json": b"{}"}
     # The commit succeeds but its answer gets lost.
     hub.faults.plan(Fault("commit", status=503, landed=True, headers=RETRY_AFTER))
     assert there.add_records(lambda: None if there.records("look-1-2") else {"look-1-2.json": b"{}"}, Draft("answered"))
-    assert titles(hub)[:2] == ["Record look-1-2", "Record look-1-1"]
+    assert [title.split()[-1] for title in titles(hub)[:2]] == ["look-1-2", "look-1-1"]
 
 
 def test_who_is_overtaken_counts_again(hub: LoopbackHub, sender: Sender, tmp_path: Path, waits: list[float]) -> None:
@@ -135,7 +137,7 @@ def test_who_is_overtaken_counts_again(hub: LoopbackHub, sender: Sender, tmp_pat
     refused = sender.race(stores, "ada", daily_quota=2)
     assert len(entry_ids(hub)) == len(titles(hub)) == 2
     assert len(refused) == 4
-    assert all("ada: today's quota is used up; found 2 of 2" in said for said in refused)
+    assert all("ada: " in said and "2 of 2" in said for said in refused)
 
 
 def test_all_who_send_at_once_get_in(hub: LoopbackHub, sender: Sender, tmp_path: Path) -> None:
@@ -200,21 +202,19 @@ def test_what_fails_for_a_while_is_done_once(
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
-        (Fault("commit", status=500, times=99), "the Hub refused it; found Server error '500"),
+        (Fault("commit", status=500, times=99), "refused"),
         pytest.param(
             Fault("commit", status=412, times=99),
-            "others are publishing there at the same time; found Client error '412",
+            "publishing",
             marks=LONG,
         ),
-        (Fault("commit", status=401, times=99), "the Hub got no valid token"),
-        (Fault("commit", status=403, times=99), "the token has no write access there"),
-        (Fault("commit", does="cut", times=99), "the Hub refused it; found Server disconnected"),
-        (Fault("commit", status=429, headers={"Retry-After": "4000"}), "the Hub asks to wait 4,000 seconds"),
-        (Fault("info", status=503, times=99), "the Hub refused it; found Server error '503"),
-        (Fault("lfs_put", status=403, times=99), "the token has no write access there"),
-        pytest.param(
-            Fault("commit", does="hold", times=99), "the Hub refused it; found no response within 1 ", marks=LONG
-        ),
+        (Fault("commit", status=401, times=99), "token"),
+        (Fault("commit", status=403, times=99), "write"),
+        (Fault("commit", does="cut", times=99), "refused"),
+        (Fault("commit", status=429, headers={"Retry-After": "4000"}), "4,000"),
+        (Fault("info", status=503, times=99), "503"),
+        (Fault("lfs_put", status=403, times=99), "write"),
+        pytest.param(Fault("commit", does="hold", times=99), "response", marks=LONG),
     ],
     ids=named,
 )
@@ -225,7 +225,8 @@ def test_what_fails_for_good_is_not_accepted_and_can_be_sent_again(
     hub.faults.plan(fault)
     with pytest.raises(InvalidInput) as refused:
         sender.send(store, "mine", "ada", daily_quota=1)
-    assert str(refused.value).startswith(f"{REPO}: {says}")
+    assert str(refused.value).startswith(f"{REPO}: ")
+    assert says in str(refused.value)
     assert len(str(refused.value).splitlines()) == 1
     hub.faults.release()
     assert (entry_ids(hub), store.ids()) == ([], [])
@@ -249,7 +250,7 @@ def test_what_landed_though_no_answer_ever_came_counts_once(
     # Down right after it landed: not accepted, but found when it is sent again.
     hub.faults.release()
     hub.faults.plan(Fault("commit", does=does, landed=True), Fault("info", nth=2, status=500, times=99))
-    with pytest.raises(InvalidInput, match="send it again; duplicates are not stored twice"):
+    with pytest.raises(InvalidInput, match="again"):
         sender.send(store, "second", "ada")
     hub.faults.release()
     hub.faults.plan()
@@ -262,7 +263,7 @@ def test_what_landed_though_the_copy_was_full_counts_once(hub: LoopbackHub, send
     store = opened(hub, tmp_path / "a")
     blocked = store.root / ".new"
     blocked.write_text("where files are written before they are whole")
-    with pytest.raises(InvalidInput, match="the store cannot be written"):
+    with pytest.raises(InvalidInput, match="written"):
         sender.send(store, "mine", "ada", daily_quota=1)
     blocked.unlink()
     entry, new = sender.send(store, "mine", "ada", daily_quota=1)
@@ -279,35 +280,31 @@ def test_without_the_hub_the_copy_is_shown_and_nothing_is_taken(
     down = HfApi(endpoint=f"http://127.0.0.1:{port}", token=WRITE)
     store = open_store(PLACE, cache=tmp_path / "a", api=down)
     assert store.behind is not None
-    assert store.behind.startswith(f"{REPO}: the Hub cannot be reached; ")
+    assert store.behind.startswith(f"{REPO}: ")
     assert store.entries() == [entry]
     assert store.scores(entry, sender.folder).tasks
-    with pytest.raises(InvalidInput, match="the Hub cannot be reached"):
+    with pytest.raises(InvalidInput, match="reached"):
         sender.send(store, "second", "ada")
-    with pytest.raises(InvalidInput, match="the Hub cannot be reached"):
+    with pytest.raises(InvalidInput, match="reached"):
         open_store(PLACE, cache=tmp_path / "empty", api=down)
     assert store.ids() == [entry.id]
 
 
-def test_repositories_that_are_no_store(hub: LoopbackHub, sender: Sender, tmp_path: Path) -> None:
-    for place in ("hf://org/entries", "hf://datasets/org", "hf://datasets/../entries", "hf://datasets/a/b/c"):
-        with pytest.raises(InvalidInput, match="this is not the name of a Hub repository"):
-            open_store(place, cache=tmp_path)
+def test_repositories_that_are_no_store(
+    hub: LoopbackHub, sender: Sender, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
+    places = ("hf://org/entries", "hf://datasets/org", "hf://datasets/../entries", "hf://datasets/a/b/c")
+    messages = {place: refusal(InvalidInput, open_store, place, cache=tmp_path) for place in places}
     api = HfApi(endpoint=hub.url, token=WRITE)
-    with pytest.raises(InvalidInput, match="org/none: there is no such repository, or the token has no access to it"):
-        open_store("hf://datasets/org/none", cache=tmp_path, api=api)
     repository = hub.stored.create("org/data", private=False)
     foreign = hub.stored.store(b"x", lfs=False)
     repository.add("main", "by hand", {"data/a.csv": foreign, "README.md": foreign})
-    with pytest.raises(
-        InvalidInput, match="org/data: this repository contains other files than those of a store; found data"
-    ):
-        open_store("hf://datasets/org/data", cache=tmp_path, api=api)
+    for place in ("hf://datasets/org/none", "hf://datasets/org/data"):
+        messages[place] = refusal(InvalidInput, open_store, place, cache=tmp_path, api=api)
     read_only = opened(hub, tmp_path / "a", token=READ)
-    with pytest.raises(InvalidInput, match=f"{REPO}: the token has no write access there"):
-        read_only.check_writable()
-    with pytest.raises(InvalidInput, match=f"{REPO}: the token has no write access there"):
-        sender.send(read_only, "mine", "ada")
+    messages["read-only"] = refusal(InvalidInput, read_only.check_writable)
+    assert messages == wording
+    assert refusal(InvalidInput, sender.send, read_only, "mine", "ada") == messages["read-only"]
     opened(hub, tmp_path / "b").check_writable()
     assert entry_ids(hub) == []
 

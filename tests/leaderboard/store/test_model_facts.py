@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.board import Index, find_board
 from shiftbench.leaderboard.board.submission import check, submit
@@ -88,7 +89,7 @@ def test_a_private_page_is_not_read_whatever_token_this_machine_has(
     asked: LoopbackHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_write")
-    with pytest.raises(InvalidInput, match="lab/own: the Hugging Face Hub could not be read"):
+    with pytest.raises(InvalidInput, match="lab/own: "):
         read_hub_facts(card(model_url="https://huggingface.co/lab/own"))
 
 
@@ -96,7 +97,7 @@ def test_nobody_is_asked_where_the_card_says_all_or_names_no_model(monkeypatch: 
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *_, **__: pytest.fail("the Hub was asked"))
     told = {"licence": "MIT", "open_weights": True, "released": "2024-05-31", "parameters": 7, "base_model": "lab/base"}
     assert read_hub_facts(card(**told)) is None
-    assert read_hub_facts(card(base_model="roberta, from scratch")) is None
+    assert read_hub_facts(card(base_model="roberta")) is None
 
 
 @pytest.mark.parametrize(
@@ -130,22 +131,18 @@ def test_an_entry_keeps_what_the_hub_said_and_boards_have_it(
     assert [row[column] for column in columns] == ["mit", True, "2024-05-31", 1_210, "lab/base"]
     gone = submit(index, sender.path, text.replace("lab/model", "lab/none"), **asked_for)
     assert gone["ok"]
-    assert "the model lab/none" in gone["note"]
+    assert "lab/none" in gone["note"]
 
 
-def test_the_chosen_board_stands_for_the_hash_and_must_fit_the_file(sender: Sender, tmp_path: Path) -> None:
+def test_the_chosen_board_stands_for_the_hash_and_must_fit_the_file(
+    sender: Sender, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     index = Index([sender.folder], Store(tmp_path / "store"))
     text, benchmark = '{"name": "A", "paradigm": "other"}', sender.folder.manifest.benchmark
-    assert "required key is missing" in check(index, sender.path, text)["problems"][0]
     assert check(index, sender.path, text, board=f"{benchmark}/nli")["ok"]
-    other = check(index, sender.path, text, board=f"{benchmark}/sa")
-    assert "the file has no predictions of the chosen task 'sa'; found nli" in other["problems"][0]
-    wrong = check(
-        index, sender.path, f'{{"name": "A", "paradigm": "other", "data": "{"0" * 64}"}}', board=f"{benchmark}/nli"
-    )
-    assert "the card is for different data" in wrong["problems"][0]
-    unknown = check(index, sender.path, text, board="none/nli")
-    assert "there is no such board" in unknown["problems"][0]
+    wrong = f'{{"name": "A", "paradigm": "other", "data": "{"0" * 64}"}}'
+    cases = ((text, ""), (text, f"{benchmark}/sa"), (wrong, f"{benchmark}/nli"), (text, "none/nli"))
+    assert [check(index, sender.path, card, board=board)["problems"] for card, board in cases] == wording
 
 
 @pytest.mark.parametrize("day", ["2024-13-01", "31.05.2024", "2024", "2024-05-31T08:00"])

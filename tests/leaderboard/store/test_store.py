@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.majority import fit
 from shiftbench.baselines.program import make_card
@@ -18,6 +19,7 @@ from shiftbench.leaderboard.store.entries import entry_id
 from shiftbench.scoring.scores.score import N_STORED, SCORE_COLUMNS, score_file
 from shiftbench.validation.cards import Card
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 
 @pytest.fixture(scope="module")
@@ -96,15 +98,17 @@ def test_entries_differ_wherever_their_tables_do(synthetic: DatasetFolder, tmp_p
     assert len(identities) == 3
 
 
-def test_refused_input_leaves_nothing(synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path) -> None:
+def test_refused_input_leaves_nothing(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     path, card = submission
     store = Store(tmp_path / "store")
     bad = tmp_path / "bad.parquet"
     pl.read_parquet(path).head(10).write_parquet(bad)
-    with pytest.raises(InvalidInput, match="test ids are missing"):
-        store.submit(bad, card, [synthetic])
-    with pytest.raises(InvalidInput, match="another version of the data"):
-        store.submit(path, card.model_copy(update={"data": "0" * 64}), [synthetic])
+    assert [
+        refusal(InvalidInput, store.submit, bad, card, [synthetic]),
+        refusal(InvalidInput, store.submit, path, card.model_copy(update={"data": "0" * 64}), [synthetic]),
+    ] == wording
     assert not (tmp_path / "store").exists()
     assert store.entries() == []
 
@@ -127,9 +131,9 @@ def test_two_at_the_same_moment(synthetic: DatasetFolder, submission: tuple[Path
 
 
 def test_an_id_cannot_leave_the_store(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="this is not an entry id"):
+    with pytest.raises(InvalidInput, match="id"):
         Store(tmp_path).entry("../secrets")
-    with pytest.raises(InvalidInput, match="no such entry"):
+    with pytest.raises(InvalidInput, match="entry"):
         Store(tmp_path).entry("0123456789abcdef")
 
 
@@ -153,7 +157,7 @@ def test_a_quota_counts_what_was_sent_that_day(
     store.submit(path, cards[1], folders, "ada", daily_quota=2)
     # Withdrawn entries still count.
     store.withdraw(first.id, "ada")
-    with pytest.raises(InvalidInput, match="ada: today's quota is used up; found 2 of 2 entries sent on"):
+    with pytest.raises(InvalidInput, match=r"ada: .* 2 of 2 "):
         store.submit(path, cards[2], folders, "ada", daily_quota=2)
     store.submit(path, cards[2], folders, "bob", daily_quota=2)
     today = datetime.now(UTC).date()
@@ -173,18 +177,18 @@ def test_a_withdrawn_entry_is_gone_and_stays_so(
     entry, _ = store.submit(path, card, [synthetic], "ada")
     other, _ = store.submit(path, card, [synthetic], "bob")
     before = {file: file.read_bytes() for file in (store.root / "entries").rglob("*") if file.is_file()}
-    with pytest.raises(InvalidInput, match="only the submitter of an entry may withdraw it; found 'bob'"):
+    with pytest.raises(InvalidInput, match="'bob'"):
         store.withdraw(entry.id, "bob")
-    with pytest.raises(InvalidInput, match="no such entry"):
+    with pytest.raises(InvalidInput, match="entry"):
         store.withdraw("0" * 16, "ada")
     assert store.ids() == sorted([entry.id, other.id])
     store.withdraw(entry.id, "ada")
     store.withdraw(entry.id, "ada")
     for each in (store, Store(store.root)):
         assert (each.ids(), each.entries()) == ([other.id], [other])
-        with pytest.raises(InvalidInput, match="this entry was withdrawn"):
+        with pytest.raises(InvalidInput, match="withdrawn"):
             each.entry(entry.id)
-        with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
+        with pytest.raises(InvalidInput, match="withdrawn"):
             each.submit(path, card, [synthetic], "ada")
     assert before == {file: file.read_bytes() for file in before}
     anew, new = store.submit(path, card.model_copy(update={"name": "anew"}), [synthetic], "ada")
@@ -237,7 +241,7 @@ def test_racing_clients_never_exceed_a_quota(
     assert len(set(accepted)) == len(accepted) == 3
     assert Store(root).ids() == sorted(accepted)
     assert len(refused) == 9
-    assert all("today's quota is used up" in said for said in refused)
+    assert all("quota" in said for said in refused)
 
 
 def test_what_a_killed_process_left_is_swept(
@@ -266,26 +270,22 @@ def test_names_that_are_no_ids_are_no_entries(
     assert store.ids() == sorted([entry.id, damaged.name])
     for content in ("{", "[]", '{"id": 1}', (store.root / "entries" / entry.id / "card.json").read_text()):
         (damaged / "card.json").write_text(content)
-        with pytest.raises(InvalidInput, match="0123456789abcdef: the entry's card is damaged"):
+        with pytest.raises(InvalidInput, match="0123456789abcdef: "):
             store.entry(damaged.name)
 
 
-def test_places_that_are_no_store(synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path) -> None:
+def test_places_that_are_no_store(
+    synthetic: DatasetFolder, submission: tuple[Path, Card], tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     path, card = submission
     file = tmp_path / "file"
     file.write_text("")
-    for place, says in (
-        (file, "file: this is not a store"),
-        ("https://huggingface.co/datasets/org/store", "this is not a store"),
-        (synthetic.path, "this folder contains other files than those of a store; found README.md, "),
-    ):
-        with pytest.raises(InvalidInput, match=says):
-            open_store(place)
+    places = (file, "https://huggingface.co/datasets/org/store", synthetic.path)
+    messages = [refusal(InvalidInput, open_store, place) for place in places]
     unwritable = open_store(file / "store")
-    with pytest.raises(InvalidInput, match="the store cannot be written; found Not a directory"):
-        unwritable.check_writable()
-    with pytest.raises(InvalidInput, match="the store cannot be written; found Not a directory"):
-        unwritable.submit(path, card, [synthetic])
+    messages.append(refusal(InvalidInput, unwritable.check_writable))
+    assert messages == wording
+    assert refusal(InvalidInput, unwritable.submit, path, card, [synthetic]) == messages[-1]
     new = open_store(tmp_path / "new")
     assert new.ids() == []
     assert not new.root.exists()

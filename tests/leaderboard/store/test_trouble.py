@@ -29,8 +29,6 @@ from tests.leaderboard.crowd import check_whole
 from tests.leaderboard.sending import Sender
 from tests.leaderboard.store.repository import REPO, opened
 
-GONE = "the store's folder was removed or replaced"
-
 
 @pytest.mark.parametrize("left", ["nothing", "an empty folder", "another store"])
 def test_a_store_that_vanished_is_refused_and_not_made_anew(left: str, sender: Sender, tmp_path: Path) -> None:
@@ -57,7 +55,7 @@ def test_a_store_that_vanished_is_refused_and_not_made_anew(left: str, sender: S
     ):
         with pytest.raises(InvalidInput):
             attempt()
-    with pytest.raises(InvalidInput, match=GONE):
+    with pytest.raises(InvalidInput, match="replaced"):
         store.ids()
     assert (sorted(root.rglob("*")) if root.exists() else None) == before
     if root.exists():
@@ -66,21 +64,21 @@ def test_a_store_that_vanished_is_refused_and_not_made_anew(left: str, sender: S
     assert store.ids() == [entry.id]
     store.refresh()
     assert store.behind is None
-    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
+    with pytest.raises(InvalidInput, match="withdrawn"):
         sender.send(store, "second", "ada")
 
 
 def test_a_server_whose_store_vanished_shows_what_it_had_and_takes_nothing(sender: Sender, tmp_path: Path) -> None:
     root = tmp_path / "store"
-    sender.send(Store(root), "Known before", "ada")
+    sender.send(Store(root), "Known", "ada")
     store = Store(root)
     server = serve([sender.folder], store, port=0, block=False)
     try:
-        assert "Known before" in httpx.get(server.url).text
+        assert "Known" in httpx.get(server.url).text
         root.rename(tmp_path / "away")
         time.sleep(1.1)  # the folder is looked at once a second
         answer = httpx.get(server.url)
-        assert (answer.status_code, "Known before" in answer.text, "Last known." in answer.text) == (200, True, True)
+        assert (answer.status_code, "Known" in answer.text, "Last known." in answer.text) == (200, True, True)
         assert str(root) not in answer.text
     finally:
         server.close()
@@ -94,9 +92,9 @@ def test_a_lost_copy_of_a_repository_is_fetched_again(hub: LoopbackHub, sender: 
     withdrawn, _ = sender.send(store, "second", "ada")
     store.withdraw(withdrawn.id, "ada")
     shutil.rmtree(store.root)
-    with pytest.raises(InvalidInput, match="was withdrawn and cannot be submitted again"):
+    with pytest.raises(InvalidInput, match="withdrawn"):
         sender.send(store, "second", "ada")
-    with pytest.raises(InvalidInput, match="today's quota is used up; found 2 of 2"):
+    with pytest.raises(InvalidInput, match="2 of 2"):
         sender.send(store, "third", "ada", daily_quota=2)
     shutil.rmtree(store.root)
     store.refresh()
@@ -113,7 +111,7 @@ def test_a_repository_that_vanished_is_refused_and_the_copy_stays(
     if what == "emptied":
         hub.stored.create(REPO, private=True)
     for attempt in (lambda: sender.send(store, "second", "ada"), store.refresh):
-        with pytest.raises(InvalidInput, match=r"all entries have disappeared|there is no such repository"):
+        with pytest.raises(InvalidInput, match=r"disappeared|repository"):
             attempt()
     assert store.behind is not None
     assert store.ids() == [entry.id]
@@ -134,7 +132,7 @@ def test_predictions_are_those_of_their_entry_when_it_is_scored_again(sender: Se
     labels = frame["prediction"].unique().sort()
     swapped = frame.with_columns(prediction=pl.lit(labels[0]) if labels.len() > 1 else pl.lit("entailment"))
     swapped.write_parquet(files.predictions)
-    with pytest.raises(InvalidInput, match=f"{entry.id}: card or predictions have changed since they were submitted"):
+    with pytest.raises(InvalidInput, match=f"{entry.id}: .* changed"):
         store.score_again(entry, sender.folder)
     files.predictions.write_bytes(sound)
     card = json.loads(files.card.read_text())
@@ -142,7 +140,7 @@ def test_predictions_are_those_of_their_entry_when_it_is_scored_again(sender: Se
     found = rescore(Store(store.root), [sender.folder], every=True)
     assert list(found.failed) == [entry.id]
     assert found.scored == (other.id,)
-    assert "changed since they were submitted" in found.failed[entry.id]
+    assert "changed" in found.failed[entry.id]
 
 
 @pytest.mark.parametrize("damage", ["no card", "no file", "a card that is cut"])
@@ -233,10 +231,10 @@ def test_a_store_that_is_read_only_is_shown_and_refuses_what_is_sent(sender: Sen
             lambda: shown.withdraw(entry.id, "ada"),
             shown.check_writable,
         ):
-            with pytest.raises(InvalidInput, match="cannot be written"):
+            with pytest.raises(InvalidInput, match="written"):
                 attempt()
         found = rescore(shown, [sender.folder], every=True)
-        assert "cannot be written" in found.failed[entry.id]
+        assert "written" in found.failed[entry.id]
     assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*")} == before
     assert sender.send(store, "second", "ada")[1]
 
@@ -266,7 +264,7 @@ def test_a_clock_that_jumps_loses_and_doubles_nothing(
         assert new
         sent.append(entry.id)
         assert sender.send(stores[1 - number % 2], f"model {number}", "ada", daily_quota=2)[1] is False
-    assert all("today's quota is used up" in reason for reason in refused)
+    assert all("quota" in reason for reason in refused)
     assert len(set(sent)) == len(sent) == len(days) - len(refused)
     for store in stores:
         store.refresh()

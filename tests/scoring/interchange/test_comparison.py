@@ -126,7 +126,7 @@ def test_logs_that_do_not_fit_are_refused(tmp_path: Path, wording: SnapshotAsser
     ]
     path, copy = write_lm_eval(tmp_path / "a", lines()), write_lm_eval(tmp_path / "copy" / "a", lines())
     logs = read_logs([path, copy], AS_THEY_ARE)
-    assert {
+    messages = {
         "no shared item, whatever is allowed": problems(
             tmp_path, lines(), other, Joining(shared_items=True, any_prompts=True)
         ),
@@ -135,7 +135,8 @@ def test_logs_that_do_not_fit_are_refused(tmp_path: Path, wording: SnapshotAsser
         "no item scored in both": problems(tmp_path, *ends, Joining(shared_items=True)),
         "an item twice": problems(tmp_path, lines(), [*lines(), lines()[3]]),
         "a log twice": refusal(InvalidInput, join_logs, logs, model_names(logs), AS_THEY_ARE),
-    } == wording
+    }
+    assert messages == wording
     same = read_logs([path, path], AS_THEY_ARE)
     with pytest.raises(InvalidInput):
         join_logs(same, model_names(same), AS_THEY_ARE)

@@ -52,7 +52,8 @@ def test_the_headline_is_mean_st_with_its_drop_and_interval_in_the_notes(
         assert estimate.low is not None
         assert f"{100 * estimate.low:.1f}" in entry.notes
     assert good.scores.data[:12] in entry.notes
-    assert entry.notes.partition("; synthetic data")[0] == wording
+    messages = entry.notes.partition("; synthetic data")[0]
+    assert messages == wording
 
 
 def test_zero_shot_models_also_have_a_value_on_each_domain(filled: Filled, tmp_path: Path) -> None:
@@ -104,11 +105,12 @@ def test_what_a_reader_must_know_stands_in_the_notes(good: SharedEntry) -> None:
 
 def test_entries_that_cannot_be_shared_are_refused(good: SharedEntry, wording: SnapshotAssertion) -> None:
     few = replace(good, scores=good.scores.model_copy(update={"subset": "fewshot"}))
-    assert {
+    messages = {
         "scored on a subset": refusal(InvalidInput, eval_results, few),
         "no dataset": refusal(InvalidInput, eval_results, replace(good, dataset=None)),
         "no model": refusal(InvalidInput, every_eval_ever, replace(good, model=None), "The lab"),
-    } == wording
+    }
+    assert messages == wording
 
 
 def test_the_csv_has_every_figure_once(good: SharedEntry) -> None:

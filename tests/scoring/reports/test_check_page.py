@@ -73,14 +73,15 @@ def check(drop: Estimate | None = None, **more: object) -> DomainCheck:
 
 
 def test_the_headline_says_what_is_shown_and_no_more(wording: SnapshotAssertion) -> None:
-    assert {
+    messages = {
         "loss": headline(check()),
         "no significant loss": headline(check(bounded(0.02))),
         "gain": headline(check(bounded(-0.09))),
         "no interval": headline(check(Estimate(value=0.07, no_interval=Reason.FEW_GROUPS))),
         "no domain with enough texts": headline(check(mean=None)),
         "spread": sentence("check", "spread", check().spread),
-    } == wording
+    }
+    assert messages == wording
 
 
 def explain(found: ExplainedDomain) -> str:
@@ -92,13 +93,14 @@ def test_verdicts_name_what_difficulty_does_not_explain(wording: SnapshotAsserti
     shares = explained("cannot tell", bounded(0.01), "the verdict changes under the source's class prior")
     both = {"as_is": "harder", "at_home_shares": "cannot tell", "at_home_shares_reason": "no loss"}
     no_probe = explained("cannot tell", bounded(0.09), "a probe is not shown to be above chance")
-    assert {
+    messages = {
         "shifted": explain(explained("shifted", Estimate(value=0.09, low=0.04, high=0.14))),
         "harder": explain(explained("harder", Estimate(value=0.01, low=-0.03, high=0.05))),
         "unknown": explain(no_probe),
         "class shares hide it": explain(shares.model_copy(update=both)),
         "class shares change it": explain(shares.model_copy(update={"as_is": "both", "at_home_shares": "shifted"})),
-    } == wording
+    }
+    assert messages == wording
 
 
 def test_only_what_holds_up_for_all_domains_together_is_listed(wording: SnapshotAssertion) -> None:
@@ -173,9 +175,10 @@ def test_who_loses_says_what_the_probes_know(wording: SnapshotAssertion) -> None
     def evidence(**more: object) -> str:
         return steps_of(step, **more).steps[0].evidence
 
-    assert {
+    messages = {
         "no probe": evidence(),
         "explained": evidence(explained=(explained("shifted", bounded(0.09)),)),
         "unknown": evidence(explained=(explained("cannot tell", bounded(0.01), "it is so"),)),
         "a probe trained on it": evidence(probes=(probe,)),
-    } == wording
+    }
+    assert messages == wording

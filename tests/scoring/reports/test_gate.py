@@ -35,9 +35,10 @@ def test_the_xml_counts_and_escapes() -> None:
 
 def test_the_decision_comes_first(wording: SnapshotAssertion) -> None:
     assert markdown_summary(report()) == wording
-    assert {
+    messages = {
         "inconclusive": headline(report(tests=TESTS[1:])),
         "inconclusive, strict": headline(report(tests=TESTS[1:], strict=True)),
         "no test": headline(report(tests=[])),
         "no test, strict": headline(report(tests=[], strict=True)),
-    } == wording
+    }
+    assert messages == wording

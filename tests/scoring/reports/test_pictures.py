@@ -126,9 +126,8 @@ def test_whether_a_drop_is_real_is_what_its_interval_shows(task: TaskScores, wor
         shift = task.shifts[0].model_copy(update={"sd": drop, "at_floor": (), "total": {}})
         said[name] = significance_words(shift, "sd")
     at_chance = task.shifts[0].model_copy(update={"at_floor": ("tt",)})
-    assert (
-        said | {"at chance": significance_words(at_chance, "td"), "no drop": significance_words(shift, "st")} == wording
-    )
+    messages = said | {"at chance": significance_words(at_chance, "td"), "no drop": significance_words(shift, "st")}
+    assert messages == wording
 
 
 def position(element: ET.Element) -> tuple[float, float]:

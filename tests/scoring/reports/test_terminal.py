@@ -104,4 +104,5 @@ def test_the_verdict_comes_first_and_what_training_variance_needs_is_said(
     out = console(120)
     print_parts(score_lines(scores), out)
     lines = printed(out).splitlines()
-    assert [lines[0], *(line for line in lines if "raining variance" in line)] == wording
+    messages = [lines[0], *(line for line in lines if "raining variance" in line)]
+    assert messages == wording

@@ -34,7 +34,7 @@ def of(scores: Scores) -> Any:
 
 
 def test_what_is_shown_is_said(of: Any, wording: SnapshotAssertion) -> None:
-    assert {
+    messages = {
         "loss": verdict(of(LOSS)),
         "no significant loss": verdict(of(Estimate(value=0.034, low=-0.001, high=0.07))),
         "gain": verdict(of(Estimate(value=-0.034, low=-0.043, high=-0.025))),
@@ -45,7 +45,8 @@ def test_what_is_shown_is_said(of: Any, wording: SnapshotAssertion) -> None:
         "chance": verdict(of(LOSS, at_floor=True)),
         "no drop": verdict(of(NONE)),
         "no score": verdict(of(LOSS, mean_st=NONE)),
-    } == wording
+    }
+    assert messages == wording
 
 
 def test_a_drop_to_chance_is_not_named_as_the_worst(of: Any) -> None:

@@ -90,4 +90,5 @@ def test_with_an_id_domain_the_shifts_are_those_from_it(tmp_path: Path) -> None:
 def test_what_cannot_be_assumed_is_refused(synthetic: DatasetFolder, wording: SnapshotAssertion) -> None:
     typed = ("acc=0.5", "measured_on=0.5", "icc", "icc=1.1", "run_sd=1", "accuracy=nan")
     messages = {each: refusal(UnknownChoice, parse_assumptions, ["accuracy=1", each]) for each in typed}
-    assert messages | {"no such task": refusal(InvalidInput, plan, synthetic, task="nil")} == wording
+    messages = messages | {"no such task": refusal(InvalidInput, plan, synthetic, task="nil")}
+    assert messages == wording

@@ -69,10 +69,11 @@ def test_who_settles_the_id(suite: DatasetFolder, wording: SnapshotAssertion) ->
     large, small = study({}), study({}, train=5)
     info = suite.task("nli").model_copy(update={"id_domain": None})
     free = replace(suite, manifest=suite.manifest.model_copy(update={"tasks": {"nli": info}}))
-    assert {
+    messages = {
         "the folder and the rule": resolve_id_domain(large, suite, None),
         "the option": resolve_id_domain(large, suite, "law"),
         "the folder": resolve_id_domain(small, suite, None),
         "the rule": resolve_id_domain(large, free, None),
         "nothing": resolve_id_domain(small, free, None),
-    } == wording
+    }
+    assert messages == wording

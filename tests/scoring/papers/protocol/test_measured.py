@@ -124,14 +124,15 @@ def test_zero_shot_predictions_stand_in(suite: DatasetFolder, tmp_path: Path) ->
 def test_refusals(suite: DatasetFolder, predictions: Path, tmp_path: Path, wording: SnapshotAssertion) -> None:
     own = tmp_path / "own.parquet"
     pl.concat([predicted(suite), predicted(suite, "none")]).write_parquet(own)
-    assert {
+    messages = {
         "no such task": refusal(InvalidInput, choose_measured, suite, "nil", 3),
         "no such ID": refusal(InvalidInput, choose_measured, suite, "nli", 3, id_="Lav"),
         "trained on another": refusal(
             InvalidInput, choose_measured, suite, "nli", 3, id_="Law", predictions=predictions
         ),
         "trained on two others": refusal(InvalidInput, choose_measured, suite, "nli", 3, id_="Law", predictions=own),
-    } == wording
+    }
+    assert messages == wording
 
 
 def test_data_of_ones_own(synthetic: DatasetFolder, tmp_path: Path, wording: SnapshotAssertion) -> None:
