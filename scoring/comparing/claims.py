@@ -147,7 +147,7 @@ def read_claim(path: Path) -> Claim:
     except pydantic.ValidationError as error:
         errors = [(each["msg"], ".".join(map(str, each["loc"]))) for each in error.errors(include_url=False)[:5]]
         raise InvalidInput(
-            Problem(f"this is not a claim: {message}", str(path), cure=cure, key=key or None) for message, key in errors
+            Problem(f"not a valid claim: {message}", str(path), cure=cure, key=key or None) for message, key in errors
         ) from error
 
 

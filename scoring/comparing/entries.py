@@ -146,7 +146,7 @@ def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most:
     where = " and ".join(side.id for side in sides) or "compare"
     cure = f"choose 2 to {most} entries of one board"
     if not 2 <= len(sides) <= most:
-        raise InvalidInput(Problem("this many entries cannot be compared", where[:80], f"{len(sides)}", cure))
+        raise InvalidInput(Problem("too few or too many entries to compare", where[:80], f"{len(sides)}", cure))
     if len({side.id for side in sides}) < len(sides):
         raise InvalidInput(Problem("an entry cannot be compared with itself", where, cure=cure))
     for word, values in (
@@ -155,10 +155,10 @@ def _check_compared(sides: Sequence[ComparedEntry], folder: DatasetFolder, most:
     ):
         if len(values) > 1:
             found = " and ".join(sorted(value[:12] for value in values))
-            raise InvalidInput(Problem(f"the entries are of different {word}", where, found, cure))
+            raise InvalidInput(Problem(f"the entries are on different {word}", where, found, cure))
     if not folder.has_public_labels:
-        cure = "see the leading set on the board"
-        raise InvalidInput(Problem("entries on withheld labels are not compared", where, cure=cure))
+        cure = "see the ranks on the board"
+        raise InvalidInput(Problem("entries cannot be compared if labels are withheld", where, cure=cure))
     for side in sides:
         if side.version.difference(folder.version):
             raise InvalidInput(Problem("the dataset of these entries is not available", where, str(side.version), cure))

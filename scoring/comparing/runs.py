@@ -151,7 +151,7 @@ def survival_words(report: RunReport, order: Sequence[str]) -> str:
     if answer == "unknown" and fewest < MIN_PROMPTS:
         why = f" (a model has only {fewest} prompts; {MIN_PROMPTS} are needed)"
     elif answer == "unknown":
-        why = " (it is undecided whether neighbours would swap with another prompt)"
+        why = " (it is undecided whether adjacent models would swap with another prompt)"
     elif answer == "no":
-        why = " (two prompts disagree on the order of neighbours)"
+        why = " (two prompts rank adjacent models in opposite order)"
     return f"The ranking is stable under another prompt: {answer}{why}"

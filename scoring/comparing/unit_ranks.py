@@ -292,8 +292,8 @@ def _far_off_words(table: ScoreTable) -> Iterator[str]:
     cells = [(int(rows[each]), int(columns[each])) for each in worst]
     listed = ", ".join(f"'{table.models[i]}' on '{table.units[j]}' ({table.scores[i, j]:.4g})" for i, j in cells)
     yield (
-        f"outliers given model and unit: {plural(len(rows), 'score')}, such as {listed}: a typing error, or a model "
-        "that fails rarely but badly, for which the error rate is not guaranteed"
+        f"{plural(len(rows), 'outlier')}, given the model and the unit, such as {listed}: check for typing errors; if "
+        "a model fails rarely but badly, the error rate of its tests is not guaranteed"
     )
 
 
@@ -318,13 +318,13 @@ def _drawn_units(
     if table.groups is None:
         single = _Drawn(table.units, weights)
         if is_items:
-            return single, "items", "on these tasks, other items"
+            return single, "items", "other items of these tasks"
         return single, "tasks", "another sample of such tasks, if tasks are independent"
     names, codes = np.unique(list(table.groups), return_inverse=True)
     if not is_items and names.size < MIN_UNITS:
         claim = (
-            f"only on these tasks: {names.size} families are too few to generalise to others ({MIN_UNITS} are needed), "
-            "so ranks are for other tasks of the same families"
+            f"other tasks of the same {names.size} families, but not to other families, for which {MIN_UNITS} are "
+            "needed"
         )
         return _Drawn(table.units, weights), "tasks", claim
     pool = np.zeros((len(table.units), names.size))
@@ -332,7 +332,7 @@ def _drawn_units(
     of_group = pool.sum(axis=0)
     drawn = _Drawn(names.tolist(), of_group, pool / of_group)
     if is_items:
-        return drawn, "clusters", "on these tasks, other items (in other clusters)"
+        return drawn, "clusters", "other items of these tasks, in other clusters"
     return drawn, "families", "another sample of such families of tasks"
 
 

@@ -208,7 +208,7 @@ def _task_lines(pair: Comparison, task: str, names: Names) -> Iterator[str]:
 
 def _level(ranked: MeanComparison | None, names: Names, how: str) -> str:
     if ranked is None or ranked.difference.value is None:
-        return f"{names[0]} and {names[1]} have no common mean score"
+        return f"no mean score is available for both {names[0]} and {names[1]}"
     first, second, by = _better_first(ranked.difference, names)
     if winner(ranked.difference) is None:
         return f"{names[0]} and {names[1]} do not differ significantly in {by}"
@@ -235,7 +235,7 @@ def gap_words(difference: Difference) -> str:
     """Write a difference in points with its interval, its p, and p corrected over the comparison.
 
     >>> gap_words(Difference(figure="ST", value=0.02, p=0.03, p_corrected=0.06, low=0.002, high=0.038))
-    '+2.00 points [+0.20, +3.80], p 0.0300 alone, corrected p 0.0600'
+    '+2.00 points [+0.20, +3.80], uncorrected p 0.0300, corrected p 0.0600'
     """
     if difference.value is None:
         return "unknown"
@@ -243,7 +243,7 @@ def gap_words(difference: Difference) -> str:
     if difference.low is None or difference.high is None:
         return f"{gap}, no interval{f': {difference.no_interval}' if difference.no_interval else ''}"
     ends = f"[{100 * difference.low:+.2f}, {100 * difference.high:+.2f}]"
-    return f"{gap} {ends}, p {p_text(difference.p)} alone, corrected p {p_text(difference.p_corrected)}"
+    return f"{gap} {ends}, uncorrected p {p_text(difference.p)}, corrected p {p_text(difference.p_corrected)}"
 
 
 def _by_shift(pair: Comparison, task: str, names: Names) -> str:
@@ -266,6 +266,6 @@ def _floor(facts: TaskComparison, names: Names) -> Iterator[str]:
     if facts.at_floor is not None:
         marked = names if facts.at_floor == "both" else (names[facts.at_floor == "b"],)
         yield (
-            f"{' and '.join(marked)}: the mean score is at chance, or at that of always predicting one label: drops "
-            "are not informative"
+            f"{' and '.join(marked)}: the mean score is not significantly above chance or always predicting one label, "
+            "so drops are not informative"
         )

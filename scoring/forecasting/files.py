@@ -76,8 +76,8 @@ def forecast_predictions(
     tasks = predictions["task"].unique(maintain_order=True).to_list()
     able = [task for task in tasks if folder.task(task).kind in SCORES]
     if validation is not None and not set(validation["task"].unique()) & set(tasks):
-        what, of = "the validation rows next to the file are of other tasks", validation["task"].unique().sort()
-        cure = "replace it by the file of the same training, or move it away"
+        what, of = "the validation file next to the predictions is of other tasks", validation["task"].unique().sort()
+        cure = "replace it with the validation file of the same training run, or remove it"
         raise InvalidInput(Problem(what, name, ", ".join(of), cure))
     found = []
     for task in able or tasks[:1]:

@@ -60,7 +60,7 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[str, ...]:
             )
             raise UnknownChoice(Problem(what, "--method", f"'{name}'", f"choose from {', '.join(TITLES)}"))
         if name not in TITLES:
-            what = "there is no such method of forecasting"
+            what = "there is no such forecasting method"
             raise UnknownChoice(Problem(what, "--method", f"'{name}'", did_you_mean(name, list(TITLES))))
     return tuple(name for name in TITLES if names is None or name in (*FLOORS, *names))
 

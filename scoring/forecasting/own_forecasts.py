@@ -57,7 +57,7 @@ def read_own_forecasts(path: Path) -> pl.DataFrame:
     order = (typed["low"] > typed["value"]) | (typed["high"] < typed["value"])
     problems += _find_first("the forecast is outside its interval", "low", order.fill_null(value=False), rows, file, "")
     again = ~typed.select(key=pl.struct(KEYS))["key"].is_first_distinct()
-    problems += _find_first("a run and target occur twice", "task", again, rows, file, "give each once")
+    problems += _find_first("the same run and target occur twice", "task", again, rows, file, "give each once")
     if problems:
         raise InvalidInput(problems)
     return typed
@@ -117,7 +117,7 @@ def with_own_forecasts(task: TaskForecast, rows: pl.DataFrame, name: str, file: 
     if lacking:
         found = lacking[0] + and_more(len(lacking) - 1, "shift")
         cure = "forecast every run (source and seed) on every target that the predictions have"
-        problems.append(Problem(f"forecasts of task '{task.task}' are missing or too many", file, found, cure))
+        problems.append(Problem(f"task '{task.task}' has missing or surplus forecasts", file, found, cure))
     if problems:
         raise InvalidInput(problems)
     shifts = [_add_to_shift(shift, by_shift[shift.source, shift.target], name) for shift in task.shifts]

@@ -302,11 +302,11 @@ def _list_notes(samples: TaskSamples, grid: Grid) -> list[str]:
         found.append("There are no validation rows; the source's test rows are used instead.")
     lacking = sorted({source for (source, _), _ in samples.shifts} - {source for source, _ in samples.home})
     if lacking:
-        found.append(
-            f"No labelled held-out texts of {quote_names(lacking)}: methods that need them make no forecast there."
-        )
+        found.append(f"No labelled held-out texts of {quote_names(lacking)}: methods that need them make no forecast.")
     if not samples.labels:
-        found.append(f"Outputs are not labels: {samples.metric} is forecast, by methods that need no labels.")
+        found.append(
+            f"Outputs are not labels, so {samples.metric} is forecast, by the methods that need no probabilities."
+        )
     elif all(sample.probabilities is None for sample in samples.shifts.values()):
         found.append("The predictions have no probabilities of all labels, which most methods need.")
     constant = sorted(

@@ -272,9 +272,9 @@ def _refuse_other_order(samples: Sequence[Sample], split: str, labels: tuple[str
 
 
 def _problem_of_spans(folder: DatasetFolder, task: str) -> Problem:
-    what = "forecasts are of means over texts, and span F1 is not a mean over texts"
-    cure = f"choose a task of labels, answers or texts: {NO_MEANING}"
-    return Problem(what, str(folder.path), f"'{task}' is a task of tags", cure)
+    what = "only means over texts can be forecast, and span F1 is not a mean over texts"
+    cure = f"choose a classification, question answering or generation task: {NO_MEANING}"
+    return Problem(what, str(folder.path), f"'{task}' is a tagging task", cure)
 
 
 def _problem_of_missing_home(file: str, task: str, runs: Sequence[Run]) -> Problem:

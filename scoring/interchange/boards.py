@@ -185,7 +185,9 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
     metric = how.metric if how.metric is not None else shared[0] if shared else None
     if metric is None or any(metric not in log.metrics for log in logs):
         found = "; ".join(sorted({", ".join(log.metrics) or "none" for log in logs}))
-        raise InvalidInput(Problem("the logs share no such per-item score", place, found, "choose one: --metric"))
+        raise InvalidInput(
+            Problem("the logs have no such per-item score in common", place, found, "choose one: --metric")
+        )
     parts = [
         log.samples.select(
             model=pl.lit(log.model),
@@ -221,7 +223,7 @@ def table_of_logs(logs: Sequence[EvaluationLog], how: Reading, place: str) -> Sc
         )
     lacking = pivoted.select(units).null_count().sum_horizontal().item()
     if lacking:
-        notes.append(f"{plural(int(lacking), 'answer')} of the logs' items missing")
+        notes.append(f"{plural(int(lacking), 'answer')} missing: the logs do not all contain the same items")
     table = ScoreTable(
         pivoted["model"].to_list(),
         units,

@@ -148,7 +148,7 @@ def compare_logs(logs: Sequence[EvaluationLog], how: Joining, *, names: Sequence
     of_model = None if names is not None else _logs_of_models(logs)
     n_compared = len(of_model) if of_model else len(logs)
     if n_compared > MAX_COMPARED:
-        what, cure = "these are too many for pairwise comparisons", "rank them: shiftbench logs ranks"
+        what, cure = "too many models for pairwise comparisons", "rank them: shiftbench logs ranks"
         raise InvalidInput(Problem(what, str(logs[0].path), f"{n_compared} models", cure))
     joined = join_logs(logs, called, how, of_model)
     comparison = compare_items(joined.items)
@@ -237,10 +237,13 @@ def _runs_of(
 def _run_notes(runs: Sequence[RunScores]) -> Iterator[str]:
     if not runs:
         return
-    each = ", ".join(f"{len(run.prompts)} and {run.scores.shape[2]} of {run.name}" for run in runs)
-    yield f"Scores are means over prompts, and runs of each: {each}"
+    each = ", ".join(
+        f"{plural(len(run.prompts), 'prompt')} with {plural(run.scores.shape[2], 'run')} each of {run.name}"
+        for run in runs
+    )
+    yield f"Scores are means over prompts and runs: {each}"
     if len({frozenset(run.prompts) for run in runs}) > 1:
-        yield "Models had different prompts: each is compared with its own prompts"
+        yield "The models were given different prompts; each one's scores are with its own prompts"
 
 
 def model_names(logs: Sequence[EvaluationLog]) -> list[str]:
@@ -255,7 +258,7 @@ def _refuse_twice_or_other_tools(logs: Sequence[EvaluationLog], names: Sequence[
         for other, name in zip(logs[:number], names, strict=False):
             same_file = log.path.resolve() == other.path.resolve()
             if same_file or (log.model == other.model and log.samples.equals(other.samples)):
-                what = f"a log is given twice: it contains the same responses of the same model as that of '{name}'"
+                what = f"a log is given twice: it has the same model and responses as the log of '{name}'"
                 raise InvalidInput(Problem(what, str(log.path), cure="give the logs of different runs"))
 
     if len({log.tool for log in logs}) > 1:
@@ -273,7 +276,7 @@ def _metric(logs: Sequence[EvaluationLog], names: Sequence[str], wanted: str | N
             each = zip(names, logs, strict=True)
             found = "; ".join(f"{name}: {', '.join(log.metrics) or 'none'}" for name, log in each)
             cure = "score both models in the same way, with per-item scores"
-            raise InvalidInput(Problem("the logs share no per-item score", where, found, cure))
+            raise InvalidInput(Problem("the logs have no per-item score in common", where, found, cure))
         return shared[0]
     for log in logs:
         if wanted not in log.metrics:
@@ -349,7 +352,9 @@ def _item_differences(first: pl.DataFrame, other: pl.DataFrame, name: str, other
         f"only in {name}": first.join(other, on="id", how="anti"),
         f"only in {other_name}": other.join(first, on="id", how="anti"),
     }
-    return [f"{plural(len(rows), 'item')} {kind}, as '{rows['id'][0]}'" for kind, rows in kinds.items() if len(rows)]
+    return [
+        f"{plural(len(rows), 'item')} {kind}, such as '{rows['id'][0]}'" for kind, rows in kinds.items() if len(rows)
+    ]
 
 
 def _without_scores(
@@ -358,7 +363,7 @@ def _without_scores(
     for table, name in zip(tables, names, strict=True):
         missing = table.filter(pl.col("score").is_null())
         if missing.height and not how.shared_items:
-            found = f"{missing.height:,} of {table.height:,}, as '{missing['id'][0]}'"
+            found = f"{missing.height:,} of {table.height:,}, such as '{missing['id'][0]}'"
             cure = "finish the run, or exclude these items for all models (--allow items)"
             yield Problem(f"items have no score '{metric}'", name, found, cure)
 

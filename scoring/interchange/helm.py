@@ -221,7 +221,7 @@ def _add(
     if first.reference_index is not None:
         choices = [reference.output.text for reference in instance.references]
         if any(not 0 <= (state.reference_index or 0) < len(choices) for state in asked):
-            refuse_log(rows.path, "a request is about a reference that its instance lacks", f"'{instance.id}'", WHOLE)
+            refuse_log(rows.path, "a request has an invalid reference index", f"'{instance.id}'", WHOLE)
         likelihoods = _likelihoods(asked, choices)
         answer = _chosen(choices, likelihoods, scores)
     else:
@@ -258,7 +258,7 @@ def _first_match(pattern: str, text: str, path: Path) -> str:
         has_group = len(series.str.extract_groups(pattern).struct.fields) > 0
         return series.str.extract(pattern, int(has_group))[0] or ""
     except pl.exceptions.ComputeError as error:
-        what, key = "the pattern for answers is not supported", "output_mapping_pattern"
+        what, key = "the pattern that extracts answers is not supported", "output_mapping_pattern"
         cure = "use a run whose pattern has no look-around and no back-references"
         refuse_log(path, what, " ".join(str(error).split())[:200], cure, key=key)
 

@@ -191,7 +191,7 @@ class BoundedArchive:
         if len(content) != entry.file_size or zlib.crc32(content) != entry.CRC:
             longer = "more than " if len(content) > entry.file_size else ""
             found = f"{longer}{min(len(content), entry.file_size):,} bytes instead of {entry.file_size:,}"
-            refuse_log(self._path, f"entry '{name}' differs from its description in the archive", found, WHOLE)
+            refuse_log(self._path, f"entry '{name}' does not match its size or checksum in the archive", found, WHOLE)
         return content
 
     def _unpack(self, entry: zipfile.ZipInfo) -> bytes:

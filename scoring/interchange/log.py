@@ -120,7 +120,7 @@ class EvaluationLog:
             # NaN is in no range.
             elif value is not None and not 0 <= value <= MAX_COUNT:
                 found = "less than 0" if value < 0 else f"more than {MAX_COUNT:,}" if value > MAX_COUNT else "NaN"
-                refuse_log(self.path, "this is not a number of anything", found, WHOLE, key=key)
+                refuse_log(self.path, "this number is out of range", found, WHOLE, key=key)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -329,7 +329,7 @@ def parse_json(
         cure = "run it again with a supported version"
         refuse_log(path, f"{what} does not match the format of {tool}", first_line(error), cure, **place)
     except (ValueError, OverflowError, RecursionError) as error:
-        refuse_log(path, f"{what} is not JSON", first_line(error), WHOLE, **place)
+        refuse_log(path, f"{what} is not valid JSON", first_line(error), WHOLE, **place)
 
 
 def plain_json(text: bytes) -> bytes:

@@ -56,7 +56,7 @@ def log_predictions(
         refuse_log(log.path, "an item is not among the dataset's test rows", found, OWN_IDS)
     likely = log.samples.filter(pl.col("log_likelihoods").is_not_null())
     if len(likely) and match is None:
-        refuse_log(log.path, "the log is of multiple choice, but the task is not", cure=OWN_IDS)
+        refuse_log(log.path, "the log has answers to multiple choice, but the task has no labels", cure=OWN_IDS)
     written = log.samples.filter(pl.col("log_likelihoods").is_null()).join(rows, on="id", how="left")
     answers = [
         UNPARSED if row["answer"] is None else parse(row["answer"], row) for row in written.iter_rows(named=True)
@@ -105,16 +105,14 @@ def joined_predictions(parts: Sequence[pl.DataFrame], logs: Sequence[EvaluationL
             ("filter", log.facts.filter, logs[0].facts.filter),
         ):
             if own != first:
-                found = f"'{own}', where {logs[0].path} has '{first}'"
+                found = f"'{own}', but '{first}' in {logs[0].path}"
                 refuse_log(log.path, f"the logs differ in their {name}", found, "import each run separately")
     frame = pl.concat(parts)
     repeated = frame.filter(frame.select("id", "seed").is_duplicated())
     if len(repeated):
         n = repeated.select("id", "seed").n_unique()
         found = f"'{repeated['id'][0]}'{and_more(n - 1, 'item')}"
-        refuse_log(
-            logs[-1].path, "an item occurs in two of the logs", found, "give each log once, and only logs of one run"
-        )
+        refuse_log(logs[-1].path, "an item occurs in two logs", found, "give each log once, and only logs of one run")
     return frame.drop(name for name in ("confidence", "probabilities") if frame[name].null_count() == len(frame))
 
 
@@ -165,7 +163,7 @@ def reading_notes(log: EvaluationLog, predictions: pl.DataFrame) -> str:
     facts, n = log.facts, len(predictions)
     unparsed = int((predictions["prediction"] == UNPARSED).sum())
     others = [name for name in facts.filters if name != facts.filter]
-    chosen = f"; filter '{facts.filter}', not {', '.join(map(repr, others))}" if others else ""
+    chosen = f"; filter '{facts.filter}' (not read: {', '.join(map(repr, others))})" if others else ""
     how = "by log-likelihoods" if log.samples["log_likelihoods"].null_count() < n else "by the generated text"
     epochs = f", {log.epochs} epochs as seeds" if log.epochs > 1 else ""
     read = f"{log.path}: {plural(n, 'answer')} of {log.model}, {how}{epochs}{chosen}"

@@ -88,7 +88,7 @@ def read_ranking_claim(path: Path) -> RankingClaim:
         first = error.errors(include_url=False)[0]
         found = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
         cure = "give the output of 'shiftbench logs ranks --json'"
-        raise InvalidInput(Problem("this is not a ranking", str(path), found, cure)) from error
+        raise InvalidInput(Problem("not a valid ranking", str(path), found, cure)) from error
 
 
 def check_ranking_claim(claim: RankingClaim, path: Path, files: Sequence[Path] = ()) -> list[str]:
@@ -114,7 +114,7 @@ def _differences(claim: RankingClaim, table: ScoreTable) -> Iterator[str]:
     before, now = claim.ranking.model_dump(), again.model_dump()
     for name in before:
         if not _agrees(before[name], now[name]):
-            yield f"{name.replace('_', ' ')}: the claim has {_short(before[name])}, ranked again {_short(now[name])}"
+            yield f"{name.replace('_', ' ')}: claimed {_short(before[name])}, recomputed {_short(now[name])}"
 
 
 def _agrees(a: Any, b: Any) -> bool:

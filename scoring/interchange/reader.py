@@ -33,7 +33,7 @@ def read_log(
         cure = "give samples_*.jsonl of lm-eval, a .eval or .json log of Inspect, or a run folder of HELM"
         refuse_log(path, "this is not a log of lm-eval, Inspect or HELM", cure=cure)
     if tool not in (None, wrote):
-        refuse_log(path, f"this is not a log of {tool}", f"a log of {wrote}", f"read it as one of {wrote}")
+        refuse_log(path, f"this is not a log of {tool}", f"a log of {wrote}", f"import it as {wrote}")
     if wrote == LM_EVAL:
         return read_lm_eval(path, filter_name, fields)
     if filter_name is not None:

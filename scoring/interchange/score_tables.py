@@ -116,14 +116,14 @@ def finish(table: ScoreTable, how: Reading, place: str) -> ScoreTable:
         strange = [name for name in names if name not in table.units]
         if strange and words != "--families":
             cure = did_you_mean(strange[0], list(table.units)[:2000])
-            raise InvalidInput(Problem(f"{words} is not a unit of the table", place, f"'{strange[0]}'", cure))
+            raise InvalidInput(Problem(f"{words} must be a unit of the table", place, f"'{strange[0]}'", cure))
     if how.without:
         keep = np.array([name not in how.without for name in table.units])
         notes.append(f"Excluded, as requested: {quote_names(how.without, 5)}")
     empty = keep & ~np.isfinite(table.scores).any(axis=0)
     if empty.any():
         named = quote_names([name for name, is_empty in zip(table.units, empty, strict=True) if is_empty], 5)
-        notes.append(f"Without any score, so excluded: {named}")
+        notes.append(f"Excluded, because they have no scores: {named}")
         keep &= ~empty
     units = [name for name, kept in zip(table.units, keep, strict=True) if kept]
     scores = table.scores[:, keep]
@@ -132,15 +132,15 @@ def finish(table: ScoreTable, how: Reading, place: str) -> ScoreTable:
         lacking = [name for name in units if name not in how.families]
         if lacking:
             found = quote_names(lacking, 5)
-            raise InvalidInput(Problem("these tasks have no family", "--families", found, "add a line for each"))
+            raise InvalidInput(Problem("these tasks have no family", "--families", found, "add a row for each"))
         groups = [how.families[name] for name in units]
     same = [name for column, name in enumerate(units) if np.nanmin(scores[:, column]) == np.nanmax(scores[:, column])]
     if same and table.unit is Unit.TASKS:
-        notes.append(f"All models have the same score, so these do not affect the ranking: {quote_names(same, 5)}")
+        notes.append(f"No effect on the ranking, because all models have the same score: {quote_names(same, 5)}")
     lower = np.full(len(units), how.lower_is_better) | np.array([name in how.lower for name in units], dtype=bool)
     if lower.any():
         which = "every unit" if lower.all() else quote_names(how.lower, 5)
-        notes.append(f"Lower is better on {which}, as given")
+        notes.append(f"Lower is better on {which}, as requested")
     for name in table.models:
         check_text(name, place, cure="correct the model's name")
     return ScoreTable(
@@ -283,7 +283,7 @@ def _model_rows(frame: pl.DataFrame, names: str, place: str, notes: list[str]) -
         elif frame.drop(names).row(row) == frame.drop(names).row(first[name]):
             twice.append(name)
         else:
-            found = f"'{name}', also row {first[name] + 1}"
+            found = f"'{name}', also in row {first[name] + 1}"
             cure = "give runs of one model as a long table with dates, or under different names"
             raise InvalidInput(
                 Problem("a model has two rows with different scores", place, found, cure, column=names, row=row + 1)
@@ -405,8 +405,8 @@ def _long_table(
     for word, column in optional.items():
         if word != "date" and (facts[f"n_{word}"] > 1).any():
             unit = facts.filter(pl.col(f"n_{word}") > 1)["unit"][0]
-            what = f"a {kind.value.removesuffix('s')} has two values here"
-            raise InvalidInput(Problem(what, place, f"'{unit}'", "write one", column=column))
+            what = f"one {kind.value.removesuffix('s')} has two values in this column"
+            raise InvalidInput(Problem(what, place, f"'{unit}'", "give it one value", column=column))
     pivoted = tidy.pivot(on="unit", index="model", values="score", maintain_order=True)
     units = facts["unit"].to_list()
     scores = pivoted.select(units).to_numpy().astype(np.float64)
@@ -436,13 +436,13 @@ def _once(tidy: pl.DataFrame, has_dates: bool, place: str, notes: list[str]) -> 
         if differing.height:
             first = differing.row(0, named=True)
             found = f"'{first['model']}', '{first['unit']}', rows {first['row'][0]} and {first['row'][1]}"
-            cure = "add a column 'date' (the newest counts), or give runs as logs"
+            cure = "add a column 'date' (the newest score is used), or give runs as logs"
             raise InvalidInput(Problem("a model has two scores on one unit", place, found, cure))
-        notes.append(f"{plural(repeated.height - differing.height, 'row')} that are duplicates skipped")
+        notes.append(f"{plural(repeated.height - differing.height, 'duplicate row')} skipped")
         return tidy.unique(["model", "unit"], keep="first", maintain_order=True)
     kept = tidy.sort("date", maintain_order=True, nulls_last=False).unique(["model", "unit"], keep="last")
     notes.append(
-        f"{plural(tidy.height - kept.height, 'older score')} skipped: of each model and unit the newest counts"
+        f"{plural(tidy.height - kept.height, 'older score')} skipped: the newest score per model and unit is used"
     )
     return kept.sort("row")
 

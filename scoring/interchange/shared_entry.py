@@ -82,7 +82,7 @@ class SharedEntry:
         if drop is not None and figure.source is None and not figure.is_drop:
             yield f"{drop.words} {plain_score(drop.estimate)}"
         warnings = {
-            "not shown to be above the level of guessing": figure.source is None and task.summary.at_floor,
+            "not significantly above the no-skill level": figure.source is None and task.summary.at_floor,
             "some shifts are missing": figure.source is None and not task.summary.complete,
             "partial data": self.scores.partial_data,
             "some upstream files match no record": self.scores.unverified_data,

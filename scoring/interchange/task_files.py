@@ -70,7 +70,7 @@ class PromptedTask:
 
 # Placeholder of a column in prompts that become templates: NUL cannot occur in a prompt's own text.
 _MARK = "\x00"
-_MACRO_F1 = '''"""Macro-F1 over the labels of one domain, as the mean of a group counts it."""
+_MACRO_F1 = '''"""Macro-F1 over the labels of one domain; the group averages it over domains."""
 
 from sklearn.metrics import f1_score
 
@@ -194,7 +194,7 @@ def _write(path: Path, content: Mapping[str, Any]) -> None:
     path.write_text(yaml.dump(content, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120), "utf-8")
 
 
-_FILE = '''"""Task '{task}' of '{benchmark}', one Inspect task a domain.
+_FILE = '''"""Task '{task}' of '{benchmark}', one Inspect task per domain.
 
     inspect eval {file} --model openai/gpt-4o-mini
     shiftbench logs import inspect logs/*.eval --data DIR --out predictions.parquet

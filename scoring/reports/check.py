@@ -116,7 +116,7 @@ def time_lines(course: OverTime) -> list[str]:
         evidence = evidence_words(found.largest if at is None else at.evidence)
         lines.insert(int(at is None), sentence("time", "alarm", course, at, evidence, ALARM))
     elif any(each.is_reference for each in course.periods):
-        lines.append("There is no period after the reference yet, so no alarm.")
+        lines.append("There is no period after the reference yet, so nothing can be monitored.")
     return lines
 
 

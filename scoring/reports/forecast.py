@@ -163,7 +163,7 @@ def forecast_lines(forecasts: Forecasts, method: str | None = None) -> Iterator[
     """
     for task in forecasts.tasks:
         yield from _task_parts(task, method)
-    yield from (f"Left out: {line}." for line in forecasts.left_out)
+    yield from (f"Not forecast: {line}." for line in forecasts.left_out)
     yield sentence("forecasts", "about")
     yield forecasts.concept_shift
 
@@ -286,5 +286,5 @@ def method_comparison_lines(found: MethodComparison) -> Iterator[RenderableType]
         yield f"{CANNOT_TELL.capitalize()}: no test over fewer than {MIN_DOMAINS} target domains can be significant."
     if any(board.board is None for board in found.boards):
         yield BOARDS_ARE_ALIKE
-    yield from (f"Left out: {line}." for line in found.left_out)
+    yield from (f"Not forecast: {line}." for line in found.left_out)
     yield found.concept_shift

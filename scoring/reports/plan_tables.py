@@ -24,7 +24,7 @@ def plan_lines(plan: DetectionPlan) -> Iterator[RenderableType]:
         title = f"{task.task}: smallest true drop of {task.metric} detected with 80% power at the 5% level, points"
         yield PlainTable(title, columns, [row for figure in _figures(task) for row in _drop_rows(task, figure)])
         texts = f"texts per domain, {plan.runs} runs" if plan.runs >= MIN_RUNS else "texts per domain, these models"
-        needed = ("drop", "of points", "runs, texts as in the data", texts)
+        needed = ("drop", "size in points", "runs, with the texts in the data", texts)
         yield PlainTable(f"{task.task}: size needed to detect a drop", needed, [_need_row(n) for n in task.needs])
         texts = "each class's texts" if task.metric == OVER_CLASSES else "texts"
         yield sentence("terminal", "assumed", task.assumed, texts, task.test_texts.values())

@@ -97,7 +97,7 @@ def model_table(ranking: Ranking) -> PlainTable:
         )  # fmt: skip
         rows.append((each.name + (" *" if each.name in tied else ""), f"{each.score:.4g}", ranks, wins, win_ranks))
     title = "Models by mean; brackets: simultaneous 95% rank intervals; * tied for first"
-    return PlainTable(title, ("Model", "Mean", "Rank", "Win rate", "Rank by it"), rows)
+    return PlainTable(title, ("Model", "Mean", "Rank", "Win rate", "Rank by win rate"), rows)
 
 
 def left_out_table(ranking: Ranking) -> PlainTable:
@@ -109,7 +109,7 @@ def left_out_table(ranking: Ranking) -> PlainTable:
         lacking = quote_names(each.missing, 2)
         decided = f"{each.better_than} / {each.worse_than} / {each.undecided}"
         rows.append((each.name, str(each.n_units), lacking, f"{each.own_mean:.4g}", decided, against))
-    head = ("Model", "Units", "Lacks", "Own mean", "Better / worse / undecided", "Against the first")
+    head = ("Model", "Units", "Lacks", "Mean of its units", "Better / worse / undecided", "Against the first")
     title = "Not ranked: compared with ranked models on shared units"
     return PlainTable(title, head, rows, texts=("Lacks",))
 
@@ -126,7 +126,7 @@ def neighbour_table(ranking: Ranking) -> PlainTable:
         )
         for each in ranking.neighbours
     ]
-    title = "Neighbours: difference with pointwise 95% interval, p, and p corrected over all pairs"
+    title = "Adjacent models: difference with pointwise 95% interval, p, and p corrected over all pairs"
     return PlainTable(title, ("Model", "Next", "Difference", "p", "p (corrected)"), rows, n_names=2)
 
 

@@ -193,7 +193,7 @@ def _summary(page: TaskPage) -> Iterator[RenderableType]:
         yield sentence("terminal", "without_runs", summary.basis == ID_OOD)
 
 
-_COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "moved", "differs": "differ"}
+_COUNTED: dict[Status, str] = {"agrees": "as claimed", "moved": "changed with the versions", "differs": "different"}
 
 
 def claim_lines(claim: Claim, checked: ClaimCheck) -> Iterator[RenderableType]:

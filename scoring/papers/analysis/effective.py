@@ -62,7 +62,7 @@ def find_effective(results: Sequence[Result]) -> Findings:
         known = [(result, pair, each) for (result, pair), each in zip(mine, compared, strict=True) if each]
         if len(known) < len(every):
             why = f"no in-domain score, or fewer than {MIN_BASELINES} other entries to fit a line to"
-            left_out.append(f"{board}: {n_entries(len(every) - len(known))} without: {why}")
+            left_out.append(f"{board}: {n_entries(len(every) - len(known))} with {why}")
         on_board = []
         for result, (own, away), (line, effective) in known:
             known_ends = not np.isnan(effective.low)

@@ -118,7 +118,7 @@ def results_above_floor(board: str, results: Sequence[Result], left_out: list[st
     """Return one board's results whose mean ST is above chance; the number of the others is added to ``left_out``."""
     skilled = [result for result in results if not result.task.summary.at_floor]
     if len(skilled) < len(results):
-        left_out.append(f"{board}: {n_entries(len(results) - len(skilled))} at chance")
+        left_out.append(f"{board}: {n_entries(len(results) - len(skilled))} whose mean ST is at chance")
     return skilled
 
 

@@ -107,7 +107,7 @@ def figures_of(names: Sequence[str]) -> list[PaperFigure]:
     """
     known = {figure.name: figure for figure in FIGURES}
     problems = [
-        Problem("there is no such metric", "--figure", f"'{name}'", did_you_mean(name, list(known)))
+        Problem("there is no such figure", "--figure", f"'{name}'", did_you_mean(name, list(known)))
         for name in names
         if name not in known
     ]
@@ -130,7 +130,7 @@ def analyse(results: Sequence[Result], names: Sequence[str] = ()) -> list[Analys
     analyses = [Analysis(figure, figure.find(results)) for figure in figures_of(names)]
     empty = [analysis for analysis in analyses if not analysis.drawn]
     if names and empty:
-        what, cure = "this figure cannot be drawn from these entries", "give other entries, or omit it"
+        what, cure = "this figure cannot be drawn from these entries", "give other entries, or omit this figure"
         raise InvalidInput(
             Problem(what, "--figure", f"'{each.figure.name}': {'; '.join(each.findings.left_out)}", cure)
             for each in empty
@@ -173,7 +173,7 @@ def analysis_lines(analyses: Sequence[Analysis], out: Path, notes: Sequence[str]
             for each in drawn
         ]  # fmt: skip
         columns = ("figure", "paper", "rows", "files")
-        yield PlainTable(f"Drawn into {out}", columns, rows, texts=("paper", "files"))
+        yield PlainTable(f"Figures written to {out}", columns, rows, texts=("paper", "files"))
     for each in drawn:
         yield from (f"{each.figure.name} excludes: {line}" for line in each.findings.left_out)
     for each in analyses:

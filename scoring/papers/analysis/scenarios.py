@@ -58,7 +58,7 @@ def draw_scenarios(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:
     title = "Scenarios of domain shifts, over all entries and shifts"
     about = "Proportions of shifts; full colour: resolved (both drops' 95% intervals exclude 0)."
     if _PLACEBO in rows["paradigm"]:
-        about += " Placebo: the same entries on domains made random."
+        about += " Placebo: the same entries, with texts assigned to domains at random."
     height = 1.0 + 0.55 * names
     margins = Margins(left=2.5, right=2.0, top=0.35, bottom=0.5)
     panel = Panel(lambda axis: _bars(axis, rows))

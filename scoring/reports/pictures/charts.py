@@ -59,7 +59,7 @@ def scenario_plane(task: TaskScores, placebo: TaskScores | None = None) -> Marku
     ]
     about = (
         f"{len(shifts)} shifts by source drop and target drop, {sum(each.resolved for each in shifts)} of them with a "
-        f"resolved scenario{f'; {len(placebos)} placebo drops beside them' if placebos else ''}. "
+        f"resolved scenario{f'; also {len(placebos)} shifts of the placebo' if placebos else ''}. "
         "All values are in the table of shifts."
     )
     keys = [(draw.mark_sign(*looks[source]), source_name(source)) for source in order]

@@ -133,7 +133,7 @@ def test_the_same_file_twice_is_one_entry(served: Served, new_file: Path) -> Non
     # It says where the entry stands, and what it would take to be ranked: the file is of one source.
     page, board, *missing = answer_lines(answer, f"{served.url}/submit", over_http=True)
     assert board == f"listed but not ranked on the board synthetic/sa: {served.url}/?board=synthetic/sa"
-    assert missing[0] == "  missing: lamps: no predictions of a model trained on it"
+    assert missing[0] == "  missing: lamps: no predictions of a model trained on this domain"
     assert missing[-1] == "  missing: and 1 more"
     assert "Sent twice" in httpx.get(board.split(": ")[1]).text
     assert "Sent twice" in httpx.get(page.split(": ")[1]).text

@@ -100,7 +100,7 @@ def test_what_is_missing_is_named(filled: Filled, store: Store) -> None:
     index = Index([filled.folder], store)
     rows = {row["name"]: row for row in index.frame(board_of(index)).iter_rows(named=True)}
     third, fourth = list(filled.folder.task("nli").domains)[2:]
-    lines = [f"{name}: no predictions of a model trained on it" for name in (third, fourth)]
+    lines = [f"{name}: no predictions of a model trained on this domain" for name in (third, fourth)]
     assert rows["Partial model"]["missing"] == lines
     assert rows["Partial model"]["average_drop"] is None
     assert (rows["Zero-shot model"]["mean_ss"], rows["Zero-shot model"]["worst_td"]) == (None, None)

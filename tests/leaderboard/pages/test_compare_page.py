@@ -132,7 +132,7 @@ def test_empty_states(filled: Filled, n_choices: int, words: str) -> None:
 
 
 def test_what_cannot_be_compared_is_told_in_a_box(filled: Filled) -> None:
-    problem = "a and b: the entries are of different data"
+    problem = "a and b: the entries are on different data"
     shown = Visible(compare_page(chooser(filled), None, problems=[problem, SCRIPT]))
     assert problem in shown.text
     assert "script" not in shown.tags

@@ -83,8 +83,8 @@ def test_a_pair_is_kept_and_made_again_when_it_is_damaged(filled: Filled, tmp_pa
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"version": DataVersion("f" * 64)}, "the entries are of different data"),
-        ({"subset": "fewshot"}, "the entries are of different subsets"),
+        ({"version": DataVersion("f" * 64)}, "the entries are on different data"),
+        ({"subset": "fewshot"}, "the entries are on different subsets"),
         ({"id": "../../etc/passwd"}, "this is not an entry id"),
     ],
 )

@@ -98,7 +98,7 @@ def test_what_a_reader_must_know_stands_in_the_notes(good: SharedEntry) -> None:
     tasks = (task.model_copy(update={"summary": summary}),)
     warned = replace(good, scores=good.scores.model_copy(update={"tasks": tasks, **marks}))
     notes = warned.notes(headlines(warned.scores)["nli"])
-    for words in ("not shown to be above", "some shifts are missing", "partial data", "match no record", "synthetic"):
+    for words in ("not significantly above", "some shifts are missing", "partial data", "match no record", "synthetic"):
         assert words in notes
         assert (words in good.notes(headlines(good.scores)["nli"])) == (words == "synthetic")
 

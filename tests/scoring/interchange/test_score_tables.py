@@ -48,7 +48,7 @@ def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path, 
     ("text", "words"),
     [
         ("model,a,b\nx,0.5,8l.2\ny,0.5,0.2\nz,0.1,0.3\n", "column 'b', row 1: this is not a score; found '8l.2'"),
-        ("model,a,b\nx,1,2\nx,1,3\n", "row 2: a model has two rows with different scores; found 'x', also row 1"),
+        ("model,a,b\nx,1,2\nx,1,3\n", "row 2: a model has two rows with different scores; found 'x', also in row 1"),
         ("model,a,a\nx,1,2\ny,1,3\n", "two columns have the same name; found 'a'"),
         ("model,a\nx,1\n,2\n", "column 'model', row 2: a row has no model"),
         (

@@ -87,7 +87,9 @@ def test_a_constant_predictor_is_at_floor_and_a_good_one_is_not(scored: dict[str
     assert all(0.3 < floor.chance < 0.34 for floor in good.floors.values())
     # Its drop is smaller, but no conclusion is drawn from that.
     assert constant.summary.average_drop.value < good.summary.average_drop.value
-    words = "nli: at chance, or always predicting one label (mean ST): its drops are not informative."
+    words = (
+        "nli: mean ST is not significantly above chance or always predicting one label, so drops are not informative."
+    )
     assert words in warnings(scored["constant"])
     assert not [line for line in warnings(scored["good"]) if "chance" in line]
 
