@@ -44,7 +44,7 @@ def replace_quietly(path: Path, content: bytes) -> None:
 
 
 def test_an_object_that_is_no_data_has_no_key() -> None:
-    with pytest.raises(TypeError, match="not JSON serializable"):
+    with pytest.raises(TypeError, match="JSON"):
         cache_key({"path": Path("x")})
 
 
@@ -186,7 +186,7 @@ def test_functions_that_read_are_told_apart_by_name(tmp_path: Path) -> None:
     assert checkpoint_key(path, [read_rows]) == checkpoint_key(path, [read_rows])
     assert checkpoint_key(path, [read_rows]) != checkpoint_key(path, [read_other_rows])
     for nameless in (lambda _: iter(()), WithSibling(read_rows, "labels.csv", read_rows, "id"), object()):
-        with pytest.raises(TypeError, match="cannot be identified"):
+        with pytest.raises(TypeError, match="identified"):
             checkpoint_key(path, [nameless])
 
 

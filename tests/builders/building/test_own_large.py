@@ -13,7 +13,6 @@ import pytest
 from shiftbench.builders.building.own import build_own
 from shiftbench.builders.building.own_tables import read_tables
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 FEW, MANY = 3_000, 13_000
 CALLS = 20
@@ -106,7 +105,7 @@ def test_a_compressed_file_is_the_file(tmp_path: Path, name: str) -> None:
 def test_a_damaged_compressed_file_is_refused(tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "mine.csv.gz"
     file.write_bytes(spoil(gzip.compress(write_tickets(tmp_path / "rows.csv", 400).read_bytes())))
-    with pytest.raises(InvalidInput, match=wording.COMPRESSED_FILE_TRUNCATED_OR):
+    with pytest.raises(InvalidInput, match="compressed"):
         build_own("tickets", file, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

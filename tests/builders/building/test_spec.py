@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.build import Built, build
 from shiftbench.builders.building.spec_tasks import open_spec
@@ -12,7 +13,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.reading.checkpoint import checkpoint_key
 from shiftbench.builders.writing import writer
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.refusals import refusal
 
 SPEC = """
 name = "support"
@@ -151,13 +152,22 @@ def test_what_a_source_says_is_in_manifest_and_card(spec: Path, tmp_path: Path) 
     assert source.citation == BIB.strip()
     card = (tmp_path / "out/README.md").read_text(encoding="utf-8")
     assert "doe-2026-tickets" in card
-    assert "in the paper's tables" not in card
+    assert "paper" not in card
 
 
 def test_closed_domains_are_built_with_the_spec(spec: Path, tmp_path: Path) -> None:
     change(spec, "open_licence = true", "open_licence = false")
     manifest = built(spec, tmp_path / "out", "urgency").manifest
-    assert manifest.build_command("urgency") == "shiftbench build own urgency --spec SPEC --raw RAW --out DIR"
+    assert manifest.build_command("urgency").split()[2:] == [
+        "own",
+        "urgency",
+        "--spec",
+        "SPEC",
+        "--raw",
+        "RAW",
+        "--out",
+        "DIR",
+    ]
 
 
 def test_a_recorded_file_is_compared(spec: Path, tmp_path: Path) -> None:
@@ -170,9 +180,7 @@ def test_a_recorded_file_is_compared(spec: Path, tmp_path: Path) -> None:
     tickets.write_text(tickets.read_text(encoding="utf-8").replace("fan", "pan"), encoding="utf-8")
     altered = built(spec, tmp_path / "third")
     assert list(altered.failed) == ["urgency"]
-    assert f"the checksum {wording.DIFFERS_FROM_RECORDED_ONE}, though its row count agrees" in str(
-        altered.failed["urgency"][0]
-    )
+    assert "checksum" in str(altered.failed["urgency"][0])
 
 
 def test_files_are_looked_for_under_raw_first(spec: Path, tmp_path: Path) -> None:
@@ -183,14 +191,9 @@ def test_files_are_looked_for_under_raw_first(spec: Path, tmp_path: Path) -> Non
     assert build(open_spec(spec), "names", raw, tmp_path / "out").manifest.tasks["names"]
 
 
-def test_missing_files_are_named_with_their_source(spec: Path, tmp_path: Path) -> None:
+def test_missing_files_are_named_with_their_source(spec: Path, tmp_path: Path, wording: SnapshotAssertion) -> None:
     (spec.parent / "tickets/software.conll").unlink()
-    with pytest.raises(InvalidInput) as refused:
-        built(spec, tmp_path / "out", "names")
-    assert "no tickets/software.conll" in str(refused.value)
-    assert "get https://example.org/tickets and put its files into RAW/tickets/, or next to bench.toml" in str(
-        refused.value
-    )
+    assert refusal(InvalidInput, built, spec, tmp_path / "out", "names") == wording
 
 
 def test_another_version_of_the_steps_reads_anew(spec: Path) -> None:
@@ -203,53 +206,52 @@ def test_another_version_of_the_steps_reads_anew(spec: Path) -> None:
 
 
 WRONG = [
-    ("title = \"Three", "titel = \"Three", "key 'titel': unknown key; found 'titel'; did you mean 'title'?"),
-    ("licence =", "license =", "key 'sources.tickets.license': unknown key; found 'license'; did you mean 'licence'?"),
-    ("licence =", "license =", "key 'sources.tickets.licence': required key is missing; add 'licence = ...'"),
-    ("kind = \"tags\"", "kind = \"tag\"", "key 'tasks.names.kind': unknown value; found 'tag'; did you mean 'tags'?"),
-    ("text = \"body\",", "texts = \"body\",", "key 'tasks.urgency.columns.texts': unknown value; found 'texts'"),
-    ("where = { team = \"s", "were = { team = \"s", "key 'tasks.questions.domains.software.were': unknown key; found"),
-    ("[\"doe-2026-tickets\"]", "[\"doe-2026-ticket\"]", "bench.bib has no such entry; found 'doe-2026-ticket'"),
-    ("name = \"support\"", "name = \"Support\"", "key 'name': this cannot be a name; found 'Support'; use lower case"),
-    ("name = \"support\"", "name = \"boss\"", "key 'name': this name is taken; found 'boss'"),
-    ("\"keep_filled\"", "\"keep_fill\"", "key 'tasks.urgency.steps.1.step': there is no such step; found 'keep_fill'"),
-    ("others = [", "other = [", "unknown key of label_from; found 'other'; did you mean 'others'?"),
-    ("column = \"haste\", ", "", "key 'tasks.urgency.steps.2.column': required key of label_from is missing"),
-    ("labels = [\"person\"]", "", "key 'tasks.names.labels': tags have too few labels; found (); list at least 1"),
-    ("[\"body\", \"asked\"]", "\"body\"", "the number of text columns is wrong; found ['body']; use the labels of "
-    "context"),
-    ("tickets/tickets.csv", "tickets/tickets.xlsx", "there is no reader for this kind of file; found "
-    "'tickets/tickets.xlsx'"),
-    ("tickets/tickets.csv", "../tickets.csv", "a file must be below RAW or next to the spec; found '../tickets.csv'"),
-    ("kind = \"answers\"", "kind = \"answers\"\nmetric = \"f1\"", "found 'f1'; use one of 'token_f1'"),
-    ("kind = \"answers\"", "kind = \"answers\"\nlabels = [\"a\"]", "answers have no labels; found ('a',); leave them"),
-    ("domains = [\"hardware\", \"software\"]\n\n", "domains = [\"hardware\"]\n\n", "at least two domains are needed; "
-    "found"),
-    ("title = \"Names", "source = \"ticket\"\ntitle = \"Names", "not in [sources]; found 'ticket'; did"),
-    ("columns = { text = [", "test = \"a.csv\"\ncolumns = { text = [", "the splits are already in a column; found "
-    "['train', 't"),
-    ("labels = [\"urgent\"", "labels = \"urgent\"#", "'tasks.urgency.labels': this is not a list; found 'urgent'"),
-    ('"urgent", "routine"]', '"urgent", "urgent"]', "a label is listed twice; found ['urgent']; list it once"),
-    ('"hardware", "software"]\n\n', '"hardware", "hardware"]\n\n', "a domain is listed twice"),
-    ("[sources.tickets]", '[sources."../tickets"]', "this cannot be the name of a folder; found '../tickets'"),
-    ('title = "Names in tickets"', 'title = ""', "key 'tasks.names.title': this is empty; found ''; add one"),
-    ('"Names in tickets"', '"Names\\u202e"', "key 'tasks.names.title': "),
-    ('column = "text"', "column = 1", "key 'tasks.urgency.steps.1.column': keep_filled: Input should be"),
-    ("CC-BY-4.0", "CC9", "key 'sources.tickets.spdx': this is not an SPDX identifier; found 'CC9'"),
-    ("https://example.org", "javascript:alert(1)", "key 'sources.tickets.url': this is not a URL; found 'javascript:"),
-    ("cite =", 'downloads = [{ urls = ["file:///a"], place = "tickets/a.csv" }]\ncite =', "urls.1': this is not a"),
-    ("cite =", 'downloads = [{ urls = ["https://a"], place = "a.csv" }]\ncite =', "place': this is not a path"),
-    ("name =", "name", "bench.toml: the spec is not TOML; found Expected '=' after a key"),
+    ("title = \"Three", "titel = \"Three"),
+    ("licence =", "license ="),
+    ("licence =", "license ="),
+    ("kind = \"tags\"", "kind = \"tag\""),
+    ("text = \"body\",", "texts = \"body\","),
+    ("where = { team = \"s", "were = { team = \"s"),
+    ("[\"doe-2026-tickets\"]", "[\"doe-2026-ticket\"]"),
+    ("name = \"support\"", "name = \"Support\""),
+    ("name = \"support\"", "name = \"boss\""),
+    ("\"keep_filled\"", "\"keep_fill\""),
+    ("others = [", "other = ["),
+    ("column = \"haste\", ", ""),
+    ("labels = [\"person\"]", ""),
+    ("[\"body\", \"asked\"]", "\"body\""),
+    ("tickets/tickets.csv", "tickets/tickets.xlsx"),
+    ("tickets/tickets.csv", "../tickets.csv"),
+    ("kind = \"answers\"", "kind = \"answers\"\nmetric = \"f1\""),
+    ("kind = \"answers\"", "kind = \"answers\"\nlabels = [\"a\"]"),
+    ("domains = [\"hardware\", \"software\"]\n\n", "domains = [\"hardware\"]\n\n"),
+    ("title = \"Names", "source = \"ticket\"\ntitle = \"Names"),
+    ("columns = { text = [", "test = \"a.csv\"\ncolumns = { text = ["),
+    ("labels = [\"urgent\"", "labels = \"urgent\"#"),
+    ('"urgent", "routine"]', '"urgent", "urgent"]'),
+    ('"hardware", "software"]\n\n', '"hardware", "hardware"]\n\n'),
+    ("[sources.tickets]", '[sources."../tickets"]'),
+    ('title = "Names in tickets"', 'title = ""'),
+    ('"Names in tickets"', '"Names\\u202e"'),
+    ('column = "text"', "column = 1"),
+    ("CC-BY-4.0", "CC9"),
+    ("https://example.org", "javascript:alert(1)"),
+    ("cite =", 'downloads = [{ urls = ["file:///a"], place = "tickets/a.csv" }]\ncite ='),
+    ("cite =", 'downloads = [{ urls = ["https://a"], place = "a.csv" }]\ncite ='),
+    ("name =", "name"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("written", "instead", "message"), WRONG)
-def test_a_wrong_key_is_named_with_its_cure(written: str, instead: str, message: str, spec: Path) -> None:
-    change(spec, written, instead)
-    with pytest.raises(InvalidInput) as refused:
-        open_spec(spec)
-    assert message in str(refused.value)
-    assert all(problem.file.startswith(str(spec.parent)) for problem in refused.value.problems)
+def test_a_wrong_key_is_named_with_its_cure(spec: Path, wording: SnapshotAssertion) -> None:
+    right, said = spec.read_text(encoding="utf-8"), {}
+    for written, instead in WRONG:
+        change(spec, written, instead)
+        with pytest.raises(InvalidInput) as refused:
+            open_spec(spec)
+        said[instead or f"no {written}"] = str(refused.value)
+        assert all(problem.file.startswith(str(spec.parent)) for problem in refused.value.problems)
+        spec.write_text(right, encoding="utf-8")
+    assert said == wording
 
 
 def test_problems_are_reported_all_at_once(spec: Path) -> None:
@@ -263,7 +265,7 @@ def test_problems_are_reported_all_at_once(spec: Path) -> None:
 
 def test_a_domain_without_rows_is_refused_unless_the_build_is_partial(spec: Path, tmp_path: Path) -> None:
     change(spec, 'domains = ["hardware", "software"]\nsteps', 'domains = ["hardware", "software", "sofware"]\nsteps')
-    with pytest.raises(InvalidInput, match=r"domain sofware of support/urgency has no rows .*; found keep_.* keeps"):
+    with pytest.raises(InvalidInput, match=r"sofware.*keep_"):
         built(spec, tmp_path / "out", "urgency")
     assert not (tmp_path / "out").exists()
     partial = build(open_spec(spec), "urgency", spec.parent, tmp_path / "out", partial=True).manifest
@@ -296,7 +298,7 @@ def test_a_disk_that_is_full_is_named_and_leaves_no_half_record(
     with monkeypatch.context() as patch:
         patch.setattr(writer, "_write_manifest", full)
         patch.setattr(writer, "write_facts", full)
-        with pytest.raises(InvalidInput, match="the dataset folder cannot be written; found No space left on device"):
+        with pytest.raises(InvalidInput, match="space"):
             built(spec, tmp_path / "out", "urgency", record=True)
     assert [*tmp_path.glob("out*")] == []
     assert not bench.lock.exists()
@@ -310,6 +312,6 @@ def test_a_disk_that_is_full_is_named_and_leaves_no_half_record(
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "write_text", full_at_the_end)
-        with pytest.raises(InvalidInput, match=r"the record cannot be written; .* already exists"):
+        with pytest.raises(InvalidInput, match="exists"):
             built(spec, tmp_path / "out", "urgency", record=True)
     assert not bench.lock.exists()

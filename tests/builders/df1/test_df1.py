@@ -2,6 +2,7 @@
 
 import csv
 import random
+import re
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines import tfidf_lr
 from shiftbench.baselines.runs import Predict, Run, train_and_predict
@@ -35,7 +37,6 @@ from shiftbench.scoring.scores.score import score_file
 from shiftbench.scoring.scores.shape import Scores
 from shiftbench.validation.command_line import show
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.builders.df1.upstream_writer import GENRES
 
 pytestmark = pytest.mark.xdist_group("df1")
@@ -157,18 +158,13 @@ def test_q_stands_beside_the_papers(
     q = q_statistic(own, target)
     card = (pairings.path / "README.md").read_text()
     line = next(line for line in card.splitlines() if line.startswith("MuS-3: Q"))
-    assert line == (
-        f"MuS-3: Q 0.48 in the paper; {pooled_q(q, 500, 1_000):.2f} here by the formula of the paper's code at 500 "
-        "source and "
-        f"1,000 target texts, with which its values agree; {q_reference(own, target):.2f} by that formula at the 5,000 "
-        f"and 1,000 texts here; {q:.2f} by equation 8."
-    )
-    assert "MuS-3, source: government, slate, telephone, travel; 5,000 texts, 5,000 in the paper." in card
+    shown = ("0.48", *(f"{value:.2f}" for value in (pooled_q(q, 500, 1_000), q_reference(own, target), q)))
+    assert tuple(re.findall(r"\d\.\d\d", line)) == shown
     assert 'load_dataset("DIR", "SiS-1")["train"][0]' in card
     show(build_lines(pairings.path, pairings.manifest, ()))
     printed = capsys.readouterr().out
-    assert "SiS-3: Q 0.34 in the paper; 0." in printed
-    assert "domains without" not in printed
+    assert "SiS-3: Q 0.34 " in printed
+    assert "without" not in printed
 
 
 def test_the_seed_decides_and_the_order_of_rows_does_not(
@@ -199,21 +195,18 @@ def test_the_seed_decides_and_the_order_of_rows_does_not(
 def test_a_pairing_is_built_by_its_name_in_the_paper(invented_raw: Path, tmp_path: Path) -> None:
     assert list(build("df1", "SiS-4", invented_raw, tmp_path / "out").manifest.tasks) == ["sis-4"]
     card = (tmp_path / "out" / "README.md").read_text()
-    assert "SiS-4: Q 0.42 in the paper; not computed here." in card
-    with pytest.raises(InvalidInput, match=f"{wording.NO_SUCH_TASK} of df1"):
+    assert "SiS-4: Q 0.42 " in card
+    with pytest.raises(InvalidInput, match="df1"):
         build("df1", "SiS-5", invented_raw, tmp_path / "other")
 
 
-def test_missing_reviews_are_named(invented_raw: Path, tmp_path: Path) -> None:
+def test_missing_reviews_are_named(invented_raw: Path, tmp_path: Path, wording: SnapshotAssertion) -> None:
     raw = tmp_path / "raw"
     shutil.copytree(invented_raw / "multinli_1.0", raw / "multinli_1.0")
     built = build("df1", None, raw, tmp_path / "out")
     assert set(built.manifest.tasks) == {"sis-3", "sis-4", "mus-3", "mus-4"}
     assert set(built.failed) == {"sis-1", "sis-2", "mus-1", "mus-2"}
-    (problem,) = built.failed["sis-1"]
-    assert "no das/large/cell_phone/text.txt, das/large/baby/text.txt" in str(problem)
-    assert "ruidan/DAS" in str(problem)
-    assert "aclImdb is no substitute" in str(problem)
+    assert [str(problem) for problem in built.failed["sis-1"]] == wording
 
 
 def test_too_few_texts_are_refused_unless_partial(invented_raw: Path, tmp_path: Path) -> None:
@@ -221,20 +214,14 @@ def test_too_few_texts_are_refused_unless_partial(invented_raw: Path, tmp_path: 
     shutil.copytree(invented_raw / "multinli_1.0", raw / "multinli_1.0")
     train = raw / "multinli_1.0" / "multinli_1.0_train.jsonl"
     train.write_text("".join(train.read_text().splitlines(keepends=True)[: 5 * 900]))
-    with pytest.raises(
-        InvalidInput,
-        match=rf"df1/sis-3 {wording.HAS_TOO_FEW_TRAIN} texts to sample from; found 9?8?\d\d of "
-        r"2,000",
-    ):
+    with pytest.raises(InvalidInput, match=r"df1/sis-3.* \d\d\d of 2,000"):
         build("df1", "sis-3", raw, tmp_path / "out")
     manifest = build("df1", "sis-3", raw, tmp_path / "out", partial=True).manifest
     assert 890 < manifest.tasks["sis-3"].domains["travel"].splits["train"].rows <= 900
-    with pytest.raises(InvalidInput, match=f"df1/mus-3 {wording.HAS_TOO_FEW_TRAIN} texts"):
+    with pytest.raises(InvalidInput, match="df1/mus-3"):
         build("df1", "mus-3", raw, tmp_path / "other")
     train.unlink()
-    with pytest.raises(
-        InvalidInput, match=rf"df1/sis-3 {wording.HAS_TOO_FEW_TRAIN} texts to sample from; found 0 of 2,000 in no file"
-    ):
+    with pytest.raises(InvalidInput, match=r"df1/sis-3.* 0 of 2,000"):
         build("df1", "sis-3", raw, tmp_path / "other", partial=True)
 
 
@@ -249,7 +236,7 @@ def test_reviews_are_not_published(pairings: DatasetFolder) -> None:
             "mus-4",
         }
         assert (public.path / "depth/mus-3/government+slate+telephone+travel--fiction.parquet").is_file()
-        assert "Q 0.35 in the paper; 0." in (public.path / "README.md").read_text()
+        assert "Q 0.35 " in (public.path / "README.md").read_text()
 
 
 def test_texts_of_the_target_are_not_in_the_source() -> None:
@@ -320,8 +307,9 @@ def test_models_of_a_part_of_the_source_are_scored_too(pairings: DatasetFolder, 
     assert not found.summary.complete
     whole = "government+slate+telephone+travel"
     *others, depths = [item.what for item in scores.missing if item.task == "mus-3"]
-    assert others == [f"no predictions of a model trained on the complete source {whole}", NO_HOME]
-    assert depths.startswith("the deepest text of this joined source is the mean of its parts' deepest ones")
+    assert [other.endswith(whole) for other in others[:-1]] == [True]
+    assert others[-1] == NO_HOME
+    assert "deepest" in depths
 
 
 def test_the_modules_of_the_benchmark_are_known() -> None:

@@ -18,7 +18,8 @@ def test_no_task_has_test_gold_in_public(invented_raw: Path, benchmark: DatasetF
     # The questions that it withholds stand in 'qa', whose answers stand in it.
     assert list(built.failed) == ["qg"]
     (problem,) = built.failed["qg"]
-    assert "dr/qg and dr/qa are made from the same rows" in str(problem)
+    assert "dr/qg" in str(problem)
+    assert "dr/qa" in str(problem)
     folders = withheld_folders(tmp_path / "out")
     assert folders is not None
     public, gold = map(DatasetFolder.open, folders)

@@ -6,10 +6,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.fetching.archives import unpack_members
 from shiftbench.builders.fetching.transfer import RefusedError
 from tests.builders.fetching.invented import as_tar, as_zip, lines, whole_files
+from tests.refusals import refusal
 
 MEMBERS = {
     "release-1.0/data/train.csv": lines(200_000, seed=1),
@@ -54,13 +56,15 @@ def test_names_that_begin_with_a_dot_are_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [ZIP, TAR_GZ], ids=["zip", "tar.gz"])
-def test_a_missing_member_is_named_beside_what_is_there(tmp_path: Path, content: bytes) -> None:
-    found = "without 'release-1.0/dev.csv', 'other/'; in it: 'release-1.0/data/train.csv', 'release-1.0/data/test.csv'"
-    with pytest.raises(RefusedError, match=found):
-        unpacked(tmp_path, content, {**WANTED, "a/dev.csv": "release-1.0/dev.csv", "a/other": "other/"})
+def test_a_missing_member_is_named_beside_what_is_there(
+    tmp_path: Path, content: bytes, wording: SnapshotAssertion
+) -> None:
+    more = {"a/dev.csv": "release-1.0/dev.csv", "a/other": "other/"}
     many = as_zip({f"{number}.txt": b"" for number in range(20)})
-    with pytest.raises(RefusedError, match=r"'11.txt' and 8 more$"):
-        unpacked(tmp_path, many, {"a/b": "none"})
+    assert [
+        refusal(RefusedError, unpacked, tmp_path, content, {**WANTED, **more}),
+        refusal(RefusedError, unpacked, tmp_path, many, {"a/b": "none"}),
+    ] == wording
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_a_missing_member_is_named_beside_what_is_there(tmp_path: Path, content:
     ids=["zip cut", "zip damaged", "tar.gz without its end", "tar.gz cut", "tar cut", "no archive", "nothing"],
 )
 def test_a_damaged_archive_is_refused(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(RefusedError, match=r"a damaged archive|neither a zip nor a tar"):
+    with pytest.raises(RefusedError, match=r"damaged|neither"):
         unpacked(tmp_path, content, WANTED)
 
 
@@ -85,14 +89,14 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         link = tarfile.TarInfo("release/link.txt")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
         tar.addfile(link)
-    with pytest.raises(RefusedError, match=r"without 'release/link.txt'; in it: nothing"):
+    with pytest.raises(RefusedError, match=r"'release/link.txt'.*nothing"):
         unpacked(tmp_path, stream.getvalue(), {"a/link.txt": "release/link.txt"})
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         info = zipfile.ZipInfo("release/link.txt")
         info.external_attr = 0o120777 << 16
         archive.writestr(info, "/etc/passwd")
-    with pytest.raises(RefusedError, match=r"without 'release/link.txt'; in it: nothing"):
+    with pytest.raises(RefusedError, match=r"'release/link.txt'.*nothing"):
         unpacked(tmp_path, stream.getvalue(), {"a/link.txt": "release/link.txt"})
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 import threading
 import time
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 
 import pytest
 from filelock import FileLock
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.fetching import fetch as fetch_module
 from shiftbench.builders.fetching.fetch import Plan, fetch, plan_fetch
@@ -66,7 +68,7 @@ def test_a_plan_names_the_first_download_of_each_place_and_what_is_by_hand(
     assert [request.places for request in plan.requests] == [("letters/b.csv",)]
     assert [each.places for each in plan.by_hand] == [("forms/f.csv",)]
     (other / "letters/b.csv").mkdir()
-    with pytest.raises(InvalidInput, match="there is a folder where a file should be"):
+    with pytest.raises(InvalidInput, match="folder"):
         plan_fetch([task(wanted)], [raw, other])
 
 
@@ -183,11 +185,11 @@ def test_addresses_and_downloads_are_tried_in_order(
         "letters/b.csv": f"{url}/x.zip",
     }
     assert whole_files(raw) == {"letters/post.csv": BODY, "letters/b.csv": b"b,of the zip\n"}
-    assert f"letters/post.csv, letters/b.csv: {url}/dead.zip: HTTP 404 Not Found; trying another download" in told
+    assert any(line.startswith(f"letters/post.csv, letters/b.csv: {url}/dead.zip: HTTP 404 ") for line in told)
 
 
 def test_a_source_that_fails_stops_no_other_and_all_problems_come_at_once(
-    raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch
+    raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
 ) -> None:
     release.files = {
         "/form": Served(b"", [Answer(200, FORM, {"Content-Type": "text/html"})] * 9),
@@ -209,18 +211,8 @@ def test_a_source_that_fails_stops_no_other_and_all_problems_come_at_once(
     places = ("forms/a.csv", "zips/a.csv", "pointers/a.csv", "gone/a.csv", "signed/a.csv", "letters/post.csv")
     with pytest.raises(InvalidInput) as refused:
         fetch(planned(raw, *places), raw)
-    told = [str(problem) for problem in refused.value.problems]
-    expected = [
-        "signed: its terms are not accepted; found Do not pass it on.; give --accept-terms signed",
-        f"forms/a.csv: the download failed; found {url}/form: a web page instead of the file",
-        f"zips/a.csv: the download failed; found {url}/x.zip: an archive without 'wanted.csv'; in it: 'other.csv'",
-        "pointers/a.csv: the download failed; found",
-        "gone/a.csv: the download failed; found http://127.0.0.1:9/a: no connection",
-    ]
-    assert [line[: len(start)] for line, start in zip(told, expected, strict=True)] == expected
-    assert told[1].endswith("try again, or by hand: ask the clerk for forms")
-    assert "this is a Git LFS pointer" in told[3]
-    assert "; http://127.0.0.1:9/b: no connection" in told[2]
+    said = [str(problem).replace(url, "URL") for problem in refused.value.problems]
+    assert [re.sub(r" \(\[Errno.*?\)|[0-9a-f]{16}/", "", line) for line in said] == wording
     assert whole_files(raw) == {"letters/post.csv": BODY}
     assert not (raw / "signed/terms.json").exists()
 
@@ -234,20 +226,20 @@ def test_terms_are_accepted_by_name_kept_and_not_asked_for_again(
         release.url + "/a.csv", place="signed/b.csv"
     )
     declare(monkeypatch, signed=signed.format("Do not pass it on.") + more)
-    with pytest.raises(UnknownChoice, match="there is no such source; found 'sined'; did you mean 'signed'"):
+    with pytest.raises(UnknownChoice, match=r"'sined'.*'signed'"):
         fetch(planned(raw, "signed/a.csv"), raw, accepted=("sined",))
     assert not raw.exists()
     fetch(planned(raw, "signed/a.csv"), raw, accepted=("signed",))
     kept = json.loads((raw / "signed/terms.json").read_text())
-    assert (kept["terms"], kept["url"]) == ("Do not pass it on.", "https://example.org/terms")
+    assert kept["url"] == "https://example.org/terms"
     assert kept["accepted"].startswith("20")
     assert planned(raw, "signed/b.csv").terms == ()
     fetch(planned(raw, "signed/b.csv"), raw)
     (raw / "signed/b.csv").unlink()
     (source,) = declare(monkeypatch, signed=signed.format("Other terms.") + more).values()
-    assert planned(raw, "signed/b.csv").terms == (source,), "they are not what was accepted"
+    assert planned(raw, "signed/b.csv").terms == (source,)  # they are not what was accepted
     fetch(planned(raw, "signed/b.csv"), raw, accepted=("all",))
-    assert json.loads((raw / "signed/terms.json").read_text())["terms"] == "Other terms."
+    assert json.loads((raw / "signed/terms.json").read_text())["terms"] == source.terms
 
 
 def test_several_come_at_a_time(raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,7 +269,7 @@ def test_space_is_asked_for_before_anything_comes(raw: Path, release: Release, m
     declare(monkeypatch, letters=download(release.url + "/a.csv", more="size = 50000"))
     plan = planned(raw, "letters/post.csv")
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=49_999))
-    with pytest.raises(InvalidInput, match=r"too little space .* found 0.00 GB free, at least 0.00 GB needed"):
+    with pytest.raises(InvalidInput, match="space"):
         fetch(plan, raw)
     assert release.log == []
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=50_000))
@@ -288,7 +280,7 @@ def test_one_fetch_at_a_time_writes_to_a_folder(raw: Path, release: Release, mon
     release.files["/a.csv"] = Served(BODY)
     declare(monkeypatch, letters=download(release.url + "/a.csv"))
     (raw / ".fetching").mkdir(parents=True)
-    with FileLock(raw / ".fetching/lock"), pytest.raises(InvalidInput, match="another fetch is writing"):
+    with FileLock(raw / ".fetching/lock"), pytest.raises(InvalidInput, match="another"):
         fetch(planned(raw, "letters/post.csv"), raw)
     fetch(planned(raw, "letters/post.csv"), raw)
 
@@ -344,7 +336,9 @@ def test_what_a_killed_run_left_goes_once_it_is_in_place_and_stays_until_then(
     assert len(release.asked("/x.zip")) == 1
 
 
-def test_a_disk_that_fills_up_is_named_once(raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_fills_up_is_named_once(
+    raw: Path, release: Release, monkeypatch: pytest.MonkeyPatch, wording: SnapshotAssertion
+) -> None:
     release.files["/a.csv"] = Served(BODY)
     url = release.url + "/a.csv"
     declare(monkeypatch, letters=download(url) + download(url, place="letters/b.csv"))
@@ -356,10 +350,7 @@ def test_a_disk_that_fills_up_is_named_once(raw: Path, release: Release, monkeyp
     with pytest.raises(InvalidInput) as refused:
         fetch(planned(raw, "letters/post.csv", "letters/b.csv"), raw)
     (problem,) = refused.value.problems
-    assert str(problem) == (
-        f"{raw}: the download cannot be written; found No space left on device; free disk space, or give another "
-        "folder first, or free space and run it again: finished downloads are kept"
-    )
+    assert str(problem) == wording
 
 
 def test_a_fault_of_ours_is_not_a_download_that_failed(

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 from huggingface_hub import HfApi
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building import build as build_module
 from shiftbench.builders.building.build import build, choose_tasks
@@ -22,7 +23,6 @@ from shiftbench.builders.specs.sources import find_source, read_sources
 from shiftbench.builders.specs.spec import FileFacts, Upstream
 from shiftbench.cli import demo
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.builders.fetching.invented import declare, download, task
 from tests.heard import heard
 from tests.hub.server import WRITE, LoopbackHub
@@ -85,7 +85,9 @@ def fetch_nli(raw: Path, api: HfApi) -> tuple[Fetched, ...]:
     return fetch(plan_fetch([NLI], [raw]), raw, api=api)
 
 
-def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: LoopbackHub, tmp_path: Path) -> None:
+def test_rows_come_in_the_releases_own_form_at_one_revision(
+    api: HfApi, hub: LoopbackHub, tmp_path: Path, wording: SnapshotAssertion
+) -> None:
     raw = tmp_path / "raw"
     with heard() as told:
         found = fetch_nli(raw, api)
@@ -93,16 +95,15 @@ def test_rows_come_in_the_releases_own_form_at_one_revision(api: HfApi, hub: Loo
     assert [(one.place, one.rows) for one in found] == [(TRAIN, 150), (DEV, 30)]
     assert {one.revision for one in found} == {f"{REPO}@{first}"}
     assert {one.place: one for one in found} == read_records(raw, "multinli_1.0")
-    assert f"{TRAIN}: 150 rows, as recorded" in told
-    assert f"{DEV}: 30 rows, recorded 40: a build compares the rows that it uses" in told
+    assert [line for line in told if line.startswith("multinli")] == wording
     row = json.loads((raw / TRAIN).read_text(encoding="utf-8").splitlines()[1])
     assert row == {"gold_label": "neutral", "genre": "fiction", "sentence1": "Clerk 0 of the fiction office.",
                    "sentence2": "Somebody sealed 1 letters.", "pairID": "1n"}  # fmt: skip
-    assert fetch_nli(raw, api) == (), "what is there is not fetched again"
+    assert fetch_nli(raw, api) == ()  # what is there is not fetched again
     put(api, "data/validation_matched-00000-of-00001.parquet", pairs(9, start=300), tmp_path)
     (raw / DEV).unlink()
     (again,) = fetch_nli(raw, api)
-    assert (again.revision, again.rows) == (f"{REPO}@{first}", 30), "the first revision is kept"
+    assert (again.revision, again.rows) == (f"{REPO}@{first}", 30)
     assert [path.name for path in (raw / ".fetching").iterdir()] == ["lock"]
 
 
@@ -118,16 +119,16 @@ def test_the_manifest_names_the_revision_that_was_resolved(
     assert record[DEV]["revision"] == f"{REPO}@{revision}"
     assert record[DEV]["address"] == f"hub:{REPO}@{revision}/data/validation_matched-*.parquet"
     assert list(built.manifest.tasks["nli"].domains) == ["travel"]
-    with pytest.raises(InvalidInput, match=f"{wording.ROW_COUNT_DIFFERS_FROM}; found 30 rows, recorded 40"):
+    with pytest.raises(InvalidInput, match=r"\b30 .*\b40\b"):
         build("dr", "nli", tmp_path / "raw", tmp_path / "out", overwrite=True)
 
 
 def test_a_repository_with_other_files_is_told(api: HfApi, tmp_path: Path) -> None:
     api.delete_file("data/train-00000-of-00001.parquet", REPO, repo_type="dataset")
-    with pytest.raises(InvalidInput, match=r"has no file 'data/train-\*\.parquet'; found data/validation_matched"):
+    with pytest.raises(InvalidInput, match=r"'data/train-\*\.parquet'.* data/validation_matched"):
         fetch_nli(tmp_path / "raw", api)
     assert not (tmp_path / "raw" / TRAIN).exists()
-    assert (tmp_path / "raw" / DEV).is_file(), "one download that fails stops no other"
+    assert (tmp_path / "raw" / DEV).is_file()
 
 
 def test_a_recorded_checksum_holds_for_the_hub_too(api: HfApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +175,7 @@ def test_files_whose_names_lead_elsewhere_are_none() -> None:
     info = SimpleNamespace(sha="0" * 40, siblings=[outside])
     api: Any = SimpleNamespace(dataset_info=lambda *_, **__: info)
     for pattern in ("data/train-*.parquet", "data/train-*/*/*/*/*.parquet"):
-        with pytest.raises(InvalidInput, match="the Hub's repository has no file 'data/train-\\*"):
+        with pytest.raises(InvalidInput, match=r"'data/train-\*"):
             find_on_hub(f"hub:{REPO}/{pattern}", [], api)
 
 
@@ -198,7 +199,7 @@ def test_the_record_of_version_0_2_is_read(tmp_path: Path) -> None:
     assert hub_revision([tmp_path], "multinli_1.0", [TRAIN]) == f"{REPO}@{'1' * 40}"
     assert hub_revision([tmp_path], "multinli_1.0", [DEV]) is None
     (tmp_path / "multinli_1.0/from_hub.json").write_text("{")
-    with pytest.raises(InvalidInput, match="the record of downloads is not JSON"):
+    with pytest.raises(InvalidInput, match="JSON"):
         hub_revision([tmp_path], "multinli_1.0", [TRAIN])
 
 
@@ -232,15 +233,15 @@ def test_the_demo_takes_real_rows_where_it_can(
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: api)
     assert demo._shared_folders() == []
     assert demo._build_real(tmp_path / "dr", [], tmp_path / "raw", None, whole=True)
-    assert "from real rows: the genres of MultiNLI from the Hub" in capsys.readouterr().err
+    assert "Hub" in capsys.readouterr().err
     (tmp_path / "raw").rename(tmp_path / "shared")
     shared = demo._shared_folders()
     assert shared == [tmp_path / "shared"]
     assert demo._build_real(tmp_path / "dr", shared, tmp_path / "raw", None, whole=True)
-    assert f"real rows: the genres of MultiNLI in {shared[0]}" in capsys.readouterr().err
+    assert str(shared[0]) in capsys.readouterr().err
     monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(endpoint="http://127.0.0.1:9"))
     assert not demo._build_real(tmp_path / "dr", [], tmp_path / "none", None, whole=True)
-    assert "building from synthetic texts instead" in capsys.readouterr().err
+    assert "synthetic" in capsys.readouterr().err
 
 
 def test_what_sources_say_of_the_hub_can_be_read() -> None:
@@ -250,13 +251,13 @@ def test_what_sources_say_of_the_hub_can_be_read() -> None:
     addresses = [url for each in downloads for url in each.urls if is_on_hub(url)]
     assert len(addresses) >= 19
     for address in addresses:
-        with pytest.raises(InvalidInput, match="the Hub's repository has no file"):
+        with pytest.raises(InvalidInput, match="file"):
             find_on_hub(address, [], api)
     for rows_as in {each.rows_as for each in downloads} - {None}:
         assert callable(find_writer(str(rows_as)))
-    with pytest.raises(InvalidInput, match="there is no such row format; found 'snil'; did you mean 'snli'"):
+    with pytest.raises(InvalidInput, match=r"'snil'.*'snli'"):
         find_writer("snil")
-    with pytest.raises(InvalidInput, match="this is not a URL of the Hub"):
+    with pytest.raises(InvalidInput, match="URL"):
         find_on_hub("hub:snli/train.jsonl", [], api)
 
 

@@ -24,12 +24,12 @@ def test_entries_are_given_as_they_were_written() -> None:
     ],
 )
 def test_a_damaged_or_repeated_entry_is_refused_by_its_line(text: str, line: int) -> None:
-    with pytest.raises(InvalidInput, match=rf"citations.bib: this is not a single BibTeX entry; .* in line {line};"):
+    with pytest.raises(InvalidInput, match=rf"^citations.bib: .* line {line};"):
         parse_citations(text, "citations.bib")
 
 
 def test_an_unknown_key_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(InvalidInput, match="no such entry; found 'hupkes-2023'; did you mean 'hupkes-etal-2023-"):
+    with pytest.raises(InvalidInput, match=r"'hupkes-2023'.*'hupkes-etal-2023-"):
         cite("hupkes-2023")
 
 

@@ -6,15 +6,16 @@ import time
 from pathlib import Path
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.hub_access import TRIES
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.hub.clients import finish, start_publish
 from tests.hub.faults import Fault
 from tests.hub.published import REPO, files, publish, tag_of, titles
 from tests.hub.server import LoopbackHub
+from tests.refusals import refusal
 
 N_FILES = 12
 KILLED_AT = (
@@ -80,7 +81,7 @@ def test_two_publishers_at_once_both_end(
     last = next(each for each in versions if each.content_hash[:12] == titles(hub)[0])
     assert hub.stored.files(REPO) == files(last, hub)
     assert set(hub.stored.by_name[REPO].tags) == {tag_of(each, hub) for each in versions}
-    assert sum("the Hub is busy; trying again" in err for _, _, err in results) == 1
+    assert sum("busy" in err for _, _, err in results) == 1
 
 
 @pytest.mark.parametrize(
@@ -132,40 +133,39 @@ def test_it_waits_as_long_as_the_hub_asks(
     hub.faults.plan(Fault("refs", status=429, headers=busy), Fault("commit", status=429, headers=busy))
     told = publish(hub, versions[0])
     assert waits.count(7.0) == 2
-    assert "the Hub is busy; trying again in 7.0 s" in told
+    assert any(" 7.0 s" in line for line in told)
     hub.faults.plan(Fault("refs", status=429, headers={"Retry-After": "4000"}))
-    with pytest.raises(InvalidInput, match="the Hub asks to wait 4,000 seconds"):
+    with pytest.raises(InvalidInput, match="4,000"):
         publish(hub, versions[0])
 
 
 @pytest.mark.parametrize(
-    ("fault", "says"),
+    ("fault", "found"),
     [
-        (Fault("commit", status=500, times=99), f"org/demo: {wording.HUB_REFUSED}; found Server error '500"),
-        (
-            Fault("commit", status=412, times=99),
-            "org/demo: others are publishing there at the same time; found Client error '412",
-        ),
-        (Fault("commit", does="cut", times=99), f"org/demo: {wording.HUB_REFUSED}; found Server disconnected"),
-        (Fault("refs", status=503, times=99), f"org/demo: {wording.HUB_REFUSED}; found Server error '503"),
-        (Fault("lfs_put", status=403, times=99), "org/demo: the token has no write access there; found 403 Forbidden"),
-        (Fault("validate_yaml", status=400), "org/demo: the Hub refused the content; found Invalid metadata"),
+        (Fault("commit", status=500, times=99), "'500"),
+        (Fault("commit", status=412, times=99), "'412"),
+        (Fault("commit", does="cut", times=99), "disconnected"),
+        (Fault("refs", status=503, times=99), "'503"),
+        (Fault("lfs_put", status=403, times=99), "403"),
+        (Fault("validate_yaml", status=400), "metadata"),
     ],
     ids=lambda value: f"{value.kind}-{value.does}-{value.status}" if isinstance(value, Fault) else "",
 )
 def test_what_fails_for_good_is_one_line(
     fault: Fault,
-    says: str,
+    found: str,
     hub: LoopbackHub,
     versions: tuple[DatasetFolder, DatasetFolder],
     waits: list[float],
+    wording: SnapshotAssertion,
 ) -> None:
     hub.stored.create(REPO, private=False)
     hub.faults.plan(fault)
-    with pytest.raises(InvalidInput) as refused:
-        publish(hub, versions[0])
-    assert str(refused.value).startswith(says)
-    assert len(str(refused.value).splitlines()) == 1
+    message = refusal(InvalidInput, publish, hub, versions[0])
+    assert found in message
+    # What was found is in the words of the Hub's client.
+    assert message.partition("; found ")[0] == wording
+    assert len(message.splitlines()) == 1
     assert titles(hub) == []
     assert hub.faults.counts[fault.kind] <= TRIES * N_FILES
 

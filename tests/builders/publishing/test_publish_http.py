@@ -9,17 +9,18 @@ import huggingface_hub
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.building.synthetic import build_synthetic
 from shiftbench.builders.folder.hashes import content_hash, rows_sha256
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.publishing.publish import default_tag, publish_folders
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 from tests.changed_folders import open_changed
 from tests.hub.clients import finish, load, start_publish
 from tests.hub.published import REPO, files, publish, tag_of, titles
 from tests.hub.server import READ, LoopbackHub
+from tests.refusals import refusal
 
 pytestmark = [pytest.mark.xdist_group("publish_http"), pytest.mark.usefixtures("basic_uploads")]
 
@@ -64,8 +65,8 @@ def test_a_new_repository_gets_everything_in_one_commit_and_a_tag(
     sent = json.loads(out)
     assert sent["commit"] == f"{hub.url}/datasets/{REPO}/commit/{head}"
     assert sent["add"] == {path: len(content) for path, content in files(folder, hub).items()}
-    assert err.splitlines()[0] == f"create repository {REPO}"
-    assert err.splitlines()[-2:] == [f"tag {tag_of(folder, hub)}", f"published: {sent['commit']}"]
+    assert err.splitlines()[0].endswith(f" {REPO}")
+    assert err.splitlines()[-1].endswith(sent["commit"])
 
 
 def test_a_domain_loads_by_name_and_only_its_files_are_read(
@@ -89,10 +90,12 @@ def test_a_domain_loads_by_name_and_only_its_files_are_read(
         assert read == {f"nli/kitchen/{split}-00000-of-00001.parquet" for split in expected}
 
 
-def test_published_again_nothing_is_sent(hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder]) -> None:
+def test_published_again_nothing_is_sent(
+    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], wording: SnapshotAssertion
+) -> None:
     publish(hub, versions[0])
     hub.faults.plan()
-    assert publish(hub, versions[0]) == [f"{REPO} already has this content; no file to send"]
+    assert publish(hub, versions[0]) == wording
     assert set(hub.faults.kinds()) == {"refs", "tree"}
 
 
@@ -150,7 +153,7 @@ def test_a_new_branch_inherits_nothing_stale(
     smaller = shutil.copytree(versions[1].path, tmp_path / "smaller")
     (smaller / "statistics/nli.png").unlink()
     told = publish(hub, DatasetFolder.open(smaller), revision="draft/one")
-    assert told[0] == "create branch draft/one"
+    assert told[0].endswith(" draft/one")
     assert hub.stored.files(REPO, "draft/one") == files(DatasetFolder.open(smaller), hub)
     assert hub.stored.files(REPO, "main") == files(versions[0], hub)
     # The same content on one more branch is the same commit: no file is sent.
@@ -160,14 +163,15 @@ def test_a_new_branch_inherits_nothing_stale(
 
 
 def test_a_dry_run_tells_what_would_be_sent_and_sends_nothing(
-    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
+    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
     code, _, err = finish(
         start_publish(hub, tmp_path, versions[0].path, "--repo-id", REPO, "--tag", "v1", "--dry-run", token=None)
     )
-    sizes = [f"add {path} ({len(content):,} bytes)" for path, content in sorted(files(versions[0], hub).items())]
-    hidden = "--tag: removed in 0.4: versions are tagged by format and content"
-    assert (code, err.splitlines()) == (0, [hidden, f"create repository {REPO}", *sizes, "tag v1"])
+    sizes = [f"{path} ({len(content):,} bytes)" for path, content in sorted(files(versions[0], hub).items())]
+    hidden, repository, *added, tag = err.splitlines()
+    assert (code, [line.partition(" ")[2] for line in added]) == (0, sizes)
+    assert [hidden, repository, tag] == wording
     assert {entry.method for entry in hub.faults.log} == {"GET"}
     publish(hub, versions[0])
     hub.faults.plan()
@@ -184,7 +188,7 @@ def test_without_write_access_the_command_says_so_in_one_line(
     code, _, err = finish(start_publish(hub, tmp_path, versions[0].path, "--repo-id", REPO, token=READ))
     errors = [line for line in err.splitlines() if not line.startswith(("add ", "tag "))]
     assert (code, len(errors)) == (1, 1), err
-    assert errors[0].startswith(f"error: {REPO}: the token has no write access there; found 403 Forbidden: ")
+    assert errors[0].startswith(f"error: {REPO}: ")
     assert titles(hub) == []
 
 
@@ -197,10 +201,9 @@ def test_without_write_access_nothing_is_written(
         hub.stored.create(REPO, private=False)
     with pytest.raises(InvalidInput) as refused:
         publish(hub, versions[0], token=token)
-    what = "the token has no write access there" if token == READ else "the Hub got no valid token"
     said = str(refused.value)
-    assert said.startswith(f"{REPO}: {what}; found ")
-    assert said.endswith("; give a token with write access: HF_TOKEN, or 'hf auth login'")
+    assert ("valid" in said) == (token != READ)
+    assert "HF_TOKEN" in said
     assert len(said.splitlines()) == 1
     assert not exists or titles(hub) == []
 
@@ -211,9 +214,8 @@ def test_without_a_network_it_says_so_in_one_line(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     api = huggingface_hub.HfApi(endpoint=f"http://127.0.0.1:{port}")
-    with pytest.raises(InvalidInput) as refused:
+    with pytest.raises(InvalidInput, match=f"^{REPO}: .*reached"):
         publish_folders(versions[0].path, REPO, api=api)
-    assert str(refused.value).startswith(f"{REPO}: {wording.HUB_CANNOT_BE_REACHED}; found ")
 
 
 def test_tags_and_branches_that_cannot_be(hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder]) -> None:
@@ -242,28 +244,20 @@ def test_tags_and_branches_that_cannot_be(hub: LoopbackHub, versions: tuple[Data
 
 
 def test_gold_goes_to_a_private_repository_or_nowhere(
-    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
+    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
     both, gold = tmp_path / "both", f"{REPO}-gold"
     build_synthetic(both, n_train=30, n_test=10, withhold_labels=True)
     pair = DatasetFolder(both, versions[0].manifest)
     told = publish(hub, pair)
-    assert f"skipping {both / 'gold'}: gold is published only to the repository given by --private-gold" in told
+    said = [line for line in told if str(both / "gold") in line]
     assert hub.stored.by_name.keys() == {REPO}
     hub.stored.create(gold, private=False)
-    for options, says in (
-        ({"private_gold": gold}, f"{gold}: withheld labels must not be published in a public repository"),
-        (
-            {"private_gold": REPO.upper()},
-            f"{REPO.upper()}: withheld labels must not be published in the public repository",
-        ),
-    ):
-        with pytest.raises(InvalidInput) as refused:
-            publish(hub, pair, **options)
-        assert str(refused.value).startswith(says)
+    said += [refusal(InvalidInput, publish, hub, pair, private_gold=each) for each in (gold, REPO.upper())]
+    assert said == wording
     assert hub.stored.files(gold) == {}
     del hub.stored.by_name[gold]
-    assert f"create private repository {gold}" in publish(hub, pair, private_gold=gold)
+    assert any(line.endswith(f" {gold}") for line in publish(hub, pair, private_gold=gold))
     assert hub.stored.by_name[gold].private
     assert hub.stored.files(gold) == files(DatasetFolder.open(both / "gold"), hub, gold)
     hub.faults.plan()
@@ -272,22 +266,18 @@ def test_gold_goes_to_a_private_repository_or_nowhere(
 
 
 def test_gold_is_not_taken_for_a_dataset_to_publish(
-    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path
+    hub: LoopbackHub, versions: tuple[DatasetFolder, DatasetFolder], tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
     both = tmp_path / "both"
     build_synthetic(both, n_train=30, n_test=10, withhold_labels=True)
-    with pytest.raises(InvalidInput, match="this folder contains withheld test labels"):
-        publish(hub, DatasetFolder.open(both / "gold"))
+    said = [refusal(InvalidInput, publish, hub, DatasetFolder.open(both / "gold"))]
     moved = DatasetFolder.open(shutil.copytree(both / "gold", tmp_path / "moved"))
-    with pytest.raises(InvalidInput, match="this folder contains withheld test labels"):
-        publish(hub, moved)
-    with pytest.raises(InvalidInput, match="this folder contains no withheld labels to publish"):
-        publish(hub, versions[0], private_gold="org/gold")
+    said.append(refusal(InvalidInput, publish, hub, moved))
+    said.append(refusal(InvalidInput, publish, hub, versions[0], private_gold="org/gold"))
     pair = DatasetFolder(both, versions[0].manifest)
     shutil.rmtree(both / "public")
     shutil.copytree(versions[0].path, both / "public")
-    with pytest.raises(InvalidInput, match="the public folder has test labels"):
-        publish(hub, pair, private_gold="org/gold")
+    assert [*said, refusal(InvalidInput, publish, hub, pair, private_gold="org/gold")] == wording
     assert hub.faults.log == []
 
 
@@ -297,7 +287,7 @@ def test_rows_that_came_to_lie_in_a_public_copy_are_found(
     copy = Path(shutil.copytree(mixed.path, tmp_path / "copy"))
     path = next((copy / "data/sa").rglob("test-*.parquet"))
     pq.write_table(pq.read_table(path).slice(1), path)
-    with pytest.raises(InvalidInput, match=wording.FILE_DATASET_FOLDER_WAS):
+    with pytest.raises(InvalidInput, match="data/sa"):
         publish(hub, DatasetFolder.open(copy))
     assert hub.faults.log == []
 

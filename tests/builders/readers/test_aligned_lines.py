@@ -3,16 +3,15 @@
 from pathlib import Path
 
 import polars as pl
-import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.readers.aligned_lines import SCHEMA, rated_texts
 from shiftbench.builders.reading.intake import Consumer, read_file
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
-from tests import wording
+from tests.refusals import refusal
 
 READ = rated_texts("label.txt", 5)
-AGAIN = "fetch both files again; one of them may be truncated"
 
 
 def read(folder: Path, texts: str, ratings: str | None, highest: int = 5) -> pl.DataFrame:
@@ -41,44 +40,26 @@ def test_frames_of_a_long_file_stay_in_step(tmp_path: Path) -> None:
     assert frame["text"][20_000] == "text 20000"
 
 
-@pytest.mark.parametrize(
-    ("texts", "ratings", "highest", "message"),
-    [
-        (
-            "a\n",
-            None,
-            5,
-            "label.txt: the ratings that belong to text.txt are missing; put them next to that file, unpacked",
-        ),
-        (
-            "a\nb\n",
-            "1\n",
-            5,
-            f"text.txt: text.txt and label.txt {wording.DIFFER_NUMBER_LINES}, so ratings cannot be matched to texts; "
-            f"found 2 texts, 1 ratings; {AGAIN}",
-        ),
-        (
-            "a\n",
-            "1\n2\n3\n",
-            5,
-            f"text.txt: text.txt and label.txt {wording.DIFFER_NUMBER_LINES}, so ratings cannot be matched to texts; "
-            f"found 1 texts, 3 ratings; {AGAIN}",
-        ),
-        ("a\nb\n", "1\n0\n", 5, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 5; found '0'; "),
-        ("a\nb\n", "6\n1\n", 5, f"label.txt, row 1: {wording.LINE_NOT_RATING_FROM} 5; found '6'; "),
-        ("a\nb\n", "10\n11\n", 10, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 10; found '11'; "),
-        ("a\nb\n", "1\n2.5\n", 5, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 5; found '2.5'; "),
-        ("a\nb\n", "1\n\n", 5, f"label.txt, row 2: {wording.LINE_NOT_RATING_FROM} 5; found ''; "),
-        ("a\n", "", 5, f"label.txt: {wording.FILE_EMPTY}; {AGAIN}"),
-        ("", "1\n", 5, f"text.txt: text.txt and label.txt {wording.DIFFER_NUMBER_LINES}"),
-    ],
+MISFITS = (
+    ("a\n", None, 5),
+    ("a\nb\n", "1\n", 5),
+    ("a\n", "1\n2\n3\n", 5),
+    ("a\nb\n", "1\n0\n", 5),
+    ("a\nb\n", "6\n1\n", 5),
+    ("a\nb\n", "10\n11\n", 10),
+    ("a\nb\n", "1\n2.5\n", 5),
+    ("a\nb\n", "1\n\n", 5),
+    ("a\n", "", 5),
+    ("", "1\n", 5),
 )
-def test_what_does_not_fit_is_refused(
-    texts: str, ratings: str | None, highest: int, message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        read(tmp_path, texts, ratings, highest)
-    assert str(refused.value).replace(f"{tmp_path}/", "").startswith(message)
+
+
+def test_what_does_not_fit_is_refused(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    said = {}
+    for texts, ratings, highest in MISFITS:
+        (tmp_path / "label.txt").unlink(missing_ok=True)
+        said[f"{texts!r}, {ratings!r} of {highest}"] = refusal(InvalidInput, read, tmp_path, texts, ratings, highest)
+    assert said == wording
 
 
 def test_what_was_read_with_other_ratings_is_not_used_again(tmp_path: Path) -> None:

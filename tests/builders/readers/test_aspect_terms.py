@@ -4,11 +4,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.readers.aspect_terms import SCHEMA, aspect_terms, tokenise
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 
@@ -97,9 +97,9 @@ def test_terms_may_stand_in_any_order_and_twice(tmp_path: Path) -> None:
         ((term(4, 13, "bean soup"), term(9, 13, "soup")), "terms overlap"),
         ((term(4, 13, "bean soup"), term(4, 13, "bean soup", "negative")), "terms overlap"),
         ((term(0, 13, "The bean soup"), term(4, 8, "bean"), term(14, 17, "was")), "terms overlap"),
-        ((term(4, 10, "bean s"),), wording.TERM_DOES_NOT_ALIGN),
-        ((term(4, 10, "bean s"), term(10, 13, "oup")), wording.TERM_DOES_NOT_ALIGN),
-        ((term(3, 8, " bean"),), wording.TERM_DOES_NOT_ALIGN),
+        ((term(4, 10, "bean s"),), "a term does not align with words"),
+        ((term(4, 10, "bean s"), term(10, 13, "oup")), "a term does not align with words"),
+        ((term(3, 8, " bean"),), "a term does not align with words"),
         ((term(4, 8, "bean", "conflict"), term(5, 8, "ean")), "conflicting polarity"),
     ],
 )
@@ -129,13 +129,6 @@ def test_two_readers_are_the_same_key() -> None:
     assert repr(aspect_terms) == "AspectTerms()"
 
 
-def test_a_term_that_is_not_the_text_is_refused_by_line(tmp_path: Path) -> None:
-    assert refusal(tmp_path / "a.xml", release(SOUP, sentence("Good tea.", term(4, 8, "tea")))) == (
-        "a.xml, row 12: a term differs from the text at its offsets; found ' tea' at 4 to 8, expected 'tea'; do the "
-        "offsets count bytes, entities or white space differently? Fetch the file again"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "aspect"),
     [
@@ -148,53 +141,42 @@ def test_a_term_that_is_not_the_text_is_refused_by_line(tmp_path: Path) -> None:
     ids=["empty", "backwards", "cut", "white-space", "line-break"],
 )
 def test_terms_are_compared_to_the_letter(text: str, aspect: str, tmp_path: Path) -> None:
-    assert "a term differs from the text at its offsets" in refusal(tmp_path / "a.xml", release(sentence(text, aspect)))
+    assert f"row {6 + text.count(chr(10))}: " in refusal(tmp_path / "a.xml", release(sentence(text, aspect)))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('"positive"', '"Positive"', "row 6: unknown polarity; found 'Positive'; did you mean 'positive'?"),
-        ('"positive"', '""', "row 6: unknown polarity; found ''; use one of 'positive', 'negative', 'neutral'"),
-        ('from="4"', 'start="4"', "row 6: an 'aspectTerm' lacks 'from'; found attributes polarity, start, term"),
-        ('"4"', '"-5"', "row 6: 'from' of an 'aspectTerm' is not a number of characters; found '-5'"),
-        ('"8"', '"8.0"', "row 6: 'to' of an 'aspectTerm' is not a number of characters; found '8.0'"),
-        (
-            "<aspectTerm ",
-            "<opinion ",
-            "row 6: 'aspectTerms' contains an element other than 'aspectTerm'; found 'opinion'",
-        ),
-        ("<text>The soup.</text>", "", "row 3: a sentence must have one 'text'; found 0 of them"),
-        ("</text>", "</text><text/>", "row 3: a sentence must have one 'text'; found 2 of them"),
-        ("</aspectTerms>", "</aspectTerms><aspectTerms/>", "row 7: a sentence must have at most one 'aspectTerms'"),
-        ("The soup.", " \n ", "row 3: the text of this sentence contains no words; found ' \\n '"),
-        ("The soup.", "", "row 3: the text of this sentence contains no words; found ''"),
-        (
-            "The soup.",
-            "The <b>soup</b>.",
-            "row 4: the text of this sentence contains other elements; found '<b>soup</b>'",
-        ),
-        ("sentences>", "Reviews>", "row 2: the file has no element 'sentences'; found 'Reviews'"),
-        ("sentence>", "row>", "row 3: 'sentences' contains an element other than 'sentence'; found 'row'"),
-        ("</sentence>", "", f"row 15: {wording.FILE_NOT_XML}; found mismatched tag"),
-        ("soup.", "soup &", f"row 4: {wording.FILE_NOT_XML}; found not well-formed (invalid token)"),
-        ("soup.", "soup &stock;", f"row 4: {wording.FILE_NOT_XML}; found undefined entity"),
-    ],
+CHANGES = (
+    ('"positive"', '"Positive"'),
+    ('"positive"', '""'),
+    ('from="4"', 'start="4"'),
+    ('"4"', '"-5"'),
+    ('"8"', '"8.0"'),
+    ("<aspectTerm ", "<opinion "),
+    ("<text>The soup.</text>", ""),
+    ("</text>", "</text><text/>"),
+    ("</aspectTerms>", "</aspectTerms><aspectTerms/>"),
+    ("The soup.", " \n "),
+    ("The soup.", ""),
+    ("The soup.", "The <b>soup</b>."),
+    ("sentences>", "Reviews>"),
+    ("sentence>", "row>"),
+    ("</sentence>", ""),
+    ("soup.", "soup &"),
+    ("soup.", "soup &stock;"),
 )
-def test_what_is_refused_is_named_by_line(old: str, new: str, message: str, tmp_path: Path) -> None:
-    # The second sentence stays as it is, so that the file holds a term in any case.
-    content = release(SOUP).replace(old, new).replace("</sentences>", f"{SOUP}</sentences>")
-    found = refusal(tmp_path / "a.xml", content)
-    assert found.startswith(f"a.xml, {message}")
-    assert found.count("; ") >= 2  # what was found, and a cure
 
 
-def test_a_file_of_aspect_categories_is_not_read_as_without_terms(tmp_path: Path) -> None:
-    content = release(SOUP).replace("aspectTerm", "aspectCategory")
-    assert refusal(tmp_path / "a.xml", content) == (
-        "a.xml: no sentence has an 'aspectTerm'; found elements aspectCategory, aspectCategorys, sentence, sentences, "
-        "text; use the files of aspect terms (ATSA), not those of aspect categories (ACSA)"
-    )
+def test_what_is_refused_is_named_by_line(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    said = {}
+    for old, new in CHANGES:
+        # The second sentence stays as it is, so that the file holds a term in any case.
+        content = release(SOUP).replace(old, new).replace("</sentences>", f"{SOUP}</sentences>")
+        said[f"{old} -> {new}"] = refusal(tmp_path / "a.xml", content)
+        assert said[f"{old} -> {new}"].count("; ") >= 2  # what was found, and a cure
+    said["another text"] = refusal(tmp_path / "a.xml", release(SOUP, sentence("Good tea.", term(4, 8, "tea"))))
+    categories = release(SOUP).replace("aspectTerm", "aspectCategory")
+    said["categories"] = refusal(tmp_path / "a.xml", categories)
+    said["empty"] = refusal(tmp_path / "a.xml", "")
+    assert said == wording
 
 
 @pytest.mark.parametrize(
@@ -207,19 +189,13 @@ def test_a_file_of_aspect_categories_is_not_read_as_without_terms(tmp_path: Path
 )
 def test_entities_are_never_expanded(declaration: str, tmp_path: Path) -> None:
     content = release(SOUP).replace("<sentences>", f"{declaration}<sentences>").replace("soup.", "&soup;")
-    assert refusal(tmp_path / "a.xml", content).startswith("a.xml: the file declares a document type")
-
-
-def test_an_empty_file_is_not_xml(tmp_path: Path) -> None:
-    message = refusal(tmp_path / "a.xml", "")
-    assert message.startswith(f"a.xml, row 1: {wording.FILE_NOT_XML}; found ")
-    assert message.endswith(wording.FETCH_FILE_AGAIN_MAY)
+    assert refusal(tmp_path / "a.xml", content).startswith("a.xml: ")
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(release(sentence("Cr\u00e8me", term(0, 5, "Cr\u00e8me"))).encode("latin-1"))
     with (
-        pytest.raises(InvalidInput, match=rf"a\.xml, row 4: {wording.LINE_NOT_UTF8}"),
+        pytest.raises(InvalidInput, match=r"a\.xml, row 4: "),
         UpstreamFile(tmp_path / "a.xml") as file,
     ):
         next(aspect_terms(file))

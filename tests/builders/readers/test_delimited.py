@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.readers import delimited
 from shiftbench.builders.readers.delimited import quoted_csv, raw_tsv
@@ -14,7 +15,6 @@ from shiftbench.builders.specs.spec import Reader
 from shiftbench.builders.specs.transforms import keep_in
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 NOT_MISSING = ("n/a", "NA", "null", "None", "nan", "", " ", "0", "true")
 
@@ -76,64 +76,23 @@ def test_csv_with_a_header_alone_has_no_rows_but_its_columns(tmp_path: Path) -> 
     assert (frame.schema, frame.height) == ({"b": pl.String}, 0)
 
 
-CUT = "fetch the file again; it may be truncated"
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", f"a.csv: {wording.FILE_EMPTY}; {CUT}"),
-        ("\na,b\n", f"a.csv: {wording.FILE_EMPTY}; {CUT}"),
-        (
-            "a,Text\n1,x\n",
-            "a.csv, column 'text': this column is missing; found columns ['a', 'Text']; did you mean 'Text'?",
-        ),
-        (
-            "a;text\n",
-            "a.csv: the columns are separated by semicolons; found header 'a;text'; fetch the original file of the "
-            "release, not an exported copy",
-        ),
-        (
-            "text,text\n",
-            "a.csv, column 'text': two columns have this name; found columns text, text; rename or drop one",
-        ),
-        (
-            'a,text\n1,"x\ny"\n2,x,y\n',
-            f"a.csv, row 2: this row has 3 fields, the header 2; found '2,x,y' at line 4; {CUT}; or its texts may not "
-            "be quoted",
-        ),
-        (
-            "a,text\n1\n",
-            f"a.csv, row 1: this row has 1 fields, the header 2; found '1' at line 2; {CUT}; or its texts may not be "
-            "quoted",
-        ),
-        (
-            "a,text\n1,x\n\n2,y\n",
-            f"a.csv, row 2: this row has 0 fields, the header 2; found '' at line 3; {CUT}; or its texts may not be "
-            "quoted",
-        ),
-        (
-            'a,text\n1,x\n2,"x" y\n',
-            f"a.csv, row 2: {wording.ROW_BREAKS_RULES_QUOTING}; found ',' expected after '\"' at line 3; {CUT}; or "
-            "it may not be a quoted CSV",
-        ),
-        (
-            'a,text\n1,"x\n2,y\n',
-            f"a.csv, row 1: {wording.ROW_BREAKS_RULES_QUOTING}; found unexpected end of data at line 3; {CUT}; or it "
-            "may not be a quoted CSV",
-        ),
-    ],
+BAD_CSV = (
+    "",
+    "\na,b\n",
+    "a,Text\n1,x\n",
+    "a;text\n",
+    "text,text\n",
+    'a,text\n1,"x\ny"\n2,x,y\n',
+    "a,text\n1\n",
+    "a,text\n1,x\n\n2,y\n",
+    'a,text\n1,x\n2,"x" y\n',
+    'a,text\n1,"x\n2,y\n',
 )
-def test_csv_that_is_refused_is_named_by_row(content: str, message: str, tmp_path: Path) -> None:
-    assert csv_refusal(tmp_path / "a.csv", content, "text") == message
 
 
-def test_each_missing_column_is_named(tmp_path: Path) -> None:
-    message = csv_refusal(tmp_path / "a.csv", "a,b\n", "x", "a", "y")
-    assert message == (
-        "a.csv, column 'x': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'\n"
-        "a.csv, column 'y': this column is missing; found columns ['a', 'b']; use one of 'a', 'b'"
-    )
+def test_csv_that_is_refused_is_named_by_row(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    said = {content: csv_refusal(tmp_path / "a.csv", content, "text") for content in BAD_CSV}
+    assert said | {"two columns": csv_refusal(tmp_path / "a.csv", "a,b\n", "x", "a", "y")} == wording
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
@@ -198,23 +157,16 @@ def test_tsv_is_what_splitting_gives(rows: list[list[str]], end: str, tmp_path_f
     assert pl.concat(frames).rows() == expected
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", f"a.tsv: {wording.FILE_EMPTY}; {CUT}"),
-        (b"\na\ttext\n", f"a.tsv: {wording.FILE_EMPTY}; {CUT}"),
-        (
-            b"a\tTexts\n",
-            "a.tsv, column 'text': this column is missing; found columns ['a', 'Texts']; did you mean 'Texts'?",
-        ),
-        (
-            b"text\ttext\n",
-            "a.tsv, column 'text': two columns have this name; found columns text, text; rename or drop one",
-        ),
-    ],
+BAD_TSV = (
+    b"",
+    b"\na\ttext\n",
+    b"a\tTexts\n",
+    b"text\ttext\n",
 )
-def test_tsv_without_its_header_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
-    assert tsv_refusal(tmp_path / "a.tsv", content, "text") == message
+
+
+def test_tsv_without_its_header_is_refused(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    assert [tsv_refusal(tmp_path / "a.tsv", content, "text") for content in BAD_TSV] == wording
 
 
 @pytest.mark.parametrize(
@@ -228,23 +180,22 @@ def test_a_line_of_another_width_is_refused_by_its_number(
     line: bytes, n_fields: int, before: int, after: bytes, tmp_path: Path
 ) -> None:
     content = b"a\ttext\n" + b"1\ta longer text\n" * before + line + after
-    assert tsv_refusal(tmp_path / "a.tsv", content, "text") == (
-        f"a.tsv, row {before + 2}: this line has {n_fields} fields, the header 2; found {line!r}; "
-        f"{CUT}; a tab or line break inside a text splits it"
-    )
+    message = tsv_refusal(tmp_path / "a.tsv", content, "text")
+    assert message.startswith(f"a.tsv, row {before + 2}: ")
+    assert f" {n_fields} fields" in message
+    assert repr(line) in message
 
 
 @pytest.mark.parametrize("before", [0, 1, 5])
 def test_a_line_of_a_tsv_that_is_not_utf8_is_named(before: int, tmp_path: Path) -> None:
     content = b"a\ttext\n" + b"1\ta longer text\n" * before + b"2\tcaf\xe9\n3\tx\n"
-    message = tsv_refusal(tmp_path / "a.tsv", content, "a")
-    assert message.startswith(f"a.tsv, row {before + 2}: {wording.LINE_NOT_UTF8}; found ")
+    assert tsv_refusal(tmp_path / "a.tsv", content, "a").startswith(f"a.tsv, row {before + 2}: ")
 
 
 def test_a_line_of_a_csv_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b"a,text\n1,caf\xe9\n")
     with (
-        pytest.raises(InvalidInput, match=rf"a\.csv, row 2: {wording.LINE_NOT_UTF8}"),
+        pytest.raises(InvalidInput, match=r"a\.csv, row 2: "),
         UpstreamFile(tmp_path / "a.csv") as file,
     ):
         next(quoted_csv("a")(file))
@@ -306,37 +257,31 @@ def test_a_ragged_tsv_goes_on_from_a_block(tmp_path: Path) -> None:
     assert whole["n_fields"].to_list() == ["3", "0", "3", "2"]
 
 
-def test_a_tsv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
+def test_a_tsv_without_a_header_is_told_its_columns(tmp_path: Path, wording: SnapshotAssertion) -> None:
     reader = raw_tsv("label", header=("text", "label"))
     path = tmp_path / "a.tsv"
     assert all_rows(path, '\ufeffnull\t1\r\n"\t-1'.encode(), reader) == [("1",), ("-1",)]
     assert all_rows(path, b"\xef\xbb\xbfx\t1\n", raw_tsv("text", header=("text", "label"))) == [("x",)]
-    assert any_refusal(path, b"", reader) == f"a.tsv: {wording.FILE_EMPTY}; {CUT}"
-    assert any_refusal(path, b"x\t1\ny\n", reader).startswith("a.tsv, row 2: this line has 1 fields, the header 2; ")
-    assert any_refusal(path, b"x\t1\n", raw_tsv("class", header=("text", "label"))) == (
-        "a.tsv, column 'class': this column is missing; found columns ['text', 'label']; use one of 'text', 'label'"
-    )
+    assert [
+        any_refusal(path, b"", reader),
+        any_refusal(path, b"x\t1\ny\n", reader),
+        any_refusal(path, b"x\t1\n", raw_tsv("class", header=("text", "label"))),
+    ] == wording
 
 
-def test_a_csv_without_a_header_is_told_its_columns(tmp_path: Path) -> None:
+def test_a_csv_without_a_header_is_told_its_columns(tmp_path: Path, wording: SnapshotAssertion) -> None:
     reader = quoted_csv("text", "stars", header=("stars", "text"))
     path = tmp_path / "a.csv"
     content = '\ufeff"1","say ""no"", \\n\\"", "\n"5","null"\n'.replace(', "\n', '"\n').encode()
     assert all_rows(path, content, reader) == [('say "no", \\n\\"', "1"), ("null", "5")]
-    assert any_refusal(path, b"", reader) == f"a.csv: {wording.FILE_EMPTY}; {CUT}"
-    assert any_refusal(path, b'"1","a"\n"2"\n', reader) == (
-        f"a.csv, row 2: this row has 1 fields, the header 2; found '2' at line 2; {CUT}; or its texts may not be quoted"
-    )
-    assert any_refusal(path, b'"1","a" b\n', reader).startswith(f"a.csv, row 1: {wording.ROW_BREAKS_RULES_QUOTING}; ")
+    assert [any_refusal(path, bad, reader) for bad in (b"", b'"1","a"\n"2"\n', b'"1","a" b\n')] == wording
 
 
 def test_a_tsv_may_be_quoted(tmp_path: Path) -> None:
     content = b'id\ttweet\tsubtask_a\n1\t"a ""b""\tc"\tNOT\n2\td, e\tOFF\n'
     reader = quoted_csv("tweet", "subtask_a", separator="\t")
     assert all_rows(tmp_path / "a.tsv", content, reader) == [('a "b"\tc', "NOT"), ("d, e", "OFF")]
-    assert any_refusal(tmp_path / "a.tsv", b"id\ttweet\tsubtask_a\n1\t\n", reader).startswith(
-        "a.tsv, row 1: this row has 2 fields, the header 3; found '1\\t' at line 2; "
-    )
+    assert any_refusal(tmp_path / "a.tsv", b"id\ttweet\tsubtask_a\n1\t\n", reader).startswith("a.tsv, row 1: ")
 
 
 @pytest.mark.parametrize("size", [1, 5, 1 << 20])

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.readers.json_lines import JsonLines, json_lines
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 GOOD = b'{"text": "a", "label": "x"}\n'
 TEXT_AND_LABEL = json_lines("text", "label")
@@ -61,41 +61,34 @@ def test_numbers_and_truth_values_come_as_text(tmp_path: Path) -> None:
 def test_blank_lines_and_a_missing_last_line_break_are_no_rows(tmp_path: Path) -> None:
     content = b'{"text": "a", "label": "x"}\r\n\n \t\r\n{"text": "b", "label": "y"}'
     assert rows(tmp_path / "a", content, json_lines("label", "text")) == [("x", "a"), ("y", "b")]
-    assert f"row 4: {wording.LINE_NOT_JSON}" in refusal(tmp_path / "a", content[:-9])
+    assert "row 4: " in refusal(tmp_path / "a", content[:-9])
 
 
 def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
     assert rows(tmp_path / "a", b"\xef\xbb\xbf" + GOOD) == [("a", "x")]
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"text": "cut o',
-        b'{"text": "\\ud800", "label": "x"}',
-        b'{"text": "\\ud800 half", "label": "x"}',
-        b"[" * 100_000,
-        GOOD[:-1] + GOOD[:-1],
-    ],
-    ids=["cut-off", "half-surrogate", "half-surrogate-inside", "deep", "two-objects"],
-)
-def test_a_line_that_is_not_json_text_is_named(line: bytes, tmp_path: Path) -> None:
-    message = refusal(tmp_path / "a.jsonl", GOOD + b"\n" + line + b"\n" + GOOD)
-    assert message.startswith(f"a.jsonl, row 3: {wording.LINE_NOT_JSON}; found {line[:20]!r}"[:-1])
-    assert message.endswith(wording.FETCH_FILE_AGAIN_MAY)
-    assert len(message) < 500
+BAD_LINES = {
+    "cut off": b'{"text": "cut o',
+    "half a surrogate": b'{"text": "\\ud800", "label": "x"}',
+    "half a surrogate inside": b'{"text": "\\ud800 half", "label": "x"}',
+    "deep": b"[" * 100_000,
+    "two objects": GOOD[:-1] + GOOD[:-1],
+    "Latin-1": ('{"text": "' + "a" * 200 + ' café", "label": "x"}').encode("latin-1"),
+    "a list": b'["text", "label"]',
+}
 
 
-def test_a_line_in_another_encoding_is_named(tmp_path: Path) -> None:
-    line = '{"text": "' + "a" * 200 + ' café", "label": "x"}\n'
-    message = refusal(tmp_path / "a.jsonl", GOOD + b"\n" + line.encode("latin-1") + GOOD)
-    assert message.startswith(f"a.jsonl, row 3: {wording.LINE_NOT_UTF8}; found b'aaaaa")
-    assert "caf\\xe9" in message
-
-
-def test_a_line_that_only_polars_refuses_is_named(tmp_path: Path) -> None:
-    message = refusal(tmp_path / "a", GOOD + b'{"text": "a", "label": "x", "n": NaN}\n')
-    assert message.startswith("a, row 2: this line cannot be read; found error parsing line")
+def test_a_line_that_is_refused_is_named(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    said = {name: refusal(tmp_path / "a", GOOD + b"\n" + line + b"\n" + GOOD) for name, line in BAD_LINES.items()}
+    assert max(map(len, said.values())) < 500
+    said["a list alone"] = refusal(tmp_path / "a", b'["text", "label"]')
+    said["text among numbers"] = refusal(
+        tmp_path / "a", b'{"text": "a", "label": 5.0}\n{"text": "a", "label": "5.0"}\n'
+    )
+    assert said == wording
+    # What polars refuses is in its words.
+    assert refusal(tmp_path / "a", GOOD + b'{"text": "a", "label": "x", "n": NaN}\n').startswith("a, row 2: ")
 
 
 @pytest.mark.parametrize(
@@ -109,24 +102,9 @@ def test_a_line_that_only_polars_refuses_is_named(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("before", [0, 3])
 def test_a_key_that_is_missing_or_no_text_is_named(line: bytes, found: str, before: int, tmp_path: Path) -> None:
-    assert refusal(tmp_path / "a.jsonl", before * GOOD + line + b"\n" + GOOD) == (
-        f"a.jsonl, column 'label', row {before + 1}: {wording.KEY_MISSING_OR_NEITHER} a number; found {found}; "
-        f"is this the upstream release that the build expects?"
-    )
-
-
-def test_text_among_numbers_is_named(tmp_path: Path) -> None:
-    content = b'{"text": "a", "label": 5.0}\n{"text": "a", "label": "5.0"}\n'
-    assert "column 'label', row 2: a key is missing, or not a number as in the first row; found '5.0'" in refusal(
-        tmp_path / "a", content
-    )
-
-
-def test_a_line_that_is_no_object_is_named(tmp_path: Path) -> None:
-    message = refusal(tmp_path / "a", GOOD + b'["text", "label"]')
-    assert "this line is not an object with keys; found ['text', 'label']" in message
-    message = refusal(tmp_path / "a", b'["text", "label"]')
-    assert "row 1: the file is one JSON list, not one object per line" in message
+    message = refusal(tmp_path / "a.jsonl", before * GOOD + line + b"\n" + GOOD)
+    assert message.startswith(f"a.jsonl, column 'label', row {before + 1}: ")
+    assert f" {found};" in message
 
 
 def test_a_bad_line_deep_in_the_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,10 +123,9 @@ def test_an_optional_key_may_be_absent_but_not_from_all_rows(tmp_path: Path) -> 
         ("b", None),
         ("a", "x"),
     ]
-    assert refusal(tmp_path / "a", b'{"text": "a"}\n{"text": "b", "label": null}\n', read) == (
-        "a, key 'label': no row has the key; is this the upstream release that the build expects?"
-    )
-    assert "row 2: a key is missing, or neither" in refusal(tmp_path / "a", GOOD + b'{"text": "a", "label": []}', read)
+    absent = refusal(tmp_path / "a", b'{"text": "a"}\n{"text": "b", "label": null}\n', read)
+    assert absent.startswith("a, key 'label': ")
+    assert "row 2: " in refusal(tmp_path / "a", GOOD + b'{"text": "a", "label": []}', read)
 
 
 def test_an_optional_key_is_looked_for_before_the_place_gone_on_from(tmp_path: Path) -> None:
@@ -162,7 +139,7 @@ def test_an_optional_key_is_looked_for_before_the_place_gone_on_from(tmp_path: P
             if seen:
                 assert pl.concat(read(rest)).rows() == [("b", None)]
             else:
-                with pytest.raises(InvalidInput, match="no row has the key"):
+                with pytest.raises(InvalidInput, match="key"):
                     list(read(rest))
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.readers.mrqa import mrqa
 from shiftbench.builders.readers.squad import SCHEMA
 from shiftbench.builders.specs.upstream_file import Position, UpstreamFile
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 CONTEXT = "[TLE] Two Wells [PAR] The Old  Café has 😀 two wells; two, I say."
 HEADER = {"header": {"dataset": "Invented", "split": "train"}}
@@ -91,60 +91,28 @@ def test_it_reads_gzip_in_blocks_and_goes_on_from_one(tmp_path: Path) -> None:
         assert list(mrqa(file)) == []
 
 
-CURE = (
-    "do these spans count bytes, or exclude their last character? is this the upstream release that the build expects?"
-)
+REFUSED = {
+    "two headers": (HEADER, HEADER),
+    "no questions": (HEADER, {"context": "a"}),
+    "a number as a context": ({"context": 1},),
+    "a list": (HEADER, "[1]"),
+    "cut off": (HEADER, '{"context": "'),
+    "damaged": ("{]",),
+    "a long span": (HEADER, line(detected("two", (TWO[0], TWO[1] + 9)))),
+    "a short span": (line(detected("two", (TWO[0], TWO[1] + 1)), detected("two", (TWO[0], TWO[1] - 1))),),
+    "past the end": (line(detected("say.", (65, 69))),),
+    "backwards": (line(detected("a", (5, 4))),),
+    "before the start": (line(detected("a", (-1, 4))),),
+}
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (
-            (HEADER, HEADER),
-            f"row 2: {wording.NOT_MRQAS_JSON}; found Object missing required field `context`; is this the",
-        ),
-        ((HEADER, {"context": "a"}), f"row 2: {wording.NOT_MRQAS_JSON}; found Object missing required field `qas`; is"),
-        (
-            ({"context": 1},),
-            f"row 1: {wording.NOT_MRQAS_JSON}; found Expected `str`, got `int` - at `$.context`; is this",
-        ),
-        (
-            (HEADER, "[1]"),
-            f"row 2: {wording.NOT_MRQAS_JSON}; found Expected `object`, got `array`; is this the upstream",
-        ),
-        (
-            (HEADER, '{"context": "'),
-            f"row 2: {wording.LINE_NOT_JSON}; found Input data was truncated; {wording.FETCH_FILE_AGAIN}",
-        ),
-        (("{]",), f"row 1: {wording.LINE_NOT_JSON}; found JSON is malformed: "),
-        (
-            (HEADER, line(detected("two", (TWO[0], TWO[1] + 9)))),
-            "row 2: an answer to question 'q1' does not match its span; found 'two wells; t' at 42 to 53, expected "
-            f"'two'; {CURE}",
-        ),
-        (
-            (line(detected("two", (TWO[0], TWO[1] + 1)), detected("two", (TWO[0], TWO[1] - 1))),),
-            "row 1: an answer to question 'q1' does not match its span; found 'tw' at 42 to 43, expected 'two'; "
-            f"{CURE}",
-        ),
-        (
-            (line(detected("say.", (65, 69))),),
-            f"row 1: an answer to question 'q1' {wording.HAS_SPAN_OUTSIDE_CONTEXT}; found characters 65 to 69 of 64; "
-            f"{CURE}",
-        ),
-        ((line(detected("a", (5, 4))),), f"row 1: an answer to question 'q1' {wording.HAS_SPAN_OUTSIDE_CONTEXT}"),
-        ((line(detected("a", (-1, 4))),), f"row 1: an answer to question 'q1' {wording.HAS_SPAN_OUTSIDE_CONTEXT}"),
-    ],
-)
-def test_what_is_refused_is_named_by_line(
-    lines: tuple[dict[str, Any] | str, ...], message: str, tmp_path: Path
-) -> None:
-    assert refusal(tmp_path / "a.jsonl", *lines).startswith(f"a.jsonl, {message}")
+def test_what_is_refused_is_named_by_line(tmp_path: Path, wording: SnapshotAssertion) -> None:
+    assert {name: refusal(tmp_path / "a.jsonl", *lines) for name, lines in REFUSED.items()} == wording
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"")
-    with UpstreamFile(tmp_path / "a.jsonl") as file, pytest.raises(InvalidInput, match=r"a\.jsonl: the file is empty"):
+    with UpstreamFile(tmp_path / "a.jsonl") as file, pytest.raises(InvalidInput, match="empty"):
         list(mrqa(file))
 
 

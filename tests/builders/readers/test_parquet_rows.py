@@ -7,6 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.checksums import file_sha256
 from shiftbench.builders.readers import parquet_rows as module
@@ -72,27 +73,15 @@ def test_a_file_without_rows_gives_its_columns(tmp_path: Path) -> None:
     assert (frame.height, frame.schema) == (0, {"text": pl.String, "n": pl.String})
 
 
-def test_what_is_refused_is_named(tmp_path: Path) -> None:
+def test_what_is_refused_is_named(tmp_path: Path, wording: SnapshotAssertion) -> None:
     path = write(tmp_path / "a.parquet", {"text": TEXTS, "spans": [[1]] * 5, "raw": [b"x"] * 5})
-    assert refusal(path, "Text", "text", "label") == (
-        "a.parquet, column 'Text': this column is missing; found columns ['text', 'spans', 'raw']; "
-        "did you mean 'text'?\n"
-        "a.parquet, column 'label': this column is missing; found columns ['text', 'spans', 'raw']; "
-        "use one of 'text', 'spans', 'raw'"
-    )
-    assert refusal(path, "spans", "raw") == (
-        "a.parquet, column 'spans': this column holds neither text nor numbers; found list<element: int64>\n"
-        "a.parquet, column 'raw': this column holds neither text nor numbers; found binary"
-    )
+    said = [refusal(path, "Text", "text", "label"), refusal(path, "spans", "raw")]
     path.with_suffix(".parquet.gz").write_bytes(b"")
-    assert refusal(path.with_suffix(".parquet.gz"), "text") == (
-        "a.parquet.gz: compressed Parquet files cannot be read; found 'a.parquet.gz'; "
-        "unpack it; Parquet itself is compressed"
-    )
+    assert [*said, refusal(path.with_suffix(".parquet.gz"), "text")] == wording
     whole = path.read_bytes()
     for damaged in (b"", b"text\n", whole[:-20], whole[:4] + b"\0" * 60 + whole[64:]):
         path.write_bytes(damaged)
-        assert refusal(path, "text").startswith("a.parquet: the file is damaged, or is not Parquet; found ")
+        assert refusal(path, "text").startswith("a.parquet: ")
 
 
 def test_readers_of_the_same_columns_are_the_same_key() -> None:

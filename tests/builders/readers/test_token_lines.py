@@ -92,7 +92,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a O\n\x97 O\n")
     with (
         UpstreamFile(tmp_path / "a.txt") as file,
-        pytest.raises(InvalidInput, match=r"a\.txt, row 2: this line is not"),
+        pytest.raises(InvalidInput, match=r"a\.txt, row 2: "),
     ):
         list(SPACES(file))
 

@@ -65,7 +65,7 @@ def test_a_malformed_tree_is_refused_by_line(line: str, what: str, tmp_path: Pat
 
 @pytest.mark.parametrize("content", ["", "\n \n"])
 def test_a_file_without_trees_is_refused(content: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"a\.txt: the file contains no tree; fetch"):
+    with pytest.raises(InvalidInput, match=r"a\.txt: .*tree"):
         read(tmp_path / "a.txt", content)
 
 

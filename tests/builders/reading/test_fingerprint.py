@@ -104,7 +104,7 @@ def test_rows_on_disk_and_in_memory_overlap_alike(tmp_path: Path) -> None:
     for rows in (train, StoredRows.at([tmp_path / "train.parquet"])):
         assert count_overlap(test, rows, ("premise", "hypothesis")) == 2
         assert count_overlap(test, rows, ("premise",)) == 3
-        assert count_overlap(test.head(1), rows, ("premise",)) == 1, "rows of the first split are counted"
-    with pytest.raises(FileExistsError, match="a part for other rows is already stored there"):
+        assert count_overlap(test.head(1), rows, ("premise",)) == 1  # rows of the first split are counted
+    with pytest.raises(FileExistsError, match="stored"):
         write_part(test, tmp_path / "train.parquet")
     assert pl.read_parquet(tmp_path / "train.parquet").equals(train)

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.readers.json_lines import JsonLines, json_lines
 from shiftbench.builders.reading.intake import Consumer, FileRead, Sample, StepCount, read_file
@@ -22,7 +23,6 @@ from shiftbench.builders.specs.spec import Reader, Transform
 from shiftbench.builders.specs.upstream_file import UpstreamFile
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import TaskKind
-from tests import wording
 from tests.heard import heard
 
 N_ROWS = 60
@@ -115,7 +115,7 @@ def test_stopped_after_any_block_it_goes_on_to_the_same_end(
                 n_stops += 1
     assert n_stops > 10
     same(found, expected)
-    assert sum(line.startswith("rows.jsonl.gz: reading resumes at line ") for line in lines) == n_stops
+    assert sum("resumes" in line for line in lines) == n_stops
 
 
 def test_what_a_step_failed_on_is_read_again(path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_bad_line_is_named_after_going_on(path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         read(path, Stopping(READ, 5))
     for _ in range(2):
-        with pytest.raises(InvalidInput, match=f"row {N_ROWS + 1}: {wording.LINE_NOT_JSON}"):
+        with pytest.raises(InvalidInput, match=f"row {N_ROWS + 1}: "):
             read(path)
 
 
@@ -146,7 +146,7 @@ def unread(file: UpstreamFile) -> Iterator[pl.DataFrame]:
     raise AssertionError(f"{file.path} is read")
 
 
-def test_a_file_that_was_read_is_not_read_again(path: Path) -> None:
+def test_a_file_that_was_read_is_not_read_again(path: Path, wording: SnapshotAssertion) -> None:
     class Unread(JsonLines):
         __call__ = staticmethod(unread)  # type: ignore[assignment]
         __repr__ = JsonLines.__repr__
@@ -155,7 +155,7 @@ def test_a_file_that_was_read_is_not_read_again(path: Path) -> None:
     expected = read(path)
     with heard() as lines:
         same(read(path, Unread(READ.keys)), expected)
-    assert lines == ["rows.jsonl.gz: was already read"]
+    assert lines == wording
 
 
 @pytest.mark.parametrize("what", ["time", "reader", "step", "size", "stratum", "key", "identity"])
@@ -195,8 +195,8 @@ def test_a_damaged_checkpoint_is_set_aside(harm: str, path: Path) -> None:
         part.unlink()
     with heard() as lines:
         same(read(path), expected)
-    assert lines[0].startswith(f"{folder}: a damaged checkpoint (")
-    assert lines[0].endswith(f"was moved to {folder.name}.damaged; reading starts again")
+    assert lines[0].startswith(f"{folder}: ")
+    assert f" {folder.name}.damaged;" in lines[0]
     assert {place.name for place in reads.iterdir() if place.is_dir()} == {folder.name, folder.name + ".damaged"}
 
 
@@ -213,11 +213,11 @@ def test_ctrl_c_waits_for_the_frame_at_hand_and_what_was_read_is_kept(path: Path
     with heard() as lines, pytest.raises(KeyboardInterrupt):
         read(path, consumers=consumers, every=1e9)
     assert signal.getsignal(signal.SIGINT) is before
-    assert lines[-1].endswith("rows read so far are kept; run the same command again to resume")
+    assert "kept" in lines[-1]
     interrupting = False
     with heard() as lines:
         same(read(path, consumers=consumers), read_file(path, READ, consumers, cache=None))
-    assert lines[0].startswith("rows.jsonl.gz: reading resumes at line 4")
+    assert "line 4" in lines[0]
 
 
 def test_two_that_read_the_same_do_so_one_after_the_other(path: Path) -> None:

@@ -128,10 +128,10 @@ def test_no_more_is_held_than_the_sample_and_a_quarter(monkeypatch: pytest.Monke
 
 def test_a_sample_of_another_size_is_not_gone_on_with(tmp_path: Path) -> None:
     reservoir(2).save(tmp_path / "a")
-    with pytest.raises(ValueError, match="contains 2 rows of each stratum, not 3"):
+    with pytest.raises(ValueError, match=r"\b2\b.*\b3\b"):
         reservoir(3).load(tmp_path / "a")
 
 
 def test_a_row_without_a_stratum_is_refused() -> None:
-    with pytest.raises(ValueError, match="1 rows have no stratum"):
+    with pytest.raises(ValueError, match="stratum"):
         reservoir().take(frame([("a", "x", None, None)]))

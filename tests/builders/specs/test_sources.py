@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 import shiftbench.builders.specs
 from shiftbench.builders.building.build import BENCHMARKS
@@ -18,7 +19,6 @@ from shiftbench.builders.folder.citations import DEPTH_F1, GENBENCH, PAPERS, rea
 from shiftbench.builders.specs.sources import Download, SourceSpec, find_source, parse_sources, read_sources
 from shiftbench.builders.specs.spec import FileFacts, upstream
 from shiftbench.validation.report import InvalidInput
-from tests import wording
 
 SPECS = Path(shiftbench.builders.specs.__file__).parent
 SOUND = """
@@ -77,33 +77,35 @@ def test_a_table_is_a_source_by_its_slug() -> None:
     assert source.cite == ("doe-2020-tickets", "roe-2021-more")
 
 
-@pytest.mark.parametrize(
-    ("written", "instead", "message"),
-    [
-        ("licence =", "license =", "key 'tickets_1.0.license': unknown key; found 'license'; did you mean 'licence'?"),
-        ("licence =", "license =", f"key 'tickets_1.0.licence': {wording.REQUIRED_KEY_MISSING}; add 'licence = ...'"),
-        ('harm = "none"', 'harm = ""', "key 'tickets_1.0.harm': String should match pattern"),
-        ('harm = "none"', "", f"key 'tickets_1.0.harm': {wording.REQUIRED_KEY_MISSING}; add 'harm = ...'"),
-        ('personal_data = "Names of customers."', "", "key 'tickets_1.0.personal_data': required key is missing"),
-        ("= true", '= "yes"', "key 'tickets_1.0.open_licence': Input should be a valid boolean; found 'yes'"),
-        ('"1.0"', "1.0", "key 'tickets_1.0.revision': Input should be a valid string; found 1.0"),
-        ("put tickets", " put tickets", "key 'tickets_1.0.instructions': String should match pattern"),
-        ("put tickets", "put\\ntickets", "key 'tickets_1.0.instructions': String should match pattern"),
-        ('["doe-2020-tickets", "roe-2021-more"]', "[]", "key 'tickets_1.0.cite': Tuple should have at least 1 item"),
-        ('"roe-2021-more"', '""', "key 'tickets_1.0.cite.2': String should match pattern"),
-        ('title = "', 'slug = "a"\ntitle = "', "key 'tickets_1.0.slug': unknown key"),
-        ('["tickets_1.0"]', 'version = 2\n["tickets_1.0"]', "key 'version': Input should be a valid dictionary"),
-        ("= true", "= yes", "sources.toml: the list of sources is not TOML; found Invalid value (at line 7"),
-    ],
+WRONG = (
+    ("licence =", "license ="),
+    ("licence =", "license ="),
+    ('harm = "none"', 'harm = ""'),
+    ('harm = "none"', ""),
+    ('personal_data = "Names of customers."', ""),
+    ("= true", '= "yes"'),
+    ('"1.0"', "1.0"),
+    ("put tickets", " put tickets"),
+    ("put tickets", "put\\ntickets"),
+    ('["doe-2020-tickets", "roe-2021-more"]', "[]"),
+    ('"roe-2021-more"', '""'),
+    ('title = "', 'slug = "a"\ntitle = "'),
+    ('["tickets_1.0"]', 'version = 2\n["tickets_1.0"]'),
+    ("= true", "= yes"),
 )
-def test_a_wrong_entry_is_refused_by_its_name(written: str, instead: str, message: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        parse_sources(SOUND.replace(written, instead), "sources.toml")
-    assert message in str(refused.value)
+
+
+def test_a_wrong_entry_is_refused_by_its_name(wording: SnapshotAssertion) -> None:
+    said = {}
+    for written, instead in WRONG:
+        with pytest.raises(InvalidInput) as refused:
+            parse_sources(SOUND.replace(written, instead), "sources.toml")
+        said[instead or f"no {written}"] = str(refused.value)
+    assert said == wording
 
 
 def test_an_unknown_source_is_refused_with_the_nearest_one() -> None:
-    with pytest.raises(InvalidInput, match="there is no such source; found 'squad_v3'; did you mean 'squad_v"):
+    with pytest.raises(InvalidInput, match="'squad_v3'"):
         find_source("squad_v3")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.statistics import (
     DomainStatistics,
@@ -143,15 +144,10 @@ def test_one_domain_has_nothing_to_compare_with() -> None:
         assert (found(checked, name).holds, found(checked, name).worst) == (None, None)
 
 
-def test_what_is_printed() -> None:
+def test_what_is_printed(wording: SnapshotAssertion) -> None:
     domains = {"books": {"train": classes(50, 50)}, "[b]dvd": {"train": classes(60, 40)}}
     console = Console(file=io.StringIO(), width=140)
     print_parts(assumption_lines(check_assumptions(statistics(TaskKind.CLASSIFICATION, domains))), console)
     output = console.file.getvalue()  # type: ignore[attr-defined]
     lines = [line for line in output.splitlines() if "class proportion between" in line]
-    cells = [cell.strip() for cell in lines[0].split("  ") if cell]
-    assert cells[0] == "not met"
-    assert cells[2:] == ["10.0 points", "at most 5.0 points", "train, negative: [b]dvd, books"]
-    assert "not measured" in output
-    assert "nothing to compare" in output
-    assert "for information" in output
+    assert [cell.strip() for cell in lines[0].split("  ") if cell] == wording

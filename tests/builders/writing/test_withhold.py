@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.majority import fit
 from shiftbench.baselines.program import make_card
@@ -30,7 +31,6 @@ from shiftbench.scoring.comparing.files import Entrant, compare_entrants
 from shiftbench.scoring.scores.score import checked_predictions, score_file
 from shiftbench.validation.report import InvalidInput
 from shiftbench.validation.vocabulary import GOLD
-from tests import wording
 from tests.builders.folder.test_load_dataset import load
 from tests.builders.writing.pairs import KEY, Pair, files, pair
 from tests.command_line import run_process as run
@@ -130,14 +130,14 @@ def test_neither_key_nor_checksums_nor_counts_of_test_steps_are_public(tmp_path:
     assert key
     assert not [name for name, content in files(public).items() if key.encode() in content]
     assert not [name for name, content in files(public).items() if checksum[:16].encode() in content]
-    assert "withheld, because it includes test labels" in (public.path / "README.md").read_text()
+    assert "withheld" in (public.path / "README.md").read_text()
     steps = {split: [count.split == split for count in gold.task("t").transforms] for split in ("train", "test")}
     assert any(steps["train"])
     assert any(steps["test"])
     assert public.task("t").transforms == tuple(c for c in gold.task("t").transforms if c.split != "test")
     content = gold.manifest.model_dump(mode="json")
     assert Manifest.model_validate(content).label_key == key
-    with pytest.raises(ValueError, match="the folder contains the key to their hashes"):
+    with pytest.raises(ValueError, match="key"):
         Manifest.model_validate(public.manifest.model_dump(mode="json") | {"label_key": key})
 
 
@@ -148,7 +148,7 @@ def test_the_same_rows_keep_their_hash_when_built_over(tmp_path: Path) -> None:
     other = build_synthetic(tmp_path / "other", **sizes)
     assert first.content_hash == again.content_hash != other.content_hash
     assert recall_folder(first.version) == tmp_path / "out" / "gold"
-    with pytest.raises(InvalidInput, match="already contains a dataset; give another folder, or --overwrite"):
+    with pytest.raises(InvalidInput, match="--overwrite"):
         build_synthetic(tmp_path / "out", **sizes)
     # A pair takes the place of an ordinary folder, but not the other way round.
     build_synthetic(tmp_path / "ordinary", n_train=20, n_test=9)
@@ -168,10 +168,9 @@ def test_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_cards_say_which_folder_is_which(synthetic_pair: Pair) -> None:
     public, gold = ((folder.path / "README.md").read_text() for folder in synthetic_pair)
-    assert "**Test labels are withheld.** In the test splits the columns to predict (label) are null" in public
+    assert "withheld.**" in public
     assert f"`{synthetic_pair[1].content_hash}`" in public
-    assert "**Gold folder.**" in gold
-    assert "**Gold folder.**" not in public
+    assert ("**Gold" in gold, "**Gold" in public) == (True, False)
 
 
 def test_a_label_in_the_public_folder_is_found(kinds: Pair, tmp_path: Path) -> None:
@@ -184,8 +183,8 @@ def test_a_label_in_the_public_folder_is_found(kinds: Pair, tmp_path: Path) -> N
         with pytest.raises(InvalidInput) as refused:
             folder.check()
         changed, shown = map(str, refused.value.problems)
-        assert wording.FILE_DATASET_FOLDER_WAS in changed
-        assert f"column '{column}', row 1: the folder contains test labels, although" in shown
+        assert place in changed
+        assert f"'{column}', row 1: " in shown
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +204,7 @@ def test_public_trains_and_validates_and_gold_scores(synthetic_pair: Pair, predi
     entry, new = store.submit(predictions, card, [public, gold])
     assert new
     assert score_file(predictions, gold).tasks
-    with pytest.raises(InvalidInput, match="entries on withheld labels are scored only in rounds"):
+    with pytest.raises(InvalidInput, match="rounds"):
         store.scores(entry, gold)
 
 
@@ -218,12 +217,8 @@ def test_scoring_with_public_is_refused(synthetic_pair: Pair, predictions: Path,
         lambda: Store(tmp_path / "store").submit(predictions, card, [public]),
     )
     for attempt in attempts:
-        with pytest.raises(InvalidInput) as refused:
+        with pytest.raises(InvalidInput, match=f"gold .*{public.version}"):
             attempt()
-        assert str(refused.value) == (
-            f"{public.path}: test labels are withheld in this folder; score with the gold folder of the same version "
-            f"({public.version}), or submit to the leaderboard"
-        )
     assert not (tmp_path / "store" / "entries").exists()
 
 
@@ -243,26 +238,21 @@ def test_a_file_for_another_version_is_told_both(
     own = tmp_path / "majority.parquet"
     pl.read_parquet(predictions).filter(~shared).write_parquet(own)
     versions = [folder.version for folder in (synthetic, synthetic_pair[0])]
-    what = "the file seems to be for another version of the data: none of its ids is a test id here"
     with pytest.raises(InvalidInput) as refused:
         score_file(own, synthetic)
-    assert what in str(refused.value)
-    assert str(refused.value.problems[0]).endswith(f"this folder has {versions[0]}")
+    assert str(refused.value.problems[0]).endswith(f" {versions[0]}")
     card = own.with_name("majority.card.yaml")
     card.write_text(f"name: x\nparadigm: other\ndata: {synthetic_pair[0].content_hash}\n")
     with pytest.raises(InvalidInput) as refused:
         score_file(own, synthetic)
-    both = f"this folder has {versions[0]}, but the file's card refers to content {versions[1].content[:12]}"
-    assert str(refused.value.problems[0]).endswith(both)
+    assert f" {versions[0]}, " in str(refused.value.problems[0])
+    assert str(refused.value.problems[0]).endswith(f" {versions[1].content[:12]}")
 
 
-def test_tasks_that_show_each_others_gold_are_not_built_together() -> None:
+def test_tasks_that_show_each_others_gold_are_not_built_together(wording: SnapshotAssertion) -> None:
     specs = {spec.name: spec for spec in dr.TASKS}
     (problem,) = label_leaks(specs["qg"], [specs["nli"], specs["qa"]])
-    assert str(problem).startswith(
-        "dr/qg: dr/qg and dr/qa are made from the same rows: each reveals what the other withholds; build it alone: "
-        "shiftbench build dr qg --withhold-labels"
-    )
+    assert str(problem) == wording
     assert label_leaks(specs["qa_imbalanced"], [specs["qa"]]) == ()
     assert label_leaks(specs["nli"], specs.values()) == ()
 
@@ -276,35 +266,35 @@ def test_the_commands_from_build_to_board(tmp_path: Path) -> None:
     out, preds, store = tmp_path / "out", tmp_path / "preds.parquet", tmp_path / "store"
     built = run("build", "synthetic", "--out", out, "--withhold-labels", "--encoder", "none", "--json", "-")
     assert built.returncode == 0, built.stderr
-    assert f"wrote {out}/public: the same without test labels; do not publish {out}/gold" in built.stderr
+    assert f"{out}/public" in built.stderr
     assert "label_key" not in json.loads(built.stdout)
     assert run("train", "tfidf-lr", "sa", "--data", out / "public", "--out", preds).returncode == 0
     card = tmp_path / "preds.card.yaml"
     assert run("validate", preds, "--data", out / "public", "--card", card).returncode == 0
     refused = run("score", preds, "--data", out / "public")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert f"{wording.TEST_LABELS_WITHHELD} in this folder; score with the gold folder" in refused.stderr
+    assert "withheld" in refused.stderr
     assert run("submit", preds, "--card", card, "--to", store, "--data", out / "public").returncode == 1
     sent = run("submit", preds, "--to", store, "--data", out / "gold")
     assert sent.returncode == 0, sent.stderr
     (entry,) = Store(store).entries()
     # The card alone leads to the gold folder that was built on this machine.
     nominated = run("board", "nominate", entry.id, "--to", store)
-    assert nominated.stderr == f"entry {entry.id} is nominated for synthetic/sa\n"
-    assert f"{wording.TEST_LABELS_WITHHELD}" in run("protocol", "sa", "--data", out / "public").stderr
-    assert wording.TEST_LABELS_WITHHELD in run("serve", "--data", out / "public", "--store", store).stderr
+    assert (entry.id in nominated.stderr, "synthetic/sa" in nominated.stderr) == (True, True)
+    assert "withheld" in run("protocol", "sa", "--data", out / "public").stderr
+    assert "withheld" in run("serve", "--data", out / "public", "--store", store).stderr
 
 
 def test_a_pair_is_not_replaced_by_a_folder_with_labels(tmp_path: Path) -> None:
     build_synthetic(tmp_path / "out", n_train=30, n_test=10, withhold_labels=True)
     for out in (tmp_path / "out", tmp_path / "out/public"):
-        with pytest.raises(InvalidInput, match="this is a folder pair of withheld labels"):
+        with pytest.raises(InvalidInput, match="pair"):
             build_synthetic(out, n_train=30, n_test=10, overwrite=True)
     build_synthetic(tmp_path / "out", n_train=30, n_test=10, overwrite=True, withhold_labels=True)
 
 
 def test_pairings_withhold_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="labels of pairings cannot be withheld"):
+    with pytest.raises(InvalidInput, match="pairings"):
         build("df1", None, tmp_path, tmp_path / "out", withhold_labels=True)
 
 
