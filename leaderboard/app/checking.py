@@ -131,7 +131,7 @@ class _Worker:
         )
 
     def ask(self, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-        """Send a request and return the response; after a crash or timeout, the exit code and ``is_late``."""
+        """Send a request, and return the response; after a crash or timeout, ``ended`` (exit code) and ``is_late``."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         timer = threading.Timer(seconds, self._process.kill)
@@ -177,5 +177,6 @@ def _too_much(request: dict[str, Any], answer: dict[str, Any]) -> Problem:
     if answer.get("is_late") or ended_by in {"SIGXCPU", "SIGKILL"}:
         return Problem(f"{doing} takes too long", file, f"more than {request['seconds']} seconds", cure)
     if "out_of_memory" not in answer and ended_by is None:  # a bug of ours; the worker has printed the traceback
-        return Problem(f"{doing} failed", file, "an error of this server", cure)
+        cure = "try again; if it fails again, tell the leaderboard's host"
+        return Problem(f"{doing} failed", file, "an internal error of the server", cure)
     return Problem(f"{doing} takes too much memory", file, f"more than {request['memory_mib']} MiB", cure)

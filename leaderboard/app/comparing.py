@@ -137,7 +137,7 @@ class Comparisons:
         named = named_ids(ids)
         if len(named) > MAX_PAIRWISE:
             cure = f"choose 2 to {MAX_PAIRWISE} entries of one board"
-            raise InvalidInput(Problem("this many entries cannot be compared", "compare", f"{len(named):,}", cure))
+            raise InvalidInput(Problem("too many entries to compare", "compare", f"{len(named):,}", cure))
         index.refuse_unknown(named, task)
         if len(named) < 2:
             return None

@@ -62,16 +62,16 @@ class _Table(pydantic.BaseModel):
 class ServerTable(_Table):
     """Listening address, and the proxies in front of the server."""
 
-    host: Annotated[str, pydantic.Field(description="address to listen on; 127.0.0.1 is this machine alone")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[int, pydantic.Field(ge=0, le=65_535, description="0 for any free one")] = 7860
+    host: Annotated[str, pydantic.Field(description="address to listen on; 127.0.0.1: only this machine")] = "127.0.0.1"
+    port: Annotated[int, pydantic.Field(ge=0, le=65_535, description="0: any free port")] = 7860
     root_path: Annotated[
-        str, pydantic.AfterValidator(_root_path), pydantic.Field(description="path of a site that a proxy passes on")
+        str,
+        pydantic.AfterValidator(_root_path),
+        pydantic.Field(description="URL path of the leaderboard behind a proxy, such as /domains"),
     ] = ""
     proxies: Annotated[
         list[Annotated[str, pydantic.AfterValidator(_proxy)]],
-        pydantic.Field(description="addresses or networks whose X-Forwarded-For is believed"),
+        pydantic.Field(description="addresses or networks whose X-Forwarded-For is trusted"),
     ] = []
 
 
@@ -79,25 +79,30 @@ class Submissions(_Table):
     """Who may submit, and how many entries."""
 
     sign_in: Annotated[
-        bool, pydantic.Field(description="submitters sign in with Hugging Face; else this machine alone submits")
+        bool, pydantic.Field(description="submitters sign in with Hugging Face; otherwise only this machine can submit")
     ] = False
-    quota: Annotated[int, pydantic.Field(ge=0, description="entries of a submitter a day (UTC); 0 for any number")] = 0
+    quota: Annotated[
+        int, pydantic.Field(ge=0, description="maximum entries per submitter and day (UTC); 0: unlimited")
+    ] = 0
 
 
 class Limits(_Table):
     """Limits on what visitors may use at the same time."""
 
-    connections: Annotated[int, pydantic.Field(ge=10, le=100_000, description="open connections")] = MAX_CONNECTIONS
+    connections: Annotated[int, pydantic.Field(ge=10, le=100_000, description="maximum open connections")] = (
+        MAX_CONNECTIONS
+    )
     clients_in_line: Annotated[
-        int, pydantic.Field(ge=1, le=10_000, description="clients that wait for a check or a comparison")
+        int, pydantic.Field(ge=1, le=10_000, description="maximum clients that wait for a check or a comparison")
     ] = MAX_CLIENTS
     more_places: Annotated[
-        int, pydantic.Field(ge=1, le=10_000, description="further places that these share; one has at most half")
+        int,
+        pydantic.Field(ge=1, le=10_000, description="further queued jobs of these; one client has at most half"),
     ] = MORE_PLACES
     upload_mib: Annotated[
-        int, pydantic.Field(ge=1, le=MAX_UPLOAD_BYTES // _MIB, description="size of a prediction file")
+        int, pydantic.Field(ge=1, le=MAX_UPLOAD_BYTES // _MIB, description="maximum size of a prediction file")
     ] = MAX_UPLOAD_BYTES // _MIB
-    free_mib: Annotated[int, pydantic.Field(ge=16, description="room on the disk below which uploads are refused")] = (
+    free_mib: Annotated[int, pydantic.Field(ge=16, description="free disk space below which uploads are refused")] = (
         MIN_FREE_BYTES // _MIB
     )
 
@@ -107,39 +112,39 @@ class Rounds(_Table):
 
     account_days: Annotated[
         int,
-        pydantic.Field(ge=0, le=3_650, description="days since an account's first entry before it is ranked"),
+        pydantic.Field(ge=0, le=3_650, description="minimum days since the first entry of an account that is ranked"),
     ] = 30
 
 
 class Retention(_Table):
-    """How long, and how much, is kept of what visitors cause without submitting."""
+    """Limits on stored data that visitors cause without submitting."""
 
-    upload_seconds: Annotated[Seconds, pydantic.Field(description="a file that was uploaded and not submitted")] = (
-        SECONDS_KEPT
-    )
+    upload_seconds: Annotated[
+        Seconds, pydantic.Field(description="how long an uploaded file is kept if it is not submitted")
+    ] = SECONDS_KEPT
     comparisons_mib: Annotated[
-        int, pydantic.Field(ge=1, description="comparisons of entries in the store; the oldest are computed again")
+        int, pydantic.Field(ge=1, description="maximum size of cached comparisons in the store; others are recomputed")
     ] = COMPARISON_BYTES // _MIB
 
 
 class Log(_Table):
     """What the server logs to standard error."""
 
-    json_lines: Annotated[bool, pydantic.Field(alias="json", description="a JSON object a line")] = False
-    requests: Annotated[bool, pydantic.Field(description="every request; else slow ones alone")] = False
+    json_lines: Annotated[bool, pydantic.Field(alias="json", description="one JSON object per line")] = False
+    requests: Annotated[bool, pydantic.Field(description="log every request; otherwise only slow ones")] = False
     slow_seconds: Annotated[Seconds, pydantic.Field(description="a request that takes longer is slow")] = SLOW_SECONDS
 
 
 class BoardConfig(_Table):
     """The whole ``board.toml``."""
 
-    title: Annotated[Text, pydantic.Field(description="heading of the front page; empty for shiftbench's own")] = ""
+    title: Annotated[Text, pydantic.Field(description="heading of the front page; empty: the default heading")] = ""
     text: Annotated[Text, pydantic.Field(description="a sentence below it")] = ""
     data: Annotated[list[str], pydantic.Field(description="dataset folders, or ORG/NAME on the Hub")] = []
     store: Annotated[str, pydantic.Field(description="a folder, or hf://datasets/ORG/NAME")] = ""
     hosts: Annotated[
         list[Annotated[str, pydantic.StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,96}$")]],
-        pydantic.Field(description="accounts of Hugging Face that may hide, rename, annotate, ban and erase"),
+        pydantic.Field(description="Hugging Face accounts that may hide, rename, annotate, ban and erase"),
     ] = []
     server: ServerTable = ServerTable()
     submissions: Submissions = Submissions()
@@ -159,14 +164,17 @@ FIXED: dict[str, tuple[int | float, str]] = {
     "jobs at once": (AT_ONCE, "checks and comparisons that run at the same time"),
     "results per client, in total": (MAX_KEPT_OF_CLIENT, f"unread results; {MAX_KEPT} in total"),
     "result seconds": (SECONDS_RESULT_KEPT, "how long an unread result is kept"),
-    "uploads": (MAX_UPLOADS, "files that wait to be submitted"),
-    "body KiB": (MAX_BODY_BYTES // 1024, "of a request without an upload"),
-    "body seconds": (SECONDS_TO_BEGIN, f"until its first byte; then {BYTES_PER_SECOND // 1024} KiB per second"),
-    "idle seconds": (IDLE_SECONDS, f"of a connection; {STUCK_SECONDS:.0f} for a client that stops reading"),
+    "uploads": (MAX_UPLOADS, "uploaded files that wait to be submitted"),
+    "body KiB": (MAX_BODY_BYTES // 1024, "maximum size of a request without an upload"),
+    "body seconds": (SECONDS_TO_BEGIN, f"time until its first byte; then {BYTES_PER_SECOND // 1024} KiB per second"),
+    "idle seconds": (
+        IDLE_SECONDS,
+        f"until an idle connection closes; {STUCK_SECONDS:.0f} if a client stops reading",
+    ),
     "check MiB": (MEMORY_MIB, f"memory of a process that checks a small file; {SECONDS} s of CPU time"),
     "answers per year": (LOOKS_PER_YEAR, "scores that an account receives on a withheld label"),
     "refusals per day": (MAX_REFUSALS, "per person, logged individually"),
-    "reason characters": (MAX_WORDS, "of a host's reason or note"),
+    "reason characters": (MAX_WORDS, "maximum length of a host's reason or note"),
 }
 """Limits that are the same for every leaderboard: value, and what it limits."""
 
@@ -176,10 +184,10 @@ def read_config(path: Path) -> BoardConfig:
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        cure = "write one: 'shiftbench board config > board.toml' prints what there is to write"
+        cure = "create one: shiftbench board config > board.toml"
         raise InvalidInput(Problem("there is no such file", str(path), cure=cure)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(Problem("this is not TOML", str(path), str(error))) from error
+        raise InvalidInput(Problem("this is not valid TOML", str(path), str(error))) from error
     try:
         return BoardConfig.model_validate(content)
     except pydantic.ValidationError as error:

@@ -1,7 +1,7 @@
 """The named endpoints that read data (``gradio_client.Client(url).predict(..., api_name=...)``); scores are fractions.
 
     /boards   -> the names of the boards
-    /board    board name, such as "dr/nli" -> its rows, best first, then what papers report (key "reported"); 500 a page
+    /board    board name, such as "dr/nli" -> its rows, best first, then those of papers ("reported"); 500 per page
     /scores   entry id -> its scores (``shiftbench.scoring.scores.shape.Scores`` as JSON)
     /compare  2 to 4 entry ids, task -> the first against each other one: the ranked mean, drops, shifts
     /claim    the same as one claim, which ``shiftbench study verify`` checks again from the entries' files
@@ -38,11 +38,11 @@ def add_endpoints(live: LiveIndex) -> None:
         return [board.name for board in live.index.boards()]
 
     def board(name: str, page: int = 1) -> list[dict[str, Any]]:
-        """Return a board's rows, as fractions, best first, then rows that a paper reports; 500 a page.
+        """Return a board's rows, as fractions, best first, then rows that a paper reports; 500 per page.
 
         Args:
             name: the board's name, such as dr/nli; /boards lists them.
-            page: which page, from 1.
+            page: page number, 1-based.
         """
         start, index = PAGE_ROWS * (max(page, 1) - 1), live.index
         rows: list[dict[str, Any]] = _or_error(lambda: board_rows(index, find_board(name, index.boards())))
@@ -62,7 +62,7 @@ def add_endpoints(live: LiveIndex) -> None:
 
         Args:
             entries: their ids.
-            task: the task; without one the first that all have.
+            task: the task; default: the first that all have.
         """
         comparisons: Compared = _or_error(lambda: compared(live.index, entries, task))
         return [pair.model_dump(mode="json") for pair in comparisons.pairs]
@@ -72,7 +72,7 @@ def add_endpoints(live: LiveIndex) -> None:
 
         Args:
             entries: ids of 2 to 4 entries.
-            task: the task; without one the first that all have.
+            task: the task; default: the first that all have.
         """
         claim: Claim = _or_error(lambda: _claim_of(compared(live.index, entries, task)))
         return claim.model_dump(mode="json")

@@ -160,7 +160,7 @@ class UnreadAnswers(dict[str, "Messages"]):
         self._event_ids = event_ids
 
     def __setitem__(self, session: str, _: object) -> None:
-        """Add a new session, with our kind of queue instead of Gradio's."""
+        """Add a new session, with ``Messages`` instead of Gradio's queue."""
         if session not in self and len(self) >= MAX_WAITING_SESSIONS:
             self.drop(next((each for each, waiting in self.items() if not waiting.n_readers), next(iter(self))))
         super().__setitem__(session, Messages(self, session))
@@ -239,7 +239,7 @@ MAX_UNREAD = 60
 MAX_ARGUMENT = 2_000
 """Maximum length, as JSON, of an argument that is not a form text: an entry's id, a board's name."""
 _FILE_KEYS = frozenset({"path", "url", "meta"})
-_KINDS = {str: "a text", int: "a whole number", list: "a list of texts", NoneType: "null"}
+_KINDS = {str: "a string", int: "an integer", list: "a list of strings", NoneType: "null"}
 
 
 class GuardedBlocks(gr.Blocks):  # type: ignore[misc]
@@ -330,7 +330,7 @@ def _check_kinds(block_fn: Any, inputs: Sequence[Any]) -> None:
             try:
                 TypeAdapter(kind).validate_python(value, strict=True)
             except ValidationError as error:
-                found = f"'{name}' is {_kind_words(kind)}, found {_clip_value(value)}"
+                found = f"'{name}' must be {_kind_words(kind)}, found {_clip_value(value)}"
                 raise _refusal(f"{_signature(block_fn)}: {found}") from error
 
 

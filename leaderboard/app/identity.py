@@ -124,7 +124,7 @@ def _unreachable() -> Problem:
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
-    """Return whether a browser sends this from a page of this server (same port); programs send no origin."""
+    """Return whether a request is not from a page of another site or port: from an own page, or from a program."""
     if "origin" not in headers:
         return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
     host = headers.get("host", "")

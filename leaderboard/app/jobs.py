@@ -90,7 +90,7 @@ class Job(Generic[Result]):
             self.problems = error.problems
         except Exception as fault:
             self._faults.write(fault)
-            self.problems = [Problem("this failed", "job", "an error of this server", "try again later")]
+            self.problems = [Problem("this request failed", "server", "an internal error", "try again later")]
         finally:
             self.ended = time.monotonic()
             self.done.set()

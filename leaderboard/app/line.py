@@ -45,7 +45,7 @@ Start = Callable[[Ticket], object]
 
 @dataclass
 class _Waiting:
-    """The waiting tickets of one client, and the turn since which it has been waiting."""
+    """The waiting tickets of one client, and the value of ``Line``'s turn counter when it began to wait."""
 
     since: int
     tickets: list[Ticket] = field(default_factory=list)
@@ -168,7 +168,7 @@ class Line:
             ticket.start(ticket)
 
     def _eldest_since(self) -> int:
-        """Return the turn since which the longest-waiting client waits; the next turn if nobody waits."""
+        """Return the turn counter when the longest-waiting client began to wait; the next value if nobody waits."""
         return next((each.since for each in self._waiting.values()), self._turn + 1)
 
     def _next_client(self) -> str | None:

@@ -159,11 +159,11 @@ _NAMING_HEADERS = frozenset(
 )
 MAX_PATH_BYTES = 255
 """Limit on the path of a URL: the usual limit on file names, beyond which the operating system raises an error."""
-_TOO_LONG = (414, b"this address is too long\n")
-_TWO_LENGTHS = (400, b"say the length of the body, or send it in chunks, not both\n")
+_TOO_LONG = (414, b"this URL is too long\n")
+_TWO_LENGTHS = (400, b"send either Content-Length or Transfer-Encoding, not both\n")
 _TOO_LARGE = (413, b"the request is too large\n")
 _TOO_SLOW = (408, b"the request did not arrive in time\n")
-_NO_ROOM = (503, b"there is no room for uploads now: try again in an hour\n")
+_NO_ROOM = (503, b"there is no disk space for uploads: try again in an hour\n")
 
 
 class BodyLimit:
@@ -198,7 +198,7 @@ class BodyLimit:
         if path.startswith(addresses.CLOSED) or (
             path.startswith(addresses.GRADIO) and not path.startswith(addresses.OPEN)
         ):
-            await _refuse(send, 404, b"there is nothing here\n")
+            await _refuse(send, 404, b"not found\n")
             return
         upload = path.rstrip("/") in (addresses.UPLOAD, addresses.SUBMIT)
         allowed = self._max_upload_bytes + MAX_BODY_BYTES if upload else MAX_BODY_BYTES
@@ -228,7 +228,7 @@ class BodyLimit:
         except Exception as fault:
             if body.refusal is None:  # otherwise the fault is a consequence of the truncated body
                 self._faults.write(fault)
-                refusal = (500, b"this failed on the server\n")
+                refusal = (500, b"internal error of the server\n")
         if not answered and (refusal := body.refusal or refusal) is not None:
             await _refuse(send, *refusal)
 

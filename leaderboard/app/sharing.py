@@ -96,7 +96,9 @@ def find_picture(live: LiveIndex, of: str, name: str) -> SharedPicture:
         return _of_comparison(live.index, ids, query.get("task"), of)
     if parts.path == addresses.BOARD:
         return _of_board(live.index, query, of)
-    raise InvalidInput(Problem("this page has no image", "picture", f"'{of[:80]}'", "take the link from a page"))
+    raise InvalidInput(
+        Problem("this page has no image", "picture", f"'{of[:80]}'", "copy a link below Share on a page")
+    )
 
 
 def _of_entry(page: EntryPage, name: str, of: str) -> SharedPicture:

@@ -41,7 +41,7 @@ from shiftbench.leaderboard.app.space import run_space
 
 run_space(Path(__file__).with_name("board.toml"))
 '''
-_BOARD = """# The leaderboard's configuration; 'shiftbench board config' prints all that can be written here.
+_BOARD = """# The leaderboard's configuration; 'shiftbench board config' prints all settings.
 data = {data}
 store = {store}
 

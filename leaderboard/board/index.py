@@ -214,7 +214,7 @@ class Index:
         return None if board.folder.has_public_labels else last_release(self.store, board.key)
 
     def meter(self, board: Board) -> Meter | None:
-        """Return the label budget spent on a board; None if its labels are public, or too few for feedback."""
+        """Return a board's meter (``release.meter``); None if its labels are public, or too few for feedback."""
         folder = board.folder
         return None if folder.has_public_labels else read_meter(self.store, folder, board.task, board.subset)
 

@@ -76,7 +76,7 @@ def columns_of(board: Board) -> list[Column]:
         return [
             replace(under_shift, words=words),
             *targets,
-            Column(ROUND, "Round", "its release round", "text", is_simple=True),
+            Column(ROUND, "Round", "the round that released its rank", "text", is_simple=True),
             *_FACTS,
         ]
     depth = [

@@ -466,7 +466,7 @@ def _first_address(row: Facts, benchmark: Benchmark) -> str:
 
 @dataclass(frozen=True)
 class DomainsPage:
-    """Content of ``templates/domains.html``; gaps are between models trained on the domain and models of others."""
+    """Content of ``templates/domains.html``; ``gaps``: by domain, scores of models trained on it and on others."""
 
     benchmarks: Sequence[Choice]
     tasks: Sequence[Choice]

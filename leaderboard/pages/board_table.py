@@ -115,7 +115,7 @@ def store_notes(index: Index) -> list[tuple[str, str]]:
     done = index.moderation
     kinds = (("hidden by the host", len(done.hidden)), ("erased", len(done.erased)))
     if counts := [f"{n:,} {words}" for words, n in kinds if n]:
-        notes.append(("Left out.", f"Entries: {', '.join(counts)}. Ranks exclude these entries."))
+        notes.append(("Excluded.", f"Entries: {', '.join(counts)}. Ranks exclude these entries."))
     return notes
 
 

@@ -53,7 +53,7 @@ addEventListener('resize', sayWide);
       const same = [...rows.querySelectorAll('a')].find((link) => (link.id || link.textContent) === focused);
       if (same) same.focus({ preventScroll: true });
     }
-    said.textContent = rows.querySelector('.sb-count')?.textContent || 'Nothing matches';
+    said.textContent = rows.querySelector('.sb-count')?.textContent || 'No entry matches';
     if (remember) remember.call(history, null, '', board + search);
     shown = location.search;
   }
@@ -143,7 +143,7 @@ addEventListener('resize', sayWide);
       }
       if (turn === asked && changed === 'card_file') form.elements.card_file.value = '';  // its fields are filled in
     } catch {
-      if (turn === asked) answer.textContent = 'The file could not be sent: press Check.';
+      if (turn === asked) answer.textContent = 'The file could not be sent: press Check to try again.';
     }
     if (turn === asked) answer.removeAttribute('aria-busy');
   }

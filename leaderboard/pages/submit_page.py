@@ -129,7 +129,7 @@ def _field(key: str) -> CardField:
         choices = list(_TRUTHS)
     return CardField(
         key,
-        key.replace("_", " ").replace(" url", " address").capitalize(),
+        key.replace("_", " ").capitalize().replace(" url", " URL").replace("Url", "URL"),
         asked.get("description", ""),
         choices,
         "date" if key == "released" else "number" if "integer" in types else "url" if key.endswith("url") else "text",

@@ -141,7 +141,7 @@ def refuse_split_twice(folders: Sequence[DatasetFolder]) -> None:
         if first.manifest.label_key != second.manifest.label_key:
             if np.intersect1d(gold_keys(halves(first)), gold_keys(halves(second))).size:
                 what = "two folders withhold the same labels with different keys, so their halves differ"
-                cure = "serve one of them, or build the second one again over the first (--overwrite keeps the key)"
+                cure = "serve one of them, or rebuild the second one over the first (--overwrite reuses its key)"
                 raise InvalidInput(Problem(what, places, cure=cure))
             continue
         shared = halves(first).select("gold", "feedback").unique().join(halves(second).unique("gold"), on="gold")

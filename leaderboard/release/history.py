@@ -1,4 +1,4 @@
-"""The scores on withheld labels that an account has received, counted by label, whatever the row ids.
+"""The scores on withheld labels that an account has received, counted by label, independent of row ids.
 
 Data come in variants: versions, subsets, tasks that share texts, targets. If each variant had its own Ladder, each
 would start without a hurdle, and its first score would reveal about as much as the very first one. Therefore variants

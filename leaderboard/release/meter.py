@@ -74,7 +74,10 @@ def gain_by_feedback(n_answers: int, n_texts: int, n_classes: int, *, is_guessab
 
 
 def read_meter(store: Store, folder: DatasetFolder, task: str, subset: str) -> Meter | None:
-    """Count the answers on a board's labels, whatever the row ids; None if no target has enough texts in a half."""
+    """Return the meter of a board; None if no target has enough texts in each half.
+
+    Answers on the same labels count even if they were given for another task, subset or version of the data.
+    """
     targets = ranked_targets(folder, task, subset)
     if not targets:
         return None

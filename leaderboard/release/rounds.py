@@ -112,7 +112,8 @@ def close_round(
     _refuse_out_of_order(name, closed)
     withheld = [folder for folder in folders if not folder.has_public_labels]
     if not withheld:
-        raise InvalidInput(Problem("no labels are withheld here", "--data", cure="give the gold folder of a build"))
+        cure = "give the gold folder of a build"
+        raise InvalidInput(Problem("none of these datasets withholds labels", "--data", cure=cure))
     by_account = nominated_entries(store)
     by_account, left_out = _old_enough(store, by_account, day - timedelta(days=account_days), account_days)
     entries, damaged = _read_entries(store, by_account)
@@ -149,10 +150,10 @@ def round_lines(closed: Round) -> Iterator[str | RenderableType]:
         rows = [[_place_words(each), each.entry, each.account] for each in board.entries]
         subset = "" if board.subset == "all" else f":{board.subset}"
         title = f"{board.benchmark}/{board.task}{subset}: round {closed.name}"
-        yield PlainTable(title, ("place", "entry", "account"), rows)
+        yield PlainTable(title, ("rank", "entry", "account"), rows)
     for out in closed.left_out:
         where = f"{out.task}/{out.target}" if out.target else out.task
-        yield f"left out: {out.entry} of {out.account} on {where}: {out.why}"
+        yield f"excluded: {out.entry} of {out.account} on {where}: {out.why}"
 
 
 def _place_words(released: Released) -> str:
@@ -174,7 +175,7 @@ def _old_enough(
     """Split nominations by account age: those whose account submitted its first entry by ``latest``, and the others."""
     first_days = store.first_days() if account_days else {}
     young = {key for key in by_account if account_days and first_days.get(key[0], "") > latest.isoformat()}
-    why = f"its account is younger than {account_days} days here"
+    why = f"its account first submitted less than {account_days} days ago"
     left_out = [
         LeftOut(entry=by_account[key], account=key[0], task=key[1], target="", why=why) for key in sorted(young)
     ]

@@ -131,13 +131,13 @@ def _annotate(store: Store, order: Order, by: str) -> str:
         return Change([Draft(ANNOTATED, order.target, by, words={"reason": order.reason, "note": note})])
 
     store.change(make)
-    return f"Entry {order.target} has {'the note' if note else 'no note'}."
+    return f"Entry {order.target} now has {'the note' if note else 'no note'}."
 
 
 def _ban(store: Store, order: Order, by: str) -> str:
     bans = order.act is Act.BAN
     if not order.target or len(order.target) > MAX_WORDS:
-        raise InvalidInput(Problem("give one account", "account", f"'{order.target[:80]}'", _SEE_LOG))
+        raise InvalidInput(Problem("this is not an account name", "account", f"'{order.target[:80]}'", _SEE_LOG))
     _refuse_hidden_characters(order.target, "account")
 
     def make() -> Change | None:

@@ -33,7 +33,7 @@ class IntervalChange:
     """The intervals of one score on a board before and after, over entries, or over entries' shifts.
 
     ``values`` is the number of values scored under both versions. Widths are means over those with an interval under
-    both, as fractions; ``clear`` counts drops whose interval excludes 0, None for scores.
+    both, as fractions; ``clear`` counts significant drops, None for scores.
     """
 
     figure: str
@@ -313,5 +313,11 @@ def _interval_lines(changes: Sequence[IntervalChange], title: str) -> str | Rend
         widths = f"{plain_points(each.old_width, 2)} -> {plain_points(each.new_width, 2)}"
         clear = "" if each.old_clear is None else f"{each.old_clear} -> {each.new_clear}"
         rows.append([each.figure, str(each.values), f"{each.old_intervals} -> {each.new_intervals}", widths, clear])
-    columns = ("95% intervals of", "values", "with an interval", "mean width in points", "drops that exclude 0")
+    columns = (
+        "95% intervals of",
+        "values",
+        "with an interval",
+        "mean width in points",
+        "significant drops",
+    )
     return PlainTable(f"{title}, intervals", columns, rows)

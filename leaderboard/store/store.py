@@ -125,7 +125,7 @@ def find_folder(card: Card, folders: Sequence[DatasetFolder]) -> DatasetFolder:
     if "settings" in differences:
         column, what = "settings", "the same data with different settings"
         cure = f"predict on one of these, or {SETTINGS_CURE}"
-    what, cure = f"the predictions were made for {what}", f"the datasets here are {here}; {cure}"
+    what, cure = f"the predictions were made for {what}", f"available here: {here}; {cure}"
     raise InvalidInput(Problem(what, "card", str(card.version), cure, column=column))
 
 
@@ -758,7 +758,7 @@ def open_store(place: str | Path, *, cache: Path | None = None, api: Any = None,
     if names and not names & {ENTRIES, SCORES, WITHDRAWN, RECORDS, LOG, ".lock"}:
         found = ", ".join(sorted(names)[:3])
         raise InvalidInput(
-            Problem("this folder contains other files than those of a store", str(root), found, "name another")
+            Problem("this folder contains other files than those of a store", str(root), found, "give another folder")
         )
     return Store(root)
 

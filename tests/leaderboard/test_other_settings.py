@@ -83,7 +83,7 @@ def test_a_store_refuses_them(made: Made, other: DatasetFolder, tmp_path: Path) 
         Store(tmp_path).submit(made.files[0], made.entries[0].card, [other])
     (problem,) = refused.value.problems
     assert str(problem) == (
-        f"card, column 'settings': {REFUSED}; found {made.folder.version}; the datasets here are own {other.version}; "
+        f"card, column 'settings': {REFUSED}; found {made.folder.version}; available here: own {other.version}; "
         "predict on one of these, or build it again with the same settings: kind, groups, --min-texts, subsets, pairing"
     )
     assert Store(tmp_path).submit(made.files[0], made.entries[0].card, [other, made.folder])[1]

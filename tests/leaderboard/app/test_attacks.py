@@ -209,7 +209,7 @@ def test_no_input_is_fetched_from_an_address(attacked: Attacked, monkeypatch: py
     answers = attacks.calls_with_files(attacked.url, "http://127.0.0.1:9/preds.csv", ways=1)
     assert len(answers) > 50
     assert fetched == []
-    refused = ("a file is not expected here", "send the file itself, not a URL", "there is nothing here")
+    refused = ("a file is not expected here", "send the file itself, not a URL", "not found")
     assert [where for where, answer in answers.items() if not any(words in answer for words in refused)] == []
 
 
@@ -393,7 +393,7 @@ def test_addresses_that_no_file_can_have_are_refused(attacked: Attacked, letters
     """Before: status 500 below /static and /assets."""
     for folder in ("/static", "/assets", "/svelte", "/gradio_api/call", "/entry"):
         answer = httpx.get(f"{attacked.url}{folder}/{'a' * letters}")
-        assert (answer.status_code, answer.text) == (414, "this address is too long\n")
+        assert (answer.status_code, answer.text) == (414, "this URL is too long\n")
     assert httpx.get(f"{attacked.url}/static/{'a' * 200}").status_code == 404
 
 

@@ -154,7 +154,7 @@ def test_a_comparison_in_pairs_lets_others_run_between_two_pairs(
     held = line.enter("first", lambda _: None)
     job = comparisons.ask(index, ids, "nli", "somebody")
     assert job is not None
-    assert "Number 1 in line" in comparisons.page(index, ids, "nli", job).body
+    assert "Position 1 in the queue" in comparisons.page(index, ids, "nli", job).body
     line.leave(held)
     assert job.done.wait(60)
     assert job.problems == []

@@ -46,8 +46,8 @@ def test_what_differs_from_its_default_says_so(tmp_path: Path) -> None:
         read_config(file)
     file = written('title = "Ours: é \\"x\\""\n[submissions]\nquota = 10\n[limits]\nupload_mib = 8\n', tmp_path)
     lines = "\n".join(config_lines(read_config(file)))
-    assert "quota = 10  # entries of a submitter a day (UTC); 0 for any number; default 0" in lines
-    assert "upload_mib = 8  # size of a prediction file; default 256" in lines
+    assert "quota = 10  # maximum entries per submitter and day (UTC); 0: unlimited; default 0" in lines
+    assert "upload_mib = 8  # maximum size of a prediction file; default 256" in lines
     assert read_config(written(lines, tmp_path)) == read_config(file) == read_config(file)
 
 
@@ -89,7 +89,7 @@ def test_hosts_need_a_sign_in_and_a_file_has_to_be_there(tmp_path: Path) -> None
     assert read_config(written('hosts = ["ann"]\n[submissions]\nsign_in = true\n', tmp_path)).hosts == ["ann"]
     with pytest.raises(InvalidInput, match="there is no such file"):
         read_config(tmp_path / "none.toml")
-    with pytest.raises(InvalidInput, match="this is not TOML"):
+    with pytest.raises(InvalidInput, match="this is not valid TOML"):
         read_config(written("a = ", tmp_path))
 
 
@@ -119,7 +119,7 @@ def test_limits_and_words_of_a_configuration_are_those_of_its_server(synthetic: 
         page = client.get("/").text
         assert "<h1>Ours &lt;b&gt;</h1>" in page
         assert "For the group." in page
-        assert "Up to 3 entries a day" in client.get("/submit").text
+        assert "Up to 3 entries per day" in client.get("/submit").text
         big = {"files": ("a.csv", b"x" * (3 * 2**20))}
         assert client.post("/gradio_api/upload", files=big).status_code == 413
 

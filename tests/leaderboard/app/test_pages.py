@@ -244,7 +244,7 @@ def test_entries_are_picked_and_compared(pages_served: tuple[str, Filled], open_
     for name in ("Good model", "Poor model"):
         row = page.locator("#board-rows tr").filter(has=page.get_by_role("link", name=name, exact=True))
         row.locator("input[type=checkbox]").check()
-    follow(page, page.get_by_role("button", name="Compare picked"))
+    follow(page, page.get_by_role("button", name="Compare selected"))
     page.wait_for_selector("table")
     text = page.locator("main").inner_text()
     assert "Good model" in text

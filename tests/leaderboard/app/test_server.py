@@ -302,7 +302,7 @@ def test_the_queue_cannot_be_passed_by(served: Served) -> None:
 def test_what_no_page_here_has_is_closed(served: Served, path: str) -> None:
     for method in ("GET", "POST"):
         answer = httpx.request(method, f"{served.url}/gradio_api/{path}")
-        assert (answer.status_code, answer.text) == (404, "there is nothing here\n")
+        assert (answer.status_code, answer.text) == (404, "not found\n")
 
 
 @pytest.mark.parametrize("said", [True, False])

@@ -218,7 +218,7 @@ def test_its_configuration_is_the_file_in_its_repository(space: tuple[str, Loopb
     assert yaml.safe_load(held["README.md"].decode().split("---")[1])["title"] == "Ours"
     front = httpx.get(url).text
     assert ("<h1>Ours</h1>" in front, "For the group." in front) == (True, True)
-    assert "Up to 2 entries a day" in httpx.get(f"{url}/submit").text
+    assert "Up to 2 entries per day" in httpx.get(f"{url}/submit").text
     big = {"files": ("a.csv", b"x" * (3 * 2**20))}
     assert httpx.post(f"{url}/gradio_api/upload", files=big).status_code == 413
     form = {"act": "annotate", "target": "0" * 16, "reason": "r", "text": "n", "confirm": "yes"}

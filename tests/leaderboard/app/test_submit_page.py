@@ -32,7 +32,7 @@ def test_problems_appear_as_soon_as_a_file_is_chosen(
     page.set_input_files("#file", bad_file(filled, tmp_path))
     page.locator("#submit-answer li").filter(has_text="did you mean 'prediction'?").wait_for()
     assert page.locator("#card-name").input_value() == "bad"
-    assert page.locator("#submit-kept").inner_text().startswith("bad.parquet is here")
+    assert page.locator("#submit-kept").inner_text().startswith("bad.parquet is uploaded")
     page.set_input_files("#file", filled.files["good"])
     page.locator("#submit-answer li").filter(has_text="'paradigm'").wait_for()
     page.select_option("#card-paradigm", "fine-tuned")

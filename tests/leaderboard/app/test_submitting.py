@@ -74,7 +74,7 @@ def test_the_form_fills_itself_and_keeps_the_file(pages_served: tuple[str, Fille
     assert '<option value="few-shot" selected="">' in answer
     assert "From the file&#39;s name." in answer
     assert re.search(r"<textarea[^>]*>command: python train.py\n</textarea>", answer)
-    assert "my-model.parquet</b> is here" in answer
+    assert "my-model.parquet</b> is uploaded" in answer
     assert "No problems." in answer
     kept = {**form, "kept": fields["kept"], "name": "x", "paradigm": "other"}
     assert "No problems." in post(url, None, **kept).text

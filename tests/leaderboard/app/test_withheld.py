@@ -227,7 +227,7 @@ def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path
         assert f"Nominated for the next round of {BOARD}" in page
         assert "Not ranked yet" in page
         board = httpx.get(f"{server.url}/?board={BOARD}").text
-        assert "Compare picked" not in board
+        assert "Compare selected" not in board
         assert "2026-Q1" in board
     finally:
         server.close()
@@ -284,7 +284,7 @@ def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: St
     done = run("nominate", entry.id, "--to", root, "--data", gold.path)
     assert f"entry {entry.id} is nominated for {BOARD}" in done.stderr
     young = run("release-round", "--store", root, "--data", gold.path)
-    assert "its account is younger than 30 days here" in young.stderr
+    assert "its account first submitted less than 30 days ago" in young.stderr
     (root.parent / "board.toml").write_text("[rounds]\naccount_days = 0\n")
     config = ("--config", root.parent / "board.toml")
     close = ("release-round", "--store", root, "--data", gold.path, *config, "--json", "-")

@@ -170,7 +170,7 @@ def test_words_that_go_without_an_erasure_are_found(sender: Sender, tmp_path: Pa
         (Order(Act.RENAME, "ENTRY", "why", ""), "name"),
         (Order(Act.RENAME, "ENTRY", "why", "a\x1b[2J"), "name"),
         (Order(Act.ERASE, "nobody", "why"), "there is no data of this account"),
-        (Order(Act.BAN, "", "why"), "give one account"),
+        (Order(Act.BAN, "", "why"), "this is not an account name"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_changes_nothing(
