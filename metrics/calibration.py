@@ -49,7 +49,9 @@ def equal_mass_bins(confidence: ArrayLike, n_bins: int) -> NDArray[np.int64]:
     """
     sure = np.asarray(confidence, dtype=np.float64)
     if sure.ndim != 1 or not sure.size or n_bins < 1:
-        raise ValueError(f"confidence must have shape (n,), n > 0, and n_bins be above 0; got {sure.shape}, {n_bins}")
+        raise ValueError(
+            f"confidence must have shape (n,), n > 0, and n_bins must be above 0; got {sure.shape}, {n_bins}"
+        )
     _, level, counts = np.unique(sure, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - 0.5 * counts  # the mean rank of equal confidences
     codes = (middle * n_bins / sure.size).astype(np.int64)[level]
@@ -147,6 +149,7 @@ def calibration_limits(value: float, variance: float, chance: float, quantile: f
         variance: sum of the squared influences of the groups.
         chance: ``CalibrationError.chance``, at least 0.
         quantile: t, the quantile of Student's t.
+    Returns: lower and upper limit, in the unit of ``value``.
 
     >>> [round(end, 4) for end in calibration_limits(0.01, 0.00004, 0.00001, 2.0)]
     [0.0018, 0.0342]

@@ -430,7 +430,7 @@ class BaselineLine:
         )
 
     def interval(self, id_score: float) -> tuple[float, float]:
-        """Compute the 95% confidence interval of the line's OOD score at an ID score."""
+        """Compute the 95% confidence interval of the line's OOD score at an ID score strictly between 0 and 1."""
         from scipy.special import stdtrit
 
         x = _logit(id_score)
@@ -543,5 +543,5 @@ def one_against_others(
 def _logit(score: ArrayLike) -> Floats:
     fractions = np.asarray(score, dtype=np.float64)
     if np.any((fractions <= 0) | (fractions >= 1)):
-        raise ValueError("on logits scores must lie strictly between 0 and 1")
+        raise ValueError("scores must lie strictly between 0 and 1 on the logit axis")
     return np.asarray(np.log(fractions) - np.log1p(-fractions))

@@ -419,7 +419,7 @@ def mean_slope(
     """
     n_shifts = sum(map(len, targets))
     if n_shifts == 0:
-        raise ValueError("the mean of no slopes is undefined")
+        raise ValueError("there are no slopes to average")
     mean = sum(fitted.slopes[list(runs)].mean() for shifts in targets for fitted, runs in shifts) / n_shifts
     smallest = min(fitted.effective_groups for shifts in targets for fitted, _ in shifts)
     if smallest < min_groups:

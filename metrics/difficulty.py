@@ -63,7 +63,7 @@ class Reason(StrEnum):
     AT_CHANCE = "the model's in-domain score is at chance"
     NO_DROP = "no significant drop on this domain"
     NO_INTERVAL = "a score has no interval"
-    NOT_SHOWN = "neither difficulty nor a remainder is significant on all three scales with both probes"
+    NOT_SHOWN = "neither difficulty nor the rest of the drop is significant on all three scales with both probes"
     REST_AS_LARGE = "the domain is harder, but an equally large shift is not excluded"
     DIFFICULTY_AS_LARGE = "the domain is shifted, but equally large difficulty is not excluded"
     CLASS_SHARES = "the verdict changes under the source's class prior"

@@ -70,6 +70,7 @@ def judge_order(forecasts: ArrayLike, signs: ArrayLike, rng: np.random.Generator
         forecasts: forecast of each method for each domain, shape (n_methods, k), k >= ``MIN_ORDERED``.
         signs: from ``separated``, shape (k, k).
         rng: samples 5,040 permutations (the observed order included) if there are more than 7 domains.
+    Returns: the selected method, and the quality of the selection.
     Raises: ValueError when shapes differ or there are fewer domains.
     Source: permutation of whole domains, with the selection inside; Good, "Permutation, parametric and bootstrap tests
         of hypotheses" (2005), ch. 3.

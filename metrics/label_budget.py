@@ -163,6 +163,7 @@ def expected_interval(accuracy: float, texts: int, design: float = 1.0, level: f
         texts: number of labels.
         design: design effect (variance relative to independent texts).
         level: confidence level, in (0, 1).
+    Returns: lower and upper end, in [0, 1].
 
     >>> [round(end, 3) for end in expected_interval(0.8, 200)]
     [0.739, 0.85]

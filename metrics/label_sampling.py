@@ -306,7 +306,7 @@ def _checked_sample(
     if everyone.ndim != 1 or everyone.size < right.size:
         raise ValueError(f"all_confidences must include the {right.size} sampled texts, got {everyone.shape}")
     if not np.isin(right, (0, 1)).all() or not np.all((chance > 0) & (chance <= 1)):
-        raise ValueError("correct must be 0 or 1, and probabilities lie in (0, 1]")
+        raise ValueError("correct must be 0 or 1, and probabilities must lie in (0, 1]")
     if not np.all((sure >= 0) & (sure <= 1)) or not np.all((everyone >= 0) & (everyone <= 1)):
         raise ValueError("confidences must lie in [0, 1]; did you pass percent?")
     if owners.min() < 0 or not np.bincount(owners).all():

@@ -68,7 +68,7 @@ def minimum_detectable(se: ArrayLike, dof: ArrayLike = np.inf, n_tests: int = 1)
     from scipy.special import stdtrit
 
     if n_tests < 1:
-        raise ValueError(f"a level is shared by at least 1 test, found {n_tests}")
+        raise ValueError(f"n_tests must be at least 1, got {n_tests}")
     errors, freedom = np.broadcast_arrays(np.asarray(se, dtype=np.float64), np.asarray(dof, dtype=np.float64))
     safe = np.where(freedom >= 1, freedom, np.nan)
     return np.asarray((stdtrit(safe, 1 - LEVEL / n_tests / 2) + stdtrit(safe, POWER)) * errors)

@@ -97,6 +97,7 @@ def effective_groups(weights: ArrayLike) -> Floats:
 
     Args:
         weights: weights of the groups, shape (..., n_groups), at least 0.
+    Returns: numbers from 0 to n_groups, shape (...).
 
     >>> effective_groups([[2.0, 2.0, 0.0], [0.0, 0.0, 0.0]]).tolist()
     [2.0, 0.0]
@@ -111,6 +112,7 @@ def class_size(class_groups: ArrayLike) -> Floats:
 
     Args:
         class_groups: effective number of gold groups of each class, shape (..., n_classes), above 0.
+    Returns: effective numbers of groups, shape (...).
 
     >>> class_size([[20.0, 20.0], [100.0, 5.0]]).round(1).tolist()
     [40.0, 19.0]
@@ -124,6 +126,7 @@ def class_df(class_groups: ArrayLike) -> Floats:
 
     Args:
         class_groups: effective number of gold groups of each class, shape (..., n_classes), above 1.
+    Returns: degrees of freedom, shape (...).
 
     >>> class_df([[20.0, 20.0], [100.0, 5.0]]).round(1).tolist()
     [38.0, 4.4]

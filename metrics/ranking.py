@@ -525,7 +525,8 @@ def share_at_most(n_failed: int, n_runs: int, level: float = 0.95) -> float:
     Args:
         n_failed: number of failed runs.
         n_runs: number of runs, at least 1.
-        level: confidence level.
+        level: confidence level, in (0, 1).
+    Returns: the bound, in (0, 1].
     Source: Clopper and Pearson, "The use of confidence or fiducial limits" (1934).
 
     >>> [round(share_at_most(0, n), 3) for n in (5, RUNS_OF_RARE_FAILURES)], share_at_most(2, 2)

@@ -62,7 +62,7 @@ class Card(pydantic.BaseModel):
     base_model: Text | None = pydantic.Field(None, description="Pretrained model it starts from")
     family: Text | None = pydantic.Field(None, description="Model family, such as 'deberta-v3'")
     parameters: Count | None = pydantic.Field(None, description="Number of parameters")
-    tunable_parameters: Count | None = pydantic.Field(None, description="Parameters that training changes")
+    tunable_parameters: Count | None = pydantic.Field(None, description="Number of parameters that training changes")
     paradigm: Literal["fine-tuned", "few-shot", "zero-shot", "retrieval", "other"]
     shots: Count | None = pydantic.Field(None, description="Demonstrations in a prompt")
     training_size: Count | None = pydantic.Field(None, description="Training examples per source, if limited")

@@ -86,7 +86,7 @@ JsonOption = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        help="Write JSON, with fractions, to FILE; '-' is standard output.",
+        help="Write JSON to FILE, scores as fractions; '-' is standard output.",
         callback=writable,
         rich_help_panel=OUTPUT,
     ),
@@ -163,7 +163,7 @@ LabelMap = Annotated[
     typer.Option(
         "--label-map",
         metavar="MODEL'S=DATA'S",
-        help="Map a label of the model to its name in the data, or a file of such lines; may be repeated.",
+        help="Map a label of the model to its name in the data, or give a file with a pair per line; may be repeated.",
         rich_help_panel=MODEL,
     ),
 ]

@@ -35,7 +35,7 @@ def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     writer.writerow([guarded_cell(name) for name in header])
     for row in rows:
         if len(row) != len(header):
-            raise ValueError(f"a row of {len(row)} cells under a header of {len(header)}")
+            raise ValueError(f"a row has {len(row)} cells, the header {len(header)}")
         writer.writerow([guarded_cell(cell) for cell in row])
     return text.getvalue()
 

@@ -185,7 +185,9 @@ def _check_text(content: bytes, row: int, file: str, separator: str) -> None:
         if not _WELL_FORMED[separator].fullmatch(content):
             raise InvalidInput(_find_ragged_row(content, row, file, separator) or _misplaced_quote(file, row))
     elif content.count(b"\r") != content.count(b"\r\n"):
-        raise InvalidInput(_find_ragged_row(content, row, file, separator) or _bare_returns(file, "one inside a row"))
+        raise InvalidInput(
+            _find_ragged_row(content, row, file, separator) or _bare_returns(file, "a carriage return inside a row")
+        )
 
 
 def _not_utf8(content: bytes, error: UnicodeDecodeError, row: int | None, file: str) -> Problem:

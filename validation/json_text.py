@@ -15,7 +15,7 @@ def parse_json(content: str | bytes) -> Any:
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
     ...
-    ValueError: it nests too deep
+    ValueError: it is nested too deeply
     """
     return _decode(_ANY, content.decode("utf-8-sig") if isinstance(content, bytes) else content)
 
@@ -40,7 +40,7 @@ def _decode(decoder: json.JSONDecoder, text: str) -> Any:
     try:
         return decoder.decode(text)
     except RecursionError:
-        raise ValueError("it nests too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def check_size(size: int, file: str) -> None:
 def check_row_count(rows: int, file: str, max_rows: int) -> None:
     """Raise InvalidInput for a file of too many rows."""
     if rows > max_rows:
-        what, cure = "more rows than a complete set of predictions has", f"the limit is {max_rows:,} rows"
+        what, cure = "there are more rows than predictions of these tasks can have", f"the limit is {max_rows:,} rows"
         raise InvalidInput(Problem(what, file, f"{rows:,} rows", cure))
 
 

@@ -182,7 +182,7 @@ def _check_footer(
     check_column_count(metadata.num_columns, file)
     leaves = _leaves(parquet)
     if any(column.max_definition_level > 4 or column.max_repetition_level > 1 for column in leaves):
-        what, cure = "a column nests too deep", "give texts, or for tags a list of texts"
+        what, cure = "a column is nested too deeply", "give texts, or for tags a list of texts"
         raise InvalidInput(Problem(what, file, cure=cure))
     for column in leaves:
         if column.physical_type == "FIXED_LEN_BYTE_ARRAY" and column.length > MAX_FIXED_BYTES:

@@ -135,7 +135,7 @@ def _struct(data: bytes, at: int, nesting: int) -> tuple[_Fields, int]:
     Numbers, structs and lists of structs are returned; any other value is skipped and returned as 0.
     """
     if nesting > _MAX_NESTING:
-        raise ValueError("a page header nests too deep")
+        raise ValueError("a page header is nested too deeply")
     fields: _Fields = {}
     number = 0
     while True:
@@ -191,7 +191,7 @@ def _skip_list(data: bytes, at: int, nesting: int) -> int:
     kind = data[at] & 15
     size, at = _list_size(data, at)
     if nesting > _MAX_NESTING:
-        raise ValueError("a list nests too deep")
+        raise ValueError("a list is nested too deeply")
     for _ in range(size):
         at = at + 1 if kind in (1, 2) else _skip_value(data, at, kind, nesting + 1)
     return at

@@ -92,7 +92,7 @@ def refuse_deceptive_host(url: str) -> str:
         if letter in "@%" or not letter.isascii():
             raise _refusal("host", "a character that hides where a link leads: {found}", letter)
     if not _HOST.fullmatch(host):
-        raise _refusal("host", "a link that names no host")
+        raise _refusal("host", "a link without a host")
     return url
 
 

@@ -111,7 +111,7 @@ def _wrong_source(source: str, row: int, task: PredictionTask, file: str) -> Pro
     elif unknown:
         what, cure = "unknown source", did_you_mean(unknown[0], [*task.sources, *OUTSIDE_SOURCES])
     else:
-        what = "joined sources must be alphabetical, each once"
+        what = f"domains joined by '{SOURCE_JOINER}' must be in alphabetical order, each once"
         cure = f"write {format_value(SOURCE_JOINER.join(sorted(set(parts))))}"
     return Problem(what, file, format_value(source), cure, column="source", row=row)
 

@@ -138,7 +138,7 @@ class ProbabilityChecks:
             return [Problem(what, self._file, f"{self._elements:,} numbers", cure, column=PROBABILITIES)]
         if not has_labels:
             cure = "leave the cells empty"
-            what = f"task '{task.name}' has no labels, so it takes no probabilities"
+            what = f"task '{task.name}' has no labels, so probabilities are not allowed"
             return self._first_problem(rows, given, what, lambda value: repr(value)[:80], cure)
         wrong = (lists.list.len() != n_labels).fill_null(value=False)
         cure = f"give one per label, in this order: {', '.join(task.labels[:20])}{' ...' * (n_labels > 20)}"

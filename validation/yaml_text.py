@@ -129,7 +129,7 @@ class _Loader(Reader, Scanner, Parser, Composer, _Resolver):
         if event.tag is not None:
             raise _Refused(None, None, "a tag (!), which is not allowed here", mark)
         if self.nesting > MAX_NESTING:
-            raise _Refused(None, None, "values that nest too deep", mark)
+            raise _Refused(None, None, "values nested too deeply", mark)
         if self.nodes > MAX_NODES:
             raise _Refused(None, None, f"more than {MAX_NODES:,} keys and values", mark)
         node = super().compose_node(parent, index)

@@ -67,7 +67,7 @@ def _check_labels(config: Any, folder: DatasetFolder, task: str) -> list[str]:
     labels, names = folder.task(task).labels, [str(name) for _, name in sorted((config.id2label or {}).items())]
     if sorted(names) != sorted(labels):
         cure = f"set id2label of its config to: {', '.join(labels)}"
-        raise InvalidInput(Problem("the model's labels are not the task's", "id2label", ", ".join(names), cure))
+        raise InvalidInput(Problem("the model's labels differ from the task's", "id2label", ", ".join(names), cure))
     return names
 
 

@@ -104,7 +104,7 @@ def _read_me(claim: Claim, members: dict[str, Path], *, rows_included: bool) -> 
     hypotheses = "\n".join(f"- {sentence}" for sentence in claim.hypothesis)
     return f"""# A claim that you can verify
 
-Hypotheses tested at a level of {claim.level:g}, and rejected if the claim says so:
+Hypotheses tested at a level of {claim.level:g}; the claim states which of them are rejected:
 
 {hypotheses}
 

@@ -343,7 +343,7 @@ def _read_training_rows(file: Path, own: Columns, rows: OwnRows) -> tuple[pl.Dat
         known = rows.frame["label"].unique().to_list()
         whole = whole.with_columns(respell(own.mapped(whole["label"]), known))
     if whole.is_empty():
-        raise InvalidInput(Problem("there are no training texts", str(file), "no row has a text"))
+        raise InvalidInput(Problem("there are no training texts", str(file), "0 rows with a text"))
     return whole, labelled and rows.kind is TaskKind.CLASSIFICATION
 
 

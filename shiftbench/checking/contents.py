@@ -45,10 +45,10 @@ def prediction_lines(predictions: pl.DataFrame, folder: DatasetFolder, subset: s
         there = folder.task(task).domains
         untested = [domain for domain in there if domain not in targets and "test" in there[domain].splits]
         if untested and subset == "all":
-            yield f"    nothing on {_listed(untested)}"
+            yield f"    no predictions on {_listed(untested)}"
     others = [name for name, info in folder.manifest.tasks.items() if name not in covered and subset in info.subsets]
     if others:
-        yield f"  no predictions of {_listed(others)}"
+        yield f"  no predictions for {_listed(others)}"
 
 
 def next_for_predictions(path: Path, data: Path, card: Path | None) -> str:

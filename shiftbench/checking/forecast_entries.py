@@ -116,7 +116,7 @@ def read_store(store: Store, folders: Sequence[DatasetFolder]) -> tuple[list[Ent
             continue
         found.append(Entrant(name, entry.card.subset, folder, rows.predictions, rows.validation))
     why = {"for other data": other, "without probabilities for all labels": without}
-    left_out = [f"{n} of the store's entries: {reason}" for reason, n in why.items() if n]
+    left_out = [f"skipped {n} of the store's entries: {reason}" for reason, n in why.items() if n]
     return found, [*left_out, *damaged]
 
 

@@ -122,7 +122,7 @@ class DomainSearch:
         """
         source, option = self.rows.source, "--write-domains"
         if source is None:
-            raise InvalidInput(Problem("this is for a file, not for a dataset folder", option, cure="omit it"))
+            raise InvalidInput(Problem("this option is for a file, not for a dataset folder", option, cure="omit it"))
         if COLUMN in source.frame.columns:
             raise InvalidInput(Problem("the file has a column of this name", option, f"'{COLUMN}'", "rename it"))
         if not (self.row_slices[COLUMN] != REST).any():

@@ -123,8 +123,9 @@ class Follower:
                 problems.append(Problem(what, file, f"'{each.period}'", cure))
             elif (line.n, line.groups) != (each.n, each.groups):
                 what = "the history already contains a period with different scores"
-                cure = "drop its rows, as a look that was taken is not changed; or begin a new history"
-                problems.append(Problem(what, file, f"'{each.period}': {line.n:,} texts there, {each.n:,} here", cure))
+                cure = "drop its rows, because past analyses cannot be changed, or start a new history"
+                found = f"'{each.period}': {line.n:,} texts in the history, {each.n:,} in the data"
+                problems.append(Problem(what, file, found, cure))
         chosen = {line.period for line in self.before if line.is_reference}
         if self.options.reference is not None:
             typed = set(timeline.range(self.options.reference))
@@ -132,7 +133,7 @@ class Follower:
                 what = "the reference of a history is fixed by its first run"
                 cure = "omit --reference, or start a new history"
                 problems.append(
-                    Problem(what, file, f"'{self.options.reference}'; there {', '.join(sorted(chosen))}", cure)
+                    Problem(what, file, f"'{self.options.reference}', not {', '.join(sorted(chosen))}", cure)
                 )
             chosen = typed
         elif not self.before:
@@ -179,7 +180,7 @@ def _read_lines(file: Path) -> Iterator[HistoryLine]:
         except pydantic.ValidationError as error:
             fault = error.errors()[0]
             found = f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            cure = "restore the file, or start a new history in another one"
+            cure = "restore the file, or start a new history in another file"
             raise InvalidInput(
                 Problem("this is not a valid line of a history", str(file), found, cure, row=number)
             ) from error

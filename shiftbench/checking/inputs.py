@@ -213,12 +213,12 @@ def select_known_rows(
     n_unknown = int(unknown.sum())
     if n_unknown and n_unknown == len(frame):
         found = repr(frame["id"][0]) + and_more(n_unknown - 1, "unknown id")
-        cure = f"ids are those of the test rows in {ids_are}, such as '{known[0]}'"
+        cure = f"use the ids of the test rows in {ids_are}, such as '{known[0]}'"
         raise InvalidInput(Problem("unknown id", file, found, cure, column="id", row=1))
     if n_unknown:
         rows = plural(n_unknown, "prediction")
         such = repr(frame.filter(unknown)["id"][0])
-        text = f"{shown_name(file)}: {rows} of rows that are not in {shown_name(ids_are)}, such as {such}, ignored"
+        text = f"{shown_name(file)}: ignored {rows} whose id is not in {shown_name(ids_are)}, such as {such}"
         warn(text, DataWarning)
     return frame.filter(~unknown)
 

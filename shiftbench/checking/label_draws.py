@@ -162,7 +162,7 @@ def draw_unlabelled(
     """
     if (budget is None) == (within is None):
         what = "sampling needs either a budget or a precision"
-        raise InvalidInput(Problem(what, "--budget, --to-within", cure="give only one of them"))
+        raise InvalidInput(Problem(what, "--budget, --to-within", cure="give exactly one of them"))
     (table,) = read_tables([data])
     rows = read_rows(table, own.columns, own.kind)
     joined = join_predictions(rows, predictions)

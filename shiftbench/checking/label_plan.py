@@ -198,7 +198,7 @@ def plan_lines(plan: LabelPlan, n_domains: int) -> Iterator[str]:
         )
     if plan.within is not None:
         yield (
-            f"As many labels as give an interval of ±{100 * plan.within:g} points, also where accuracy is a standard "
+            f"Enough labels for an interval of ±{100 * plan.within:g} points, even if accuracy is one standard "
             "deviation nearer to 50 than expected."
         )
     elif n_domains > 1 and plan.reference is None:
@@ -206,5 +206,5 @@ def plan_lines(plan: LabelPlan, n_domains: int) -> Iterator[str]:
     elif n_domains > 1 and plan.limit is not None:
         yield (
             f"Labels go to the domains for which it is most uncertain whether they lose {100 * plan.margin:g} points "
-            f"or more against {plan.reference} (below {100 * plan.limit:.1f}); a quarter is allocated evenly."
+            f"or more compared with {plan.reference} (below {100 * plan.limit:.1f}); a quarter is allocated evenly."
         )

@@ -118,7 +118,7 @@ def refuse_own(own: OwnFile) -> None:
     """Raise UnknownChoice if reading options of files are given, because ``--data`` is a dataset folder."""
     given = "--min-texts" if own == replace(OwnFile(), min_texts=own.min_texts) else "--columns"
     if own != OwnFile():
-        raise UnknownChoice(Problem("this is for a file, but --data is a dataset folder", given))
+        raise UnknownChoice(Problem("this option is for a file, but --data is a dataset folder", given))
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,9 @@ def opened_data(
         yield OpenedData(folder, subset or find_subset(predictions, folder), domain_titles(folder))
         return
     if subset not in (None, "all"):
-        raise UnknownChoice(Problem("this is for dataset folders, but --data is a file", "--subset", str(subset)))
+        raise UnknownChoice(
+            Problem("this option is for a dataset folder, but --data is a file", "--subset", str(subset))
+        )
     with open_own_data(
         data,
         own.columns,

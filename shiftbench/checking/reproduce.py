@@ -125,7 +125,7 @@ def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Ite
         computed = list(_CHECKS[row.check](row, data))
         if not computed:
             cure = f"build them: {steps_of(row, data, out)[0]}"
-            raise InvalidInput(Problem("the folder has none of the row's tasks", str(data), cure=cure))
+            raise InvalidInput(Problem("the folder contains none of the tasks needed", str(data), cure=cure))
         yield from computed
         return
     from shiftbench.baselines.grid.plan import available_tasks, read_plan
@@ -140,7 +140,7 @@ def run_row(row: PaperRow, programs: "TyperGroup", data: Path, out: Path) -> Ite
     tasks = [task for task in available_tasks(grid_file(row), folder) if wanted is None or task in wanted]
     if not tasks:
         found, cure = ", ".join(folder.manifest.tasks), f"build them: {steps_of(row, data, out)[0]}"
-        raise InvalidInput(Problem("the folder has none of the row's tasks", str(data), found, cure))
+        raise InvalidInput(Problem("the folder contains none of the tasks needed", str(data), found, cure))
     trials = _of_row(row, read_plan(grid_file(row), programs, tasks, data=data).trials)
     trials = [trial for trial in trials if part is None or trial.model in part.models]
     run_grid(trials, out, lambda waiting, runs: run_local(waiting, folder.path, runs, slots=1, threads=1))
@@ -215,7 +215,7 @@ def _depths(row: PaperRow, data: Path) -> Iterator[ComparedNumber]:
                     low, middle, high = (rows["depth"].quantile(q) or 0.0 for q in (0.05, 0.5, 0.95))
                     found = f"{middle:.3f} ({low:.3f} to {high:.3f})"
                     yield ComparedNumber(
-                        task, f"depth of {plural(len(rows), f'{name} text')}", "a picture", found, row.id
+                        task, f"depth of {plural(len(rows), f'{name} text')}", "only a plot", found, row.id
                     )
 
 

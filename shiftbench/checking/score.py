@@ -54,7 +54,7 @@ def run_score(
         return scores
     asked = {"subset": subset not in (None, "all"), "reference": reference is not None}
     if of_folder := [name for name in asked if asked[name]]:
-        what = "this is for a dataset folder, but the data is a user table"
+        what = "this option is for a dataset folder, but the data is a user table"
         raise InvalidInput(Problem(what, name, cure="omit it") for name in of_folder)
     vectors = Encoder(encoder) if encoder or has_depth else None
     with score_own_data(

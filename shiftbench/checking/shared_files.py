@@ -165,7 +165,7 @@ def _read_scores(path: Path, folder: DatasetFolder) -> Scores:
         scores = Scores.model_validate_json(path.read_bytes())
     except pydantic.ValidationError as error:
         cure = "give the output of 'shiftbench score FILE --json' for one file"
-        raise InvalidInput(Problem("this file has no scores", str(path), first_line(error), cure)) from error
+        raise InvalidInput(Problem("this is not a file of scores", str(path), first_line(error), cure)) from error
     if differs := scores.version.difference(folder.version, depths=True):
         what = f"the scores are for another version of the data, with different {differs}"
         found, cure = f"{scores.version}, not {folder.version}", "give the --data that they were computed on"

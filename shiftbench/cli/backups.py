@@ -13,8 +13,9 @@ BackupFile = Annotated[Path, typer.Argument(metavar="FILE", help="The backup, on
 def backup(file: BackupFile, store: StoreOption) -> None:
     """Write a store into one file.
 
-    Into one that is there goes only what is new since. Servers may go on meanwhile. What was written is read back and
-    compared before the command ends. The file holds all that the store does: accounts, predictions, feedback.
+    If the file already contains a backup, only changes since then are added. Servers can keep running. Written data is
+    read back and compared before the command ends. The file contains everything in the store: accounts, predictions,
+    feedback.
 
     Example: shiftbench board backup store.tar --store store
     """
@@ -25,7 +26,7 @@ def backup(file: BackupFile, store: StoreOption) -> None:
     at = f" of commit {done.revision[:12]}" if done.revision else ""
     typer.echo(
         f"{file}: {done.files:,} files{at}, {done.size:,} bytes; {done.new_files:,} of {done.read:,} bytes were new; "
-        f"{done.written:,} bytes written{', the file anew' if done.is_rewritten else ''}",
+        f"{done.written:,} bytes written{', the whole file again' if done.is_rewritten else ''}",
         err=True,
     )
 

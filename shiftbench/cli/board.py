@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 def withdraw(entry: EntryArgument, to: ToOption, any_token: AnyTokenOption = False) -> None:
     """Withdraw one of your entries.
 
-    It leaves the boards; the host of the leaderboard still has its files.
+    It is removed from the boards; the host of the leaderboard keeps its files.
 
     Example: shiftbench board withdraw 0123456789abcdef --to http://127.0.0.1:7860
     """
@@ -81,7 +81,7 @@ def _act(act: str, target: str, to: str, reason: str, text: str = "") -> None:
 def hide(entry: EntryArgument, to: ToOption, reason: ReasonOption) -> None:
     """Hide an entry from all boards.
 
-    Its page says so, and its files stay.
+    Its page states that it is hidden; its files are kept.
 
     Example: shiftbench board hide 0123456789abcdef --to store --reason "an advertisement"
     """
@@ -164,7 +164,7 @@ def erase(
     if not is_url(to):
         for identity in erasable(open_store(to, must_exist=True), account):
             typer.echo(f"would erase entry {identity}", err=True)
-    typer.echo(f"nothing was erased: run it again with --yes to erase '{account}' for good", err=True)
+    typer.echo(f"nothing was erased: run it again with --yes to erase '{account}' permanently", err=True)
 
 
 def log(
@@ -206,7 +206,7 @@ def rescore(
     every: EveryEntryOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Score a store's entries again, and show how ranks moved.
+    """Score a store's entries again, and show changes of rank.
 
     Ranks are compared with those of the newest other metric version.
 
@@ -252,8 +252,9 @@ def publish_space(
 ) -> None:
     """Create or update a leaderboard's Space on the Hub.
 
-    It is one commit. The Space needs a secret HF_TOKEN that may write to the entries' repository. Its board.toml is
-    --config, one made from --data and --store, or without any of them the Space's own: so to update, give its name.
+    Everything is uploaded in one commit. The Space needs a secret HF_TOKEN that may write to the entries' repository.
+    Its configuration is --config, or is made from --data and --store. Without these options, the Space's own
+    configuration is kept, so to update a Space only its name is needed.
 
     Example: shiftbench board publish-space ORG/leaderboard --data ORG/domain-robustness --store ORG/entries --dry-run
     """
@@ -271,7 +272,7 @@ def publish_space(
         write_json({"url": None, "files": sorted(files)}, json_)
         return
     url = create(repo_id, settings, private=private)
-    typer.echo(f"the Space is at {url}; give it the secret HF_TOKEN in its settings", err=True)
+    typer.echo(f"the Space is at {url}; set the secret HF_TOKEN in its settings", err=True)
     write_json({"url": url, "files": sorted(files)}, json_)
 
 
@@ -283,7 +284,7 @@ def _board_of_space(
     from shiftbench.validation.report import InvalidInput, Problem
 
     if file is not None and (data or store):
-        raise typer.BadParameter("--config has the data and the store: leave out --data and --store")
+        raise typer.BadParameter("--config already sets data and store: omit --data and --store")
     if file is not None:
         configured(file)  # reports every problem
         return file.read_text(encoding="utf-8")
@@ -295,8 +296,8 @@ def _board_of_space(
         cure = "give --config, or --data and --store"
         raise InvalidInput(Problem(f"this Space has no {CONFIG} yet", repo_id, cure=cure))
     if there is not None and made not in (None, there):
-        cure = "leave out --data and --store to keep it, or give --config FILE to replace it"
-        raise InvalidInput(Problem(f"this Space has another {CONFIG}", repo_id, cure=cure))
+        cure = "omit --data and --store to keep it, or give --config FILE to replace it"
+        raise InvalidInput(Problem(f"this Space already has a different {CONFIG}", repo_id, cure=cure))
     return made or there or ""
 
 
@@ -309,7 +310,7 @@ def nominate(
 ) -> None:
     """Nominate one of your entries for the next round.
 
-    Rounds are those of a leaderboard on withheld labels. The last nominated entry counts.
+    A round ranks the nominated entries on withheld labels. Only your last nomination counts.
 
     Example: shiftbench board nominate 0123456789abcdef --to http://127.0.0.1:7860
     """
@@ -349,7 +350,7 @@ def release_round(
         closed = close_round(where, folders, account_days=configured(config).rounds.account_days)
     else:
         typer.echo(
-            f"round {closed.name} was closed on {closed.closed_on}: nothing changes; it released the following",
+            f"round {closed.name} was already closed on {closed.closed_on} and released the following",
             err=True,
         )
     print_results(round_lines(closed), closed.model_dump(mode="json"), json_)
@@ -361,8 +362,8 @@ _TITLE = "Predictions and scores under domain shift"
 def archive(store: StoreOption, data: DataFoldersOption, out: NewFolderOption, json_: JsonOption = None) -> None:
     """Write a store's shared entries as one open dataset.
 
-    It has predictions, scores and cards of the entries whose cards allow it. Entries on withheld labels, accounts and
-    contacts are left out. A stopped command continues when it is run again.
+    It contains predictions, scores and cards of the entries whose cards allow it. Entries on withheld labels, accounts
+    and contacts are excluded. After an interruption, run the command again to continue.
 
     Example: shiftbench board archive --store store --data build/dr --out archive
     """
@@ -374,7 +375,7 @@ def archive(store: StoreOption, data: DataFoldersOption, out: NewFolderOption, j
     opened = open_store(store, must_exist=True)
     archived = write_archive(opened, folders, out, _describe)
     for reason in archived.left_out.values():
-        typer.echo(f"left out: {reason}", err=True)
+        typer.echo(f"skipped: {reason}", err=True)
     typer.echo(f"wrote {out}: {archived.predictions:,} predictions, entries: {len(archived.entries):,}", err=True)
     write_json({"entries": archived.entries, "predictions": archived.predictions, "left_out": archived.left_out}, json_)
 
@@ -401,7 +402,7 @@ def _describe(configs: "Sequence[Config]", entries: "pl.DataFrame") -> dict[str,
         f"{summary}\n",
         "| benchmark | data | subset | entries |\n|---|---|---|---:|",
         *(f"| {row[0]} | `{row[1][:12]}` | {row[2]} | {row[3]:,} |" for row in boards.iter_rows()),
-        "\n| config | rows | holds |\n|---|---:|---|",
+        "\n| config | rows | content |\n|---|---:|---|",
         *(f"| `{config.name}` | {config.rows['test']:,} | {config.title} |" for config in configs),
         "\n## Columns\n",
         *(f"- `{config.name}`: {', '.join(column.name for column in config.columns)}" for config in configs),
@@ -430,7 +431,7 @@ _LOADING = """
 A prediction's `id` refers to a test text of the dataset whose content hash is in column `data` of `entries`; `source`
 is the training domain, `target` the domain of the text. Scores are fractions, drops in [-1, 1]; `low` and `high` are
 the bounds of 95% intervals over test texts, `total_low` and `total_high` over test texts and training runs. Entries
-are without accounts and contacts; an id is a hash of card, predictions and validation rows. The licence of each model
+contain no accounts or contacts; an id is a hash of card, predictions and validation rows. The licence of each model
 is in its card.
 
 ## Loading
@@ -442,7 +443,7 @@ load_dataset(REPO, "predictions", split="test")
 load_dataset(REPO, "figures", split="test")
 ```
 
-To score all of it again: `shiftbench board rescore --from-archive DIR --store NEW --data DATASET_FOLDER`.
+To score all entries again: `shiftbench board rescore --from-archive DIR --store NEW --data DATASET_FOLDER`.
 """
 
 
@@ -572,7 +573,7 @@ def card(
 ) -> None:  # fmt: skip
     """Write a card for predictions, to be completed.
 
-    It has the keys known from the file; the others are comments.
+    It contains the keys known from the file; the other keys are comments.
 
     Example: shiftbench board card preds.csv --data build/dr
     """
@@ -649,7 +650,7 @@ def _card_text(name: str, sources: set[str], subset: str, version: "DataVersion"
         *([line("settings", version.settings)] if version.settings else []),
         line("subset", subset),
         "",
-        "# What you know of the rest: remove the '#' and write a value.",
+        "# Optional keys: remove the '#' and write a value.",
     ]
     for key, schema in properties.items():
         if key not in _GUESSED:

@@ -64,7 +64,9 @@ _OtherRevisions = Annotated[
     ),
 ]
 
-_Partial = Annotated[bool, typer.Option("--partial", help="Build from incomplete upstream files; marked partial.")]
+_Partial = Annotated[
+    bool, typer.Option("--partial", help="Build from incomplete upstream files; the dataset is marked as partial.")
+]
 _Fetch = Annotated[bool, typer.Option("--fetch", help="Download missing files first, as 'shiftbench data fetch' does.")]
 _Check = Annotated[
     bool,
@@ -422,7 +424,7 @@ def _print_all(out: Path, built: "Built", json_: str | None, *, withhold_labels:
     manifest, failed, without_files = built
     _print_built(out, manifest, without_files, json_, withhold_labels=withhold_labels)
     if failed:
-        typer.echo(f"not built, or built without all rows: {', '.join(failed)}", err=True)
+        typer.echo(f"not built, or incomplete: {', '.join(failed)}", err=True)
         raise InvalidInput(dict.fromkeys(problem for problems in failed.values() for problem in problems))
 
 

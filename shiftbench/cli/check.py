@@ -71,7 +71,8 @@ def check(
         ),
     ] = None,
     ordered: Annotated[
-        bool, typer.Option("--ordered", help="Domains are ordered, by number or as in the file; dates always are.")
+        bool,
+        typer.Option("--ordered", help="Domains are ordered, by number or as in the file. Dates are always ordered."),
     ] = False,
     reference: Annotated[
         str | None,
@@ -104,7 +105,7 @@ def check(
         typer.Option(
             "--write-domains",
             metavar="FILE",
-            help="Write the rows with a column 'slice' with the groups found, for --columns domain=slice.",
+            help="Write the rows with the groups found in a column 'slice', for --columns domain=slice.",
             callback=writable_file,
         ),
     ] = None,

@@ -38,7 +38,7 @@ def validate(
 ) -> None:
     """Check predictions and their card, or a dataset folder.
 
-    Lists all problems, or what the file covers.
+    Lists all problems; if there are none, summarises the content.
 
     Example: shiftbench data validate preds.parquet --data build/dr --card preds.card.yaml
     """

@@ -216,7 +216,7 @@ def _build_real(data: Path, raw: list[Path], fetched: Path, encoder: "Encoder | 
         place = ", ".join(map(str, raw))
         _print_progress(f"{step} building {data} from real rows: the genres of MultiNLI in {place}")
     else:
-        place = f"the Hub, kept in {fetched}"
+        place = f"the Hub, cached in {fetched}"
         _print_progress(
             f"{step} no upstream files in {SHARED[-1]} (or give --raw): downloading MultiNLI's genres from the Hub"
         )

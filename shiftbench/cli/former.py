@@ -37,10 +37,10 @@ REMOVED_OPTIONS = {
     "--gpu": (("grid",), "--dry-run times this machine; run it on the machine that has the GPU"),
     "--price": (("grid",), "multiply the hours that --dry-run prints by your price"),
     "--batch": (
-        ("train prompt-llm", "train rag"), "omit it: responses are cached as they arrive; --max-cost stops in time"
+        ("train prompt-llm", "train rag"), "omit it: responses are cached as they arrive; --max-cost limits the cost"
     ),
-    "--draws": (("train prompt-llm", "train rag"), "repeat --seed, and give other words with --instruction"),
-    "--guided": (("train prompt-llm", "train rag"), "send what your server reads, as --param NAME=JSON"),
+    "--draws": (("train prompt-llm", "train rag"), "repeat --seed, and vary the prompt with --instruction"),
+    "--guided": (("train prompt-llm", "train rag"), "pass your server's own parameter with --param NAME=JSON"),
     "--eval-tokens": (("train",), "prediction halves its batches automatically if memory is short"),
     "--from-scratch": (("train",), "save a randomly initialised model with transformers, and give its folder"),
     "--encoder": (

@@ -18,7 +18,10 @@ from shiftbench.validation.command_line import (
 
 def label(
     predictions: PredictionsArgument,
-    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="Your own file; rows without labels.")],
+    data: Annotated[
+        Path,
+        typer.Option("--data", metavar="FILE", help="Your own file; texts are sampled from its rows without labels."),
+    ],
     out: Annotated[
         Path,
         typer.Option(
@@ -43,7 +46,7 @@ def label(
         typer.Option(
             "--to-within",
             metavar="POINTS",
-            help="Alternatively: half-width of each interval.",
+            help="Instead of --budget: target half-width of each interval.",
             min=0.5,
             max=50,
         ),

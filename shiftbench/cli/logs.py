@@ -113,8 +113,8 @@ def compare_logs(
 
     Reads logs of lm-eval, Inspect or HELM; models are paired by item and by cluster. Logs with different items,
     prompts or scorers are refused; several prompts or seeds of a model are averaged, and their variance components
-    are reported. With --by: scores
-    by domain. Their differences are not drops, because no model was trained on any of the domains.
+    are reported. With --by: scores by domain. Their differences are not drops, because no model was trained on any of
+    the domains.
 
     Example: shiftbench logs compare a/samples_arc_easy_*.jsonl b/samples_arc_easy_*.jsonl --report report.html
     """
@@ -218,7 +218,7 @@ def rank_scores(
     if unit is not None and unit not in (*Unit,):
         raise UnknownChoice(Problem("no such unit", "--unit", f"'{unit}'", did_you_mean(unit, [*Unit])))
     if picture is not None and picture.suffix not in (".svg", ".png"):
-        raise typer.BadParameter("--picture writes .svg or .png")
+        raise typer.BadParameter("--picture must end in .svg or .png")
     if picture is not None and picture.suffix == ".png":
         require("resvg_py", "pictures")
     how = Reading(
@@ -294,8 +294,8 @@ def import_logs(
 ) -> None:
     """Convert logs of lm-eval, Inspect or HELM to predictions.
 
-    The items' ids must be those of the dataset, as in the tasks that 'shiftbench data export' writes. Generated '
-    'text is parsed as in 'train prompt-llm'; with log-likelihoods, the most likely label is used, with its probability.
+    The items' ids must be those of the dataset, as in the tasks that 'shiftbench data export' writes. Generated
+    text is parsed as in 'train prompt-llm'; with log-likelihoods, the most likely label is used, with its probability.
 
     Example: shiftbench logs import lm-eval results/*/samples_*.jsonl --data build/dr --out preds.parquet
     """

@@ -67,7 +67,7 @@ def predict(
 ) -> None:
     """Predict a benchmark's texts with any model, and write a card.
 
-    Predictions are saved beside --out: after a stop, the same command continues.
+    Predictions are saved next to --out: after an interruption, run the command again to continue.
 
     Example: shiftbench predict ./my-model --data build/dr --task nli --source fiction --out preds.parquet
     """

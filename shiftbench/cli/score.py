@@ -52,7 +52,7 @@ _EXCLUDED = {
 def score(
     predictions: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="Prediction files: parquet, JSON lines or CSV, by content."),
+        typer.Argument(metavar="FILE...", help="Prediction files: parquet, JSON lines or CSV, recognised by content."),
     ],
     data: AnyDataOption,
     subset: FormerSubsetOption = None,

@@ -89,8 +89,8 @@ def _effective(
 def config(file: ConfigOption = None) -> None:
     """Print every setting and limit of a leaderboard.
 
-    Each has its default beside it. Without a file it prints the defaults, a file to begin with; a file with problems is
-    refused with all of them.
+    Each is printed with its default. Without a file, the defaults are printed, as a file to start from. If the file has
+    problems, all of them are listed.
 
     Example: shiftbench board config --config board.toml
     """

@@ -45,7 +45,7 @@ def protocol(
         typer.Option(
             "--id",
             metavar="DOMAIN",
-            help="Training data set (ID). Default: the folder's, otherwise chosen by the rule.",
+            help="Training data set (ID). Default: that of the folder, otherwise chosen by the protocol.",
         ),
     ] = None,
     n_ood: Annotated[
@@ -161,7 +161,7 @@ ClaimDataOption = Annotated[
     typer.Option(
         "--data",
         metavar="DIR_OR_FILE",
-        help="Dataset folder, or your own file. Default: the claim's, in its folder.",
+        help="Dataset folder, or your own file. Default: the data named in the claim, in the claim's folder.",
     ),
 ]
 ClaimFilesOption = Annotated[
@@ -386,7 +386,7 @@ def reproduce(
         print_results([PlainTable("Tables and figures of the papers", head, rows, texts=head), line], counts, json_)
         return
     if gpu is not None and not dry_run:
-        raise typer.BadParameter("--gpu needs --dry-run: a row runs on this machine")
+        raise typer.BadParameter("--gpu needs --dry-run: results are computed on this machine")
     row = find_row(name)
     data, out = data or Path("build", row.benchmark), out or Path("build/reproduce", row.id)
     # With --json -, standard output is for JSON only.

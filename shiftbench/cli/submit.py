@@ -18,7 +18,7 @@ def submit(
 ) -> None:
     """Submit a prediction file and its card to a leaderboard.
 
-    A leaderboard with sign-in knows you by your Hugging Face token (HF_TOKEN, or 'hf auth login').
+    A leaderboard with sign-in identifies you by your Hugging Face token (HF_TOKEN, or 'hf auth login').
 
     Example: shiftbench submit preds.parquet --to http://127.0.0.1:7860
     """
@@ -32,7 +32,7 @@ def submit(
     given, checked = PredictionInput(predictions, labels_by_index), read_card(card or find_card(predictions))
     sent = send(given, checked, to, folders, any_token=any_token, validation=validation)
     where = f"at {to}" if over_http else f"in store {to}"
-    status = f"accepted {where}" if sent["new"] else f"already {where}: the same file with the same card is one entry"
+    status = f"accepted {where}" if sent["new"] else f"already {where}: the same file and card were submitted before"
     typer.echo(f"entry {sent['entry']}: {status}", err=True)
     for line in answer_lines(sent, to, over_http=over_http):
         typer.echo(line, err=True)

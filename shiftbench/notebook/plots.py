@@ -73,7 +73,7 @@ PLOTS: Mapping[str, Callable[[Scores, str | None], Figure]] = {
 def _select_tasks(scores: Scores, name: str | None) -> list[TaskScores]:
     names = [task.task for task in scores.tasks]
     if name is not None and name not in names:
-        raise InvalidInput(Problem("no such task is scored", "task", f"'{name}'", did_you_mean(name, names)))
+        raise InvalidInput(Problem("there are no scores for this task", "task", f"'{name}'", did_you_mean(name, names)))
     return [task for task in scores.tasks if name in (None, task.task)]
 
 

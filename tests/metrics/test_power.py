@@ -19,7 +19,7 @@ def test_the_multiple_is_that_of_the_normal_distribution_with_many_groups_and_gr
 
 
 def test_a_level_that_no_test_shares_is_refused() -> None:
-    with pytest.raises(ValueError, match="found 0"):
+    with pytest.raises(ValueError, match="got 0"):
         minimum_detectable(1.0, n_tests=0)
 
 

@@ -102,7 +102,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "probabilities of 7 million": (lambda p: _probabilities(p, 1, 7 * 10**6), "a value is too long"),
     "40 million probabilities": (lambda p: _probabilities(p, 10**6, 40), "too many probabilities in lists"),
     "lists of a million by their type": (_fixed_lists, "lists of 1,000,000 values each"),
-    "lists in lists": (_nested, "a column nests too deep"),
+    "lists in lists": (_nested, "a column is nested too deeply"),
     "20,000 columns": (_wide, "there are too many columns"),
     "metadata of 32 MiB": (_metadata, "a footer of "),
     "10,500 row groups": (_row_groups, "10,500 row groups"),

@@ -10,7 +10,7 @@ from shiftbench.validation.toml_text import read_toml
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a = " + "[" * 50_000, "nests too deep"),
+        ("a = " + "[" * 50_000, "nested too deeply"),
         ("a" + ".a" * 50_000 + " = 1", r"more than 500 dots \(at line 1\)"),
         ("a = 1" + "0" * 5_000, "4300 digits"),
         ("a = 1\n" * 50_000, "300,000 bytes"),

@@ -172,7 +172,7 @@ def space(synthetic: DatasetFolder, tmp_path_factory: pytest.TempPathFactory) ->
         assert code == 0, said
         assert finish(start(hub, home, *words))[0] == 0, "a second time it is brought up to date, with its own file"
         other = finish(start(hub, home, *words, "--data", DATA, "--store", ENTRIES))
-        assert (other[0] != 0, "this Space has another board.toml" in other[2]) == (True, True)
+        assert (other[0] != 0, "this Space already has a different board.toml" in other[2]) == (True, True)
         hub.stored.create(ENTRIES, private=False)
         with running_space(hub, home) as url:
             gradio_of(url)

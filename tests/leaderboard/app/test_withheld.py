@@ -297,5 +297,5 @@ def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: St
     records = sorted((path, path.read_bytes()) for path in (root / "records").iterdir())
     again = run(*close)
     assert json.loads(again.stdout) == json.loads(done.stdout)
-    assert "nothing changes" in again.stderr
+    assert "was already closed on" in again.stderr
     assert sorted((path, path.read_bytes()) for path in (root / "records").iterdir()) == records
