@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from shiftbench.metrics.ranking import MIN_UNITS
 from shiftbench.scoring.comparing.shape import p_text
 from shiftbench.scoring.comparing.unit_ranks import Ranking, Standing, family_counts
 from shiftbench.scoring.reports.frame.html import Markup
@@ -133,7 +132,7 @@ def neighbour_table(ranking: Ranking) -> PlainTable:
 def undecided_first(ranking: Ranking) -> str | None:
     """Return why the first place is not significant; None if it is."""
     if ranking.no_ranks:
-        return f"first is undecided: {ranking.no_ranks} (at least {MIN_UNITS})"
+        return f"the first place is undecided: {ranking.no_ranks}"
     if len(ranking.tied_first) > 1:
-        return f"first is undecided: {len(ranking.tied_first)} models are tied"
+        return f"the first place is undecided: {len(ranking.tied_first)} models are tied"
     return None

@@ -87,12 +87,19 @@ def find_states(results: Sequence[Result]) -> Findings:
         by_model = {name: states for name, states in series_of(trained, STATE).items() if len(states) > 1}
         alone = len(trained) - sum(map(len, by_model.values()))
         if alone:
-            left_out.append(f"{board}: {n_entries(alone)} skipped: no other entry is a state of the same model")
+            left_out.append(
+                f"{board}: {n_entries(alone)} skipped: no other card differs only in size, training data, shots or step"
+            )
         for name, states in by_model.items():
             away = dict.fromkeys(where for result in states for where in _ood_with_id(result))
             for where in away:
                 rows += _state_rows(board, name, where, [result for result in states if where in _ood_with_id(result)])
-    return build_findings(rows, left_out, "no two entries with an in-domain score are states of one model", SCHEMA)
+    return build_findings(
+        rows,
+        left_out,
+        "no two entries with an in-domain score have cards that differ only in size, training data, shots or step",
+        SCHEMA,
+    )
 
 
 def draw_states(rows: pl.DataFrame, notes: Sequence[str]) -> bytes:

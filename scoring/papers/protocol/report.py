@@ -72,7 +72,7 @@ def _similarity(choice: DatasetChoice) -> PlainTable:
 
 def _selection(choice: DatasetChoice) -> PlainTable:
     scored = choice.ood is not None
-    columns = (_NAME, "could be the ID", *(("OOD", "why", "margin", "chosen in") if scored else ()))
+    columns = (_NAME, "could be the ID", *(("OOD", "why", "margin", "frequency") if scored else ()))
     rows = []
     for item in choice.candidates:
         could = id_words(item)
@@ -83,7 +83,10 @@ def _selection(choice: DatasetChoice) -> PlainTable:
         else:
             rows.append([item.name, could])
     title = f"{choice.task}: selection" + (
-        "; margin: change in points of its score that would change the decision" if scored else ""
+        "; margin: change in points of its score that would change the decision; frequency: share of resamples that "
+        "select it"
+        if scored
+        else ""
     )
     return PlainTable(title, columns, rows, texts=("could be the ID", "OOD", "why"))
 
