@@ -204,7 +204,9 @@ def brier_limits(probabilities: ArrayLike, unlisted: ArrayLike, labels: ArrayLik
     """
     table, free = np.asarray(probabilities, dtype=np.float64), np.asarray(unlisted, dtype=np.float64)
     if table.ndim != 2 or free.shape != table.shape[:1]:
-        raise ValueError(f"probabilities (n, n_classes) and unlisted (n,) must fit, got {table.shape}, {free.shape}")
+        raise ValueError(
+            f"probabilities (n, n_classes) and unlisted (n,) must share n, got {table.shape}, {free.shape}"
+        )
     if not np.allclose(table.sum(axis=1) + free, 1.0) or np.any(free < 0):
         raise ValueError("known and unlisted probability must add up to 1 in each row")
     known = brier_scores(table, labels)

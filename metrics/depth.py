@@ -53,7 +53,7 @@ def tte_depth(source: ArrayLike, target: ArrayLike | None = None) -> Floats:
     mean = (mean / n_source).astype(source_vectors.dtype)
     if target is None:
         if n_source < 2:
-            raise ValueError("the depth of source texts among themselves needs at least two of them")
+            raise ValueError("leave-one-out depths of source texts need at least two texts")
         return _as_depth((n_source * _similarity("source", source_vectors, mean) - 1.0) / (n_source - 1.0))
     target_vectors = _vectors("target", target)
     if target_vectors.shape[1] != source_vectors.shape[1]:
@@ -389,7 +389,7 @@ def depth_slope(scores: ArrayLike, depth: ArrayLike, groups: NDArray[np.int64]) 
     """
     right, deep = np.asarray(scores, dtype=np.float64), np.asarray(depth, dtype=np.float64)
     if right.ndim != 2 or right.shape[1:] != deep.shape or deep.shape != groups.shape:
-        raise ValueError(f"scores (n_runs, n), depth and groups (n,) must fit, got {right.shape} and {deep.shape}")
+        raise ValueError(f"scores (n_runs, n), depth and groups (n,) must share n, got {right.shape} and {deep.shape}")
     if not (np.all(np.isfinite(right)) and np.all(np.isfinite(deep))):
         raise ValueError("scores and depths must be finite")
     sizes = np.bincount(groups)

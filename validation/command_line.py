@@ -199,7 +199,7 @@ def require(module: str, extra: str) -> None:
 
     if find_spec(module) is None:
         cure = f"pip install 'shiftbench[{extra}]'"
-        raise InvalidInput(Problem("this needs a package that is not installed", module, cure=cure))
+        raise InvalidInput(Problem("a required package is not installed", module, cure=cure))
 
 
 def write_json(content: Any, where: str | None) -> None:

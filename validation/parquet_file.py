@@ -222,7 +222,7 @@ def _check_pages(groups: list[RowGroup], repeated: list[str], stream: BinaryIO, 
                 if page.unpacked_bytes > MAX_PAGE_BYTES:
                     raise InvalidInput(_too_large(file, f"a page of {page.unpacked_bytes:,} bytes"))
                 if page.encoding not in _ENCODINGS:
-                    raise InvalidInput(_too_large(file, f"a page of encoding number {page.encoding}"))
+                    raise InvalidInput(_too_large(file, f"a page with encoding {page.encoding}"))
                 if n_bytes > MAX_PAGES_BYTES:
                     raise InvalidInput(_too_large(file, f"more than {MAX_PAGES_BYTES:,} bytes in its pages"))
     for column, n in enumerate(elements):

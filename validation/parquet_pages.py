@@ -55,7 +55,7 @@ def row_groups(footer: bytes) -> list[RowGroup]:
 def _chunk(fields: _Fields) -> Chunk:
     facts = fields.get(3)
     if not isinstance(facts, dict) or 1 in fields:
-        raise ValueError("a column lies outside the file")
+        raise ValueError("a column is in another file")
     start, dictionary = _number(facts, 9), facts.get(11, 0)
     if isinstance(dictionary, int) and 0 < dictionary < start:
         start = dictionary

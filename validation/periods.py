@@ -81,7 +81,7 @@ class Timeline:
         if self.unit == OTHER:
             if not set(ends) <= set(names):
                 missing = next(end for end in ends if end not in names)
-                raise _invalid_range(typed, f"'{missing}' is none of them", names)
+                raise _invalid_range(typed, f"'{missing}' is not a period of the data", names)
             chosen = names[names.index(ends[0]) : names.index(ends[1]) + 1]
         else:
             found = [_read(end) for end in ends]
@@ -91,7 +91,7 @@ class Timeline:
             begins = {name: each[1] for name in names if (each := _read(name)) is not None}
             chosen = [name for name, day in begins.items() if begin <= day < _next(unit, end)]
         if not chosen:
-            raise _invalid_range(typed, "no period starts in it", names)
+            raise _invalid_range(typed, "no period starts in this range", names)
         return tuple(chosen)
 
 

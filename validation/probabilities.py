@@ -158,7 +158,7 @@ class ProbabilityChecks:
         if known or task not in self._with or task not in self._without:
             return []
         what = f"some rows of task '{task}' have probabilities and others do not"
-        cure = f"give them for all rows of the task (except '{UNPARSED}'), or for none"
+        cure = f"give them for all rows of the task (except '{UNPARSED}'), or for no row"
         found = f"row {self._with[task]:,} has them"
         return [Problem(what, self._file, found, cure, column=PROBABILITIES, row=self._without[task])]
 

@@ -131,7 +131,7 @@ def _faults(kind: TaskKind, inputs: Sequence[str], n_labels: int) -> list[tuple[
             ("an answer or its offset is missing", "answers", answers.is_not_null() & (missing[0] | missing[1])),
             ("an answer is empty", "answers", _any_of(texts, pl.element().str.strip_chars() == "")),
             ("the numbers of answers and offsets differ", "answers", texts.list.len() != starts.list.len()),
-            ("an answer is not at its offset", "answers", misplaced),
+            ("the context does not contain an answer at its offset", "answers", misplaced),
         ]
     return faults
 

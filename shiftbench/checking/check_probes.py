@@ -55,8 +55,8 @@ def run_probes(data: CheckData, encoder: Encoder | None, seed: int = 0) -> Probe
     """
     info = data.info
     if info.kind is not TaskKind.CLASSIFICATION:
-        cure = "omit it"
-        raise InvalidInput(Problem("probes predict labels", "--probes", f"a task of kind '{info.kind.value}'", cure))
+        what, cure = "probes need a classification task", "omit --probes"
+        raise InvalidInput(Problem(what, "--probes", f"a task of kind '{info.kind.value}'", cure))
     rng = np.random.default_rng(seed)
     parts, without = _split_domains(data, rng)
     if not parts:

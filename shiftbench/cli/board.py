@@ -124,7 +124,9 @@ def annotate(
     _act("annotate", entry, to, reason, note)
 
 
-AccountArgument = Annotated[str, typer.Argument(metavar="ACCOUNT", help="Name of a submitter, as entries show it.")]
+AccountArgument = Annotated[
+    str, typer.Argument(metavar="ACCOUNT", help="Name of a submitter, as shown with its entries.")
+]
 
 
 def ban(

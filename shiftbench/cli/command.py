@@ -40,7 +40,7 @@ app = typer.Typer(no_args_is_help=True, cls=_Top, context_settings={"help_option
 @app.callback()
 def show_version(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Show the version and stop.", callback=_print_version)
+        bool, typer.Option("--version", is_eager=True, help="Print the version and exit.", callback=_print_version)
     ] = False,
 ) -> None:
     """Measure how NLP models lose accuracy when the text changes domain.

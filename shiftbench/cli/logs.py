@@ -183,7 +183,9 @@ def rank_scores(
     ] = None,
     fail_if_undecided: Annotated[
         FirstOnly | None,
-        typer.Option("--fail-if-undecided", metavar="first", help="Exit code 3 if several models are tied."),
+        typer.Option(
+            "--fail-if-undecided", metavar="first", help="Exit code 3 if several models are tied for first place."
+        ),
     ] = None,
     picture: Annotated[
         Path | None,

@@ -409,7 +409,9 @@ def reproduce(
             show(estimate_lines(estimates, 1, gpu or "H100"))
     beside = table_of(kept)
     parts: list[Any] = [*(["steps:", *(f"  {step}" for step in steps)] if steps and dry_run else [])]
-    parts += [PlainTable("ours and the paper's", beside[0], beside[1:], n_names=2, texts=beside[0])] if kept else []
+    parts += (
+        [PlainTable("Our values and the paper's", beside[0], beside[1:], n_names=2, texts=beside[0])] if kept else []
+    )
     print_results(parts, {**content, "beside": [each._asdict() for each in kept]}, json_)
 
 

@@ -150,7 +150,7 @@ def score(
             raise InvalidInput(Problem("this cannot be combined with sampled", ", ".join(given), cure="omit it"))
         return _score_sampled(predictions, data, columns, trained_on, sampled, labels)
     if labels:
-        raise InvalidInput(Problem("labels requires sampled", "labels", cure="omit it, or give the labelled texts"))
+        raise InvalidInput(Problem("labels needs sampled", "labels", cure="omit it, or give the labelled texts"))
     with ExitStack() as stack:
         place: Path | DatasetFolder
         if is_own(data):

@@ -94,7 +94,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "25 million rows": (lambda p: pq.write_table(_table(25 * 10**6), p), "25,000,000 rows"),
     "a page of 200 MB": (lambda p: _a_page(p, 200 * 10**6), "a page of 200,000,010 bytes"),
-    "shared beginnings": (_shared_beginnings, "a page of encoding number 7"),
+    "shared beginnings": (_shared_beginnings, "a page with encoding 7"),
     "a list of 40 million": (lambda p: _lists(p, 1, 40 * 10**6), "too many tags in lists"),
     "a list of 7 million": (lambda p: _lists(p, 1, 7 * 10**6), "a value is too long"),
     "lists of 7 million": (lambda p: _lists(p, 250, 30_000), "a value is too long"),
