@@ -262,7 +262,7 @@ def answer_lines(answer: Mapping[str, Any], to: str, *, over_http: bool) -> Iter
     """
     base = to.rstrip("/").removesuffix(SUBMIT) if over_http else ""
     if over_http:
-        yield f"its page: {base}{entry_address(answer['entry'])}"
+        yield f"entry page: {base}{entry_address(answer['entry'])}"
     else:
         yield f"to view it: shiftbench serve --data DIR --store {to}"
     for task in answer.get("summary", {}).get("tasks", []):

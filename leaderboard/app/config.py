@@ -162,7 +162,7 @@ class BoardConfig(_Table):
 
 FIXED: dict[str, tuple[int | float, str]] = {
     "jobs at once": (AT_ONCE, "checks and comparisons that run at the same time"),
-    "results per client, in total": (MAX_KEPT_OF_CLIENT, f"unread results; {MAX_KEPT} in total"),
+    "results per client": (MAX_KEPT_OF_CLIENT, f"maximum unread results; {MAX_KEPT} over all clients"),
     "result seconds": (SECONDS_RESULT_KEPT, "how long an unread result is kept"),
     "uploads": (MAX_UPLOADS, "uploaded files that wait to be submitted"),
     "body KiB": (MAX_BODY_BYTES // 1024, "maximum size of a request without an upload"),
@@ -171,9 +171,9 @@ FIXED: dict[str, tuple[int | float, str]] = {
         IDLE_SECONDS,
         f"until an idle connection closes; {STUCK_SECONDS:.0f} if a client stops reading",
     ),
-    "check MiB": (MEMORY_MIB, f"memory of a process that checks a small file; {SECONDS} s of CPU time"),
-    "answers per year": (LOOKS_PER_YEAR, "scores that an account receives on a withheld label"),
-    "refusals per day": (MAX_REFUSALS, "per person, logged individually"),
+    "check MiB": (MEMORY_MIB, f"memory limit for checking a small file; {SECONDS} s of processor time"),
+    "answers per year": (LOOKS_PER_YEAR, "maximum scores that an account receives on a withheld label"),
+    "refusals per day": (MAX_REFUSALS, "maximum rejections per person that are logged individually"),
     "reason characters": (MAX_WORDS, "maximum length of a host's reason or note"),
 }
 """Limits that are the same for every leaderboard: value, and what it limits."""

@@ -288,7 +288,8 @@ def fill_store(store: Store, archive: Path, folders: Sequence[DatasetFolder]) ->
 def _submit(store: Store, archive: Path, identity: str, card: str, folders: Sequence[DatasetFolder]) -> None:
     path = archive / PREDICTIONS / f"{identity}.parquet"
     if not ENTRY_ID.fullmatch(identity) or not path.is_file():
-        raise InvalidInput(Problem("the archive lacks the predictions of this entry", str(archive), f"'{identity}'"))
+        what, cure = "the archive lacks the predictions of this entry", "fetch the archive again"
+        raise InvalidInput(Problem(what, str(archive), f"'{identity}'", cure))
     sent, more = _sent_predictions(path), archive / VALIDATION / path.name
     held_out = _sent_predictions(more) if more.is_file() else None
     checked = parse_card(card, f"{archive}, card of {identity}")

@@ -111,5 +111,5 @@ _DEPTH = "Depth F1: target texts are weighted by their distance from the source 
 def _texts(board: Board, domain: str) -> str:
     """Describe the score column of a data set, with its text sources if the spec states them."""
     facts = board.info.domains[domain].provenance
-    of = f", which has {', '.join(facts.text_sources)}" if facts and facts.text_sources else ""
+    of = f"; its texts: {', '.join(facts.text_sources)}" if facts and facts.text_sources else ""
     return f"score on this data set, out of distribution{of}"

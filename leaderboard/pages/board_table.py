@@ -108,10 +108,10 @@ def store_notes(index: Index) -> list[tuple[str, str]]:
     notes = []
     if index.store.behind:
         # Without the reason, which may contain the server's paths or a private repository.
-        notes.append(("Last known.", "The store of entries cannot be reached, so newer entries may be missing."))
+        notes.append(("Not up to date.", "The store of entries cannot be reached, so newer entries may be missing."))
     if index.unread:
         words = f"{index.unread:,} entries are still being loaded; ranks may change."
-        notes.append(("Starting.", words))
+        notes.append(("Loading.", words))
     done = index.moderation
     kinds = (("hidden by the host", len(done.hidden)), ("erased", len(done.erased)))
     if counts := [f"{n:,} {words}" for words, n in kinds if n]:
@@ -240,7 +240,7 @@ def _cell(row: Facts, column: Column, *, is_reported: bool) -> Cell:
             return Cell(column.kind, column.head, title=why)
         return Cell("text" if is_reported else column.kind, column.head)
     four, placebo = row.get(f"{key}.four"), row.get(f"{key}.placebo")
-    title = f"with the four rarer types merged {points(four)}" if four is not None else ""
+    title = f"with the four rarer types merged: {points(four)}" if four is not None else ""
     if placebo is not None:
         title = f"placebo (same texts, no shift): {(drop_points if column.kind == 'drop' else points)(placebo)}"
     return Cell(column.kind, column.head, estimate(row, key), title=title, placebo=placebo)

@@ -114,7 +114,7 @@ def answer_html(answer: SubmissionAnswer) -> Markup:
     """Build a box with the response to a check, a submission or a withdrawal: problems, or what was done."""
     summary = answer["summary"]
     estimates = [[Estimate.model_validate(task[name]) for name in HEADLINES] for task in summary.get("tasks", ())]
-    heads = [Head(words) for words in ("Task", "Target", "Best so far", "This file", "Looks left")]
+    heads = [Head(words) for words in ("Task", "Target", "Best so far", "This file", "Scores left")]
     return render("submit_answer.html", answer=answer, summary=summary, estimates=estimates, feedback_heads=heads)
 
 

@@ -145,8 +145,8 @@ class _FeedbackRequest:
         if not why_not and predicted.unparsed > MAX_UNPARSED:
             why_not = TOO_MANY_UNPARSED
         if not why_not and looks >= limit:
-            some = f"all {limit} scores of this year have" if limit > 1 else "the only score of this year has"
-            why_not = f"{some} been received"
+            some = f"all {limit} scores" if limit > 1 else "the only score"
+            why_not = f"{some} allowed per year on these labels already received"
         if why_not:
             return {**facts, "looks_left": max(limit - looks, 0), "why_not": why_not}, keys
         facts |= {"looks_left": limit - looks - 1, "gold": labels_digest(keys)}

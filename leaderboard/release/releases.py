@@ -182,7 +182,8 @@ def closed_rounds(store: Store) -> list[Round]:
     try:
         return [Round.model_validate(parse_record(name, content)) for name, content in records]
     except pydantic.ValidationError as error:
-        raise InvalidInput(Problem("a round's record is damaged", "store", str(error.errors()[0])[:200])) from error
+        found, cure = str(error.errors()[0])[:200], "restore it from a backup"
+        raise InvalidInput(Problem("a round's record is damaged", "store", found, cure)) from error
 
 
 def last_release(store: Store, key: tuple[str, str, str]) -> tuple[str, ReleasedBoard] | None:

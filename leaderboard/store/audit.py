@@ -78,7 +78,7 @@ def _initial_differences(what: str, unlogged: set[str], begun: dict[str, Any]) -
     there = begun.get(what, {"n": 0, "digest": digest_of_names([])})
     if digest_of_names(unlogged) != there["digest"]:
         yield (
-            f"{what}: {len(unlogged):,} without an event in the log, but {there['n']:,} (or others) when the log began"
+            f"{what}: {len(unlogged):,} have no event in the log, but {there['n']:,} (or others) existed when it began"
         )
 
 

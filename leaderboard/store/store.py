@@ -515,7 +515,7 @@ class Store:
                 return None
             if taken := sorted(set(found) & self._place.records()):
                 raise InvalidInput(
-                    Problem("this record already exists", str(self.root), taken[0], "records never change")
+                    Problem("another process added this record", str(self.root), taken[0], "run the command again")
                 )
             return Change([event], {record_path(name): content for name, content in found.items()})
 

@@ -67,7 +67,9 @@ def test_the_form_fills_itself_and_keeps_the_file(pages_served: tuple[str, Fille
     )
     sent = {"file": ("my-model.parquet", filled.files["good"].read_bytes()), "card_file": card.read_bytes()}
     form = {"do": "check", "board": "synthetic/nli"}
-    answer = httpx.post(f"{url}/submit", data=form, files=sent, headers={"origin": url}, timeout=60).text
+    with httpx.Client(timeout=60) as session:
+        first = session.post(f"{url}/submit", data=form, files=sent, headers={"origin": url})
+        answer = last_answer(session, first).text
     fields = dict(re.findall(r'name="(\w+)"[^>]* value="([^"]+)"', answer))
     assert (fields["name"], fields["parameters"]) == ("my-model", "1200")
     assert fields["pretraining_domains"] == "city, forest"

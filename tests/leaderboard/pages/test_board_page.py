@@ -27,7 +27,7 @@ from tests.leaderboard.conftest import SCRIPT, Filled, Visible
 from tests.leaderboard.invented import invent
 from tests.leaderboard.pages.board_table import fresh_copy, query, rows
 
-LAST_KNOWN = "Last known."
+LAST_KNOWN = "Not up to date."
 
 
 @pytest.fixture(scope="module")

@@ -142,7 +142,7 @@ def test_what_the_store_holds_otherwise_than_its_log_is_found(sender: Sender, tm
         (lambda root: (root / "withdrawn" / f"{withdrawn}.json").unlink(), f"entry {withdrawn}: withdrawn"),
         (
             lambda root: shutil.copytree(root / "entries" / str(kept), root / "entries" / ("0" * 16)),
-            "entries: 1 without an event in the log, but 0",
+            "entries: 1 have no event in the log, but 0",
         ),
     ):
         copy = tmp_path / f"copy-{len(list(tmp_path.iterdir()))}"
