@@ -11,7 +11,7 @@ recall, equal for all classes, from which the score, its variance and its covari
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,7 +96,7 @@ class Answers:
         (0.9, 0.792)
         """
         each = np.asarray(recall, dtype=np.float64)
-        return each if len(self.shares) == 1 else self._class_scores(each)[0].mean(axis=-1)
+        return each if len(self.shares) == 1 else _class_scores(self.shares, each)[0].mean(axis=-1)
 
     def recall(self, score: float) -> float:
         """Find the recall that leads to a score, clipped to the possible range."""
@@ -114,7 +114,7 @@ class Answers:
             discordance: probability that exactly one of them is correct, at least ``|recall - other|``. If both are
                 wrong, their predictions are independent.
         """
-        (right, wrong, _), (other_right, other_wrong, _) = self._slopes(recall), self._slopes(other)
+        (right, wrong, _), (other_right, other_wrong, _) = _slopes(self.shares, recall), _slopes(self.shares, other)
         alone, other_alone = (discordance + recall - other) / 2, (discordance - recall + other) / 2
         both = recall - alone
         neither = 1 - both - alone - other_alone
@@ -127,34 +127,37 @@ class Answers:
         Args:
             recall: the model's recall, in [0, 1].
         """
-        right, _, wrong_square = self._slopes(recall)
+        right, _, wrong_square = _slopes(self.shares, recall)
         return float(np.array(self.shares) @ (recall * right**2 + (1 - recall) * wrong_square))
-
-    def _slopes(self, recall: float) -> tuple[Floats, Floats, Floats]:
-        """Return the influence of a text of each class: if correct; mean if wrong; mean square if wrong.
-
-        A correct answer adds 2 (1 - F1) / (gold + predicted) to the F1 of its class; a wrong one subtracts
-        F1 / (gold + predicted) from the F1 of its gold class and of the predicted class.
-        """
-        k = len(self.shares)
-        if k == 1:
-            return np.array([1 - recall]), np.array([-recall]), np.array([recall**2])
-        f1, size = self._class_scores(np.array(recall))
-        lost = f1 / size / k
-        wrong = -(lost[:, None] + lost)[~np.eye(k, dtype=bool)].reshape(k, k - 1)
-        return 2 * (1 - f1) / size / k, wrong.mean(axis=1), (wrong**2).mean(axis=1)
-
-    def _class_scores(self, recall: Floats) -> tuple[Floats, Floats]:
-        """Return each class's F1, and its gold plus predicted texts as a fraction of all, both (..., n_classes)."""
-        shares = np.array(self.shares)
-        right = recall[..., None] * shares
-        size = shares + right + (1 - recall[..., None]) * (1 - shares) / (shares.size - 1)
-        return 2 * right / size, size
 
     @cached_property
     def _grid(self) -> tuple[Floats, Floats]:
         recalls = np.linspace(0.0, 1.0, 2001)
         return recalls, self.score(recalls)
+
+
+@lru_cache(maxsize=4096)  # a plan asks for the same recalls in every pair of scores
+def _slopes(class_shares: tuple[float, ...], recall: float) -> tuple[Floats, Floats, Floats]:
+    """Return the influence of a text of each class: if correct; mean if wrong; mean square if wrong.
+
+    A correct answer adds 2 (1 - F1) / (gold + predicted) to the F1 of its class; a wrong one subtracts
+    F1 / (gold + predicted) from the F1 of its gold class and of the predicted class.
+    """
+    k = len(class_shares)
+    if k == 1:
+        return np.array([1 - recall]), np.array([-recall]), np.array([recall**2])
+    f1, size = _class_scores(class_shares, np.array(recall))
+    lost = f1 / size / k
+    wrong = -(lost[:, None] + lost)[~np.eye(k, dtype=bool)].reshape(k, k - 1)
+    return 2 * (1 - f1) / size / k, wrong.mean(axis=1), (wrong**2).mean(axis=1)
+
+
+def _class_scores(class_shares: tuple[float, ...], recall: Floats) -> tuple[Floats, Floats]:
+    """Return each class's F1, and its gold plus predicted texts as a fraction of all, both (..., n_classes)."""
+    shares = np.array(class_shares)
+    right = recall[..., None] * shares
+    size = shares + right + (1 - recall[..., None]) * (1 - shares) / (shares.size - 1)
+    return 2 * right / size, size
 
 
 def groups_with(probability: float, sizes: ArrayLike, correlation: float) -> float:

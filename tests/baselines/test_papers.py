@@ -105,7 +105,7 @@ def test_a_grid_that_is_run_is_set_beside_the_paper(
 ) -> None:
     """The way of a row of a GPU, on a grid of a quick model."""
     grid = tmp_path / "grid.toml"
-    models = '[[models]]\nname = "quick"\nprogram = "tfidf-lr"\n'
+    models = '[[models]]\nname = "quick"\nprogram = "majority"\n'
     grid.write_text(f"data = 'elsewhere'\ntasks = ['nli']\n{models}", encoding="utf-8")
     monkeypatch.setattr("shiftbench.checking.reproduce.grid_file", lambda _: grid)
     programs: Any = imported_command("train", "shiftbench.cli.train")

@@ -17,7 +17,7 @@ from tests.leaderboard.conftest import Visible
 from tests.shiftbench.checked import stable
 
 DECLINE = {"2025-01": 0.86, "2025-02": 0.80, "2025-03": 0.74, "2025-04": 0.67, "2025-05": 0.58}
-OPTIONS = ["--columns", "domain=when,id=id,group=doc"]
+OPTIONS = ["--columns", "domain=when,id=id,group=doc", "--no-probes"]
 N = 300
 
 

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -89,16 +89,16 @@ def source_files(manifest: Manifest, release: Release) -> tuple[SourceFile, ...]
 
 
 def build_carriers(
-    name: str, files: Files, tmp_path: Path, **options: bool
+    name: str, files: Files, tmp_path: Path, carriers: Iterable[str] = CARRIERS, **options: bool
 ) -> Iterator[tuple[str, Manifest, Manifest]]:
     """Build a release from its own files, whose measures are recorded, and from each carrier beside these records."""
     release = RELEASES[name]
     own, records = measure(release, files, tmp_path / "own", **options)
     with known(records):
-        for carrier, write in CARRIERS.items():
+        for carrier in carriers:
             raw = tmp_path / carrier
             for place, rows in files.items():
-                write(release, place, rows, raw)
+                CARRIERS[carrier](release, place, rows, raw)
             yield carrier, own, build_release(release, raw, tmp_path / f"{carrier} out", **options)
 
 
@@ -124,8 +124,12 @@ def test_a_release_is_the_same_in_every_carrier(name: str, tmp_path: Path) -> No
 @pytest.mark.real
 @pytest.mark.parametrize("name", RELEASES)
 def test_real_rows_are_the_same_in_every_carrier(name: str, real_raw: Path, tmp_path: Path) -> None:
-    """Test with the real slices, written again in each carrier; MultiNLI's has one invented row without a label."""
-    for carrier, own, manifest in build_carriers(name, real(RELEASES[name], real_raw), tmp_path, partial=True):
+    """Test with the real slices, written again by each carrier that is no mere compression of the same bytes.
+
+    MultiNLI's has one invented row without a label.
+    """
+    files, rewritten = real(RELEASES[name], real_raw), ("JSON of another form", "Hub")
+    for carrier, own, manifest in build_carriers(name, files, tmp_path, rewritten, partial=True):
         hashes = [
             {
                 f"{task}.{domain}.{split}": (rows.inputs_sha256, rows.labels_sha256)

@@ -54,9 +54,11 @@ def test_the_needed_texts_just_find_the_drop() -> None:
 def test_a_metric_that_cannot_be_planned_is_refused_and_left_out_of_a_folder(grid: DatasetFolder) -> None:
     with pytest.raises(InvalidInput, match="bertscore_f1"):
         plan(grid, task="qg")
-    found = plan(grid, runs=3)
-    assert found.not_planned["qg"] == "bertscore_f1"
-    assert "qg" not in {task.task for task in found.tasks}
+    # Of the other tasks one is enough, and quick: of tokens, where a text's score needs no classes.
+    tasks = {name: grid.manifest.tasks[name] for name in ("qg", "qa")}
+    found = plan(DatasetFolder(grid.path, grid.manifest.model_copy(update={"tasks": tasks})), runs=3)
+    assert found.not_planned == {"qg": "bertscore_f1"}
+    assert [task.task for task in found.tasks] == ["qa"]
     assert "bertscore_f1" in printed(found)
 
 
