@@ -288,7 +288,7 @@ def check_against_scores(claimed: Claim, known: Mapping[str, ShiftValues]) -> It
 
 
 def _compare_facts(claimed: Claim, recomputed: Claim, fields: set[str]) -> Iterator[FactCheck]:
-    """Compare fields of the comparisons that are not figures."""
+    """List the differences between two claims in ``fields`` of their comparisons (facts other than figures)."""
     for old, new in zip(claimed.comparisons, recomputed.comparisons, strict=True):
         has_runs = any(task.failures_a or task.failures_b for task in old.tasks)
         unread = {"tasks": {"__all__": _RUNS if has_runs else _RUNS | {"failures_a", "failures_b"}}}

@@ -190,8 +190,8 @@ def _on_scale(model: TwoScores, probes: Sequence[TwoScores], scales: tuple[Scale
 def _open_rest(model: TwoScores, difficulty: Figure, scales: tuple[Scale | None, Scale | None]) -> Bounded:
     """Bound the rest for a model whose score falls to chance or below, where the scale is infinite.
 
-    Its lower end is the lower limit of SS - difficulty minus the upper limit of ST: adding squares would need ST
-    itself.
+    Its lower end is the lower limit of SS - difficulty minus the upper limit of ST. The two limits are subtracted
+    directly, because ST is infinite on the scale and has no half-width that could be added in quadrature.
     """
     of_home, of_away = scales
     assert of_home is not None

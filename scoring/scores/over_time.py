@@ -162,7 +162,7 @@ def _unexplained(values: Floats, variances: Floats, at: Floats) -> float:
 def _find_alarm(
     periods: Sequence[PeriodGroups], reference: Sequence[str]
 ) -> tuple[dict[str, float], AlarmFound | None]:
-    """Compute the evidence after each period that follows the reference."""
+    """Compute the evidence for a drop after each period that follows the reference, and the resulting alarm."""
     chosen = [number for number, each in enumerate(periods) if each.period in reference]
     later = periods[chosen[-1] + 1 :] if chosen else ()
     if not later:

@@ -103,7 +103,7 @@ class TestSet:
         return TestSet(self.name, self.class_sizes, self.icc, texts / float(self.class_sizes.sum()))
 
     def n_groups_with(self, probability: float) -> float:
-        """Return the expected number of groups with at least one text of a kind that has this probability."""
+        """Return the expected number of groups with at least one text that has a property of this probability."""
         return self.scale * groups_with(probability, self.class_sizes.sum(axis=0), self.icc)
 
     def holding(self, recall: float) -> float:

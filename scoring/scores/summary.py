@@ -131,7 +131,7 @@ def _expected(by_target: Sequence[Sequence[float]], bounds: tuple[float, float])
 
 
 def worst_drops(drops: Sequence[Drops]) -> dict[str, Estimate]:
-    """Return the worst SD and TD of some shifts, if known."""
+    """Return the worst SD and TD of some shifts, by name; without those that no shift has."""
     worst_by_name = {}
     for name in ("sd", "td"):
         chosen = available_figures(drops, name)

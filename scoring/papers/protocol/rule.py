@@ -1,9 +1,9 @@
 """The rule that selects data sets: pure functions from facts and scores to decisions.
 
-ID: among the candidates with all classes, enough train rows and not made as a challenge set, the broadest, then the
-largest. OOD: the largest drops of the ID model, at most one data set per text source, excluding the ID's sources; an
-adversarial version of the ID is allowed. Similarity is not used, because no threshold on the paper's tables reproduces
-the paper's choices.
+ID: the candidate that covers most subtypes, then the one with most train rows, among those that have all classes and
+enough train rows and are not challenge sets. OOD: the candidates with the largest drops of the ID model, at most one
+per text source and none from the ID's sources, except adversarial versions of the ID. Similarity is not used, because
+no threshold on the paper's tables reproduces the paper's choices.
 
 Source: BOSS paper, sec. 2.2 and appendix D.
 """
