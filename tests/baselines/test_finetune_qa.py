@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines import finetune_qa
 from shiftbench.baselines.training.options import Adapter
@@ -12,6 +13,7 @@ from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.kinds import WORDS
 from tests.baselines.tiny import save_bert
+from tests.refusals import refusal
 
 
 @pytest.fixture(scope="module")
@@ -63,22 +65,11 @@ def test_without_validation_rows_the_threshold_is_zero(
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (
-            {"adapter": Adapter.PROMPT},
-            "--adapter: a soft prompt would shift the positions of the labels; found prompt;",
-        ),
-        (
-            {"eval_max_length": 16},
-            "--max-length, --eval-max-length: a window is too short for a question and its context",
-        ),
-    ],
-)
 def test_what_cannot_answer_is_refused(
-    options: dict[str, object], words: str, kinds: DatasetFolder, bert: str, tmp_path: Path
+    kinds: DatasetFolder, bert: str, tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        finetune_qa.main("questions", kinds.path, tmp_path / "p.parquet", model=bert, **options)
-    assert str(refused.value).startswith(words)
+    given = "questions", kinds.path, tmp_path / "p.parquet"
+    assert [
+        refusal(InvalidInput, finetune_qa.main, *given, model=bert, adapter=Adapter.PROMPT),
+        refusal(InvalidInput, finetune_qa.main, *given, model=bert, eval_max_length=16),
+    ] == wording

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from scipy.special import softmax
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.prompt_llm import main
 from shiftbench.baselines.prompting.scored_labels import CONTENT_FREE, calibrated_scores
@@ -16,6 +17,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.validation.report import InvalidInput
 from tests.baselines.prompting.chat_server import ChatServer
 from tests.baselines.prompting.test_wire import echoes
+from tests.refusals import refusal
 
 
 def test_quotients_are_those_of_the_diagonal_matrix() -> None:
@@ -79,13 +81,9 @@ def test_each_prompt_is_calibrated_by_its_own_words_and_demonstrations(
     assert pl.read_parquet(tmp_path / "q.parquet")["seed"].unique().sort().to_list() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"calibrate": True}, "--calibrate: answers in words have no probabilities"),
-        ({"precision": "bf16"}, "--precision: a server has its own precision"),
-    ],
-)
-def test_options_that_do_not_go_together(given: dict[str, Any], message: str, synthetic: DatasetFolder) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        main("sa", synthetic.path, synthetic.path.parent / "p.parquet", "m", "http://127.0.0.1:9/v1", **given)
+def test_options_that_do_not_go_together(synthetic: DatasetFolder, wording: SnapshotAssertion) -> None:
+    out, given = synthetic.path.parent / "p.parquet", ({"calibrate": True}, {"precision": "bf16"})
+    messages = [
+        refusal(InvalidInput, main, "sa", synthetic.path, out, "m", "http://127.0.0.1:9/v1", **each) for each in given
+    ]
+    assert messages == wording

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from fastapi.responses import JSONResponse
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.baselines.prompt_llm import Demonstrations, main
 from shiftbench.baselines.prompting.models import ModelAnswer, Request
@@ -18,6 +19,7 @@ from shiftbench.baselines.prompting.wire import Api, UnscoredError, plain_text, 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.scoring.scores.score import score_file
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal as refused
 
 from .chat_server import ChatServer, completion, refusal, text_completion
 
@@ -181,19 +183,12 @@ def test_servers_nearby_are_asked_more_at_once(address: str, typed: int | None, 
     assert model._concurrency == concurrency
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"probabilities": True}, "--probabilities: answers in words have no probabilities; give --score-labels"),
-        (
-            {"task": "ab", "score_labels": True},
-            "--score-labels: this is for tasks of labels; found a task of kind 'tagging'",
-        ),
-    ],
-)
 def test_what_does_not_go_together_is_refused(
-    options: dict[str, Any], words: str, grid: DatasetFolder, server: ChatServer, tmp_path: Path
+    grid: DatasetFolder, server: ChatServer, tmp_path: Path, wording: SnapshotAssertion
 ) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        main(options.pop("task", "sa"), grid.path, tmp_path / "p.parquet", "m", server.url, **options)
+    place = grid.path, tmp_path / "p.parquet", "m", server.url
+    assert [
+        refused(InvalidInput, main, "sa", *place, probabilities=True),
+        refused(InvalidInput, main, "ab", *place, score_labels=True),
+    ] == wording
     assert server.asked == []

@@ -4,12 +4,14 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+from syrupy.assertion import SnapshotAssertion
 from torch import Tensor
 from torch.nn import functional
 
 from shiftbench.baselines.robust.bias import ENTROPY_WEIGHT, LearnedMixin, cross_fitted_bias, mixin_loss
 from shiftbench.baselines.robust.freelb import freelb_step
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 
 def rows_of(texts: list[str], labels: list[int], groups: list[str]) -> pl.DataFrame:
@@ -62,16 +64,9 @@ def test_seeds_decide_the_bias() -> None:
     assert (first != other).any()
 
 
-@pytest.mark.parametrize(
-    ("texts", "groups", "words"),
-    [
-        (["sea", "sky"], ["a", "a"], "fitted on one and used on the other; found 2 train rows of one group"),
-        (["!", "?"], ["a", "b"], "hold no word for the bias model"),
-    ],
-)
-def test_rows_that_no_bias_model_can_be_fitted_on_are_refused(texts: list[str], groups: list[str], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        cross_fitted_bias(rows_of(texts, [0, 1], groups), ["text"], 2, seed=0)
+def test_rows_that_no_bias_model_can_be_fitted_on_are_refused(wording: SnapshotAssertion) -> None:
+    rows = rows_of(["sea", "sky"], [0, 1], ["a", "a"]), rows_of(["!", "?"], [0, 1], ["a", "b"])
+    assert [refusal(InvalidInput, cross_fitted_bias, each, ["text"], 2, seed=0) for each in rows] == wording
 
 
 def test_a_bias_model_without_opinion_adds_a_constant() -> None:

@@ -101,7 +101,7 @@ def check_bounds(found: Mapping[str, Taken]) -> None:
     for name, taken in found.items():
         assert taken.mib < MEMORY_MIB, f"{name}: {taken}"
         assert taken.seconds < SECONDS, f"{name}: {taken}"
-        assert "an internal error of the server" not in taken.said, f"{name}: {taken}"
+        assert "error of" not in taken.said, f"{name}: {taken}"
 
 
 def test_some_crafted_files(filled: Filled, checker: MeasuredChecker, tmp_path: Path) -> None:
@@ -135,12 +135,10 @@ def test_a_file_that_takes_too_much_memory_ends_its_process_alone(
     target = target_of(filled.folder)
     crafted(target)[f"{target.rows(1):,} predictions of 30,000,000 letters"](tmp_path / "file")
     monkeypatch.setattr(checking, "MEMORY_MIB", OWN_MIB + 1)
-    with pytest.raises(
-        InvalidInput, match="checking this file takes too much memory; found more than 1 MiB; send fewe"
-    ):
+    with pytest.raises(InvalidInput, match=r"memory; .* 1 MiB"):
         checker.predictions(tmp_path / "file", filled.folder)
     monkeypatch.undo()
-    with pytest.raises(InvalidInput, match="a value is too long"):
+    with pytest.raises(InvalidInput, match="long"):
         checker.predictions(tmp_path / "file", filled.folder)
 
 
@@ -149,7 +147,7 @@ def test_a_file_that_takes_too_long_ends_its_process_alone(
 ) -> None:
     file, folder = filled.files["good"], filled.folder
     monkeypatch.setattr(checking, "WAIT_FACTOR", 1e-4)
-    with pytest.raises(InvalidInput, match=r"good\.parquet: checking this file takes too long; found more than 10 sec"):
+    with pytest.raises(InvalidInput, match=r"good\.parquet: .* 10 sec"):
         checker.predictions(file, folder)
     monkeypatch.undo()
     assert len(checker.predictions(file, folder)) == len(pl.read_parquet(file))
@@ -166,7 +164,7 @@ def test_a_preview_is_scored_by_another_process(
         scores = checker.scores(frame, folder)
     assert_close(scores, score_predictions(frame, folder).scores)
     monkeypatch.setattr(checking, "PREVIEW_MIB", 1)
-    with pytest.raises(InvalidInput, match=r"scoring this file takes too much memory.*can still be submitted"):
+    with pytest.raises(InvalidInput, match=r"memory.* submitted"):
         checker.scores(frame.sample(100_000, with_replacement=True, seed=1), folder)
     monkeypatch.undo()
     assert checker.scores(frame, folder) == scores

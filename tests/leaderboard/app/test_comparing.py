@@ -2,12 +2,14 @@
 
 import contextlib
 import gc
+import re
 import threading
 import tracemalloc
 from collections.abc import Sequence
 
 import polars as pl
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.app import comparing
 from shiftbench.leaderboard.app.comparing import Comparisons, add_by_name, compared, compared_in_pairs, no_comparison
@@ -17,7 +19,7 @@ from shiftbench.leaderboard.app.line import Line, LineFullError
 from shiftbench.leaderboard.board import Index
 from shiftbench.scoring.reports.numbers import points
 from shiftbench.validation.report import InvalidInput, Problem
-from tests.leaderboard.conftest import Filled
+from tests.leaderboard.conftest import GOOD, POOR, Filled
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +69,11 @@ def test_a_search_names_one_entry_or_lists_several(index: Index, filled: Filled)
     good, poor = (filled.entries[name].id for name in ("good", "poor"))
     assert add_by_name(index, [good], "nli", "poor") == poor
     assert add_by_name(index, [good], "nli", "model") is None
-    assert add_by_name(index, [good], "nli", "Good model") is None, "it is chosen already"
+    assert add_by_name(index, [good], "nli", GOOD) is None
     page = waiting_in(Line()).page(index, [good], "nli", None, "model")
     for name in ("poor", "partial", "zero-shot"):
         assert f"/compare?id={good}&amp;id={filled.entries[name].id}&amp;task=nli" in page.body
-    assert "is called 'nobody'" in waiting_in(Line()).page(index, [good], "nli", None, "nobody").body
+    assert "'nobody'" in waiting_in(Line()).page(index, [good], "nli", None, "nobody").body
 
 
 def test_a_long_comparison_goes_on_in_the_background(
@@ -90,12 +92,12 @@ def test_a_long_comparison_goes_on_in_the_background(
     for _ in range(2):
         job = comparisons.ask(index, ids, "nli", "somebody")
         page = comparisons.page(index, ids, "nli", job)
-        assert (page.goes_on, "2 entries, for 0 seconds so far" in page.body) == (True, True)
+        assert (page.goes_on, "2 entries, for 0 " in page.body) == (True, True)
     let_go.set()
     assert job is not None
     assert job.done.wait(60)
     page = comparisons.page(index, ids, "nli", comparisons.ask(index, ids, "nli", "somebody"))
-    assert (page.goes_on, "Good model" in page.body, len(made)) == (False, True, 1)
+    assert (page.goes_on, GOOD in page.body, len(made)) == (False, True, 1)
 
 
 def test_more_than_four_entries_are_compared_in_pairs(index: Index, filled: Filled) -> None:
@@ -106,8 +108,8 @@ def test_more_than_four_entries_are_compared_in_pairs(index: Index, filled: Fill
     scores = [mean.value for mean in found.means if mean.value is not None]
     assert scores == sorted(scores, reverse=True)
     page = finished(index, ids, "nli")
-    assert "of 10 pairs" in page or "of 6 pairs" in page
-    assert page.count('title="Poor model minus ') >= 3
+    assert re.search(r"\bof (10|6) pairs", page)
+    assert page.count(f'title="{POOR} minus ') >= 3
 
 
 def test_a_long_comparison_in_pairs_says_how_far_it_is(
@@ -128,7 +130,7 @@ def test_a_long_comparison_in_pairs_says_how_far_it_is(
     page = comparisons.page(index, ids, None, job)
     let_go.set()
     assert page.goes_on
-    assert "3 of 10 pairs: 5 entries, for 0 seconds so far" in page.body
+    assert "3 of 10 pairs: 5 entries, for 0 " in page.body
     assert '<progress value="3" max="10"' in page.body
 
 
@@ -154,26 +156,24 @@ def test_a_comparison_in_pairs_lets_others_run_between_two_pairs(
     held = line.enter("first", lambda _: None)
     job = comparisons.ask(index, ids, "nli", "somebody")
     assert job is not None
-    assert "Position 1 in the queue" in comparisons.page(index, ids, "nli", job).body
+    assert "Position 1 " in comparisons.page(index, ids, "nli", job).body
     line.leave(held)
     assert job.done.wait(60)
     assert job.problems == []
     assert short_is_done[0]  # before the second pair began
 
 
-def test_at_most_twelve_known_entries_get_a_job(index: Index, filled: Filled) -> None:
+def test_at_most_twelve_known_entries_get_a_job(index: Index, filled: Filled, wording: SnapshotAssertion) -> None:
     comparisons = waiting_in(Line())
     known = [entry.id for entry in filled.entries.values()]
-    for ids, words in (
-        (["0" * 16, "1" * 16], "there is no such entry"),
-        ([*known[:2], "nope"], "there is no such entry"),
-        ([f"{number:016x}" for number in range(13)], "found 13; choose 2 to 12"),
-        (["nope"], "there is no such entry"),
-    ):
-        with pytest.raises(InvalidInput, match=words) as error:
+    messages = []
+    for ids in (["0" * 16, "1" * 16], [*known[:2], "nope"], [f"{number:016x}" for number in range(13)], ["nope"]):
+        with pytest.raises(InvalidInput) as error:
             comparisons.ask(index, ids, None, "somebody")
         page = no_comparison(index, error.value)
-        assert (page.status, page.goes_on, "cannot be compared" in page.body) == (404, False, True)
+        assert (page.status, page.goes_on) == (404, False)
+        messages.append(str(error.value))
+    assert messages == wording
     assert comparisons.ask(index, known[:1], None, "somebody") is None
     assert comparisons._jobs._jobs == {}
 
@@ -209,7 +209,7 @@ def test_two_thousand_requests_leave_memory_as_it_was(index: Index, filled: Fill
 
 def test_what_cannot_be_compared_is_said_by_the_job(index: Index, filled: Filled) -> None:
     good = filled.entries["good"].id
-    assert "an entry cannot be compared with itself" in finished(index, [good, good], None)
+    assert "itself" in finished(index, [good, good], None)
 
 
 def waiting_in(line: Line) -> Comparisons:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from syrupy.assertion import SnapshotAssertion
 from typer.testing import CliRunner
 
 from shiftbench.builders.folder.reader import DatasetFolder
@@ -18,6 +19,7 @@ from shiftbench.leaderboard.app.server import ServerSettings, create_app
 from shiftbench.leaderboard.store import Store
 from shiftbench.validation.report import InvalidInput
 from tests.leaderboard.sending import Sender
+from tests.refusals import refusal
 
 ROOT = Path(__file__).parents[3]
 
@@ -36,22 +38,20 @@ def test_what_is_printed_is_a_file_with_every_default(tmp_path: Path) -> None:
     tables = {f"{name}.{key}" for name, value in content.items() if isinstance(value, dict) for key in value}
     assert tables | {name for name, value in content.items() if not isinstance(value, dict)} == {*flat, "hosts"}
     settable = [line for line in printed.output.splitlines() if " = " in line]
-    assert all("; the default" in line for line in settable)
-    assert "jobs at once 3" in printed.output
+    assert all("default" in line for line in settable)
 
 
-def test_what_differs_from_its_default_says_so(tmp_path: Path) -> None:
+def test_what_differs_from_its_default_says_so(tmp_path: Path, wording: SnapshotAssertion) -> None:
     file = written('title = "Ours: \\u0007a"\n[submissions]\nquota = 10\n[limits]\nupload_mib = 8\n', tmp_path)
-    with pytest.raises(InvalidInput, match="invisible character"):
+    with pytest.raises(InvalidInput, match="invisible"):
         read_config(file)
     file = written('title = "Ours: é \\"x\\""\n[submissions]\nquota = 10\n[limits]\nupload_mib = 8\n', tmp_path)
     lines = "\n".join(config_lines(read_config(file)))
-    assert "quota = 10  # maximum entries per submitter and day (UTC); 0: unlimited; default 0" in lines
-    assert "upload_mib = 8  # maximum size of a prediction file; default 256" in lines
+    assert lines == wording
     assert read_config(written(lines, tmp_path)) == read_config(file) == read_config(file)
 
 
-def test_a_file_is_refused_with_all_problems_at_once(tmp_path: Path) -> None:
+def test_a_file_is_refused_with_all_problems_at_once(tmp_path: Path, wording: SnapshotAssertion) -> None:
     text = """
     titel = "x"
     data = "build/dr"
@@ -78,19 +78,14 @@ def test_a_file_is_refused_with_all_problems_at_once(tmp_path: Path) -> None:
         *("titel", "data", "hosts.0", "server.port", "server.proxies.0", "server.proxies.1", "server.root_path"),
         *("submissions.sign_in", "submissions.quota", "limits.upload_mib", "log.slow_seconds", "nothing"),
     }
-    said = "\n".join(map(str, problems))
-    assert "did you mean 'title'" in said
-    assert "not a proxy address" in said
+    assert [str(problem) for problem in problems] == wording
 
 
-def test_hosts_need_a_sign_in_and_a_file_has_to_be_there(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"hosts are identified by signing in: set submissions.sign_in = true"):
-        read_config(written('hosts = ["ann"]\n', tmp_path))
+def test_hosts_need_a_sign_in_and_a_file_has_to_be_there(tmp_path: Path, wording: SnapshotAssertion) -> None:
     assert read_config(written('hosts = ["ann"]\n[submissions]\nsign_in = true\n', tmp_path)).hosts == ["ann"]
-    with pytest.raises(InvalidInput, match="there is no such file"):
-        read_config(tmp_path / "none.toml")
-    with pytest.raises(InvalidInput, match="this is not valid TOML"):
-        read_config(written("a = ", tmp_path))
+    messages = [refusal(InvalidInput, read_config, tmp_path / "none.toml")]
+    messages += [refusal(InvalidInput, read_config, written(text, tmp_path)) for text in ('hosts = ["ann"]\n', "a = ")]
+    assert messages == wording
 
 
 def test_what_is_typed_counts_before_the_file(tmp_path: Path) -> None:
@@ -100,9 +95,9 @@ def test_what_is_typed_counts_before_the_file(tmp_path: Path) -> None:
     found = _effective(file, [Path("b")], "t", None, 0)
     assert (found.data, found.store, found.server.port, found.server.host) == (["b"], "t", 0, "0.0.0.0")
     result = CliRunner().invoke(app, ["serve", "--store", "s"])
-    assert "give --data, or 'data' in --config" in result.output
+    assert "--data" in result.output
     result = CliRunner().invoke(app, ["serve", "--data", "a", "--store", "s", "--quota", "3"])
-    assert "--quota was removed: set it in board.toml, [submissions] quota = 10" in result.output
+    assert "board.toml" in result.output
 
 
 def test_the_file_that_deploys_a_server_is_sound() -> None:
@@ -118,8 +113,8 @@ def test_limits_and_words_of_a_configuration_are_those_of_its_server(synthetic: 
     with TestClient(application, "http://127.0.0.1") as client:
         page = client.get("/").text
         assert "<h1>Ours &lt;b&gt;</h1>" in page
-        assert "For the group." in page
-        assert "Up to 3 entries per day" in client.get("/submit").text
+        assert config.text in page
+        assert "3 entries " in client.get("/submit").text
         big = {"files": ("a.csv", b"x" * (3 * 2**20))}
         assert client.post("/gradio_api/upload", files=big).status_code == 413
 

@@ -52,12 +52,12 @@ def signed_in(filled: Filled, tmp_path: Path) -> Iterator[tuple[TestClient, Fill
 def test_a_host_hides_renames_annotates_and_erases_by_the_form(signed_in: tuple[TestClient, Filled]) -> None:
     client, own = signed_in
     client.get("/as/hal")
-    assert "Signed in as <b>hal</b>" in client.get("/host", headers=OWN).text
+    assert "<b>hal</b>" in client.get("/host", headers=OWN).text
     ids = {name: entry.id for name, entry in own.entries.items()}
     for fields, words in (
-        ({"act": "hide", "target": ids["good"], "reason": "an advertisement"}, "is hidden"),
-        ({"act": "rename", "target": ids["poor"], "reason": "a copy", "text": "Renamed"}, "is now named"),
-        ({"act": "annotate", "target": ids["poor"], "reason": "as asked", "text": "seen"}, "has the note"),
+        ({"act": "hide", "target": ids["good"], "reason": "an advertisement"}, "hidden"),
+        ({"act": "rename", "target": ids["poor"], "reason": "a copy", "text": "Renamed"}, "Renamed"),
+        ({"act": "annotate", "target": ids["poor"], "reason": "as asked", "text": "seen"}, "the note"),
     ):
         answer = client.post("/host", data=fields, headers=OWN)
         assert answer.status_code == 200
@@ -65,10 +65,11 @@ def test_a_host_hides_renames_annotates_and_erases_by_the_form(signed_in: tuple[
     store = Store(own.store.root)
     assert ids["good"] not in store.ids()
     assert store.entry(ids["poor"]).card.name == "Renamed"
+    assert store.moderation.notes[ids["poor"]] == "seen"
     erase = {"act": "erase", "target": "local", "reason": "asked for it"}
-    assert "erasing cannot be undone" in client.post("/host", data=erase, headers=OWN).text
+    assert "undone" in client.post("/host", data=erase, headers=OWN).text
     assert Store(own.store.root).ids()
-    assert "is erased, entries: 5" in client.post("/host", data={**erase, "confirm": "yes"}, headers=OWN).text
+    assert "entries: 5" in client.post("/host", data={**erase, "confirm": "yes"}, headers=OWN).text
     assert Store(own.store.root).ids() == []
     hal = store.log.key_of("hal")
     assert {event.by for event in Store(own.store.root).log.events if event.act == "hidden"} == {hal}
@@ -77,10 +78,10 @@ def test_a_host_hides_renames_annotates_and_erases_by_the_form(signed_in: tuple[
 @pytest.mark.parametrize(
     ("name", "headers", "status", "words"),
     [
-        ("ada", OWN, 403, "is not a host"),
-        ("hal", {"accept": "text/html"}, 403, "not signed in"),
-        ("hal", {"origin": "https://elsewhere.example", "accept": "text/html"}, 403, "from the leaderboard"),
-        ("hal", {"sec-fetch-site": "cross-site", "accept": "text/html"}, 403, "from the leaderboard"),
+        ("ada", OWN, 403, "host"),
+        ("hal", {"accept": "text/html"}, 403, "signed"),
+        ("hal", {"origin": "https://elsewhere.example", "accept": "text/html"}, 403, "leaderboard"),
+        ("hal", {"sec-fetch-site": "cross-site", "accept": "text/html"}, 403, "leaderboard"),
     ],
 )
 def test_nobody_else_may_act(
@@ -100,9 +101,9 @@ def test_what_cannot_be_done_is_said_and_shown_as_text(signed_in: tuple[TestClie
     client.get("/as/hal")
     script = "<script>alert(1)</script>"
     for fields, words in (
-        ({"act": script, "target": script, "reason": script, "text": script}, "there is no such action"),
-        ({"act": "hide", "target": script, "reason": "x"}, "there is no such entry"),
-        ({"act": "hide", "target": own.entries["good"].id, "reason": ""}, "a reason is needed"),
+        ({"act": script, "target": script, "reason": script, "text": script}, "action"),
+        ({"act": "hide", "target": script, "reason": "x"}, "entry"),
+        ({"act": "hide", "target": own.entries["good"].id, "reason": ""}, "reason"),
     ):
         answer = client.post("/host", data=fields, headers=OWN)
         assert (answer.status_code, words in answer.text, script in answer.text) == (422, True, False)
@@ -131,9 +132,9 @@ def test_a_host_acts_from_the_command_line_through_a_server(
     try:
         order = ["board", "hide", own.entries["good"].id, "--to", server.url, "--reason", "an advertisement"]
         for token, code, words in (
-            ("hf_ada", 1, "this account is not a host of this leaderboard"),
-            ("hf_none", 1, "Hugging Face rejects this token"),
-            ("hf_hal", 0, "is hidden"),
+            ("hf_ada", 1, "host"),
+            ("hf_none", 1, "token"),
+            ("hf_hal", 0, "hidden"),
         ):
             monkeypatch.setenv("HF_TOKEN", token)
             done = CliRunner().invoke(command, order)

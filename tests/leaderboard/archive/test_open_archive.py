@@ -9,6 +9,7 @@ import mlcroissant
 import polars as pl
 import pytest
 from datasets import load_dataset
+from syrupy.assertion import SnapshotAssertion
 
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.archive import open_archive
@@ -20,6 +21,7 @@ from shiftbench.validation.report import InvalidInput
 from tests.command_line import run
 from tests.leaderboard.release.gold import build_gold
 from tests.leaderboard.shapes import build_dealt_folder, labels_with_errors
+from tests.refusals import refusal
 
 DOMAINS = ("books", "films", "games")
 ACCOUNT, CONTACT = "ada-account", "ada@example.org"
@@ -183,19 +185,14 @@ def test_an_archive_that_is_cut_off_is_named(kept: Kept, archive: Path, tmp_path
     assert f" {cut}/predictions/" in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda folder: (folder / "entries.parquet").unlink(), "this is not an archive"),
-        (lambda folder: (folder / "entries.parquet").write_bytes(b"PAR1"), "cannot be read"),
-        (lambda folder: (folder / "entries.parquet").write_bytes(b"x" * 20), "the Parquet file is truncated"),
-    ],
-)
-def test_what_is_no_archive_is_refused(change: Any, message: str, kept: Kept, archive: Path, tmp_path: Path) -> None:
+def test_what_is_no_archive_is_refused(kept: Kept, archive: Path, tmp_path: Path, wording: SnapshotAssertion) -> None:
     copy = Path(shutil.copytree(archive, tmp_path / "copy"))
-    change(copy)
-    with pytest.raises(InvalidInput, match=message):
-        fill_store(Store(tmp_path / "new"), copy, [kept.folder])
+    entries, messages = copy / "entries.parquet", []
+    for content in (b"PAR1", b"x" * 20):
+        entries.write_bytes(content)
+        messages.append(refusal(InvalidInput, fill_store, Store(tmp_path / "new"), copy, [kept.folder]))
+    entries.unlink()
+    assert [*messages, refusal(InvalidInput, fill_store, Store(tmp_path / "new"), copy, [kept.folder])] == wording
     assert not (tmp_path / "new").exists()
 
 
@@ -226,18 +223,13 @@ def test_a_withheld_board_is_in_no_archive(kept: Kept, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--store", "{tmp}/none", "--out", "{tmp}/out"), "there is no such store"),
-        (("--store", "{store}", "--out", "{tmp}"), "the output folder is not empty"),
-        (("--store", "{store}", "--out", "{tmp}/file/out"), "a part of the output path is a file"),
-    ],
-)
-def test_bad_input_is_refused(words: tuple[str, ...], message: str, kept: Kept, tmp_path: Path) -> None:
+def test_bad_input_is_refused(kept: Kept, tmp_path: Path, wording: SnapshotAssertion) -> None:
     (tmp_path / "file").write_text("x")
-    given = [word.format(tmp=tmp_path, store=kept.store.root) for word in words]
-    done = run("archive", *given, "--data", kept.folder.path)
-    assert done.returncode == 1
-    assert message in done.stderr
+    store = kept.store.root
+    done = [
+        run("archive", "--store", place, "--out", out, "--data", kept.folder.path)
+        for place, out in ((tmp_path / "none", tmp_path / "out"), (store, tmp_path), (store, tmp_path / "file/out"))
+    ]
+    assert [each.returncode for each in done] == [1, 1, 1]
+    assert [each.stderr for each in done] == wording
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]

@@ -9,6 +9,7 @@ import pytest
 from shiftbench.scoring.comparing.unit_ranks import Unit
 from shiftbench.scoring.interchange.score_tables import Reading, read_families, table_of_file, table_of_frame
 from shiftbench.validation.report import InvalidInput
+from tests.refusals import refusal
 
 PLAIN = Reading()
 BY_HAND = """\
@@ -28,12 +29,6 @@ def read(folder: Path, text: str, how: Reading = PLAIN, name: str = "board.csv")
     return table_of_file(path, how)
 
 
-def refusal(folder: Path, text: str, how: Reading = PLAIN) -> str:
-    with pytest.raises(InvalidInput) as error:
-        read(folder, text, how)
-    return str(error.value)
-
-
 def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path, wording):
     table = read(tmp_path, BY_HAND)
     assert list(table.models) == ["alpha large", "beta", "gamma", "delta"]
@@ -44,25 +39,19 @@ def test_a_table_typed_by_hand_is_read_and_each_kind_of_mess_is_noted(tmp_path, 
     assert table.notes == wording
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("model,a,b\nx,0.5,8l.2\ny,0.5,0.2\nz,0.1,0.3\n", "column 'b', row 1: this is not a score; found '8l.2'"),
-        ("model,a,b\nx,1,2\nx,1,3\n", "row 2: a model has two rows with different scores; found 'x', also in row 1"),
-        ("model,a,a\nx,1,2\ny,1,3\n", "two columns have the same name; found 'a'"),
-        ("model,a\nx,1\n,2\n", "column 'model', row 2: a row has no model"),
-        (
-            "model,a\nv,81\nw,80\nx,0.79\ny,78\n",
-            "column 'a': a column mixes fractions and points; found 0.79 ('x'), but others have 80",
-        ),
-        ("model,a\nx,0,5\ny,1\n", "row 1: a row has more cells than the header"),
-        ("model,org\nx,Acme\ny,Bits\n", "no column of scores"),
-        ("1,2\n3,4\n", "the table has no column of models"),
-        ("", "the table is empty"),
-    ],
-)
-def test_what_cannot_be_read_for_sure_is_refused_with_its_place(tmp_path, text, words):
-    assert words in refusal(tmp_path, text)
+def test_what_cannot_be_read_for_sure_is_refused_with_its_place(tmp_path, wording):
+    tables = (
+        "model,a,b\nx,0.5,8l.2\ny,0.5,0.2\nz,0.1,0.3\n",
+        "model,a,b\nx,1,2\nx,1,3\n",
+        "model,a,a\nx,1,2\ny,1,3\n",
+        "model,a\nx,1\n,2\n",
+        "model,a\nv,81\nw,80\nx,0.79\ny,78\n",
+        "model,a\nx,0,5\ny,1\n",
+        "model,org\nx,Acme\ny,Bits\n",
+        "1,2\n3,4\n",
+        "",
+    )
+    assert [refusal(InvalidInput, read, tmp_path, table) for table in tables] == wording
 
 
 def test_rows_may_be_tasks_and_markdown_is_a_table(tmp_path):

@@ -82,11 +82,8 @@ def test_intervals_are_binomial() -> None:
     assert cb.high == pytest.approx(0.634 + 1.96 * error, abs=0.003)
 
 
-@pytest.mark.parametrize(
-    ("task", "words"), [("sa", "exact for the accuracy"), ("eqa", "upper bound"), ("ner", "only a rough guide")]
-)
-def test_the_notes_say_what_intervals_are_worth(task: str, words: str) -> None:
-    assert words in " ".join(choose_reported(task, 3).notes)
+def test_the_notes_say_what_intervals_are_worth(wording: SnapshotAssertion) -> None:
+    assert {task: choose_reported(task, 3).notes for task in ("sa", "eqa", "ner")} == wording
 
 
 def test_choices_are_the_same_every_time() -> None:
