@@ -19,7 +19,7 @@ from shiftbench.metrics.precision import satterthwaite
 Floats = NDArray[np.float64]
 
 MIN_PROMPTS = 5
-"""Minimum number of prompts for predicting another one: with three, the true sd is 0.5 to 6 times its estimate."""
+"""Minimum number of prompts for a prediction with a new one: with 3, the true sd is 0.5 to 6 times its estimate."""
 
 
 class Component(NamedTuple):

@@ -170,12 +170,12 @@ def effective_n(score: ArrayLike, variance: ArrayLike, least: ArrayLike, size: A
     [25.0, 40.0]
     """
     p = np.asarray(score, dtype=np.float64)
-    alike = p * (1 - p) / np.asarray(size, dtype=np.float64)
+    correlated = p * (1 - p) / np.asarray(size, dtype=np.float64)  # variance if all texts of a group have one outcome
     unknown = unknown_share(holding)
     own = np.asarray(variance, dtype=np.float64)
     highest = own * (1 + 2 * np.sqrt(2 / np.maximum(np.asarray(size, dtype=np.float64) - 1, 1.0)))
-    told = (1 - unknown) * np.maximum(own, np.minimum(least, highest)) + unknown * alike
-    return np.asarray(np.where(alike > 0, p * (1 - p) / np.where(told > 0, told, 1.0), size))
+    mixed = (1 - unknown) * np.maximum(own, np.minimum(least, highest)) + unknown * correlated
+    return np.asarray(np.where(correlated > 0, p * (1 - p) / np.where(mixed > 0, mixed, 1.0), size))
 
 
 def student(df: ArrayLike, level: float = 0.95) -> Floats:

@@ -73,7 +73,7 @@ def label(
 ) -> None:
     """Choose a few texts to label, to estimate accuracy.
 
-    For domains of a file without labels: within a budget, or until intervals are narrow enough.
+    Samples from the domains without labels of a file, within a budget or until intervals are narrow enough.
 
     Example: shiftbench label preds.parquet --data mine.csv --columns id=key --budget 100 --out to_label.csv
 
