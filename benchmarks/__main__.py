@@ -24,7 +24,7 @@ app = typer.Typer(
 ScaleOption = Annotated[
     float,
     typer.Option(
-        "--scale", metavar="X", help="Fraction of the full size; targets are judged at the full size only.", min=0.001
+        "--scale", metavar="X", help="Fraction of the full size. Targets are only checked at full size.", min=0.001
     ),
 ]
 
@@ -71,7 +71,7 @@ def time_app(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
 
 @app.command()
 def train(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
-    """Time fine-tuning and prediction, beside the defaults of transformers."""
+    """Time fine-tuning and prediction, compared with the defaults of transformers."""
     from benchmarks.train import run_training_bench
 
     _run(run_training_bench, scale, json_)
@@ -79,7 +79,7 @@ def train(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
 
 @app.command()
 def check(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
-    """Time a check of one model, beside its bare forward pass."""
+    """Time a check of one model, compared with its bare forward pass."""
     from benchmarks.check import run_check_bench
 
     _run(run_check_bench, scale, json_)
@@ -87,7 +87,7 @@ def check(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
 
 @app.command()
 def prompt(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
-    """Time asking a server, and scoring labels."""
+    """Time requests to a model server, and label scoring with a local model."""
     from benchmarks.prompt import run_prompt_bench
 
     _run(run_prompt_bench, scale, json_)
@@ -96,22 +96,25 @@ def prompt(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
 @app.command()
 def coverage(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Simulations; all of them without a name.")
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Simulations to run. Default: all.")
     ] = None,
     adversarial: Annotated[
-        bool, typer.Option("--adversarial", help="Attack intervals, tests and gates by data drawn apart from them.")
+        bool, typer.Option("--adversarial", help="Stress-test intervals, tests and gates instead.")
     ] = False,
     tasks: Annotated[
-        int | None, typer.Option("--tasks", metavar="N", help="Draws of each setting. Default: 300, or 2,000.", min=1)
+        int | None,
+        typer.Option("--tasks", metavar="N", help="Draws per setting. Default: 300; 2,000 with --adversarial.", min=1),
     ] = None,
-    seed: Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the simulation, hex digits.")] = "1",
+    seed: Annotated[str, typer.Option("--seed", metavar="HEX", help="Seed of the simulation, in hex digits.")] = "1",
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="FILE", help="Add finished cells of the attack to FILE; skip those in it."),
+        typer.Option(
+            "--resume", metavar="FILE", help="Append finished settings of --adversarial to FILE; skip those in it."
+        ),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate how often claims are true, in whole tasks or, as an attack, over designs that are hard on intervals.
+    """Simulate how often claims are true: in complete tasks or, with --adversarial, in designs that strain intervals.
 
     Example: python -m benchmarks coverage --adversarial --seed 2d569430 --resume cells.jsonl
     """
@@ -134,10 +137,10 @@ def coverage(
 
 @app.command()
 def comparisons(
-    studies: Annotated[int, typer.Option("--studies", metavar="N", help="Studies of each setting.", min=1)] = 2000,
+    studies: Annotated[int, typer.Option("--studies", metavar="N", help="Studies per setting.", min=1)] = 2000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
 ) -> None:
-    """Simulate how often a comparison claims a difference: equal recipes, better ones, and one that fails rarely.
+    """Simulate how often a comparison of recipes claims a difference: equal ones, better ones, one with failing runs.
 
     Example: python -m benchmarks comparisons --studies 200
     """
@@ -150,10 +153,10 @@ def comparisons(
 @app.command()
 def install(
     extras: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXTRA]...", help="Extras to install; none without a name.")
+        list[str] | None, typer.Argument(metavar="[EXTRA]...", help="Extras to install. Default: none.")
     ] = None,
 ) -> None:
-    """Install the clone into a new environment, and list what each distribution weighs, bytecode included.
+    """Install the clone into a new environment, and list the size of each distribution, including bytecode.
 
     Example: python -m benchmarks install pictures
     """
@@ -167,15 +170,15 @@ def advice(
     data: Annotated[
         list[Path], typer.Option("--data", metavar="DIR", help="Dataset folder of reference results; repeat for more.")
     ],
-    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="Draws of labels.", min=2)] = 200,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the draws.", min=0)] = 1,
+    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="Samples of labels per model.", min=2)] = 200,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the samples.", min=0)] = 1,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="FILE", help="Add finished models to FILE; skip those in it."),
+        typer.Option("--resume", metavar="FILE", help="Append finished models to FILE; skip those in it."),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Measure what labels spent by the advice of a check are worth, on real rows with reference models' predictions.
+    """Compare labels allocated by the advice of 'check', evenly and at random, on reference models' predictions.
 
     Example: python -m benchmarks advice --data build/dr --data build/boss --resume advice.jsonl
     """
@@ -192,7 +195,8 @@ def advice(
         for file in read_models(board, folder)
     ]
     if not files:
-        raise typer.BadParameter("no reference result fits these rows; build 'dr' or 'boss' as baselines/results says")
+        what = "no reference result matches these rows; build 'dr' or 'boss' as described in baselines/results"
+        raise typer.BadParameter(what, param_hint="--data")
     rows = summarise(measure(files, repeats, seed, resume))
     print_results(advice_lines(rows, files, repeats), as_json(rows, len(files), repeats, seed), json_)
 
@@ -200,14 +204,14 @@ def advice(
 @app.command()
 def load(
     entries: Annotated[int, typer.Option("--entries", metavar="N", help="Entries in the store.", min=4)] = 10_000,
-    readers: Annotated[int, typer.Option("--readers", metavar="N", help="People reading at once.", min=1)] = 100,
-    per_hour: Annotated[int, typer.Option("--per-hour", metavar="N", help="New entries an hour.", min=1)] = 1000,
-    minutes: Annotated[float, typer.Option("--minutes", metavar="X", help="How long.", min=0.05)] = 10.0,
+    readers: Annotated[int, typer.Option("--readers", metavar="N", help="Concurrent readers.", min=1)] = 100,
+    per_hour: Annotated[int, typer.Option("--per-hour", metavar="N", help="New entries per hour.", min=1)] = 1000,
+    minutes: Annotated[float, typer.Option("--minutes", metavar="X", help="Duration in minutes.", min=0.05)] = 10.0,
     servers: Annotated[int, typer.Option("--servers", metavar="N", help="Server processes on one store.", min=1)] = 1,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the readers.", min=0)] = 1,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the readers' choices.", min=0)] = 1,
     json_: JsonOption = None,
 ) -> None:
-    """Load a leaderboard with readers and new entries: percentiles of how long both wait.
+    """Load-test a leaderboard: percentiles of response times of pages, and of the time until new entries are shown.
 
     Example: python -m benchmarks load --minutes 2
     """
@@ -220,11 +224,11 @@ def load(
 
 @app.command(name="time")
 def over_time(
-    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Histories of each setting.", min=1)] = 1000,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Histories per setting.", min=1)] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     json_: JsonOption = None,
 ) -> None:
-    """Simulate tests over time: false alarms a year, weeks until a drop is found, trends and change points.
+    """Simulate tests over time: false alarms per year, weeks until a drop is detected, trends and change points.
 
     Example: python -m benchmarks time --draws 100
     """
@@ -248,13 +252,13 @@ def forecasts(
     ],
     predictions: Annotated[
         list[Path] | None,
-        typer.Option("--predictions", metavar="FILE", help="Judge the methods on this file, too; repeat for more."),
+        typer.Option("--predictions", metavar="FILE", help="Also evaluate the methods on this file; repeat for more."),
     ] = None,
-    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Draws of each simulated setting.", min=10)] = 1000,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Draws per simulated setting.", min=10)] = 1000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     json_: JsonOption = None,
 ) -> None:
-    """Judge forecasts without labels by error and by order, on real boards and their placebos; simulate orders.
+    """Evaluate accuracy forecasts without labels: their errors, and how well they order the domains.
 
     Example: python -m benchmarks forecasts --data build/dr --data build/boss
     """
@@ -280,7 +284,7 @@ def forecasts(
         judged = judge(found)
         content[name] = [asdict(each) | {"errors": each.errors.model_dump(mode="json")} for each in judged]
         if json_ != "-":
-            show([*judged_tables(judged, name), *(f"Left out: {line}." for line in left_out)])
+            show([*judged_tables(judged, name), *(f"Skipped: {line}." for line in left_out)])
         if not is_placebo:
             spent = spend("reference", real_models(found), draws // 10, seed)
             spent += spend("simulated", simulated_models(20, seed), draws // 10, seed)
@@ -295,7 +299,7 @@ def forecasts(
 
 @app.command(name="rank-times")
 def rank_times(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
-    """Time rankings of large boards, beside a plain bootstrap over all pairs."""
+    """Time rankings of large boards, compared with a plain bootstrap over all pairs."""
     from benchmarks.ranks import run_rank_bench
 
     _run(run_rank_bench, scale, json_)
@@ -304,16 +308,16 @@ def rank_times(scale: ScaleOption = 1.0, json_: JsonOption = None) -> None:
 @app.command()
 def ranks(
     pages: Annotated[
-        int, typer.Option("--pages", metavar="N", help="Pages of each setting; fewer of many models.", min=40)
+        int, typer.Option("--pages", metavar="N", help="Score tables per setting; fewer in slow settings.", min=40)
     ] = 2000,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="FILE", help="Add finished settings to FILE; skip those in it."),
+        typer.Option("--resume", metavar="FILE", help="Append finished settings to FILE; skip those in it."),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--table", metavar="FILE", help="Instead: one board, by a plain bootstrap and by 'logs ranks'."),
+        typer.Option("--table", metavar="FILE", help="Compare 'logs ranks' with a plain bootstrap on FILE instead."),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
@@ -338,16 +342,16 @@ def ranks(
 
 @app.command()
 def slices(
-    files: Annotated[int, typer.Option("--files", metavar="N", help="Placebo files of each setting.", min=1)] = 600,
+    files: Annotated[int, typer.Option("--files", metavar="N", help="Placebo files per setting.", min=1)] = 600,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     raw: Annotated[
         list[Path] | None,
-        typer.Option("--raw", metavar="DIR", help="Upstream files of seven sources, mixed; repeat for more folders."),
+        typer.Option("--raw", metavar="DIR", help="Folder of upstream files to mix sources from; repeat for more."),
     ] = None,
-    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="Files of each mixed source.", min=1)] = 12,
+    repeats: Annotated[int, typer.Option("--repeats", metavar="N", help="Mixed files per source.", min=1)] = 12,
     json_: JsonOption = None,
 ) -> None:
-    """Search files for unnamed domains: how many with random errors name one, and which hidden sources are found.
+    """Test the search for unnamed domains: false discoveries in placebo files, and recovery of hidden sources.
 
     Example: python -m benchmarks slices --files 100 --raw raw
     """
@@ -355,7 +359,7 @@ def slices(
 
     sources = read_sources(raw or ())
     if raw and len(sources) < 2:
-        raise typer.BadParameter("these folders hold fewer than two of the sources", param_hint="--raw")
+        raise typer.BadParameter("the folders contain files of fewer than two sources", param_hint="--raw")
     placebos = list(placebo_cells(files, seed, sources))
     found = list(recoveries(repeats, seed, sources)) if sources else []
     content = {"placebos": [asdict(cell) for cell in placebos], "recovered": [asdict(cell) for cell in found]}
@@ -364,15 +368,15 @@ def slices(
 
 @app.command()
 def labels(
-    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Draws of each attack.", min=2)] = 20,
+    draws: Annotated[int, typer.Option("--draws", metavar="N", help="Simulations per attack.", min=2)] = 20,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the simulation.", min=0)] = 1,
     resume: Annotated[
         Path | None,
-        typer.Option("--resume", metavar="FILE", help="Add finished settings to FILE; skip those in it."),
+        typer.Option("--resume", metavar="FILE", help="Append finished settings to FILE; skip those in it."),
     ] = None,
     json_: JsonOption = None,
 ) -> None:
-    """Attack withheld labels by up to 100 accounts, and measure what the rules cost an honest newcomer.
+    """Simulate attacks on withheld labels by up to 100 accounts, and what the rules cost an honest newcomer.
 
     Example: python -m benchmarks labels --resume labels.jsonl
     """

@@ -60,21 +60,21 @@ class File:
     Attributes:
         name: the model and its training.
         metric: the task's metric.
-        home: the source domain.
+        source: the source domain.
         targets: the model's outcomes on the test texts, by domain (including the source).
     """
 
     name: str
     metric: str
-    home: str
+    source: str
     targets: Mapping[str, TargetRuns]
     _order: dict[str, NDArray[np.int64]] = field(default_factory=dict)
     _known: dict[tuple[str, int], Domain] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.sizes = {name: len(target.ids) for name, target in self.targets.items() if name != self.home}
-        self.at_home = self._score(self.targets[self.home])
-        whole = {name: difference(self.at_home, self._score(self.targets[name])).value for name in self.sizes}
+        self.sizes = {name: len(target.ids) for name, target in self.targets.items() if name != self.source}
+        self.in_domain = self._score(self.targets[self.source])
+        whole = {name: difference(self.in_domain, self._score(self.targets[name])).value for name in self.sizes}
         self.is_acceptable = {name: loss < MARGIN for name, loss in whole.items()}
 
     def _score(self, target: TargetRuns) -> Figure:
@@ -101,7 +101,7 @@ class File:
             chosen = np.zeros(self.sizes[name], dtype=np.bool_)
             chosen[self._order[name][:n]] = True
             score = self._score(self.targets[name].of_rows(chosen))
-            loss = difference(self.at_home, score)
+            loss = difference(self.in_domain, score)
             self._known[name, n] = Domain(score, n, loss, loss.p_value())
         return self._known[name, n]
 
@@ -223,13 +223,13 @@ def read_models(board: Path, folder: DatasetFolder) -> Iterator[File]:
                 frame = checked_predictions(file, folder, "all")
             except InvalidInput:  # the predictions are for another version of the rows
                 continue
-        home = frame["source"][0]
+        source = frame["source"][0]
         if frame["seed"][0] != 0:
             continue
         targets = {each.target: each for each in target_runs(task, frame, folder, "all")}
-        of_home = frame.filter(pl.col("target") == home)["prediction"]
-        if home in targets and len(targets) > 2 and of_home.n_unique() > 1:
-            yield File(f"{board.name}/{model}/{name}", folder.task(task).metric, home, targets)
+        of_source = frame.filter(pl.col("target") == source)["prediction"]
+        if source in targets and len(targets) > 2 and of_source.n_unique() > 1:
+            yield File(f"{board.name}/{model}/{name}", folder.task(task).metric, source, targets)
 
 
 def measure(
@@ -318,10 +318,13 @@ def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -
     truths = [each for file in files for each in file.is_acceptable.values()]
     yield (
         f"{len(files)} models, {len(truths)} target domains, of which {sum(truths)} lose less than "
-        f"{100 * MARGIN:g} points with all labels; {START} labels of each at first; {n_repeats} repeats. In percent of "
-        "domains; the difference in points of it, with its 95% interval over repeats."
+        f"{100 * MARGIN:g} points according to all labels; {START} labels per domain at the start; {n_repeats} "
+        "repeats. Decisions are in percent of domains, differences in points with 95% intervals over repeats."
     )
-    head = ("labels a domain", "spent", "wrong", "wrongly accepted", "open", "labels a model", "less evenly", "models")
+    head = (
+        "labels per domain", "allocation", "wrong", "wrongly accepted", "open", "labels per model",
+        "wrong, minus evenly", "models",
+    )  # fmt: skip
     cells = []
     for row in rows:
         bounds = f"{100 * row.less:+.1f} [{100 * row.low:+.1f}, {100 * row.high:+.1f}]"
@@ -329,7 +332,7 @@ def advice_lines(rows: Sequence[Worth], files: Sequence[File], n_repeats: int) -
         models = "" if row.way == "evenly" else f"{row.better} better, {row.worse} worse"
         compared = "" if row.way == "evenly" else bounds
         cells.append([f"{row.budget}", row.way, *shares, f"{row.means.labels:,.0f}", compared, models])
-    yield PlainTable("Decisions at a margin, by how labels were spent", head, cells)
+    yield PlainTable(f"Decisions at a margin of {100 * MARGIN:g} points, by allocation of labels", head, cells)
 
 
 def as_json(rows: Sequence[Worth], n_files: int, n_repeats: int, seed: int) -> dict[str, object]:

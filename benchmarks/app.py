@@ -205,8 +205,8 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
         wait_until_saved(store)
     starts = [_start_seconds(folders, store) for _ in range(5)]
     again, worked = (statistics.median(start[part] for start in starts) for part in (0, 1))
-    yield Timing(name=f"start-up from {n}, never read before", seconds=first, wanted="no limit")
-    yield replace(_timing_under_limit(f"start-up from {n}", again, 3.0), cpu_seconds=worked)
+    yield Timing(name=f"first start-up with {n}, without a cache", seconds=first, wanted="no limit")
+    yield replace(_timing_under_limit(f"start-up with {n}", again, 3.0), cpu_seconds=worked)
     with serving(folders, store) as (url, _), sync_playwright() as playwright:
         # The Gradio app is loaded lazily and slowly: load it now, so that this does not slow down a timed page.
         httpx.get(url + GRADIO_PAGE, timeout=60)
@@ -215,7 +215,9 @@ def _timings(folders: Sequence[Path], store: Store, chromium: str, place: Path) 
             board = board_address(_board_name(DatasetFolder.open(folders[0]), _TASK))
             yield from _pages(browser, url, url + board, store)
             yield _timing_under_limit(
-                "full-size submission, upload to row", _submission_seconds(url, folders[-1], place), 10.0
+                "full-size submission, from upload to its row on the board",
+                _submission_seconds(url, folders[-1], place),
+                10.0,
             )
             yield from _comparisons(browser, url, folders[-1], place)
         finally:
@@ -258,9 +260,9 @@ def _beside_plain_files(browser: Any, name: str, addresses: Iterator[str], wante
     return Timing(
         name=name,
         seconds=ours,
-        wanted=f"{most:g} times plain files",
+        wanted=f"at most {most:g} times a static copy",
         met=ours < most * theirs,
-        yardstick="the same page as plain files",
+        yardstick="a static copy of the page",
         yardstick_seconds=theirs,
         cost_ratio=ours / theirs,
     )
@@ -269,10 +271,10 @@ def _beside_plain_files(browser: Any, name: str, addresses: Iterator[str], wante
 def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]:
     identities = store.ids()
     asked = cycle(identities)  # a small run has fewer entries than requests
-    yield _beside_plain_files(browser, "first row of the front page, cold", repeat(url), _ROW, 1.2)
-    yield _beside_plain_files(browser, "first row of a task's board, cold", repeat(board), _ROW, 1.2)
+    yield _beside_plain_files(browser, "first row of the front page, empty cache", repeat(url), _ROW, 1.2)
+    yield _beside_plain_files(browser, "first row of a task's board, empty cache", repeat(board), _ROW, 1.2)
     entries = (url + entry_address(identity) for identity in asked)
-    yield _beside_plain_files(browser, "entry page, another one each time, cold", entries, _PICTURE, 1.5)
+    yield _beside_plain_files(browser, "page of a different entry each time, empty cache", entries, _PICTURE, 1.5)
     with closing(browser.new_context()) as context:
         page = context.new_page()
 
@@ -283,7 +285,7 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
             return time.perf_counter() - begun
 
         warm()
-        yield _timing_under_limit("entry page, warm", _median_of(warm), 0.5)
+        yield _timing_under_limit("page of a different entry each time, warm cache", _median_of(warm), 0.5)
         changes: dict[str, Callable[[int], list[str | None]]] = {
             "filter": lambda number: ["#board-rows .sb-chip-row[aria-label=Kind] a:nth-of-type(2)", None],
             "search": lambda number: ["input[name=q]", f"model {number % 10}"],
@@ -297,11 +299,11 @@ def _pages(browser: Any, url: str, board: str, store: Store) -> Iterator[Timing]
             ]
             ours, empty = (statistics.median(turn[side] for turn in turns) for side in (0, 1))
             yield Timing(
-                name=f"{name}, from the change to the rows",
+                name=f"{name}, until the new rows are shown",
                 seconds=ours,
-                wanted="0.1 s above an empty answer",
+                wanted="at most 0.1 s more than an empty response",
                 met=ours - empty < 0.1,
-                yardstick="an answer that says nothing",
+                yardstick="an empty response",
                 yardstick_seconds=empty,
             )
 
@@ -336,7 +338,7 @@ def _comparisons(browser: Any, url: str, folder_path: Path, place: Path) -> Iter
     for chosen, limit in ((entries[:2], 2.0), (entries[2:], 6.0)):
         address = url + compare_address(chosen)
         seconds = _cold(browser, address, _COMPARED)
-        yield _timing_under_limit(f"comparing {len(chosen)} entries of one run for the first time", seconds, limit)
+        yield _timing_under_limit(f"comparison of {len(chosen)} entries with one run each, not cached", seconds, limit)
 
 
 def _start_seconds(folders: Sequence[Path], store: Store) -> tuple[float, float]:
@@ -367,7 +369,7 @@ def serving(folders: Sequence[Path], store: Store) -> Iterator[tuple[str, float]
                 break
             except httpx.ConnectError:
                 if process.poll() is not None:
-                    raise InvalidInput(Problem("the server ended before it answered", " ".join(command))) from None
+                    raise InvalidInput(Problem("the server exited before it responded", " ".join(command))) from None
                 time.sleep(0.005)
         yield url, time.perf_counter() - begun
     finally:
@@ -400,5 +402,7 @@ def _chromium() -> str:
     if chromium is None or find_spec("playwright") is None:
         missing = "chromium" if chromium is None else "playwright"
         cure = "install Chromium, and the extra 'dev': pip install 'shiftbench[dev]'"
-        raise InvalidInput(Problem("there is no browser to measure with", "bench app", f"no {missing}", cure))
+        raise InvalidInput(
+            Problem("the browser or its driver is not installed", "benchmarks app", f"no {missing}", cure)
+        )
     return chromium

@@ -70,9 +70,9 @@ def run_read_bench(scale: float = 1.0) -> Iterator[Timing]:
     for seconds, parser in ranked:
         wanted = (0.0, 1.6) if scale == 1 and (seconds, parser) == ranked[0] else None
         yield _timing(name, ours, f"decompressed and parsed by {parser}", seconds, wanted)
-    half_name = f"half of them ({(ours_half.peak_memory or 0) / 2**20:,.0f} MiB at peak)"
-    yield _timing(f"all {size}", ours, half_name, ours_half.seconds, (1.6, 2.4) if scale == 1 else None)
-    yield _timing(f"{name}, with all steps of the summaries", steps, "without them", ours.seconds, None)
+    half_name = f"half of the rows (peak memory {(ours_half.peak_memory or 0) / 2**20:,.0f} MiB)"
+    yield _timing(f"all rows, {size}", ours, half_name, ours_half.seconds, (1.6, 2.4) if scale == 1 else None)
+    yield _timing(f"{name}, with all steps of the summaries task", steps, "without these steps", ours.seconds, None)
 
 
 def write_rows(path: Path, n_bytes: int) -> None:

@@ -124,7 +124,7 @@ def _corrected(p: dict[str, float]) -> dict[str, float]:
 def judged_tables(judged: Sequence[Judged], title: str) -> list[PlainTable]:
     """Build a table of errors in points, and one of how well the domains are ordered."""
     boards = list(judged[0].by_board)
-    heads = ("method", *boards, "all", "less mean drop", "p (Holm)")
+    heads = ("method", *boards, "all", "minus mean drop", "p (Holm)")
     rows, orders = [], []
     for each in judged:
         name, less = TITLES[each.errors.method], each.less
@@ -139,10 +139,10 @@ def judged_tables(judged: Sequence[Judged], title: str) -> list[PlainTable]:
             pairs = ("", "") if order.pairs is None else (f"{100 * order.pairs:.0f}%", _p(each.p_pairs))
             regret = f"{100 * order.regret:.2f}", f"{100 * order.chance:.2f}", _p(each.p_regret)
             orders.append((name, str(order.n_domains), *regret, *pairs))
-    of_order = ("method", "domains", "regret", "by chance", "p (Holm)", "pairs ordered right", "p (Holm)")
+    of_order = ("method", "domains", "regret", "expected by chance", "p (Holm)", "correctly ordered pairs", "p (Holm)")
     return [
-        PlainTable(f"{title}: mean absolute error in points, target domains in brackets", heads, rows),
-        PlainTable(f"{title}: order of the targets of a source", of_order, orders),
+        PlainTable(f"{title}: mean absolute error in points (number of target domains)", heads, rows),
+        PlainTable(f"{title}: ordering of the targets of a source, regret in points", of_order, orders),
     ]
 
 
@@ -297,8 +297,8 @@ def _decide(
     def forecasts_of(shifts: Sequence[ShiftForecast]) -> list[float]:
         return [made.value or 0.0 for shift in shifts if (made := shift.of("doc")) is not None]
 
-    home, size = new[0].source_score or 0.0, new[0].n_texts
-    limit = Limit(home - MARGIN, (home * (1 - home) / size) ** 0.5)
+    in_domain, size = new[0].source_score or 0.0, new[0].n_texts
+    limit = Limit(in_domain - MARGIN, (in_domain * (1 - in_domain) / size) ** 0.5)
     truths, errors = ([getattr(shift, name) for shift in known] for name in ("truth", "truth_error"))
     expected = [anticipate(value, forecasts_of(known), truths, errors) for value in forecasts_of(new)]
     sizes = [shift.n_texts for shift in new]
@@ -333,15 +333,17 @@ def spent_table(cells: Sequence[Spent]) -> PlainTable:
         ]
         for cell in cells
     ]
-    heads = ("models", "labels a domain", "evenly: wrong, %", "where it hangs", "less", "points lost, less")
-    title = f"Decisions at a margin of {100 * MARGIN:g} points, by how labels are spent"
+    heads = (
+        "models (number)", "labels per domain", "wrong if even, %", "wrong if targeted, %", "difference",
+        "difference of points lost",
+    )  # fmt: skip
+    title = f"Decisions at a margin of {100 * MARGIN:g} points, by allocation of labels"
     return PlainTable(title, heads, rows)
 
 
 def order_table(cells: Sequence[OrderCell]) -> PlainTable:
     """Build the table of how often orderings are significantly better than chance."""
     rows = [[str(cell.domains), f"{cell.correlation:g}", str(cell.shown)] for cell in cells]
-    heads = ("labelled domains", "correlation of forecasts and scores", "shown better than chance, %")
-    return PlainTable(
-        "Orders that are shown to be better than chance; wanted without knowledge: at most 5%", heads, rows
-    )
+    heads = ("labelled domains", "correlation of forecasts and scores", "significant, %")
+    title = "Orderings significantly better than chance (at most 5% expected at correlation 0)"
+    return PlainTable(title, heads, rows)

@@ -73,9 +73,9 @@ def simulate_gates(
 
 def _drops(domains: Sequence[Texts], share: float, far: Floats, rng: np.random.Generator) -> list[LimitTest]:
     limit = _LIMIT["max_drop"]
-    home = _score("home", domains[0], share, rng)
+    source = _score("home", domains[0], share, rng)
     return [
-        check_above("max_drop", "", limit, difference(home, _score(str(number), texts, share - limit - more, rng)))
+        check_above("max_drop", "", limit, difference(source, _score(str(number), texts, share - limit - more, rng)))
         for number, (texts, more) in enumerate(zip(domains, far, strict=True))
     ]
 

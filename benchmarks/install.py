@@ -129,12 +129,12 @@ def install_lines(extras: Collection[str] = ()) -> Iterator[RenderableType]:
          ", ".join(each.needed_by[:_SHOWN]) + and_more(max(0, len(each.needed_by) - _SHOWN), "package")]
         for each in weights
     ]  # fmt: skip
-    head = ("distribution", "MB", "MB less without it", "required by")
-    title = f"shiftbench[{','.join(extras)}]" if extras else "shiftbench, without an extra"
+    head = ("distribution", "MB", "MB saved without it", "required by")
+    title = f"shiftbench[{','.join(extras)}]" if extras else "shiftbench without extras"
     yield PlainTable(title, head, rows, texts=("required by",))
     for extra, its in added.items():
-        yield f"{extra}: {len(its)} distributions that the core has not, {_total(its)} MB"
-    yield f"in all: {len(weights)} distributions, {_total(weights)} MB; with pip and Python's links {_mb(whole)} MB"
+        yield f"{extra}: {len(its)} distributions in addition to the core, {_total(its)} MB"
+    yield f"total: {len(weights)} distributions, {_total(weights)} MB; {_mb(whole)} MB including pip and Python's links"
 
 
 def _total(weights: Iterable[Weight]) -> str:

@@ -490,8 +490,8 @@ def tables(cells: Sequence[Cell], seen: Sequence[Newcomer]) -> Iterator[PlainTab
             if half == "ranking":
                 bound = highest_gain(ROUNDS_PER_YEAR * answers_per_round(texts), texts)
             rows.append([f"{texts:,}", *map(_gain, worst), f"{100 * bound:.1f}"])
-        heads = ("texts a half", "1 account", *(f"{n} accounts" for n in ACCOUNTS[1:]), "bound")
-        yield PlainTable(f"Gain on the {half} half in a year, in points: the worst of all attacks", heads, rows)
+        heads = ("texts per half", "1 account", *(f"{n} accounts" for n in ACCOUNTS[1:]), "upper bound")
+        yield PlainTable(f"Gain on the {half} half in a year, in points: the strongest attack", heads, rows)
     for half in HALVES:
         rows = []
         for attack, prior, classes in product(ATTACKS, PRIORS, CLASSES):
@@ -507,14 +507,17 @@ def tables(cells: Sequence[Cell], seen: Sequence[Newcomer]) -> Iterator[PlainTab
             + [_percent(each.told[f"{entries} {lead}"]) for entries in BOARDS]
             for each in seen
         ]
-        heads = ("texts a half", "without a limit", *(f"{entries} entries" for entries in BOARDS))
-        yield PlainTable(f"Rounds that tell of a true lead of {100 * lead:.0f} points", heads, rows)
+        heads = ("texts per half", "all pairs compared", *(f"{entries} entries" for entries in BOARDS))
+        yield PlainTable(f"Rounds that show a true lead of {100 * lead:.0f} points", heads, rows)
     rows = [
         [f"{each.texts:,}", _percent(each.first), f"{each.numbers:.1f}", _percent(each.tenth), f"{100 * each.off:.1f}"]
         for each in seen
     ]
-    heads = ("texts a half", "first file has a number", "files of ten with one", "tenth file has one", "off by, points")
-    yield PlainTable("Feedback on ten honest files, each a point better", heads, rows)
+    heads = (
+        "texts per half", "first file gets a score", "files with a score, of ten", "tenth file gets a score",
+        "error of the last score, points",
+    )  # fmt: skip
+    yield PlainTable("Feedback on ten honest files, each a point better than the one before", heads, rows)
 
 
 def _percent(share: float) -> str:

@@ -8,15 +8,15 @@ from shiftbench.scoring.reports.plain_tables import PlainTable
 
 def alarm_tables(cells: Sequence[AlarmCell]) -> list[PlainTable]:
     """Build the tables of false alarms and of weeks until a drop is found."""
-    heads = ("texts a week", "reference", "jitter", "alarms in a year, %", "CUSUM, %")
+    heads = ("texts per week", "reference", "jitter, points", "false alarms, %", "CUSUM, %")
     rows = [[*_setting(cell), str(cell.alarms), str(cell.cusum_alarms)] for cell in cells]
-    tables = [PlainTable("Years without a drop that alarm, 52 looks; wanted: at most 5%", heads, rows)]
+    tables = [PlainTable("Years without a drop that have a false alarm, 52 looks (target: at most 5%)", heads, rows)]
     for drop in DROPS:
         for late in ("", " after half a year"):
             name = f"{100 * drop:g}{late}"
-            title = f"Weeks until a drop of {100 * drop:g} points{late} is found: median [its 95% limits], 90%"
+            title = f"Weeks until a drop of {100 * drop:g} points{late} is detected: median [95% limits], 90% quantile"
             rows = [[*_setting(cell), str(cell.weeks[name]), str(cell.cusum_weeks[name])] for cell in cells]
-            tables.append(PlainTable(title, ("texts a week", "reference", "jitter", "weeks", "CUSUM"), rows))
+            tables.append(PlainTable(title, ("texts per week", "reference", "jitter, points", "weeks", "CUSUM"), rows))
     return tables
 
 
@@ -26,14 +26,16 @@ def _setting(cell: AlarmCell) -> list[str]:
 
 def course_tables(cells: Sequence[CourseCell]) -> list[PlainTable]:
     """Build the tables of trends and of steps."""
-    heads = ("months", "jitter", "trends found, %", "by texts alone, %", "steps found, %")
+    heads = ("months", "jitter, points", "false trends, %", "test on texts only, %", "false change points, %")
     rows = [
         [str(cell.months), f"{100 * cell.jitter:g}", str(cell.trends), str(cell.trends_of_texts), str(cell.steps or "")]
         for cell in cells
         if not cell.step
     ]
-    false = PlainTable("Months of 200 texts without a trend; wanted: at most 5%", heads, rows)
-    places = ("months", "jitter", "step", "found, %", "its 95% set holds it, %", "median months in the set")
+    false = PlainTable("Months of 200 texts without a trend or step (target: at most 5%)", heads, rows)
+    places = (
+        "months", "jitter, points", "step, points", "detected, %", "95% set covers it, %", "median months in the set",
+    )  # fmt: skip
     rows = [
         [str(cell.months), f"{100 * cell.jitter:g}", f"{100 * cell.step:g}", str(cell.steps), str(cell.held),
          f"{cell.set_size:g}"]

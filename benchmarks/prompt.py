@@ -75,16 +75,19 @@ def run_prompt_bench(scale: float = 1.0) -> Iterator[Timing]:
     """
     require("openai", "llm")
     require("peft", "train")
-    n, loop = max(NEAR_CONCURRENCY, int(N_REQUESTS * scale)), f"a bare asyncio loop, {NEAR_CONCURRENCY} at once"
+    n, loop = (
+        max(NEAR_CONCURRENCY, int(N_REQUESTS * scale)),
+        f"a bare asyncio loop, {NEAR_CONCURRENCY} concurrent requests",
+    )
     requests = [_request(place) for place in range(n)]
     with _stub_server() as url:
         asking: dict[str, Callable[[], float]] = {
             "": lambda: _rate(n, lambda: _ask(url, requests)),
             loop: lambda: _rate(n, lambda: asyncio.run(_ask_barely(url, requests))),
         }
-        yield from compare_rates("asking a server", "requests", {loop: 0.9}, scale, asking, ROUNDS)
+        yield from compare_rates("requests to a server", "requests", {loop: 0.9}, scale, asking, ROUNDS)
     model, prompts = _model(), _prompts(max(_BATCH, int(N_SCORED * scale)), np.random.default_rng(0))
-    apart = "each label behind its own prompt"
+    apart = "a separate prompt per label"
     scoring: dict[str, Callable[[], float]] = {
         "": lambda: _rate(len(prompts), lambda: score_together(model, prompts)),
         apart: lambda: _rate(len(prompts), lambda: score_apart(model, prompts)),

@@ -180,8 +180,8 @@ def rank_lines(cells: list[Cell]) -> Iterator[PlainTable]:
          f"{100 * each.bonferroni:.1f}%")
         for each in cells if each.kind in POWER
     ]  # fmt: skip
-    head = ("Models on a line", "Models", "Units", "Pages", "Pairs found", "Bonferroni-t")
-    yield PlainTable("Power: share of truly different pairs separated, in the right order", head, rows, n_names=1)
+    head = ("Equally spaced models", "Models", "Units", "Pages", "Pairs separated", "Bonferroni-t")
+    yield PlainTable("Power: share of different pairs that are separated, in the right order", head, rows, n_names=1)
 
 
 def component_lines(draws: int, seed: int) -> Iterator[PlainTable]:
@@ -243,12 +243,12 @@ def method_lines(table: ScoreTable, seed: int) -> Iterator[PlainTable]:
     apart = plain_bootstrap(table.scores[order], np.random.default_rng(seed))
     by_it = int(sum(apart[row, row + 1] for row in range(len(order) - 1)))
     rows = [
-        ("paired bootstrap, each pair by itself", str(int((~apart[0]).sum())), str(by_it)),
-        ("logs ranks, each pair by itself", MISSING, str(ranking.decided_uncorrected)),
-        ("logs ranks, all pairs at once", str(len(ranking.tied_first)), str(ranking.decided)),
+        ("paired bootstrap, uncorrected", str(int((~apart[0]).sum())), str(by_it)),
+        ("logs ranks, uncorrected", MISSING, str(ranking.decided_uncorrected)),
+        ("logs ranks, corrected for all pairs", str(len(ranking.tied_first)), str(ranking.decided)),
     ]
     n = f"{len(order)} complete models of {len(table.models)}, {ranking.n_units} {ranking.unit}"
-    head = ("Method", "Tied for first", f"Neighbours decided of {len(order) - 1}")
+    head = ("Method", "Tied for first", f"Neighbouring pairs separated, of {len(order) - 1}")
     yield PlainTable(f"One board by two methods: {n}", head, rows, n_names=1)
 
 

@@ -146,19 +146,19 @@ def _scoring(folder: DatasetFolder, path: Path) -> Iterator[Timing]:
     what = f"{len(frame):,} predictions read, checked and scored"
     cpu = _processor_seconds(lambda: _score(folder, path))
     yield Timing(name=what, seconds=ours, cpu_seconds=cpu, wanted=f"under {_LIMIT:g} s", met=ours < _LIMIT)
-    yield _timing_beside(what, ours, "reading, checking and joining them with gold alone", joined, 2.5)
+    yield _timing_beside(what, ours, "only reading, validating and joining them with gold", joined, 2.5)
     # References get the joined rows: joining predictions with gold is not part of their work.
     cells, generated_cells = (list(_cells(folder, frame.filter(rows))) for rows in (~is_generated, is_generated))
     plain = _seconds_of(lambda: _plain_scores(cells))
     rouge = _seconds_of(lambda: _plain_rouge(generated_cells))
     tools = "scikit-learn, seqeval and a plain SQuAD script"
-    yield _faster("the same without generated text", ours_without, tools, plain, 12)
-    yield _faster("all of it, ROUGE-L too", ours, f"{tools}, rouge-score", plain + rouge, 6)
+    yield _faster("scoring without generated texts", ours_without, tools, plain, 12)
+    yield _faster("scoring of all tasks, with ROUGE-L", ours, f"{tools}, rouge-score", plain + rouge, 6)
 
 
 def _linear(folder: DatasetFolder, path: Path, small_folder: DatasetFolder, small_path: Path) -> Timing:
     large, small = _medians(lambda: _score(folder, path), lambda: _score(small_folder, small_path))
-    return _timing_beside("ten times the rows", large, "one tenth", small, 11)
+    return _timing_beside("scoring of ten times as many rows", large, "scoring of one tenth of them", small, 11)
 
 
 def _score(folder: DatasetFolder, path: Path) -> object:
@@ -298,7 +298,8 @@ def _require_yardsticks() -> None:
     absent = [name for name in ("sklearn", "seqeval", "rouge_score") if find_spec(name) is None]
     if absent:
         cure = "pip install 'shiftbench[dev]'"
-        raise InvalidInput(Problem("the reference implementations are not installed", "bench", ", ".join(absent), cure))
+        what = "reference implementations are not installed"
+        raise InvalidInput(Problem(what, "benchmarks scores", ", ".join(absent), cure))
 
 
 def _processor_seconds(work: Callable[[], object]) -> float:

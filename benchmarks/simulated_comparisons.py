@@ -271,10 +271,10 @@ def claim_lines(n_studies: int, seed: int) -> Iterator[RenderableType]:
     """
     kinds = [
         ("Equal recipes: % of studies that claim a difference", NULL),
-        ("Equal recipes of which little is known: % of studies that claim a difference", CAUTIOUS),
-        ("A recipe that is better: % of studies that claim a difference", POWER),
+        ("Equal recipes, little information: % of studies that claim a difference", CAUTIOUS),
+        ("A better than B: % of studies that claim a difference", POWER),
         (
-            "A loses 20 points in one run of ten, B never fails, equal means: % of studies that claim a difference",
+            "Equal means, but one run of A in ten loses 20 points: % of studies that claim a difference",
             FAILING,
         ),
     ]
@@ -285,7 +285,8 @@ def claim_lines(n_studies: int, seed: int) -> Iterator[RenderableType]:
             (each.setting, f"{100 * each.claimed:.1f}", _points(each.limits), f"{100 * each.a_better:.1f}")
             for each in every
         ]
-        yield PlainTable(f"{title}, {n_studies:,} a row", ("setting", "claimed", "95% limits", "A better"), rows)
+        heads = ("setting", "claimed", "95% Monte Carlo limits", "claimed: A better")
+        yield PlainTable(f"{title}, {n_studies:,} per row", heads, rows)
 
 
 def _points(limits: tuple[float, float]) -> str:

@@ -43,7 +43,7 @@ class Setting:
 
     Attributes:
         name: its name in tables.
-        home, away: accuracy in-domain and under shift, in (0, 1); for token F1 the mean.
+        in_domain, shifted: accuracy in-domain and under shift, in (0, 1); for token F1 the mean.
         sizes: number of examples in each group of a test set.
         alike: share of the latent variance that is common to a group, in [0, 1).
         metric: the score.
@@ -55,8 +55,8 @@ class Setting:
     """
 
     name: str
-    home: float
-    away: float
+    in_domain: float
+    shifted: float
     sizes: tuple[int, ...]
     alike: float = 0.0
     metric: Metric = "accuracy"
@@ -98,14 +98,14 @@ def simulate_values(setting: Setting, rng: np.random.Generator) -> TaskValues:
 
 
 def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
-    home, away = _truth(setting, setting.home), _truth(setting, setting.away)
+    in_domain, shifted = _truth(setting, setting.in_domain), _truth(setting, setting.shifted)
     truths = {
-        "ss": home,
-        "st": away,
-        "sd": home - away,
-        "td": home - away,
-        "mean_st": away,
-        "average_drop": home - away,
+        "ss": in_domain,
+        "st": shifted,
+        "sd": in_domain - shifted,
+        "td": in_domain - shifted,
+        "mean_st": shifted,
+        "average_drop": in_domain - shifted,
     }
     estimates: list[tuple[str, Estimate, Total]] = [("ss", own.score, own.total) for own in task.in_domain]
     for shift in task.shifts:
@@ -119,12 +119,12 @@ def _checked(task: TaskScores, setting: Setting) -> Iterator[Checked]:
         ends = total.get("score" if name == "ss" else name)
         yield Checked(shown, truths[name], ends.low if ends else None, ends.high if ends else None)
     if not setting.run_sd:
-        yield Checked("worst SD", home - away, task.summary.worst_sd.low, task.summary.worst_sd.high)
+        yield Checked("worst SD", in_domain - shifted, task.summary.worst_sd.low, task.summary.worst_sd.high)
     for shift in task.shifts:
         for lambda_ in ("0", "75") if setting.has_depth else ():
             score, drop = shift.depth_score[lambda_], shift.depth_td[lambda_]
-            yield Checked(f"depth ST@{lambda_}", away, score.low, score.high)
-            yield Checked(f"depth TD@{lambda_}", home - away, drop.low, drop.high)
+            yield Checked(f"depth ST@{lambda_}", shifted, score.low, score.high)
+            yield Checked(f"depth TD@{lambda_}", in_domain - shifted, drop.low, drop.high)
 
 
 class _DepthTables:
@@ -168,7 +168,7 @@ def _target_runs(setting: Setting, target: str, rng: np.random.Generator) -> Tar
     texts = np.sqrt(setting.alike) * rng.normal(size=len(setting.sizes))[groups]
     texts = texts + np.sqrt(_OF_TEXT * (1 - setting.alike)) * rng.normal(size=n)
     chance = np.sqrt((1 - _OF_TEXT) * (1 - setting.alike)) * rng.normal(size=(len(runs), n))
-    shares = np.array([setting.home if source == target else setting.away for source, _ in runs])
+    shares = np.array([setting.in_domain if source == target else setting.shifted for source, _ in runs])
     latent = texts + chance + setting.run_sd * rng.normal(size=(len(runs), 1))
     labels = (rng.random(n) < setting.rare).astype(np.int64)
     return TargetRuns(

@@ -262,11 +262,11 @@ def _joined(words: Sequence[str]) -> str:
 
 def slice_tables(placebos: Sequence[PlaceboCell], found: Sequence[Recovery]) -> list[PlainTable]:
     """Build the tables of placebo files and of recovered sources."""
-    heads = ("errors drawn", "files", "name a slice, %", "one searched for, %")
+    heads = ("random errors", "files", "with a slice, %", "found by searching errors, %")
     rows = [[each.setting, f"{each.files:,}", str(each.named), str(each.searched)] for each in placebos]
-    tables = [PlainTable("Placebo files that name a slice; wanted: at most 5%", heads, rows)]
+    tables = [PlainTable("Placebo files in which a slice is reported (target: at most 5%)", heads, rows)]
     if found:
-        columns = ("source", "files", "name a slice, %", "purity", "recall", "recovered, %", "slices")
+        columns = ("source", "files", "with a slice, %", "purity, %", "recall, %", "recovered, %", "slices")
         rows = [
             [each.source, f"{each.files:,}", str(each.named), f"{100 * each.purity:.0f}", f"{100 * each.recall:.0f}",
              str(each.recovered), f"{each.slices:.1f}"]
@@ -274,8 +274,8 @@ def slice_tables(placebos: Sequence[PlaceboCell], found: Sequence[Recovery]) -> 
         ]  # fmt: skip
         n = sum(each.recovered.share for each in found)
         title = (
-            f"Sources on which {WRONG_THERE:.0%} are wrong, {WRONG:.0%} elsewhere: best match among the named slices; "
-            f"{n:.1f} of {len(found)} recovered with {ENOUGH:.0%} purity and recall"
+            f"Sources with {WRONG_THERE:.0%} errors, {WRONG:.0%} elsewhere: best match among the reported slices; "
+            f"{n:.1f} of {len(found)} recovered (purity and recall of at least {ENOUGH:.0%})"
         )
         tables.append(PlainTable(title, columns, rows))
     return tables

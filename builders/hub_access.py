@@ -26,11 +26,11 @@ _OVERTAKEN = (409, 412)
 _WRITE_CURE = "run the command again; uploaded files are not sent again, and incomplete versions are never visible"
 
 _TOKEN_CURE = "give a token with write access: HF_TOKEN, or 'hf auth login'"
-_OVERTAKEN_WORDS = ("others are publishing there at the same time", "try again when they are done")
+_OVERTAKEN_WORDS = ("another publisher is writing to this repository", "try again when that is finished")
 _BY_STATUS: dict[int | None, tuple[str, str]] = {
-    401: ("the Hub got no valid token", _TOKEN_CURE),
-    403: ("the token has no write access there", _TOKEN_CURE),
-    404: ("there is no such repository, or the token has no access to it", "check name and token"),
+    401: ("the Hub received no valid token", _TOKEN_CURE),
+    403: ("the token has no write access to this repository", _TOKEN_CURE),
+    404: ("there is no such repository, or the token has no access to it", "check the name and the token"),
     **dict.fromkeys(_OVERTAKEN, _OVERTAKEN_WORDS),
 }
 """Meaning of a refused request for the publisher, and suggested fix, by HTTP status."""
@@ -79,7 +79,7 @@ def writing_to_hub(repo_id: str, cure: str = _WRITE_CURE) -> Iterator[None]:
         what, cure = "this cannot be the name of a Hub repository", "write ORG/NAME"
         raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
     except OfflineModeIsEnabled as error:
-        what, cure = "access to the Hub is switched off here", "unset HF_HUB_OFFLINE"
+        what, cure = "access to the Hub is disabled on this machine", "unset HF_HUB_OFFLINE"
         raise InvalidInput(Problem(what, repo_id, first_line(error), cure)) from error
 
 
@@ -196,4 +196,4 @@ def _describe_refusal(error: Exception, cure: str) -> tuple[str, str]:
         return "the Hub cannot be reached", f"check the network, then {cure}"
     if asked is not None:
         return f"the Hub asks to wait {asked:,.0f} seconds", f"wait, then {cure}"
-    return _BY_STATUS.get(_status(error), ("the Hub refused it", cure))
+    return _BY_STATUS.get(_status(error), ("the Hub refused the request", cure))

@@ -103,7 +103,7 @@ def test_differences_from_the_papers_sizes_add_up(task: str, real_whole: Path, t
     found = {(size.domain, size.split): size for size in paper_sizes(manifest, task)}
     for size in found.values():
         assert sum(part.rows for part in size.parts) == size.rows - size.paper
-        assert "by the paper's size" not in size.why
+        assert "according to the paper's size" not in size.why
     for domain, facts in manifest.tasks[task].domains.items():
         steps = [step for step in manifest.tasks[task].transforms if step.domain == domain]
         n_read = sum(file.rows or 0 for files in facts.upstream.values() for file in files)
@@ -141,7 +141,7 @@ def test_sst_with_dev_appended_is_refused_and_explained(real_whole: Path, tmp_pa
     train = next(size for size in paper_sizes(manifest, "sa") if size.split == "train")
     assert train.parts[0] == (1_101, "sst/trees/train.txt has 9,645 rows, 8,544 are recorded")
     n_left = 4_540 - train.parts[1].rows
-    assert train.parts[1].why == f"{n_left:,} rows dropped by label_from_root, 4,540 by the paper's size"
+    assert train.parts[1].why == f"{n_left:,} rows dropped by label_from_root here, 4,540 according to the paper's size"
 
 
 def test_every_whole_file_is_verified_by_its_checksum(real_whole: Path) -> None:

@@ -115,18 +115,18 @@ def single_score(test_set: TestSet, n_draws: int, rng: Rng, truth: float | None 
     yield coverage("score", sum_limits([1.0], [scores]), truth, scores.is_refused, known[1] - known[0])
 
 
-def score_and_drop(home: TestSet, away: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
+def score_and_drop(source: TestSet, target: TestSet, n_draws: int, rng: Rng) -> Iterator[Drawn]:
     """Check the intervals of an in-domain score and of the drop to another test set.
 
     The references are intervals that know the variances.
     """
-    one, other = (drawn_scores(each, n_draws, rng) for each in (home, away))
-    low, high = known_ends(one.value, home.p, home.variance)
-    away_low, away_high = known_ends(other.value, away.p, away.variance)
-    yield coverage("score", sum_limits([1.0], [one]), home.p, one.is_refused, high - low)
-    known = np.hypot(one.value - low, away_high - other.value) + np.hypot(high - one.value, other.value - away_low)
+    one, other = (drawn_scores(each, n_draws, rng) for each in (source, target))
+    low, high = known_ends(one.value, source.p, source.variance)
+    target_low, target_high = known_ends(other.value, target.p, target.variance)
+    yield coverage("score", sum_limits([1.0], [one]), source.p, one.is_refused, high - low)
+    known = np.hypot(one.value - low, target_high - other.value) + np.hypot(high - one.value, other.value - target_low)
     refused = one.is_refused | other.is_refused
-    yield coverage("drop", sum_limits([1.0, -1.0], [one, other]), home.p - away.p, refused, known)
+    yield coverage("drop", sum_limits([1.0, -1.0], [one, other]), source.p - target.p, refused, known)
 
 
 def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
@@ -155,15 +155,15 @@ def drawn_cells(seed: str, number: int = 200) -> list[Cell]:
 def task_of(domains: Sequence[Pair], n_draws: int, rng: Rng) -> Iterator[Drawn]:
     """Check the intervals of ST on the last domain, of the mean ST, and of the average drop."""
     scores = [pair_scores(domain, n_draws, rng) for domain in domains]
-    home, away = ([pair[side] for pair in scores] for side in (0, 1))
+    source, target = ([pair[side] for pair in scores] for side in (0, 1))
     share = 1 / len(domains)
     last = domains[-1]
     st = last.agree * last.both + last.won
-    yield coverage("ST into it", sum_limits([1.0], away[-1:]), st, away[-1].is_refused)
+    yield coverage("ST on the last domain", sum_limits([1.0], target[-1:]), st, target[-1].is_refused)
     means = [domain.agree * domain.both + domain.won for domain in domains]
-    refused = np.any([each.is_refused for each in away], axis=0)
-    yield coverage("mean ST", sum_limits([share] * len(domains), away), float(np.mean(means)), refused)
-    drops = (difference(mean(_singles(home, draw)), mean(_singles(away, draw))) for draw in range(n_draws))
+    refused = np.any([each.is_refused for each in target], axis=0)
+    yield coverage("mean ST", sum_limits([share] * len(domains), target), float(np.mean(means)), refused)
+    drops = (difference(mean(_singles(source, draw)), mean(_singles(target, draw))) for draw in range(n_draws))
     ends, refused = of_each(drops)
     yield coverage("average drop", ends, float(np.mean([domain.truth for domain in domains])), refused)
 

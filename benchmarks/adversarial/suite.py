@@ -61,6 +61,7 @@ def measure(cell: Cell, n_draws: int, seed: str) -> list[Found]:
         n_draws: number of draws.
         seed: hex digits; every cell has its own generator, so that cells may run in any order.
     """
+    # Names are part of the seed: renaming a cell changes its draws, and so the published figures.
     rng = np.random.default_rng([int(seed, 16), *f"{cell.family} {cell.name}".encode()])
     return [_result(cell, drawn) for drawn in cell.measure(n_draws, rng)]
 
@@ -117,15 +118,16 @@ def attack_lines(rows: Sequence[Found]) -> Iterator[RenderableType]:
     for family in dict.fromkeys(row.family for row in rows):
         mine = [row for row in rows if row.family == family]
         printed = mine if len(mine) <= LONG else sorted(mine, key=lambda row: row.share)[:WORST]
-        title = f"{family}: % of draws in which the claim is right [95% Monte Carlo limits]"
-        yield PlainTable(title, ("cell", "figure", "right", "none", "width", "ratio", ""), list(map(_cells, printed)))
+        title = f"{family}: % of draws in which the claim is true [95% Monte Carlo limits]"
+        heads = ("setting", "statistic", "true, %", "no interval, %", "width, points", "width / reference", "")
+        yield PlainTable(title, heads, list(map(_cells, printed)))
         for figure in dict.fromkeys(row.figure for row in mine if row.wanted is not None):
             yield _sentence(figure, [row for row in mine if row.figure == figure and row.wanted is not None])
 
 
 def _cells(row: Found) -> tuple[str, ...]:
     share = f"{100 * row.share:.1f} [{100 * row.low:.1f}, {100 * row.high:.1f}]"
-    verdict = "not promised" if row.wanted is None else "FAILS" if row.fails else ""
+    verdict = "no guarantee" if row.wanted is None else "FAILS" if row.fails else ""
     width = "" if row.width is None else f"{100 * row.width:.1f}"
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
     return row.cell, row.figure, share, f"{100 * row.refused:.1f}" if row.refused else "", width, ratio, verdict
@@ -134,10 +136,10 @@ def _cells(row: Found) -> tuple[str, ...]:
 def _sentence(figure: str, rows: Sequence[Found]) -> str:
     shares = np.array([row.share for row in rows])
     error = 196 * np.sqrt((shares * (1 - shares) / rows[0].draws).sum()) / len(rows)
-    most = f"at least 92% in {100 * (shares >= 0.92).mean():.1f}% of {len(rows)} cells"
-    text = f"{figure}: mean {100 * shares.mean():.2f}% (+-{error:.2f}), {most}, least {100 * shares.min():.1f}%"
+    most = f"at least 92% in {100 * (shares >= 0.92).mean():.1f}% of {len(rows)} settings"
+    text = f"{figure}: mean {100 * shares.mean():.2f}% (+-{error:.2f}), {most}, minimum {100 * shares.min():.1f}%"
     ratios = np.array([row.ratio for row in rows if row.ratio is not None])
     if not ratios.size:
         return text
     narrow = f"at most {WIDE:g} in {100 * (ratios <= WIDE).mean():.1f}%"
-    return f"{text}; width over the reference width: mean {ratios.mean():.3f}, {narrow}"
+    return f"{text}; width divided by the reference width: mean {ratios.mean():.3f}, {narrow} of settings"

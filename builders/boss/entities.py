@@ -66,7 +66,7 @@ NER = suite_task(
     notes=(
         "Tags are mapped to Few-NERD's coarse types; types that a data set does not annotate are O.",
         "Partial builds may read Few-NERD's INTER setting, in which only some fine types are marked; the rest is O.",
-        "E-NER's tokens with quotes around a comma, as its authors write it, are unchanged, and so are their tags.",
+        "Some tokens of E-NER contain quotes around a comma, as in the authors' file; tokens and tags are unchanged.",
     ),
 )
 _CROSSNER = DomainSpec(

@@ -112,7 +112,7 @@ _SST = DomainSpec(
 
 SA = suite_task(
     "sa",
-    "Sentiment: reviews of products against model-made, Twitter and film sentences",
+    "Sentiment: product reviews against adversarial reviews, tweets and sentences of film reviews",
     TaskKind.CLASSIFICATION,
     "accuracy",
     (_AMAZON, _DYNASENT, _SEMEVAL, _SST),
@@ -120,8 +120,8 @@ SA = suite_task(
     labels=LABELS,
     notes=(
         AS_UPSTREAM,
-        "Only the train split of Amazon has balanced labels; the paper states this for more data sets, but its sizes "
-        "agree with its code.",
+        "Only the train split of Amazon has balanced labels. The paper says so of other data sets, too, but the "
+        "sizes it reports agree with the authors' code, which balances only this one.",
     ),
 )
 

@@ -18,8 +18,8 @@ _FILE = Path(__file__).parent / "differences.toml"
 LABELLED_TEXT = select("text", "label")
 TEXT = (one_space("text"), keep_filled("text"), group_by_text("text"))
 AS_UPSTREAM = (
-    "Texts are as upstream, except for tabs and runs of spaces: white space at their ends, line breaks and codes such "
-    "as &amp; are kept."
+    "Tabs and runs of spaces become one space; otherwise texts are unchanged, including line breaks, white space at "
+    "their ends and codes such as &amp;."
 )
 
 

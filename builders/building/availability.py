@@ -203,7 +203,8 @@ def available_lines(files: Sequence[Available]) -> Iterator[RenderableType]:
 def record_line(records: Sequence[RecordKind]) -> str:
     """Format how many files have each kind of record; ``records`` has one element per file."""
     measured, papers, none = (records.count(kind) for kind in get_args(RecordKind))
-    return f"records: {measured} measured (all rows), {papers} papers (number of rows or checksum), {none} no record"
+    known = f"{measured} measured (all rows), {papers} from papers (row count or checksum)"
+    return f"records: {known}, {none} without a record"
 
 
 def find_readers(specs: Sequence[TaskSpec]) -> dict[str, Readers]:

@@ -156,7 +156,7 @@ def build(
 def _with_files(benchmark: str | OwnBenchmark) -> tuple[str, tuple[TaskSpec, ...]]:
     if isinstance(benchmark, OwnBenchmark):
         return benchmark.title, benchmark.tasks
-    return BENCHMARKS[_find_known(benchmark, list(BENCHMARKS), "benchmark of upstream files")]
+    return BENCHMARKS[_find_known(benchmark, list(BENCHMARKS), "built-in benchmark")]
 
 
 def _find_tasks(name: str, specs: tuple[TaskSpec, ...], benchmark: str) -> tuple[tuple[TaskSpec, ...], str | None]:

@@ -58,8 +58,8 @@ _FORMS: Mapping[TaskKind, tuple[tuple[pl.DataType | type[pl.DataType], ...], str
 _FORM_NAMES = {pl.List(pl.String): "lists of texts", ANSWERS: "answers with their offsets", pl.String: "texts"}
 START = "answer_start"
 NO_COLUMN = "a column is missing"
-_USES = {"domain": "domains", "gold": "what is to be predicted", "text": "texts", "id": "ids", "split": "splits",
-         "group": "groups"}  # fmt: skip
+_USES = {"domain": "domains", "gold": "labels, tags, answers or target texts", "text": "texts", "id": "ids",
+         "split": "splits", "group": "groups"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def find_kind(word: str | None) -> TaskKind | None:
     Raises: InvalidInput for an unknown name.
     """
     if word is not None and word not in KINDS:
-        raise UnknownChoice(Problem("there is no such kind", "kind", repr(word), did_you_mean(word, list(KINDS))))
+        raise UnknownChoice(Problem("there is no such task kind", "kind", repr(word), did_you_mean(word, list(KINDS))))
     return KINDS[word] if word is not None else None
 
 
@@ -261,7 +261,7 @@ class FoundColumns:
             if ours is None:
                 what, cure = (
                     "the number of text columns is wrong",
-                    f"give {' or '.join(str(len(n)) for n in usual)}",
+                    f"give {' or '.join(str(len(n)) for n in usual)} (--columns text=NAME)",
                 )
                 self.problems.append(Problem(what, self.table.name, ", ".join(self.columns.text), cure))
                 return

@@ -70,7 +70,7 @@ def own_rows(
         found = ", ".join(sorted(each.value for each in kinds))
         raise InvalidInput(
             Problem(
-                "the files hold different kinds of tasks",
+                "the files are for different kinds of tasks",
                 tables[0].name,
                 found,
                 "set the kind of task with --columns labels=NAME, tags=NAME, answers=NAME or texts=NAME",
@@ -91,7 +91,8 @@ def own_rows(
         frames = [frame.with_columns(pl.col(word).replace(chosen)) for frame in frames] if chosen else frames
         changes += said
     if len({tuple(frame.columns) for frame in frames}) > 1:
-        problems.append(Problem("the files have different columns", tables[0].name, cure="give all files the same"))
+        what, cure = "the files have different columns", "give all files the same columns"
+        problems.append(Problem(what, tables[0].name, cure=cure))
     elif len(frames) == len(tables):
         together = list(_check_together(frames, tables, columns, kind, min_domains))
         problems += [replace(each, row=each.row and tables[0].number(each.row)) for each in together]
@@ -461,9 +462,9 @@ def odd_rows(
         word = "labels" if kind is TaskKind.CLASSIFICATION else gold
         yield f"identical texts of a domain have different {word}: {row_list(torn)}"
     several = pl.col("domain").n_unique().over("_text") > 1
-    away = numbered.filter(pl.col("_text").is_duplicated()).filter(several)["_row"].to_list()
-    if away and kind is not TaskKind.EXTRACTIVE_QA:
-        yield f"texts that occur in more than one domain: {row_list(away)}"
+    shared = numbered.filter(pl.col("_text").is_duplicated()).filter(several)["_row"].to_list()
+    if shared and kind is not TaskKind.EXTRACTIVE_QA:
+        yield f"texts that occur in more than one domain: {row_list(shared)}"
     if cure := date_cure(frame["domain"]):
         yield f"{frame['domain'].n_unique():,} domains, {cure}"
     if twice := spellings(sorted(frame["domain"].unique().to_list())):

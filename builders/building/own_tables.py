@@ -188,7 +188,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
     try:
         return table_of(pl.read_parquet(path), str(path)).frame
     except pl.exceptions.PolarsError as error:
-        what, cure = "the file is damaged, or is not Parquet", "write it again"
+        what, cure = "the file is damaged, or is not Parquet", "export it again"
         raise InvalidInput(Problem(what, str(path), first_line(error), cure)) from error
 
 
@@ -250,7 +250,8 @@ def _columns_of(rows: Sequence[Any], name: str) -> pl.DataFrame:
     odd = [number for number, row in enumerate(rows, start=1) if not isinstance(row, dict)]
     if odd:
         what = "this is not an object with keys" + and_more(len(odd) - 1)
-        raise InvalidInput(Problem(what, name, repr(rows[odd[0] - 1])[:80], "write objects", row=odd[0]))
+        cure = """write one object per row, such as {"text": "so good", "label": "yes"}"""
+        raise InvalidInput(Problem(what, name, repr(rows[odd[0] - 1])[:80], cure, row=odd[0]))
     if not rows:
         raise InvalidInput(Problem("the file is empty", name, "no row", "write one row for each example"))
     keys = dict.fromkeys(key for row in rows for key in row)
@@ -276,7 +277,7 @@ def _column_of(key: str, values: Sequence[Any], name: str) -> pl.Series:
     except (TypeError, ValueError, KeyError, pl.exceptions.PolarsError) as error:
         what, cure = (
             "the values of this key cannot be read",
-            "give texts, lists of them, or SQuAD's answers",
+            "give texts, lists of texts, or answers in SQuAD's format",
         )
         raise InvalidInput(Problem(what, name, first_line(error), cure, key=key)) from error
     what = "some values are texts and some lists or objects" + and_more(len(odd) - 1)

@@ -364,10 +364,10 @@ def _deviation(found: Fingerprint, recorded: Fingerprint, *, whole: bool) -> tup
         compared = f"{len(strange)} of {plural(len(found.hashes), 'row')} compared are unexpected"
         return (
             "hashes",
-            compared if strange else "the ten rows compared agree, but the rows next to them differ from the record",
+            compared if strange else "the ten rows compared agree, but the checksum of all rows does not",
         )
     if whole and found.groups != recorded.groups:
-        return "groups", "inputs and gold of every row, as recorded"
+        return "groups", "inputs and gold of all rows agree with the record"
     return None
 
 
@@ -419,7 +419,7 @@ def _problem(
     revisions = " and ".join(f"revision {source.revision} of {source.url}" for source in sources)
     cure = f"fetch {revisions}; if you already have that revision, this is a bug: please report it"
     if kind in _LIKELY_MIXED:
-        cure = f"one file may be in the place of another: {cure}"
+        cure = f"one file may be stored under the name of another: {cure}"
     place = f"{spec.id}.{domain}, split {split} (source {', '.join(source.slug for source in sources)})"
     where = ", ".join(dict.fromkeys(str(paths[file]) for file in files))
     return Problem(f"{place}: {_MESSAGES[kind]}", where, found, cure)

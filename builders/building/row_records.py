@@ -97,7 +97,7 @@ def list_file_records(specs: Sequence[TaskSpec], records: Upstream, raws: Sequen
 def file_record_lines(files: Sequence[FileRecords]) -> Iterator[RenderableType]:
     """List the table of records, the number of each kind, and how many local files agree."""
     table = Table()
-    for column in ("file", "record", "checksum", "number of rows", "file here", "recorded from"):
+    for column in ("file", "record", "checksum", "number of rows", "local file", "recorded from"):
         table.add_column(column, overflow="fold")
     for file in files:
         here = "" if file.here is None else file.here or "differs"

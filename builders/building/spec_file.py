@@ -131,7 +131,9 @@ def read_spec(path: Path) -> tuple[BenchTable, dict[str, SpecSource]]:
     except pydantic.ValidationError as error:
         raise InvalidInput(_key_problems(error, file)) from error
     except (ValueError, OSError) as error:
-        raise InvalidInput(Problem("the spec is not TOML", file, str(error), "correct it there")) from error
+        raise InvalidInput(
+            Problem("the spec is not valid TOML", file, str(error), "correct its syntax there")
+        ) from error
     beside = path.with_suffix(".bib")
     entries = parse_citations(beside.read_text(encoding="utf-8"), str(beside)) if beside.is_file() else {}
     if problems := [*_name_problems(table, file), *_citation_problems(table, beside, entries, file)]:
@@ -210,17 +212,17 @@ def _name_problems(table: BenchTable, file: str) -> Iterator[Problem]:
         for key, name in {f"tasks.{task}": task, **{f"tasks.{task}.domains.{d}": d for d in spec.domains}}.items()
     }
     yield from (
-        Problem("this cannot be a name", file, f"'{n}'", cure, key=key) for key, n in named.items() if not is_name(n)
+        Problem("this is not a valid name", file, f"'{n}'", cure, key=key) for key, n in named.items() if not is_name(n)
     )
     for slug in table.sources:
         if not re.fullmatch(r"\w[\w.-]*", slug):
             cure = "use letters, digits, ., - and _"
-            yield Problem("this cannot be the name of a folder", file, f"'{slug}'", cure, key=f"sources.{slug}")
+            yield Problem("this is not a valid folder name", file, f"'{slug}'", cure, key=f"sources.{slug}")
     for task, spec in table.tasks.items():
         if twice := [label for label in dict.fromkeys(spec.labels) if spec.labels.count(label) > 1]:
             yield Problem("a label is listed twice", file, repr(twice), "list it once", key=f"tasks.{task}.labels")
     if table.name in _TAKEN:
-        yield Problem("this name is taken", file, f"'{table.name}'", "choose another name", key="name")
+        yield Problem("this name is reserved", file, f"'{table.name}'", "choose another name", key="name")
 
 
 def _citation_problems(table: BenchTable, beside: Path, entries: Mapping[str, str], file: str) -> Iterator[Problem]:

@@ -90,7 +90,7 @@ class OwnBenchmark(NamedTuple):
         try:
             return Upstream.model_validate_json(self.lock.read_bytes())
         except pydantic.ValidationError as error:
-            cure = "delete it, and run with --record on verified files"
+            cure = "delete it, and build with --record from files that you have verified"
             raise InvalidInput(
                 Problem("this is not a valid record of files", str(self.lock), first_line(error), cure)
             ) from error
@@ -147,10 +147,11 @@ class _Compiling:
         if table.metric not in (None, *metrics):
             self._add("this is not a metric for this kind of task", f"{key}.metric", str(table.metric), metrics)
         if len(table.labels) < least or (table.labels and not least):
-            cure = f"list at least {least}" if least else "leave them out"
-            self._add(f"{table.kind} have {'too few' if least else 'no'} labels", f"{key}.labels", table.labels, cure)
+            cure = f"list at least {least}" if least else "remove this key"
+            what = f"a task of kind '{table.kind}' has {'too few' if least else 'no'} labels"
+            self._add(what, f"{key}.labels", table.labels, cure)
         if len(table.domains) < 2:
-            self._add("at least two domains are needed", f"{key}.domains", list(table.domains), "add another one")
+            self._add("at least two domains are needed", f"{key}.domains", list(table.domains), "add another domain")
         tags = ("O", *(f"{begins}-{type_}" for type_ in table.labels for begins in "BI"))
         return TaskSpec(
             benchmark=bench.name,
@@ -293,7 +294,7 @@ class _Compiling:
                 elif detail["type"].startswith("missing"):
                     self._add(f"required key of {name} is missing", f"{key}.{at}", list(arguments), f"add '{at} = ...'")
                 else:
-                    self._add(f"{name}: {detail['msg']}", f"{key}.{at}", detail["input"], "correct it")
+                    self._add(f"{name}: {detail['msg']}", f"{key}.{at}", detail["input"], "correct this value")
         return None
 
     def _inputs(self, kind: TaskKind, table: DomainTable, key: str) -> tuple[str, ...]:
@@ -302,7 +303,7 @@ class _Compiling:
             if not named or len(inputs) == len(named):
                 return inputs
         found, cure = list(named), " or ".join(" and ".join(inputs) for inputs in _INPUTS[kind])
-        self._add("the number of text columns is wrong", f"{key}.text", found, f"use the labels of {cure}")
+        self._add("the number of text columns is wrong", f"{key}.text", found, f"give the columns of {cure}")
         return _INPUTS[kind][0]
 
     def _one(self, columns: tuple[str, ...], key: str) -> str:

@@ -44,7 +44,7 @@ def unpack_members(archive: Path, members: Mapping[str, str], folder: Path) -> N
         raise RefusedError(f"a damaged archive ({first_line(error)})") from error
     if left:
         wanted = ", ".join(f"'{member}'" for member in left.values())
-        raise RefusedError(f"an archive without {wanted}; in it: {_list_names(names)}")
+        raise RefusedError(f"an archive without {wanted}; it contains {_list_names(names)}")
 
 
 def _iterate_members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:

@@ -146,7 +146,7 @@ def fetch(
     unknown = [name for name in accepted if name not in (ALL, *known)]
     if unknown:
         raise UnknownChoice(
-            Problem("there is no such source", "accepted terms", f"'{name}'", did_you_mean(name, known))
+            Problem("there is no such source", "--accept-terms", f"'{name}'", did_you_mean(name, known))
             for name in unknown
         )
     refused = [source for source in plan.terms if not {ALL, source.slug} & set(accepted)]
@@ -379,7 +379,7 @@ class _FailedError(Exception):
 _SCRATCH, _STAGED, _LOCK = ".fetching", "staged", "lock"
 """The scratch folder under RAW, with a lock and one folder per unfinished download; the staging folder in the latter,
 empty once all files have been moved; the lock file."""
-_OTHER_FOLDER = "give another folder first, or free space and run it again: finished downloads are kept"
+_OTHER_FOLDER = "give another folder as the first --raw; finished downloads are kept"
 
 
 @contextmanager

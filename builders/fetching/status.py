@@ -131,9 +131,9 @@ def table_lines(rows: Sequence[Asked]) -> list[str]:
     others = sum(row.is_other_size for row in rows)
     states = ", ".join(f"{n} {state}" for state, n in counts.most_common())
     lines = [
-        f"{len(rows)} addresses: {states}; {others} with a different size than recorded",
+        f"{len(rows)} URLs: {states}; {others} with a different size than recorded",
         "",
-        "| date | source | address | state | bytes | recorded | found |",
+        "| date | source | URL | state | bytes | recorded bytes | details |",
         "|---|---|---|---|---|---|---|",
     ]
     for row in sorted(rows, key=lambda row: (row.answer.state == "alive" and not row.is_other_size, row.source)):

@@ -299,7 +299,7 @@ class _Transfer:
             return f"{there:,} bytes, {self.size:,} are recorded: another revision?", ""
         found = file_sha256(self.part)
         if self.expected_sha256 not in (None, found):
-            return f"a file of SHA-256 {found[:12]}..., recorded {str(self.expected_sha256)[:12]}...", ""
+            return f"SHA-256 is {found[:12]}..., but {str(self.expected_sha256)[:12]}... is recorded", ""
         return "", found
 
     def _discard(self) -> None:
@@ -340,7 +340,7 @@ def _find_span(response: "httpx2.Response") -> tuple[int, int | None]:
     first, _, rest = span.partition("-")
     total = rest.partition("/")[2]
     if unit != "bytes" or not first.isdigit():
-        raise RefusedError("a part of the file, without its range")
+        raise RefusedError("the server sent a part of the file without stating which")
     return int(first), int(total) if total.isdigit() else None
 
 

@@ -372,7 +372,9 @@ class Manifest(_Facts):
                 if unlisted:
                     raise ValueError(f"{task}.{domain} is made from a source that is not listed: {unlisted[0]}")
                 if facts.rebuild_only != bool(self.closed_sources(facts)):
-                    raise ValueError(f"{task}.{domain} is not marked as its sources' licences require")
+                    raise ValueError(
+                        f"{task}.{domain} has a value of rebuild_only that does not match the licences of its sources"
+                    )
             open_ = [domain for domain, facts in info.withheld.items() if not facts.rebuild_only]
             if open_:
                 raise ValueError(f"{task}.{open_[0]} is withheld, though its rows may be published")

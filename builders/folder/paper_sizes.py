@@ -111,11 +111,13 @@ def _parts(
             SizePart(rest, f"no row count is recorded for {which}; {n_read:,} rows were read, {n_left:,} remain")
         )
     elif rest and not any(file.rows for file in files):
-        parts.append(SizePart(rest, "rows dropped by the steps from the complete files, judging by the paper's size"))
+        parts.append(
+            SizePart(rest, "rows that the steps drop from the complete files, estimated from the paper's size")
+        )
     elif rest and steps:
         n_lost = sum(lost.values())
         by = f"{n_lost:,} rows dropped by {', '.join(lost)}" if lost else "no row dropped by a step"
-        parts.append(SizePart(rest, f"{by}, {n_lost + rest:,} by the paper's size"))
+        parts.append(SizePart(rest, f"{by} here, {n_lost + rest:,} according to the paper's size"))
     elif rest:
         parts.append(SizePart(rest, "dropped by steps whose counts are withheld"))
     return [part for part in parts if part.rows]
@@ -129,7 +131,7 @@ def _file_parts(file: UpstreamRows) -> Iterator[SizePart]:
     if file.rows is None:
         yield SizePart(n_more, f"{file.path} was missing")
     elif not file.recorded_rows:
-        yield SizePart(n_more, f"{file.path}, which contains only a part, was read")
+        yield SizePart(n_more, f"{file.path}, which contains only part of the release, was read")
     elif n_more:
         yield SizePart(n_more, f"{file.path} has {file.rows:,} rows, {file.recorded_rows:,} are recorded")
 
@@ -152,7 +154,7 @@ def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePar
     if any(step.name not in (CUT, COPIES) for step in steps[cut:]):
         # The paper's train rows are a sample from the cut, whose size it does not state.
         there = [file for file in files if file.rows is not None]
-        drawn = f"drawn from {len(there)} of {len(files)} files: {n_train + n_test:,} rows"
+        drawn = f"sampled from {len(there)} of {len(files)} files: {n_train + n_test:,} rows"
         left = "".join(f", {step.after:,} after {step.name}" for step in after)
         whys = {"test": f"{drawn}, {n_test:,} of them test", "train": f"{drawn}, {n_train:,} of them train{left}"}
         return {split: [SizePart(rows, whys[split])] for split, rows in more.items()}
@@ -163,11 +165,12 @@ def _cut_parts(domain: _Domain, paper: dict[str, int]) -> dict[str, list[SizePar
         parts["test"].append(SizePart(of_test, why))
         parts["train"].append(SizePart(rows - of_test, why))
     by_cut = more["test"] - sum(part.rows for part in parts["test"])
-    why = f"split here, {n_test:,} of {n_train + n_test:,} rows are test; {paper['test']:,} of {n_paper:,} in the paper"
+    mine, theirs = f"{n_test:,} of {n_train + n_test:,} rows", f"{paper['test']:,} of {n_paper:,}"
+    why = f"the test split is cut by this build: {mine}, in the paper {theirs}"
     parts["test"].append(SizePart(by_cut, why))
     parts["train"].append(SizePart(-by_cut, why))
     parts["train"] += [
-        SizePart(step.after - step.before, f"train rows whose text is in test too, dropped ({CUT})") for step in after
+        SizePart(step.after - step.before, f"train rows whose text is also in test, dropped ({CUT})") for step in after
     ]
     return {split: [part for part in of_split if part.rows] for split, of_split in parts.items()}
 

@@ -422,4 +422,4 @@ def _difference(frame: pl.DataFrame, task: TaskInfo, domain: str, expected: Spli
         "domains": bool((frame["domain"] == domain).all()),
     }
     changed = [name for name, is_same in same.items() if not is_same]
-    return f"other {', other '.join(changed)}" if changed else ""
+    return f"different {', different '.join(changed)}" if changed else ""

@@ -119,7 +119,7 @@ def read_remote(target: Target, api: Any) -> Remote:
     except RepositoryNotFoundError:
         return Remote(None, {}, False, None)
     if target.private and not api.repo_info(target.repo_id, repo_type="dataset").private:
-        cure = "give another one, or make it private; nothing was sent"
+        cure = "give another repository, or make this one private; nothing was sent"
         raise InvalidInput(
             Problem("withheld labels must not be published in a public repository", target.repo_id, cure=cure)
         )
@@ -222,7 +222,7 @@ def plan_publishing(
     """
     refuse_closed(folder)
     if folder.manifest.label_key is not None and not target.private:
-        cure = "give the folder of 'public' and 'gold', and --private-gold"
+        cure = "give the folder that contains 'public' and 'gold', and --private-gold"
         raise InvalidInput(Problem("this folder contains withheld test labels", str(folder.path), cure=cure))
     title = f"{folder.manifest.title}: {folder.manifest.version}"
     local = dict(sorted({**check_folder(folder), **(more or {})}.items()))
@@ -414,7 +414,7 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
         _refuse_other_pair(*pair)
         return pair
     if private_gold is not None:
-        cure = "build with --withhold-labels and give the folder of both, or omit --private-gold"
+        cure = "build with --withhold-labels and give the folder that contains both, or omit --private-gold"
         found = f"no '{PUBLIC_FOLDER}' and '{GOLD_FOLDER}' in it"
         raise InvalidInput(Problem("this folder contains no withheld labels to publish", str(folder), found, cure))
     whole = folder.resolve()
@@ -427,7 +427,7 @@ def _parts(folder: Path, repo_id: str, private_gold: str | None) -> tuple[Path, 
 def _refuse_other_pair(public: Path, gold: Path) -> None:
     """Raise InvalidInput if two folders are not from one build, or the public one has labels."""
     manifests = [DatasetFolder.open(path).manifest for path in (public, gold)]
-    cure = "build the two again with --withhold-labels"
+    cure = "build both again with --withhold-labels"
     if not manifests[0].withholds_labels or manifests[1].label_key is None:
         raise InvalidInput(Problem("the public folder has test labels", str(public), cure=cure))
     if manifests[0].version != manifests[1].version:

@@ -53,7 +53,9 @@ def _check(folder: DatasetFolder, publication: Publication | None, place: str) -
     if publication is not None and publication.license not in (None, stated) and not own:
         cure = "omit 'license': the card lists the licence of each source"
         found = f"'{publication.license}'"
-        problems.append(Problem("a licence is stated for rows that have licences of their own", place, found, cure))
+        problems.append(
+            Problem("a licence is given, but the rows already have the licences of their sources", place, found, cure)
+        )
     if problems:
         raise InvalidInput(problems)
 

@@ -127,7 +127,7 @@ def _row(sentence: Element, path: Path) -> tuple[list[str], list[str] | None, st
 def _text(sentence: Element, path: Path) -> str:
     texts = sentence.findall("text")
     if len(texts) != 1:
-        raise _refusal("a sentence must have one 'text'", sentence, path, f"{len(texts)} of them")
+        raise _refusal("a sentence must have one 'text'", sentence, path, f"{len(texts)} elements 'text'")
     if len(texts[0]):
         texts[0][0].tail = None
         found = repr(tostring(texts[0][0], encoding="unicode")[:80])
@@ -139,7 +139,9 @@ def _terms(sentence: Element, text: str, path: Path) -> list[Term]:
     """Return the distinct terms in text order."""
     lists = sentence.findall("aspectTerms")
     if len(lists) > 1:
-        raise _refusal("a sentence must have at most one 'aspectTerms'", lists[1], path, f"{len(lists)} of them")
+        raise _refusal(
+            "a sentence must have at most one 'aspectTerms'", lists[1], path, f"{len(lists)} elements 'aspectTerms'"
+        )
     elements = [element for terms in lists for element in terms]
     terms = {_term(element, text, path) for element in elements}
     return sorted(terms, key=lambda term: (term.start, term.end, term.polarity))

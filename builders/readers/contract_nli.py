@@ -73,7 +73,7 @@ def _choices(document: _Document, labels: dict[str, _Label], path: str, number: 
     """Return the choice for each hypothesis."""
     if len(document.annotation_sets) != 1:
         what = f"document '{document.id}' must have one annotation set"
-        found = f"{len(document.annotation_sets)} of them"
+        found = f"{len(document.annotation_sets)} annotation sets"
         raise InvalidInput(Problem(what, path, found, RELEASE, row=number))
     annotations = document.annotation_sets[0].annotations
     if annotations.keys() != labels.keys():

@@ -92,7 +92,7 @@ class QuotedCsv:
                 yield fields
         except csv.Error as error:
             found = f"{error} at line {reader.line_num}"
-            what, cure = "this row breaks the rules of quoting", f"{_CUT}; or it may not be a quoted CSV"
+            what, cure = "this row violates the quoting rules of CSV", f"{_CUT}; or it may not be a quoted CSV"
             raise InvalidInput(Problem(what, str(path), found, cure, row=row + 1)) from error
         if row < first:
             raise _empty(path)

@@ -81,7 +81,7 @@ class JsonLines:
         if line.lstrip().startswith(b"["):
             what, cure = (
                 "the file is one JSON list, not one object per line",
-                "fetch the release's lines, or jq -c '.[]'",
+                "fetch the release's JSON lines, or convert the list with jq -c '.[]'",
             )
             raise InvalidInput(Problem(what, str(file.path), repr(line[:80]), cure, row=1))
         row = _object(file.path, 1, line) if line.strip() else {}
@@ -123,7 +123,7 @@ class JsonLines:
                 pl.read_ndjson(line, schema=schema)
             except pl.exceptions.PolarsError as error:
                 return _line_problem(lines.path, number, "this line cannot be read", str(error), _OTHER_RELEASE)
-        return _line_problem(lines.path, lines.first, "the lines from here cannot be read", found, _OTHER_RELEASE)
+        return _line_problem(lines.path, lines.first, "the lines from here on cannot be read", found, _OTHER_RELEASE)
 
     def _check(self, path: Path, number: int, line: bytes, schema: Mapping[str, Any]) -> None:
         row = _object(path, number, line)

@@ -59,7 +59,7 @@ class ParquetRows:
             for name in self.columns
             if name not in schema.names
         ] or [
-            Problem("this column holds neither text nor numbers", str(file.path), str(kind), column=name)
+            Problem("this column contains neither text nor numbers", str(file.path), str(kind), column=name)
             for name in self.columns
             if not _is_plain(kind := schema.field(name).type)
         ]

@@ -145,7 +145,8 @@ def parse_sources(text: str, file: str) -> dict[str, SourceSpec]:
     try:
         tables = _TABLES.validate_python(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(Problem("the list of sources is not TOML", file, str(error), "correct it there")) from error
+        what, cure = "the list of sources is not valid TOML", "correct its syntax there"
+        raise InvalidInput(Problem(what, file, str(error), cure)) from error
     except pydantic.ValidationError as error:
         details = error.errors(include_context=False, include_url=False)
         raise InvalidInput(_problem(detail, file) for detail in details) from error

@@ -31,8 +31,8 @@ def statistics_section(name: str, statistics: TaskStatistics, *, is_drawn: bool)
         parts.append(_matrix("", pairs))
     if statistics.depths:
         parts.append(
-            "Q, the chance that a train text of the source (row) is at most as deep in it as a test text of the "
-            "target (column), and in brackets the mean depth of these test texts:"
+            "Q: the probability that a train text of the source (row) is at most as deep in the source as a test text "
+            "of the target (column). In brackets: the mean depth of these test texts."
         )
         cells = {(pair.source, pair.target): f"{pair.q:.2f} ({pair.mean_depth:.3f})" for pair in statistics.depths}
         parts.append(_matrix("source", cells))
@@ -82,7 +82,7 @@ def _duplicates(statistics: TaskStatistics) -> str:
     said = "Test rows with a duplicate: exact + near (Jaccard similarity of word 3-shingles at least 0.8, other group)."
     if duplicates.uncompared:
         said += " Some similar texts are so frequent that not all pairs were compared: there may be more duplicates."
-    none = f"None: {', '.join(without)}." if without else ""
+    none = f"No duplicates: {', '.join(without)}." if without else ""
     return "\n\n".join(filter(None, (said, table(columns, rows), none)))
 
 
@@ -107,7 +107,7 @@ def _annotators(statistics: TaskStatistics) -> list[str]:
     ]
     if not rows:
         return []
-    columns = ["domain", "test texts", "votes each", "accuracy", "macro-F1", "accuracy, gold", "macro-F1, gold"]
+    columns = ["domain", "test texts", "votes per text", "accuracy", "macro-F1", "accuracy, gold", "macro-F1, gold"]
     words = (
         "Scores of single annotators, in points: each against the majority of the others, and against the gold label, "
         "which includes their own votes."

@@ -92,7 +92,7 @@ def _submitting(manifest: Manifest) -> str:
     return (
         "## Submitting\n\n"
         "A prediction file is Parquet, JSON lines or CSV with one row per prediction:\n\n"
-        "| column | holds |\n|---|---|\n"
+        "| column | content |\n|---|---|\n"
         "| `source` | training domain; several joined by `+` in alphabetical order; `none` for zero-shot; "
         "`elsewhere` for models trained outside this dataset |\n"
         f"| `id` | a test id, such as `{example}` |\n"

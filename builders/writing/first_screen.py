@@ -124,9 +124,9 @@ def _notes(manifest: Manifest) -> Iterator[str]:
     if manifest.unverified:
         n_files = plural(len(manifest.unverified_files), "upstream file")
         yield (
-            f"> **Not compared with a record.** For {n_files} of the sources below there is no record, or only one "
-            "of another revision: the rows may be incomplete. Compare with care with scores on other "
-            "builds.\n"
+            f"> **Files without a matching record.** For {n_files} of the sources below there is no record, or only "
+            "one of another revision, so rows may be missing or changed. Scores may not be comparable with those on "
+            "other builds.\n"
         )
     if manifest.withholds_labels:
         gold = ", ".join(dict.fromkeys(GOLD[task.kind] for task in manifest.tasks.values() if task.domains))

@@ -130,7 +130,7 @@ def _overlaps(task: TaskInfo) -> str:
     every = overlap_cells(task)
     rows = [cells for cells in every if cells[4] != "0" or cells[-1] not in ("0", _NO_RECORD)]
     without = dict.fromkeys(cells[0] for cells in every if cells not in rows)
-    none = f"None: {', '.join(without)}" + " (in the splits not listed)" * bool(rows) + "." if without else ""
+    none = f"No shared rows: {', '.join(without)}" + " (in the splits not listed)" * bool(rows) + "." if without else ""
     listed = table(OVERLAP_COLUMNS, rows, words=OVERLAP_COLUMNS[1:3])
     return folded(OVERLAP_TITLE, "\n\n".join(filter(None, (listed, none))))
 

@@ -86,8 +86,8 @@ def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
     pair = next((path for path in (out, out.absolute().parent) if withheld_folders(path) is not None), None)
     if pair is not None and not (withhold and pair == out):
         what, cure = (
-            "this is a folder pair of withheld labels",
-            "give another folder, or --withhold-labels for the pair",
+            "the output folder contains a build with withheld labels",
+            "give another folder, or --withhold-labels to replace it by another such build",
         )
         raise InvalidInput(Problem(what, str(pair), cure=cure))
     check_output_path(out)
@@ -95,7 +95,7 @@ def check_out(out: Path, *, overwrite: bool, withhold: bool = False) -> None:
         return
     if not (out / MANIFEST).is_file() and withheld_folders(out) is None:
         raise InvalidInput(
-            Problem("the output path contains something else", str(out), cure="choose an empty or new folder")
+            Problem("the output path is not a dataset folder", str(out), cure="choose an empty or new folder")
         )
     if not overwrite:
         raise InvalidInput(

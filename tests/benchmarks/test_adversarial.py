@@ -143,6 +143,6 @@ def test_an_attack_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert sorted(path.read_text().splitlines()) == sorted(lines)
     out = io.StringIO()
     print_parts(attack_lines(whole), Console(file=out, width=200))
-    assert "promised" in out.getvalue()
+    assert "no guarantee" in out.getvalue()
     # A file of other draws does not count.
     assert attack(20, SEED, path)[0].draws == 20

@@ -253,7 +253,10 @@ def test_predictions_for_what_is_there_are_scored(mixed: DatasetFolder, tmp_path
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda facts: facts | {"rebuild_only": False}, "nli.harbour is not marked as its sources' licences require"),
+        (
+            lambda facts: facts | {"rebuild_only": False},
+            "nli.harbour has a value of rebuild_only that does not match the licences of its sources",
+        ),
         (lambda facts: facts | {"sources": ["gone"]}, "nli.harbour is made from a source that is not listed: gone"),
     ],
 )

@@ -190,7 +190,7 @@ def test_the_card_shows_what_is_defined() -> None:
     assert "](statistics/sa.png)" in section
     assert "| lamps | 3.0 (3-3) | 3.5 (3-4) | 5 | 42.9% |" in section
     assert "| tents | 4.0 (4-4) | n/a | 2 | n/a |" in section
-    assert "other group).\n\nNone: lamps.\n\n" in section
+    assert "other group).\n\nNo duplicates: lamps.\n\n" in section
     assert "|  | lamps | tents |" in section
     lone = statistics_section("sa", statistics_of(SA, rows, {("lamps", "tents"): table}), is_drawn=False)
     assert ".png" not in lone

@@ -94,7 +94,7 @@ def test_placebo_domains_and_splits_that_share_nothing_take_a_line(synthetic: Da
     tasks = {"nli": task.model_copy(update={"domains": of_real}), "nli.placebo": task}
     _, text = card_of(synthetic, tasks=tasks)
     lines = text.splitlines()
-    assert any(line.startswith(f"None: {domains[0]}, {domains[1]} ") for line in lines)
+    assert any(line.startswith(f"No shared rows: {domains[0]}, {domains[1]} ") for line in lines)
     assert [line for line in lines if "| test | train |" in line] == [
         f"| {domains[2]} | test | train | 50 | 5 | 10.0% | 5 |",
         f"| {domains[3]} | test | train | 50 | 0 | 0.0% | 2 |",

@@ -205,7 +205,7 @@ def test_what_fails_for_a_while_is_done_once(
         (Fault("commit", status=500, times=99), "refused"),
         pytest.param(
             Fault("commit", status=412, times=99),
-            "publishing",
+            "publisher",
             marks=LONG,
         ),
         (Fault("commit", status=401, times=99), "token"),
