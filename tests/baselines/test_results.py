@@ -33,7 +33,7 @@ def results() -> dict[str, Result]:
 
 
 def test_results_are_as_many_as_the_page_says() -> None:
-    assert PAGE.startswith(f"# Reference results {len(results())} results on upstream rows")
+    assert PAGE.startswith(f"# Reference results {len(results())} results on freely available upstream rows")
     for card, content in results().values():
         assert card.data == content["data"]
         assert card.command is not None
@@ -46,7 +46,7 @@ def test_results_without_kept_predictions_are_named_with_their_metric_version() 
     assert set(versions) == {"6", METRIC_VERSION}
     first, second, last = (f"`{name}`" for name in sorted(versions["6"]))
     text = " ".join(README.split())
-    assert f"Those of {first}, {second} and {last} are of version 6" in text
+    assert f"{first}, {second} and {last} have version 6" in text
 
 
 def test_the_floor_is_named_beside_models_that_do_not_reach_it() -> None:
