@@ -94,5 +94,6 @@ def test_how_answers_ended_is_told_and_a_missing_one_refused(
     assert list_doubts(model, gold, found, ["negative", "positive"]) == wording
     monkeypatch.setattr("shiftbench.baselines.prompting.server.LONGEST_WAIT", 0.01)
     server.reply = lambda _: JSONResponse(completion("x") | {"choices": []})
+    monkeypatch.setattr("sys.argv", ["shiftbench", "predict"])
     message = refusal(InvalidInput, model.predict, pl.DataFrame({"text": ["a fine kettle", "a tent"]}))
     assert message == wording
