@@ -189,7 +189,7 @@ def _ask(url: str, endpoint: str, content: tuple[Any, ...], *, any_token: bool) 
     from gradio_client import Client, handle_file
     from gradio_client.exceptions import AppError
 
-    # As copied from the address bar of the page where people submit.
+    # Accept the URLs of the submit pages, too, as copied from a browser.
     url = url.rstrip("/").removesuffix(SUBMIT).removesuffix(GRADIO_PAGE)
     token = token_for(url, any_token=any_token)
     try:

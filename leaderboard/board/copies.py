@@ -220,7 +220,7 @@ def _neighbours(figures: NDArray[np.float64], place: int) -> list[int]:
     window = figures[first:last]
     apart = np.abs(window - figures[place])
     apart[np.isnan(window) & np.isnan(figures[place])] = 0.0
-    # A score that only one of the two has makes them not near.
+    # Entries are not near if only one of them has a score.
     is_near = (apart[:, [_FIGURES.index(name) for name in _MEANS]] <= MAX_APART).all(axis=1)
     is_near[place - first] = False
     (places,) = np.nonzero(is_near)

@@ -383,7 +383,7 @@ def _overall_table(index: Index, benchmark: Benchmark, query: OverallQuery) -> T
     heads.append(
         sort_head(query, COVERAGE, "Tasks", "desc", kind="num", title="tasks with an entry that covers every shift")
     )
-    # Entries not shown to be above chance on a task.
+    # Such entries are not marked as tied with the leader.
     floor_ids = {each for board in boards for each in index.frame(board).filter(pl.col("at_floor"))["id"]}
     rows = [
         _overall_row(row, benchmark, boards, floor_ids, has_means=has_means, has_gap=scale is not None)

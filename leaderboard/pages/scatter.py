@@ -28,6 +28,7 @@ _LONGEST = 28
 _LETTER, _LINE = 6.4, 14.0
 """Upper estimates of a letter's width and a line's height, in pixels."""
 _LIFT = 11.0
+"""Pixels by which labels are raised above a front's line."""
 _WIDE, _NARROW = (1080.0, 440.0), (310.0, 440.0)
 """Pixel sizes of the frame on a desktop and a phone, at which names must not overlap."""
 _COLUMNS = {"parameters": "parameters", "cost": "cost_usd"}

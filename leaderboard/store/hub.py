@@ -44,6 +44,7 @@ OVERTAKEN_TRIES = 30
 PATIENCE, COMMIT_PATIENCE = 60.0, 300.0
 """Timeouts of requests in seconds; the Hub's client would wait forever."""
 _THREADS, _BATCH, _COMMITTED = 8, 64, 500
+"""Concurrent downloads, files per local write, and files per commit of scores."""
 _OURS = {ENTRIES, WITHDRAWN, SCORES, RECORDS, LOG, "README.md", "LICENSE", ".gitattributes"}
 _CURE = "send it again; duplicates are not stored twice"
 

@@ -56,7 +56,7 @@ def test_a_hosts_day_with_the_page_alone(filled: Filled, tmp_path: Path, monkeyp
     step = the_step("board erase")
     assert run(step.text).splitlines() == [
         f"would erase entry {person.id}",
-        "nothing was erased: run it again with --yes to erase 'ann' for good",
+        "nothing was erased: run it again with --yes to erase 'ann' permanently",
     ]
     assert person.id in store.ids()
     run(f"{step.text} --yes")
