@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import settings
 from syrupy.assertion import SnapshotAssertion
@@ -21,6 +22,9 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.builders.writing import writer
 
 SHARED = Path(__file__).parents[2] / "shared"
+
+# As in a command (see ``shiftbench.cli.command.run_app``).
+pl.Config.set_engine_affinity("in-memory")
 
 # A busy machine is no fault of an example.
 settings.register_profile("no deadline", deadline=None)

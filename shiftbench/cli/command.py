@@ -4,6 +4,7 @@ Commands are imported only when they are run or listed, and libraries other than
 is fast.
 """
 
+import os
 import sys
 from typing import Annotated, ClassVar
 
@@ -62,6 +63,8 @@ def run_app(program: typer.Typer) -> None:
     from shiftbench.validation.notices import notes_on_stderr
     from shiftbench.validation.plain_streams import plain_streams
 
+    # The streaming engine of polars starts threads for each of the many small queries that check rows.
+    os.environ.setdefault("POLARS_ENGINE_AFFINITY", "in-memory")
     with plain_streams(), notes_on_stderr():
         _run(program)
 
