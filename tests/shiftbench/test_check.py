@@ -52,7 +52,7 @@ def found(place: Path, *arguments: str) -> dict[str, Any]:
 
 
 def test_scores_by_domain_without_a_home(place: Path) -> None:
-    content = found(place)
+    content = found(place, "--no-probes")
     domains = {each["domain"]: each for each in content["domains"]}
     assert list(domains) == ["garden", "kitchen", "Sci Fi", "toys"]
     frame = rows()
@@ -87,7 +87,7 @@ def test_the_report_says_first_what_was_found_and_what_to_do(place: Path, wordin
 
 
 def test_a_home_domain_gives_drops(place: Path) -> None:
-    content = found(place, "--trained-on", "Sci Fi")
+    content = found(place, "--trained-on", "Sci Fi", "--no-probes")
     domains = {each["domain"]: each for each in content["domains"]}
     at_home = domains["Sci Fi"]["score"]["value"]
     for name in ("kitchen", "toys"):
@@ -98,12 +98,12 @@ def test_a_home_domain_gives_drops(place: Path) -> None:
 
 
 def test_predictions_are_kept_and_taken_up(place: Path) -> None:
-    assert "reused" not in run().output
-    again = run("--trained-on", "elsewhere")
+    assert "reused" not in run("--no-probes").output
+    again = run("--no-probes", "--trained-on", "elsewhere")
     assert "reused" in again.output
     changed = rows().with_columns(pl.col("body") + " indeed")
     changed.write_csv(place / "mine.csv")
-    assert "reused" not in run().output
+    assert "reused" not in run("--no-probes").output
 
 
 def test_a_stopped_model_goes_on_where_it_was(place: Path, wording: SnapshotAssertion) -> None:
@@ -119,13 +119,13 @@ def test_a_stopped_model_goes_on_where_it_was(place: Path, wording: SnapshotAsse
     assert stable(refusal(run(model="fragile_model:classify"))) == wording
     assert (place / "report.predictions.work").is_dir()
     (place / "mended").touch()
-    assert run(model="fragile_model:classify").exit_code == 0
+    assert run("--no-probes", model="fragile_model:classify").exit_code == 0
     assert not (place / "report.predictions.work").exists()
 
 
 def test_leaked_texts_are_left_out_and_counted(place: Path) -> None:
     rows().filter(site="kitchen").head(20).select("body").write_csv(place / "train.csv")
-    content = found(place, "--train-file", "train.csv")
+    content = found(place, "--train-file", "train.csv", "--no-probes")
     assert content["leaks"]["n_train"] == 20
     assert content["leaks"]["exact"] == {"kitchen": 20}
     kitchen = next(each for each in content["domains"] if each["domain"] == "kitchen")
