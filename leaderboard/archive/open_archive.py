@@ -116,7 +116,8 @@ def write_archive(store: Store, folders: Sequence[DatasetFolder], out: Path, des
         store: the store.
         folders: the datasets of its entries.
         out: path of the new folder, which does not exist yet or is empty.
-        describe: function that writes the read-me and Croissant of the archive.
+        describe: function that returns the texts of the archive's README.md and croissant.json.
+    Returns: what was archived, and why other entries were excluded.
     Raises: InvalidInput if the path exists already, or no entry may be shared.
     """
     check_new_folder(out, "--out")

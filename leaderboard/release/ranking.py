@@ -45,6 +45,10 @@ def answers_per_round(n_labels: float) -> int:
 def highest_gain(n_answers: int, n_labels: float) -> float:
     """Return an upper bound on the mean gain from yes-or-no answers about labels, as a fraction of the labels.
 
+    Args:
+        n_answers: number k of answers that depend on the labels.
+        n_labels: effective number n of independent labels (``ranking_labels``).
+
     k answers contain at most k ln 2 nats. To an attacker the labels are independent, so the information about each
     label adds up to no more than that, and by Pinsker's inequality sqrt(nats / 2) bounds the increase in the
     probability of guessing a label. With Jensen's over n labels: sqrt(k ln 2 / (2 n)). The bound holds for any number

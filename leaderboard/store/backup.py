@@ -142,7 +142,7 @@ def back_up(store: Listable, file: Path) -> BackedUp:
 
 
 def check_backup(file: Path) -> Backup:
-    """Read a whole backup file, and compare every byte with its hashes.
+    """Read a whole backup file, compare every byte with its hashes, and return its content.
 
     Raises: InvalidInput if it is damaged, not a backup, or of a later format.
     """

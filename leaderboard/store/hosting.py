@@ -216,8 +216,11 @@ def _refuse_hidden_characters(text: str, where: str) -> str:
 
 
 def erase_again(store: Store, newer: EventLog) -> list[str]:
-    """Erase from a restored store the persons whom the host has erased since its backup, according to a newer log.
+    """Erase from a restored store the persons whom the host has erased since its backup.
 
+    Args:
+        store: the restored store.
+        newer: the log of a newer copy of the store, which records these erasures.
     Returns: one sentence per erasure.
     """
     known = {event.hash for event in store.log.events}
