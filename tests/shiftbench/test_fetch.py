@@ -97,10 +97,10 @@ def test_all_accepts_the_terms_of_every_source(release: Release, tmp_path: Path)
 
 
 def test_a_dry_run_asks_nobody(release: Release, tmp_path: Path, wording: SnapshotAssertion) -> None:
-    done = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run")
+    done = run("data", "fetch", "boss", "sa", "--raw", "raw", "--dry-run", cwd=tmp_path)
     assert done.returncode == 1
     said = [done.stderr]
-    accepting = run("data", "fetch", "boss", "sa", "--raw", tmp_path / "raw", "--dry-run", "--accept-terms", "all")
+    accepting = run("data", "fetch", "boss", "sa", "--raw", "raw", "--dry-run", "--accept-terms", "all", cwd=tmp_path)
     assert [*said, accepting.stderr] == wording
     assert (release.log, list(tmp_path.iterdir())) == ([], [])
 
