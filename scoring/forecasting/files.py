@@ -31,7 +31,7 @@ class Unlabelled:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_validation_beside(predictions: Path, folder: DatasetFolder) -> pl.DataFrame | None:
+def read_accompanying_validation(predictions: Path, folder: DatasetFolder) -> pl.DataFrame | None:
     """Read the validation predictions stored next to a prediction file (``validation_file``).
 
     Args:

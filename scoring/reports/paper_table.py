@@ -27,7 +27,7 @@ class PaperTable(NamedTuple):
 
 
 def paper_table(entries: Sequence[tuple[str, Scores]], pairs: Mapping[str, Mapping[str, Comparison]]) -> PaperTable:
-    """Build the table.
+    """Build the results table of a paper.
 
     Args:
         entries: models' names and scores on one dataset.

@@ -26,7 +26,7 @@ class Floor(NamedTuple):
     """No-skill levels of the primary metric on one test set.
 
     Attributes:
-        chance: expected score of labels drawn uniformly random.
+        chance: expected score of labels drawn uniformly at random.
         majority: score of always predicting the most frequent label (or no span, or no answer).
     """
 

@@ -14,7 +14,7 @@ from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.checking.inputs import is_own, read_own_predictions, renamed_problems
 from shiftbench.checking.opened_data import OwnFile, opened_data
 from shiftbench.checking.unlabelled_rows import split_unlabelled
-from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_validation_beside
+from shiftbench.scoring.forecasting.files import Unlabelled, forecast_predictions, read_accompanying_validation
 from shiftbench.scoring.forecasting.methods import chosen_methods
 from shiftbench.scoring.forecasting.shape import Forecasts
 from shiftbench.scoring.reports.titles import rename_domains
@@ -80,7 +80,7 @@ def forecast_data(predictions: Path, data: Path, own: OwnFile, subset: str | Non
     if not is_own(data):
         with opened_data(data, own, predictions, subset) as opened:
             frame = opened.checked(predictions)
-            validation = read_validation_beside(predictions, opened.folder)
+            validation = read_accompanying_validation(predictions, opened.folder)
             yield ForecastData(opened.folder, frame, validation, titles=opened.titles)
         return
     (table,) = read_tables([data])

@@ -13,7 +13,7 @@ from shiftbench.baselines.grid.trial import PREDICTIONS, RECORD, find_dataset
 from shiftbench.builders.folder.reader import DatasetFolder
 from shiftbench.leaderboard.store import Store, find_folder, has_folder
 from shiftbench.scoring.forecasting.comparison import Forecasted
-from shiftbench.scoring.forecasting.files import read_validation_beside
+from shiftbench.scoring.forecasting.files import read_accompanying_validation
 from shiftbench.scoring.forecasting.run import forecast_task
 from shiftbench.scoring.forecasting.samples import TaskSamples, reason_against_forecasts, task_samples
 from shiftbench.scoring.scores.score import checked_predictions
@@ -55,7 +55,7 @@ def _read_file(path: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
     folder = folders[0] if card is None else find_folder(card, folders)
     subset = "all" if card is None else card.subset
     frame = checked_predictions(path, folder, subset)
-    return [Entrant(path.stem, subset, folder, frame, read_validation_beside(path, folder))]
+    return [Entrant(path.stem, subset, folder, frame, read_accompanying_validation(path, folder))]
 
 
 def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
@@ -83,7 +83,9 @@ def _read_runs(runs: Path, folders: Sequence[DatasetFolder]) -> list[Entrant]:
             card = kept.card(done[0])
             folder = find_dataset(done[0], folders) or find_folder(card, folders)
             frame = checked_predictions(joined, folder, card.subset)
-            found.append(Entrant(entry[0].model, card.subset, folder, frame, read_validation_beside(joined, folder)))
+            found.append(
+                Entrant(entry[0].model, card.subset, folder, frame, read_accompanying_validation(joined, folder))
+            )
     return found
 
 
