@@ -63,8 +63,9 @@ GENBENCH = "hupkes-etal-2023-taxonomy"
 """Key of the paper that introduced the taxonomy."""
 
 READ_OFF = {
-    "dr": "sections 1, 3 and 5 and appendix D.2 of the Domain Robustness paper; its Table 11 has the authors' own",
-    "boss": "sections 1 to 3 and appendix C.1 of the BOSS paper, which has no such table",
+    "dr": "sections 1, 3 and 5 and appendix D.2 of the Domain Robustness paper; the authors' own categories are in its "
+    "Table 11",
+    "boss": "sections 1 to 3 and appendix C.1 of the BOSS paper, which does not state categories itself",
 }
 """Origin of the categories below."""
 
