@@ -1,4 +1,4 @@
-"""Claims about prediction files: made from them, and checked by repeating the tests."""
+"""Claims about prediction files: computed from the files, and verified by repeating the tests."""
 
 from collections.abc import Sequence
 from contextlib import suppress

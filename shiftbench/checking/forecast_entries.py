@@ -1,4 +1,4 @@
-"""Forecasts of prediction files and a store's entries with all methods, for comparing the methods."""
+"""Forecasts of prediction files and of a store's entries with all methods, to compare the methods."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands ``build``. Imports other than typer are inside the functions."""
+"""The group ``build``: writes dataset folders of benchmarks and user data. Imports are inside the functions."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
