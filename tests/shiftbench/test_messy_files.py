@@ -163,15 +163,19 @@ def test_rows_are_called_as_in_the_file_where_some_are_left_out(files: Any) -> N
     assert any(note.endswith(" rows 8, 10") for note in found.found.notes)
 
 
-def test_training_texts_may_have_names_and_labels_of_their_own(files: Any) -> None:
+def test_training_texts_may_have_names_and_labels_of_their_own(
+    files: Any, word_encoder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shiftbench.checking.encoders.load_encoder", lambda _: word_encoder)
     _, frame, predicted = files
     leaked = frame.filter(Shop="Inn").head(5)
     train = pl.DataFrame({"text": leaked["Review text"], "label": ["pos"] * 5})
-    found = sb.check(predicted, frame, train=train, trained_on="inn", prediction="said", label_map=MAP, **NAMES)
+    said = {"prediction": "said", "label_map": MAP, **NAMES}
+    found = sb.check(predicted, frame, train=train, trained_on="inn", probes=False, **said)
     assert found.found.leaks is not None
     assert sum(found.found.leaks.exact.values()) == 5
     with pytest.raises(sb.InvalidInput, match="columns body;"):
-        sb.check(predicted, frame, train={"body": ["a"]}, prediction="said", label_map=MAP, **NAMES)
+        sb.check(predicted, frame, train={"body": ["a"]}, **said)
 
 
 def test_a_model_at_chance_gets_no_number_of_labels(files: Any, wording: SnapshotAssertion) -> None:
