@@ -1,4 +1,4 @@
-"""BOSS EQA: SQuAD; OOD questions written against models, about news, and from a quiz with search results."""
+"""BOSS EQA: SQuAD; OOD adversarial questions, questions about news, and quiz questions with search results."""
 
 from shiftbench.builders.boss.suite import candidates, suite_task
 from shiftbench.builders.folder.manifest import Provenance

@@ -1,4 +1,4 @@
-"""BOSS NER: Wikipedia; OOD news, filings to the stock exchange authority, and posts."""
+"""BOSS NER: Wikipedia; OOD news, company filings to the SEC, and social media posts."""
 
 from shiftbench.builders.boss import tag_maps
 from shiftbench.builders.boss.suite import candidates, suite_task

@@ -1,4 +1,4 @@
-"""BOSS NLI: MultiNLI; OOD pairs written against models, contracts, and generated pairs."""
+"""BOSS NLI: MultiNLI; OOD adversarial pairs, contracts, and generated pairs."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""BOSS SA: product reviews; OOD reviews written against a model, tweets, and sentences of film reviews."""
+"""BOSS SA: product reviews; OOD adversarial reviews, tweets, and sentences of film reviews."""
 
 from shiftbench.builders.boss.suite import AS_UPSTREAM, LABELLED_TEXT, TEXT, candidates, suite_task
 from shiftbench.builders.folder.manifest import Provenance

@@ -1,4 +1,4 @@
-"""BOSS TD: comments of news readers; OOD comments made adversarial, implicitly hateful tweets, generated statements."""
+"""BOSS TD: comments on news; OOD adversarial comments, implicitly hateful tweets, and generated statements."""
 
 import polars as pl
 

@@ -273,10 +273,13 @@ def measure_domains(
     rows: Mapping[str, Mapping[str, Rows]],
     records: Upstream,
 ) -> dict[str, MeasuredDomain]:
-    """Measure the upstream splits of a task.
+    """Measure the upstream splits of a task: fingerprints of their rows, and overlaps between splits.
 
     Args:
+        spec: the task.
+        found_in: what was read from each file.
         rows: the rows taken (all or a sample), by domain and upstream split.
+        records: the records; the recorded overlaps are added to the result.
     Returns: the measurements by domain.
     """
     measured = {}

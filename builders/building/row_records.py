@@ -75,6 +75,8 @@ def list_file_records(specs: Sequence[TaskSpec], records: Upstream, raws: Sequen
     """List the records of every file that tasks read, except parts of a release without a record.
 
     Args:
+        specs: the tasks.
+        records: the records.
         raws: folders of upstream files; their rows are measured and compared even if checksums differ.
     """
     every = (file for spec in specs for domain in spec.domains for files in domain.files.values() for file in files)

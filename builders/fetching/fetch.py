@@ -415,7 +415,7 @@ def _remove_leftovers(scratch: Path, requests: Sequence[Request] = ()) -> None:
 
 
 def _check_space(requests: Sequence[Request], raw: Path, left: int) -> None:
-    """Check that the disk has room for the downloads, and again for unpacked or rewritten ones."""
+    """Check that the disk has room for the downloads and for the files that are unpacked or converted from them."""
     downloads = [request.download for request in requests]
     written = sum(each.size or 0 for each in downloads if each.place is None or each.rows_as is not None)
     free = shutil.disk_usage(raw).free

@@ -141,6 +141,8 @@ class UpstreamFile:
         Lines are numbered from 1 and keep their ends. A last line without an end is a line. A reader that carries state
         from one block to the next cannot resume and should use ``text_blocks``.
 
+        Args:
+            size: approximate bytes per block; by default the file's.
         Raises: InvalidInput if the file is damaged, or a line is longer than ``LONGEST_LINE``.
         """
         self.resumable = True
